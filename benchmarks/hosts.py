@@ -111,7 +111,7 @@ async def furnished(world: World, store: MemoryStore) -> None:
     await store.take_lease("fleet/macs", "bench", None)
     row = await store.add_fleet(FleetRow(name=MACS, created=NOW))
     machines = list[Machine]()
-    for number, mac in enumerate(list(world.estate.macs)):
+    for number, mac in enumerate(list(world.cloud.macs)):
         kind, machine = number % 10, machine_id(number)
         if kind < 3:
             mac.name = name(Stage.CLAIMED, OURS, machine)

@@ -37,7 +37,7 @@ from hostler.frontends.fleeting.config.environment import NAMES
 from hostler.frontends.fleeting.config.tables import PluginTable, ReadyKeys
 from hostler.frontends.fleeting.group import states
 from hostler.frontends.fleeting.schema.vocabulary.names import SLOTS
-from hostler.frontends.fleeting.schema.vocabulary.stop_words import NEUTRAL, NEVER
+from hostler.frontends.fleeting.schema.vocabulary.synonyms import NEUTRAL, NEVER
 from hostler.ports.metrics import Count, Gauge
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs"

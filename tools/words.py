@@ -24,6 +24,18 @@ class Word:
     new: str
     code: bool = True
     pages: bool = True
+    whole: bool = False  # only as the whole name of a value: as a piece it is English
+    within: tuple[str, ...] = ()  # only in these folders; none: everywhere
+
+
+LOCALS = (
+    *(f"src/hostler/{room}/" for room in ("access", "app", "config", "frontends", "queries")),
+    *(f"src/hostler/{room}/" for room in ("requests", "simulators", "stores")),
+    "src/hostler/providers/scaleway/",
+    *(f"tests/{room}/" for room in ("access", "app", "config", "frontends", "providers")),
+    *(f"tests/{room}/" for room in ("services", "simulators", "stores")),
+)
+"""Folders in which a value is named by what it is, not by what was done with it."""
 
 
 WORDS = (
@@ -46,6 +58,10 @@ WORDS = (
     Word("trait", "capability"),
     Word("wish wishes wished", "request"),
     Word("wisher", "operator"),
+    Word("estate yard", "cloud, inventory, environment", pages=False, within=LOCALS),
+    Word("told said", "output, message, text", pages=False, whole=True, within=LOCALS),
+    Word("kept", "saved, stored, cached", pages=False, whole=True, within=LOCALS),
+    Word("shown", "displayed, listed", pages=False, whole=True, within=LOCALS),
     # Left in the code of frontends, simulators or experiments, or English in another sense there:
     Word("door", "frontend", code=False),
     Word("ledger ledgers", "orphan report", code=False),
@@ -106,13 +122,15 @@ def main() -> None:
 
 def findings(root: Path) -> Iterator[Finding]:
     """Return the old words in src/, tests/ and docs/ of a project."""
-    code = spellings(word for word in WORDS if word.code)
     pages = spellings(word for word in WORDS if word.pages)
     for folder in ("src", "tests"):
         for path in sorted((root / folder).rglob("*.py")):
             name = path.relative_to(root).as_posix()
-            yield from in_module_name(name, code)
-            yield from in_code(name, path.read_text(encoding="utf-8"), code)
+            words = [w for w in WORDS if w.code and (not w.within or name.startswith(w.within))]
+            split = spellings(word for word in words if not word.whole)
+            text = path.read_text(encoding="utf-8")
+            yield from in_module_name(name, split)
+            yield from in_code(name, text, split, spellings(w for w in words if w.whole))
     for path in sorted((root / "docs").rglob("*.md")):
         name = path.relative_to(root).as_posix()
         if name not in PAGES_OF_CODE:
@@ -131,13 +149,21 @@ def in_module_name(path: str, words: Mapping[str, str]) -> Iterator[Finding]:
             yield Finding(path, 1, piece, words[piece])
 
 
-def in_code(path: str, text: str, words: Mapping[str, str]) -> Iterator[Finding]:
-    """Return the old words in the identifiers of a module; texts and comments are passed over."""
+def in_code(
+    path: str, text: str, words: Mapping[str, str], whole: Mapping[str, str]
+) -> Iterator[Finding]:
+    """Return the old words in the identifiers of a module; texts and comments are passed over.
+
+    `words` are found as pieces of identifiers, `whole` only as all of one.
+    """
     dotted = ""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         follows = dotted.endswith(".")
         if token.type == tokenize.NAME:
             dotted = dotted + token.string if follows else token.string
+            alone = token.string.strip("_")
+            if alone in whole:
+                yield Finding(path, token.start[0], alone, whole[alone])
             for piece in pieces(token.string):
                 if piece in words and dotted not in ALLOWED.get(piece, ()):
                     yield Finding(path, token.start[0], piece, words[piece])

@@ -11,10 +11,10 @@ SECRET = Secret("hunter2-é-hunter2")
 
 
 def tail(*pieces: bytes, most: int = 10) -> str:
-    kept = Tail(SECRET, most)
+    saved = Tail(SECRET, most)
     for piece in pieces:
-        kept.feed(piece)
-    return kept.text()
+        saved.feed(piece)
+    return saved.text()
 
 
 def test_short_output_is_kept_whole() -> None:
@@ -22,11 +22,11 @@ def test_short_output_is_kept_whole() -> None:
 
 
 def test_tail_keeps_the_end_and_little_else() -> None:
-    kept = Tail(None)
+    saved = Tail(None)
     for number in range(200):
-        kept.feed(b"%d" % number * 100_000)
-        assert len(kept._kept) <= 16_000
-    assert kept.text() == ("199" * 1334)[-4000:]
+        saved.feed(b"%d" % number * 100_000)
+        assert len(saved._data) <= 16_000
+    assert saved.text() == ("199" * 1334)[-4000:]
 
 
 def test_secret_does_not_come_out_wherever_it_is_cut() -> None:
@@ -57,9 +57,9 @@ def test_tail_is_printable_and_bounded_however_it_is_fed(pieces: list[bytes], mo
 
 def test_line_is_one_line_without_the_secret() -> None:
     text = f"a\n\tb \x1b[2J {SECRET.reveal()} " + "z" * 300
-    said = line(text, SECRET, 40)
-    assert said.startswith("a b \\x1b[2J *** zz")
-    assert len(said) == 40
+    message = line(text, SECRET, 40)
+    assert message.startswith("a b \\x1b[2J *** zz")
+    assert len(message) == 40
     assert line("short") == "short"
 
 

@@ -45,11 +45,11 @@ async def test_up_is_enough_for_the_api_probe() -> None:
 
 
 async def test_a_port_that_accepts_passes_and_one_that_refuses_does_not(port: int) -> None:
-    passed, said = await probed(Probe(kind=ProbeKind.TCP, port=port))
-    assert (passed, said) == (True, f"port {port} accepts connections")
-    passed, said = await probed(Probe(kind=ProbeKind.TCP, port=1))
+    passed, message = await probed(Probe(kind=ProbeKind.TCP, port=port))
+    assert (passed, message) == (True, f"port {port} accepts connections")
+    passed, message = await probed(Probe(kind=ProbeKind.TCP, port=1))
     assert not passed
-    assert said
+    assert message
 
 
 async def test_a_command_sees_whom_it_is_about_and_its_exit_code_decides() -> None:
@@ -57,11 +57,11 @@ async def test_a_command_sees_whom_it_is_about_and_its_exit_code_decides() -> No
         "import os; print(os.environ['HOSTLER_ADDRESS'], os.environ['HOSTLER_MACHINE'], "
         "os.environ['HOSTLER_PORT'])"
     )
-    passed, said = await probed(Probe(kind=ProbeKind.COMMAND, command=python(code), port=80))
+    passed, message = await probed(Probe(kind=ProbeKind.COMMAND, command=python(code), port=80))
     assert passed
-    assert said == f"exit 0: 127.0.0.1 {MACHINE} 80"
-    passed, said = await probed(Probe(kind=ProbeKind.COMMAND, command=python("exit(3)")))
-    assert (passed, said) == (False, "exit 3")
+    assert message == f"exit 0: 127.0.0.1 {MACHINE} 80"
+    passed, message = await probed(Probe(kind=ProbeKind.COMMAND, command=python("exit(3)")))
+    assert (passed, message) == (False, "exit 3")
 
 
 async def test_a_command_is_run_without_a_shell(tmp_path: Path) -> None:
@@ -71,8 +71,8 @@ async def test_a_command_is_run_without_a_shell(tmp_path: Path) -> None:
 
 
 async def test_a_command_that_is_not_there_has_not_passed() -> None:
-    passed, said = await probed(Probe(kind=ProbeKind.COMMAND, command=("/none/such",)))
-    assert (passed, said) == (False, "No such file or directory")
+    passed, message = await probed(Probe(kind=ProbeKind.COMMAND, command=("/none/such",)))
+    assert (passed, message) == (False, "No such file or directory")
 
 
 async def test_a_command_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
@@ -83,8 +83,8 @@ async def test_a_command_that_hangs_is_killed_with_its_children(tmp_path: Path) 
         f"subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)"
     )
     probe = Probe(kind=ProbeKind.COMMAND, command=python(code), timeout=timedelta(seconds=0.7))
-    passed, said = await probed(probe)
-    assert (passed, said) == (False, "no answer within 0.7 s")
+    passed, message = await probed(probe)
+    assert (passed, message) == (False, "no answer within 0.7 s")
     await asyncio.sleep(1.2)
     assert not target.exists()
 
@@ -99,9 +99,9 @@ async def test_an_address_that_swallows_packets_is_given_up_in_time() -> None:
     async with server:
         found: int = server.sockets[0].getsockname()[1]
         probe = Probe(kind=ProbeKind.SSH, port=found, timeout=SHORT)
-        passed, said = await probed(probe)
+        passed, message = await probed(probe)
         await asyncio.sleep(0.05)
-    assert (passed, said) == (False, "no answer within 0.3 s")
+    assert (passed, message) == (False, "no answer within 0.3 s")
 
 
 class _Doorman(asyncssh.SSHServer):
@@ -117,9 +117,9 @@ async def test_an_ssh_login_passes_and_a_refused_one_does_not() -> None:
     async with server:
         found: int = server.sockets[0].getsockname()[1]
         assert await probed(Probe(kind=ProbeKind.SSH, port=found)) == (True, "root may log in")
-        passed, said = await probed(Probe(kind=ProbeKind.SSH, port=found, user="eve"))
+        passed, message = await probed(Probe(kind=ProbeKind.SSH, port=found, user="eve"))
         assert not passed
-        assert said.startswith("no login")
+        assert message.startswith("no login")
 
 
 async def test_a_login_by_ssh_uses_the_keys_that_it_is_given() -> None:

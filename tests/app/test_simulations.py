@@ -8,7 +8,7 @@ from hostler.app.simulations import simulator
 
 
 @pytest.mark.parametrize(
-    ("macs", "said"),
+    ("macs", "message"),
     [
         ("x", "hostler: simulator: macs: expected N[:TYPE[:ZONE[:PREFIX]]], not x\n"),
         (
@@ -25,10 +25,10 @@ from hostler.app.simulations import simulator
     ],
 )
 def test_macs_that_cannot_be_are_told_of(
-    capsys: pytest.CaptureFixture[str], macs: str, said: str
+    capsys: pytest.CaptureFixture[str], macs: str, message: str
 ) -> None:
     assert simulator(port=0, macs=(macs,)) == 2
-    assert capsys.readouterr().err == said
+    assert capsys.readouterr().err == message
 
 
 def test_a_port_that_is_taken_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,10 +36,10 @@ def test_a_port_that_is_taken_is_told_of(capsys: pytest.CaptureFixture[str]) -> 
         port = int(taken.getsockname()[1])
         assert simulator(port=port) == 2
         assert simulator(port=0, ssh=port) == 2
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 2
-    assert all(line.startswith("hostler: cannot serve on 127.0.0.1:") for line in said)
-    assert all("--port" in line for line in said)
+    message = capsys.readouterr().err.splitlines()
+    assert len(message) == 2
+    assert all(line.startswith("hostler: cannot serve on 127.0.0.1:") for line in message)
+    assert all("--port" in line for line in message)
 
 
 def test_an_address_that_is_not_loopback_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from hostler.app.store_registry import STORES
 from hostler.config.load import load
 from hostler.config.store_url import StoreUrl
 from hostler.config.values import Config, WrongFile
-from hostler.domain.errors import ConfigError
+from hostler.domain.errors import ConfigError, Remedy
 from hostler.domain.model.fleet import Caps, ProbeKind, Timers
 
 UUID = "22222222-2222-2222-2222-222222222222"
@@ -150,7 +150,7 @@ def test_the_digest_follows_the_text_in_a_file_of_cloud_init(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("written", "place", "shown"),
+    ("written", "place", "displayed"),
     [
         ("sqlite:///abs/web.db", "/abs/web.db", "sqlite:///abs/web.db"),
         ("sqlite:/abs/web.db", "/abs/web.db", "sqlite:///abs/web.db"),
@@ -158,13 +158,15 @@ def test_the_digest_follows_the_text_in_a_file_of_cloud_init(tmp_path: Path) -> 
         ("memory:", "", "memory:"),
     ],
 )
-def test_a_store_is_named_by_its_url(tmp_path: Path, written: str, place: str, shown: str) -> None:
+def test_a_store_is_named_by_its_url(
+    tmp_path: Path, written: str, place: str, displayed: str
+) -> None:
     store = read(tmp_path, f'store = "{written}"\n{SMALL}').store
-    assert (store.place, str(store)) == (place, shown)
+    assert (store.place, str(store)) == (place, displayed)
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "output"),
     [
         ("records.db", 'write store = "sqlite:records.db"'),
         ("/abs/records.db", 'write store = "sqlite:///abs/records.db"'),
@@ -178,11 +180,11 @@ def test_a_store_is_named_by_its_url(tmp_path: Path, written: str, place: str, s
     ],
 )
 def test_a_store_that_cannot_be_is_refused_with_what_to_write(
-    tmp_path: Path, written: str, told: str
+    tmp_path: Path, written: str, output: str
 ) -> None:
     (fault,) = faults(tmp_path, f'store = "{written}"\n{SMALL}').values()
     assert fault.startswith("store = ")
-    assert told in fault
+    assert output in fault
     assert "geheim" not in fault
 
 
@@ -195,8 +197,9 @@ def test_the_only_fleet_needs_no_name_and_several_do(tmp_path: Path) -> None:
     config = read(tmp_path, SMALL)
     assert config.fleet(None) is config.fleets[0]
     several = read(tmp_path, SMALL + '[fleet.ci]\nsize = 1\ntypes = ["DEV1-S"]')
-    with pytest.raises(ConfigError, match="--fleet web or ci"):
+    with pytest.raises(ConfigError, match=r"\(web, ci\): say which one") as unclear:
         several.fleet(None)
+    assert unclear.value.remedy is Remedy.NAME_FLEET
     with pytest.raises(ConfigError, match="did you mean web"):
         several.fleet("wep")
     assert several.fleet("ci").size == 1
@@ -339,9 +342,9 @@ def test_two_providers_must_be_told_apart(tmp_path: Path) -> None:
 
 def test_a_literal_secret_is_refused_with_the_cure_and_never_shown(tmp_path: Path) -> None:
     found = faults(tmp_path, SMALL.replace("[fleet", f'secret_key = "{SECRET}"\n[fleet'))
-    said = found["provider.scaleway.secret_key"]
-    assert "secret_key_file" in said
-    assert SECRET not in said
+    message = found["provider.scaleway.secret_key"]
+    assert "secret_key_file" in message
+    assert SECRET not in message
 
 
 @pytest.mark.parametrize("key", ["secret_key_env", "secret_key_fil", "kind", "rate", "endpoint"])
@@ -355,7 +358,7 @@ def test_a_secret_in_a_wrong_place_is_not_shown(tmp_path: Path, key: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"\xff\xfe", "not UTF-8"),
         (b"[provider", "not valid TOML"),
@@ -367,8 +370,8 @@ def test_a_secret_in_a_wrong_place_is_not_shown(tmp_path: Path, key: str) -> Non
         (SMALL.encode()[:-4], "not valid TOML"),
     ],
 )
-def test_a_hostile_file_is_a_clear_error(tmp_path: Path, content: bytes, said: str) -> None:
-    with pytest.raises(ConfigError, match=said) as caught:
+def test_a_hostile_file_is_a_clear_error(tmp_path: Path, content: bytes, message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
         read(tmp_path, content)
     assert len(str(caught.value)) < 400
 
@@ -384,9 +387,9 @@ def test_a_huge_value_is_shown_in_short(tmp_path: Path) -> None:
 
 
 def test_control_characters_are_not_printed(tmp_path: Path) -> None:
-    said = faults(tmp_path, SMALL + 'provider = "\\u001b[31m\\u202e"')["fleet.web.provider"]
-    assert said.isprintable() or "\x1b" not in said
-    assert "\u202e" not in said
+    message = faults(tmp_path, SMALL + 'provider = "\\u001b[31m\\u202e"')["fleet.web.provider"]
+    assert message.isprintable() or "\x1b" not in message
+    assert "\u202e" not in message
 
 
 def test_missing_files_and_directories_are_clear_errors(tmp_path: Path) -> None:

@@ -73,18 +73,18 @@ def test_a_file_without_any_pool_is_warned_of(tmp_path: Path) -> None:
 
 
 def test_a_price_below_nothing_and_an_unknown_key_are_errors(tmp_path: Path) -> None:
-    said = wrong(tmp_path, "image = 'x'", "prices = { M2-L = -1.0 }")
-    assert "fleet.ci.image" in said
-    assert "provider.macs.prices" in said
+    message = wrong(tmp_path, "image = 'x'", "prices = { M2-L = -1.0 }")
+    assert "fleet.ci.image" in message
+    assert "provider.macs.prices" in message
 
 
 def test_a_cap_of_spending_needs_a_price_of_each_type(tmp_path: Path) -> None:
     fleet = 'pool_prefix = "pool-"\n[fleet.ci.order]\nmost = 2\nspend_per_day = 12'
     assert read(tmp_path, fleet).warnings == ()
     unpriced = "prices = { M2-L = 0 }"
-    said = wrong(tmp_path, fleet, unpriced)
-    assert "fleet.ci.order.spend_per_day" in said
-    assert "a price of M2-L" in said
+    message = wrong(tmp_path, fleet, unpriced)
+    assert "fleet.ci.order.spend_per_day" in message
+    assert "a price of M2-L" in message
 
 
 def test_the_dearest_type_of_a_fleet_counts_against_its_cap() -> None:

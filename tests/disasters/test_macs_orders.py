@@ -67,7 +67,7 @@ def test_a_parked_host_is_given_up_when_its_window_is_over_and_not_before() -> N
     async def scene(rig: Rig) -> None:
         hostler = rig.mac_hostler(FLEET, template=BUYS)
         await ready(rig, hostler, 1, 4 * HOUR)
-        (mac,) = rig.world.estate.macs
+        (mac,) = rig.world.cloud.macs
         await hostler.scale(0)
         bought = rig.loop.time()
         while mac.ended is None and rig.loop.time() - bought < 30 * 3600:
@@ -85,7 +85,7 @@ def test_a_host_whose_end_is_only_scheduled_is_called_back_and_none_is_bought() 
     async def scene(rig: Rig) -> None:
         hostler = rig.mac_hostler(FLEET, template=BUYS)
         await ready(rig, hostler, 1, 4 * HOUR)
-        (mac,) = rig.world.estate.macs
+        (mac,) = rig.world.cloud.macs
         (machine,) = await hostler.machines()
         await hostler.scale(0)
         await hostler.request(RequestKind.DELETE, machine=machine.id)
@@ -108,7 +108,7 @@ def test_a_host_that_somebody_retired_is_not_called_back() -> None:
     async def scene(rig: Rig) -> None:
         hostler = rig.mac_hostler(FLEET, template=BUYS)
         await ready(rig, hostler, 1, 4 * HOUR)
-        (mac,) = rig.world.estate.macs
+        (mac,) = rig.world.cloud.macs
         (machine,) = await hostler.machines()
         await hostler.request(RequestKind.RETIRE, machine=machine.id)
         await rig.clock.sleep(3 * HOUR)
@@ -132,7 +132,7 @@ def test_an_ordered_host_whose_claim_was_refused_is_kept_and_given_up_in_time() 
         assert await hostler.machines() == ()
         (host,) = await hostler.store.hosts()
         assert (host.condition, host.goal) == (HostCondition.FREE, None)
-        (mac,) = rig.world.estate.macs
+        (mac,) = rig.world.cloud.macs
         assert mac.name.startswith("hostler.parked.")
         await rig.clock.sleep(25 * HOUR)
         assert mac.ended is not None
@@ -150,12 +150,12 @@ def test_a_cap_of_spending_holds_from_the_first_order_on() -> None:
         await hostler.scale(3)
         await ready_at_all(rig, hostler, 2)
         await rig.clock.sleep(12 * HOUR)
-        assert len(list(rig.world.estate.macs)) == 2, "a third one is over 12 euros"
+        assert len(list(rig.world.cloud.macs)) == 2, "a third one is over 12 euros"
         (row,) = await hostler.store.fleets()
         assert row.condition.startswith("no_available_host")
         assert row.condition.endswith("no more are ordered: €12 a day at most")
         await rig.clock.sleep(13 * HOUR)
-        assert len(list(rig.world.estate.macs)) == 3, "another day, another 12 euros"
+        assert len(list(rig.world.cloud.macs)) == 3, "another day, another 12 euros"
 
     play(scene)
 
@@ -199,7 +199,7 @@ def test_an_order_beyond_the_quota_is_never_sent_and_the_fleet_backs_off_and_say
         assert 0 < rig.world.calls["quota.list"] <= tries, "it backs off"
         told = [kept.event for kept in await hostler.store.events()]
         assert {e.reason for e in told if e.kind == "order_refused"} == {"quota"}
-        rig.world.console.do("delete", next(iter(rig.world.estate.macs)).id)
+        rig.world.console.do("delete", next(iter(rig.world.cloud.macs)).id)
         await ready(rig, hostler, 1)
         assert orders(rig) == 1
 
@@ -226,7 +226,7 @@ def test_of_an_order_that_is_too_large_what_the_quota_allows_is_sent_and_the_res
         assert "1 stand already, and only 2 of 3 more may" in refused[0].detail
         await rig.clock.sleep(HOUR)
         assert (orders(rig), await hostler.ready()) == (1, 2)
-        rig.world.console.do("delete", next(iter(rig.world.estate.macs)).id)
+        rig.world.console.do("delete", next(iter(rig.world.cloud.macs)).id)
         await ready(rig, hostler, 3)
         assert orders(rig) == 2
 
@@ -253,7 +253,7 @@ def test_a_host_onto_which_somebody_copied_an_orders_name_is_told_and_left_as_it
         mac = rig.world.console.mac(desk)
         mac.created -= 7 * 24 * 3600
         hostler = rig.mac_hostler(FLEET, template=BUYS)
-        while not (ordered := [m for m in rig.world.estate.macs if m.id != desk]):
+        while not (ordered := [m for m in rig.world.cloud.macs if m.id != desk]):
             await rig.clock.sleep(MINUTE)
         rig.world.console.rename(desk, ordered[0].name)
         await ready(rig, hostler, 1)

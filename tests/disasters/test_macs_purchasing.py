@@ -17,7 +17,7 @@ def test_what_was_ordered_is_waited_for_though_the_next_observation_is_overdue()
         await engines.scale(TESTS, 1)
         await asyncio.sleep(3 * 3600)
         engines.check()
-        found.extend(engines.world.estate.macs)
+        found.extend(engines.world.cloud.macs)
         await engines.end()
 
     engines.loop.run_until_complete(scene())

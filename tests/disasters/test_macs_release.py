@@ -184,7 +184,7 @@ def test_a_retired_host_is_deleted_at_its_date_and_touched_no_more() -> None:
     async def scene(s: MacRig) -> None:
         hostler = await rewritten(s, policy=ReleasePolicy.TERMINATE)
         date = s.rig.loop.time() + timedelta(hours=3).total_seconds()
-        lease.commit(s.rig.world.estate, s.mac(), date)
+        lease.commit(s.rig.world.cloud, s.mac(), date)
         await ended(s, hostler)
         await is_retired(s, hostler)
         assert "mac.delete" not in changes(s.rig)

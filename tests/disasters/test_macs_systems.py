@@ -32,7 +32,7 @@ def test_a2_a_family_that_is_no_longer_published_keeps_no_host_from_being_wiped(
 
     async def scene(s: MacRig) -> None:
         hostler = await s.one()
-        for image in list(s.rig.world.estate.os_images):
+        for image in list(s.rig.world.cloud.os_images):
             if image.family == "Tahoe":
                 s.rig.world.console.retire_image(image.id)
         await hostler.scale(0)
@@ -76,7 +76,7 @@ def test_12351_a_family_that_is_no_longer_published_is_not_claimed_as_another() 
     """No host is touched for a system that it could not get; one that is clean is still taken."""
 
     async def scene(s: MacRig) -> None:
-        for image in list(s.rig.world.estate.os_images):
+        for image in list(s.rig.world.cloud.os_images):
             if image.family == "Tahoe":
                 s.rig.world.console.retire_image(image.id)
         hostler = s.hostler()
@@ -94,7 +94,7 @@ def test_12351_a_clean_host_needs_no_image() -> None:
         hostler = await s.one()
         await hostler.scale(0)
         await s.all_free(hostler)
-        for image in list(s.rig.world.estate.os_images):
+        for image in list(s.rig.world.cloud.os_images):
             if image.family == "Tahoe":
                 s.rig.world.console.retire_image(image.id)
         await hostler.scale(1)
@@ -113,7 +113,7 @@ def test_b1_a_wipe_of_somebody_elses_to_another_system_does_for_no_claim() -> No
         hostler = s.hostler()
         while not s.rig.world.faults.get("transient_409"):
             await s.rig.clock.sleep(timedelta(milliseconds=100))
-        mac, images = s.mac(), s.rig.world.estate.os_images
+        mac, images = s.mac(), s.rig.world.cloud.os_images
         mac.os = next(image for image in images if image.family == "Sequoia")
         s.rig.world.console.do("reinstall", mac.id)
         await s.ready(hostler, 1)
@@ -129,7 +129,7 @@ def test_b1_a_host_that_got_another_system_in_mid_claim_is_not_handed_out_as_it_
         hostler = s.hostler()
         while stage(s.mac()) != "pending":
             await s.rig.clock.sleep(timedelta(seconds=1))
-        mac, images = s.mac(), s.rig.world.estate.os_images
+        mac, images = s.mac(), s.rig.world.cloud.os_images
         mac.os = next(image for image in images if image.family == "Sequoia")
         s.rig.world.console.do("reinstall", mac.id)
         await s.ready(hostler, 1, 90 * MINUTE)
@@ -143,7 +143,7 @@ def test_b5_a_host_comes_back_with_the_system_that_its_fleet_asks_for() -> None:
 
     async def scene(s: MacRig) -> None:
         hostler = await s.one()
-        mac, images = s.mac(), s.rig.world.estate.os_images
+        mac, images = s.mac(), s.rig.world.cloud.os_images
         mac.os = next(image for image in images if image.family == "Sequoia")
         await s.rig.clock.sleep(2 * MINUTE)
         await hostler.scale(0)

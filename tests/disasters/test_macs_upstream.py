@@ -166,10 +166,10 @@ def test_b1_the_address_of_a_host_is_observed_again() -> None:
 
     async def scene(s: MacRig) -> None:
         hostler = await s.one()
-        mac, estate = s.mac(), s.rig.world.estate
-        del estate.mac_at[mac.ip]
+        mac, cloud = s.mac(), s.rig.world.cloud
+        del cloud.mac_at[mac.ip]
         mac.ip = "51.159.255.250"
-        estate.mac_at[mac.ip] = mac
+        cloud.mac_at[mac.ip] = mac
         await s.rig.clock.sleep(5 * MINUTE)
         (machine,) = await hostler.machines()
         assert machine.address == "51.159.255.250"

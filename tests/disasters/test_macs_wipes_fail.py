@@ -30,7 +30,7 @@ def test_a_host_of_the_pool_whose_wipes_fail_is_kept_out_of_the_pool_and_told() 
         await rig.clock.sleep(3 * HOUR)
         (host,) = await hostler.store.hosts()
         assert (host.condition, host.strikes) == (HostCondition.QUARANTINED, 4)
-        assert stage(next(iter(world.estate.macs))) == "quarantined"
+        assert stage(next(iter(world.cloud.macs))) == "quarantined"
         asked = world.calls["mac.reinstall"]
         (told,) = await hostler.store.orphans()
         assert (told.cls, told.resource, told.fleet) == ("set-aside", host.id, FLEET.name)
@@ -60,7 +60,7 @@ def test_an_ordered_host_that_cannot_be_wiped_is_replaced_and_given_up_at_its_wi
         world.script(Rule(fault=fault, route="mac.reinstall", count=ALWAYS))
         hostler = rig.mac_hostler(FLEET, template=BUYS)
         await rig.clock.sleep(HOUR)
-        (bad,) = world.estate.macs
+        (bad,) = world.cloud.macs
         await rig.clock.sleep(7 * HOUR)
         assert await hostler.ready() == 1, "another one was ordered in its place"
         assert [told.resource for told in await hostler.store.orphans()] == [bad.id]

@@ -14,7 +14,7 @@ def test_a_host_in_a_zone_that_is_configured_no_more_is_put_back_after_its_wipe(
     async def scene(s: MacRig) -> None:
         (far,) = s.rig.world.stock_macs(1, "M1-M", OTHER, POOL)
         s.mac(far).os = next(
-            image for image in s.rig.world.estate.os_images if image.name == "macos-sequoia-15.7"
+            image for image in s.rig.world.cloud.os_images if image.name == "macos-sequoia-15.7"
         )
         both = s.hostler(replace(FLEET, offers=(Offer("M1-M", OTHER, "Sequoia"),)))
         await s.ready(both, 1)

@@ -193,7 +193,7 @@ def test_machine_is_creating_while_it_is_stopped_before_its_first_power_on(
         seen = await one(plugged)
         shown = set[str]()
         while seen.observe() is not State.RUNNING:
-            shown |= {server.state for server in rig.world.estate.servers}
+            shown |= {server.state for server in rig.world.cloud.servers}
             await asyncio.sleep(0.2)
         assert "stopped" in shown
         assert seen.told == [State.CREATING, State.RUNNING]

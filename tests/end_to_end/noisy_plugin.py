@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 from google.protobuf.message import Message
 from google.protobuf.wrappers_pb2 import StringValue
 
-from hostler.frontends.fleeting.goplugin.hostlog import HostLog
+from hostler.frontends.fleeting.contract import Method
 from hostler.frontends.fleeting.goplugin.launch import launched
+from hostler.frontends.fleeting.goplugin.logging.hostlog import HostLog
 from hostler.frontends.fleeting.goplugin.offer import Offer
 from hostler.frontends.fleeting.goplugin.serving import serve
-from hostler.frontends.fleeting.served import Method
 
 
 async def wait(request: Message) -> Sequence[Message]:
@@ -65,7 +65,7 @@ def make(log: HostLog) -> Offer:
     """Offer the calls above, and an end that may hang."""
     if "make fails" in sys.argv:
         raise ValueError("no schema")
-    from hostler.frontends.fleeting.goplugin.events import send_events  # noqa: PLC0415 - late
+    from hostler.frontends.fleeting.goplugin.logging.events import send_events  # noqa: PLC0415 - late
 
     send_events(log)
     handlers = {

@@ -103,7 +103,7 @@ async def test_the_example_lives_and_leaves_nothing(
         group = EngineGroup(GroupOpener({}, tmp_path), tasks.create_task)
         await lived(runner, tmp_path, group)
     assert server.world.leaks() == ()
-    assert list(server.world.estate.keys) == []
+    assert list(server.world.cloud.keys) == []
 
 
 def schema(folder: Path) -> Path:
@@ -181,7 +181,7 @@ async def test_the_doctor_finds_the_example_in_order_and_makes_nothing(
     )
     assert names(tmp_path) == before
     assert server.world.leaks() == ()
-    assert list(server.world.estate.keys) == []
+    assert list(server.world.cloud.keys) == []
 
 
 async def test_the_doctor_fails_where_a_private_network_is_not_there(

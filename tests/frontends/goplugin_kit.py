@@ -18,15 +18,15 @@ from google.protobuf.wrappers_pb2 import StringValue
 from grpclib.client import Channel, UnaryStreamMethod, UnaryUnaryMethod
 from grpclib.config import Configuration
 
-from hostler.frontends.fleeting.goplugin.calls import Calls
-from hostler.frontends.fleeting.goplugin.hostlog import HostLog
+from hostler.frontends.fleeting.contract import Handler, Method
+from hostler.frontends.fleeting.goplugin.exchange import Calls
 from hostler.frontends.fleeting.goplugin.launch import Launch
 from hostler.frontends.fleeting.goplugin.life import Host, Life
+from hostler.frontends.fleeting.goplugin.logging.hostlog import HostLog
 from hostler.frontends.fleeting.goplugin.offer import Making, Offer
 from hostler.frontends.fleeting.goplugin.place import listening
 from hostler.frontends.fleeting.goplugin.server import Server
 from hostler.frontends.fleeting.goplugin.serving import routes
-from hostler.frontends.fleeting.served import Handler, Method
 
 NOW = datetime(2026, 1, 2, 15, 4, 5, tzinfo=UTC)
 

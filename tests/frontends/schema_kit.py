@@ -125,9 +125,9 @@ def mapped(file: FileDescriptorProto, override: str = "") -> ServiceMap:
 
 def all_mapped(files: Sequence[FileDescriptorProto], override: str = "") -> tuple[ServiceMap, ...]:
     """Return the mappings of all services of these files."""
-    said, known = parse(override.encode(), "schema.toml"), gather(files)
+    message, known = parse(override.encode(), "schema.toml"), gather(files)
     return tuple(
-        map_service(service(build(file, known, name), said), said)
+        map_service(service(build(file, known, name), message), message)
         for file, name in known.services()
     )
 

@@ -51,8 +51,8 @@ class Scripted:
 def cli(services: InMemory, capsys: Out, *argv: str, trying: Scripted | None = None) -> Result:
     command = CostCommand(services, guarded, trying or Scripted()).cost
     code = main(application({"Cost": {"cost": command}}), ("cost", str(FILE), *argv))
-    said = capsys.readouterr()
-    return Result(code, said.out, said.err)
+    message = capsys.readouterr()
+    return Result(code, message.out, message.err)
 
 
 async def live(store: Store, life: Iterable[tuple[timedelta, Machine]]) -> None:
@@ -61,10 +61,10 @@ async def live(store: Store, life: Iterable[tuple[timedelta, Machine]]) -> None:
     await fill(store, replace(born, created=NOW - first))
     fenced = await fence(store)
     for ago, image in others:
-        kept = await store.machine(image.id)
-        assert kept is not None
+        saved = await store.machine(image.id)
+        assert saved is not None
         event = Event(kind="moved", at=NOW - ago, fleet=WEB, cycle=TURN, machine=image.id)
-        await store.save_machine(replace(image, version=kept.version), (event,), fenced)
+        await store.save_machine(replace(image, version=saved.version), (event,), fenced)
 
 
 def a_life() -> list[tuple[timedelta, Machine]]:
@@ -88,9 +88,9 @@ def test_hours_paid_and_used_are_shown_of_machines_living_and_deleted(capsys: Ou
     assert bill["overhead"] == pytest.approx(5 / 3 - 1, abs=1e-4)
     assert bill["cost"] == pytest.approx(2.5)
     assert bill["forecast_day"] == 0
-    said = cli(services, capsys).out
-    assert "fleet web" in said
-    assert "€2.50" in said
+    message = cli(services, capsys).out
+    assert "fleet web" in message
+    assert "€2.50" in message
 
 
 def test_the_forecast_is_what_the_living_cost(capsys: Out) -> None:
@@ -139,16 +139,16 @@ def test_a_host_that_is_gone_costs_no_more_and_one_that_is_given_up_is_in_no_for
 ) -> None:
     services = InMemory()
     born = NOW - 60 * H
-    kept = ordered(born)
-    going = replace(kept, id=HostId("mac-2"), scheduled=NOW + H, goal=HostGoal.RETIRED)
-    gone = replace(kept, id=HostId("mac-3"), condition=HostCondition.GONE, since=born + 30 * H)
+    saved = ordered(born)
+    going = replace(saved, id=HostId("mac-2"), scheduled=NOW + H, goal=HostGoal.RETIRED)
+    gone = replace(saved, id=HostId("mac-3"), condition=HostCondition.GONE, since=born + 30 * H)
 
-    pooled = replace(kept, id=HostId("mac-4"), origin=HostOrigin.POOL)
+    pooled = replace(saved, id=HostId("mac-4"), origin=HostOrigin.POOL)
 
     async def furnish() -> None:
         await fill(services.store_)
         fenced = await fence(services.store_)
-        for host in (kept, going, gone, pooled):
+        for host in (saved, going, gone, pooled):
             await services.store_.save_host(host, (), fenced)
 
     run(furnish())
@@ -209,6 +209,6 @@ class InVain(Scripted):
 
 def test_nothing_is_so_many_percent_above_nothing(capsys: Out) -> None:
     argv = ("--policy", "default", "--demand", "generated")
-    told = cli(InMemory(), capsys, *argv, "--json", trying=InVain())
-    assert [entry["above_optimum"] for entry in told.json["policies"]] == [None]
+    output = cli(InMemory(), capsys, *argv, "--json", trying=InVain())
+    assert [entry["above_optimum"] for entry in output.json["policies"]] == [None]
     assert "%" not in cli(InMemory(), capsys, *argv, trying=InVain()).out

@@ -23,7 +23,7 @@ PROBED = replace(FLEET, probe=Probe(kind=ProbeKind.SSH, commands=LIST))
 LATE = NOW - 2 * FLEET.timers.start
 
 
-def kept(services: WithMacs) -> None:
+def saved(services: WithMacs) -> None:
     """Let the first machine start for longer than its bound, on a host where the list failed."""
     (host,) = services.stock(1)
     services.claimed(host)
@@ -63,7 +63,7 @@ def kept(services: WithMacs) -> None:
 
 def test_the_status_says_how_long_a_host_is_kept_and_not_that_it_is_overdue(capsys: Out) -> None:
     services = WithMacs(fleets=(PROBED,))
-    kept(services)
+    saved(services)
     (fleet,) = cli(services, capsys, "status", str(FILE), "--json").json["fleets"]
     assert [machine["next"] for machine in fleet["machines"]] == [
         "its setup script is at fault; released in 3 d"
@@ -72,10 +72,10 @@ def test_the_status_says_how_long_a_host_is_kept_and_not_that_it_is_overdue(caps
 
 def test_an_explanation_bounds_the_start_by_that_and_says_the_fault_once(capsys: Out) -> None:
     services = WithMacs(fleets=(PROBED,))
-    kept(services)
-    told = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json
+    saved(services)
+    output = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json
     until = NOW + FLEET.timers.longest_protection
     assert until - NOW > timedelta(hours=1)
-    assert told["deadline"] == f"{until:%Y-%m-%dT%H:%M:%SZ}"
-    assert told["blocker"].startswith("bootstrap_failed: the setup script is at fault")
-    assert told["moves"]["failed"] == "allowed; not now: bootstrap_failed"
+    assert output["deadline"] == f"{until:%Y-%m-%dT%H:%M:%SZ}"
+    assert output["blocker"].startswith("bootstrap_failed: the setup script is at fault")
+    assert output["moves"]["failed"] == "allowed; not now: bootstrap_failed"

@@ -53,21 +53,21 @@ def test_explaining_a_machine_tells_of_its_host(capsys: Out) -> None:
     services = WithMacs()
     (host,) = services.stock(1)
     on_host(services, host)
-    shown = cli(services, capsys, "explain", str(FILE), FIRST)
-    assert shown.code == 0
-    assert f"{host} (M2-L in fr-par-1)" in shown.out
-    assert ("1 strike" in shown.out, "1 strikes" in shown.out) == (True, False)
-    assert "1 d left" in shown.out or "24 h left" in shown.out
-    told = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json
-    assert (told["host"]["id"], told["host"]["state"]) == (host, "allocated")
+    displayed = cli(services, capsys, "explain", str(FILE), FIRST)
+    assert displayed.code == 0
+    assert f"{host} (M2-L in fr-par-1)" in displayed.out
+    assert ("1 strike" in displayed.out, "1 strikes" in displayed.out) == (True, False)
+    assert "1 d left" in displayed.out or "24 h left" in displayed.out
+    output = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json
+    assert (output["host"]["id"], output["host"]["state"]) == (host, "allocated")
 
 
 @pytest.mark.parametrize(
     ("name", "whose", "what"),
     [
         ("pool-7", "nobody: it is free, in the pool pool-", "claims it, and wipes it first"),
-        ("desk-7", "nobody of ours", "`hostler pool FILE add` puts it into the pool"),
-        ("apple-silicon-x", "nobody of ours", "`hostler pool FILE add` puts it into the pool"),
+        ("desk-7", "nobody of ours", "it is left alone until it is added to the pool"),
+        ("apple-silicon-x", "nobody of ours", "it is left alone until it is added to the pool"),
         ("hostler.odd", "an installation that", "another installation has it"),
     ],
 )
@@ -78,10 +78,10 @@ def test_explaining_a_host_says_whose_it_is_and_what_is_next(
     (host,) = services.stock(1)
     services.world.console.rename(host, name)
     for asked in (host, name):
-        told = cli(services, capsys, "explain", str(FILE), asked, "--json").json
-        assert whose.removeprefix("an installation that") in told["owner"]
-        assert what in told["next"]
-        assert told["calls"] == []
+        output = cli(services, capsys, "explain", str(FILE), asked, "--json").json
+        assert whose.removeprefix("an installation that") in output["owner"]
+        assert what in output["next"]
+        assert output["calls"] == []
     assert what in cli(services, capsys, "explain", str(FILE), host).out
 
 
@@ -90,10 +90,10 @@ def test_explaining_a_free_host_says_for_whom_it_is_and_why_not(capsys: Out) -> 
     services = WithMacs(fleets=(FLEET, ci))
     (host,) = services.stock(1)
     keep(services, host, condition=HostCondition.FREE, wiped=NOW, name="pool-1", pool=POOL)
-    told = cli(services, capsys, "explain", str(FILE), host, "--json").json
-    assert told["fits"] == {"web": "", "ci": "it is a M2-L in fr-par-1"}
-    assert "without wiping it: its last wipe is proved" in told["next"]
-    assert "returns to the pool" in told["on_release"]
+    output = cli(services, capsys, "explain", str(FILE), host, "--json").json
+    assert output["fits"] == {"web": "", "ci": "it is a M2-L in fr-par-1"}
+    assert "without wiping it: its last wipe is proved" in output["next"]
+    assert "returns to the pool" in output["on_release"]
 
 
 @pytest.mark.parametrize("commands", [("false",), ("true",)])
@@ -108,26 +108,26 @@ def test_a_fleet_of_none_whose_list_is_at_fault_takes_no_host_and_says_so(
     known = Revision(digest=digest_of(("false",)), since=NOW, failed=(failed,), broken=NOW)
     row = FleetRow(name=MACS, created=NOW, size=0, revision=known)
     run(fill(services.store_, row=replace(row, condition=condition(known))))
-    told = cli(services, capsys, "explain", str(FILE), host, "--json").json
+    output = cli(services, capsys, "explain", str(FILE), host, "--json").json
     if commands == ("true",):
-        assert told["fits"] == {"web": ""}
-        assert "claims it, and wipes it first" in told["next"]
+        assert output["fits"] == {"web": ""}
+        assert "claims it, and wipes it first" in output["next"]
         return
-    assert told["fits"]["web"].startswith("bootstrap_failed: ")
-    assert "correct `commands`" in told["fits"]["web"], "the cure"
-    assert "the reason is given for each fleet" in told["next"]
-    shown = cli(services, capsys, "status", str(FILE)).out
-    assert "0 of 0 ready" in shown
-    assert "correct `commands`" in " ".join(shown.split())
+    assert output["fits"]["web"].startswith("bootstrap_failed: ")
+    assert "correct `commands`" in output["fits"]["web"], "the cure"
+    assert "the reason is given for each fleet" in output["next"]
+    displayed = cli(services, capsys, "status", str(FILE)).out
+    assert "0 of 0 ready" in displayed
+    assert "correct `commands`" in " ".join(displayed.split())
 
 
 def test_a_host_that_no_record_explains_leads_to_the_orphan_report(capsys: Out) -> None:
     services = WithMacs()
     (host,) = services.stock(1)
     services.claimed(host)
-    told = cli(services, capsys, "explain", str(FILE), host, "--json").json
-    assert told["owner"] == f"ours by its name, which mentions {FIRST}"
-    assert "see hostler orphans" in told["next"]
+    output = cli(services, capsys, "explain", str(FILE), host, "--json").json
+    assert output["owner"] == f"ours by its name, which mentions {FIRST}"
+    assert "it is an orphan" in output["next"]
 
 
 def test_a_name_of_nothing_is_answered_with_similar_names(capsys: Out) -> None:
@@ -162,26 +162,26 @@ def dirty(services: WithMacs) -> str:
 def test_a_plan_lists_the_calls_on_hosts_and_makes_none(capsys: Out) -> None:
     services = WithMacs()
     host = dirty(services)
-    (told,) = cli(services, capsys, "plan", str(FILE), "--json").json["hosts"]
-    assert (told["host"], told["goal"]) == (host, "clean")
-    assert [call["kind"] for call in told["calls"]] == ["mac.rename.wiping", "mac.reinstall"]
-    assert told["waiting_for"] == "its answer"
-    shown = cli(services, capsys, "plan", str(FILE))
-    assert "hosts  2 calls now" in shown.out
-    assert "- mac.rename.wiping" in shown.out
+    (output,) = cli(services, capsys, "plan", str(FILE), "--json").json["hosts"]
+    assert (output["host"], output["goal"]) == (host, "clean")
+    assert [call["kind"] for call in output["calls"]] == ["mac.rename.wiping", "mac.reinstall"]
+    assert output["waiting_for"] == "its answer"
+    displayed = cli(services, capsys, "plan", str(FILE))
+    assert "hosts  2 calls now" in displayed.out
+    assert "- mac.rename.wiping" in displayed.out
     assert services.world.console.mac(host).installs == 1
 
 
 def test_explaining_a_host_on_its_way_names_its_next_call(capsys: Out) -> None:
     services = WithMacs()
     host = dirty(services)
-    told = cli(services, capsys, "explain", str(FILE), host, "--json").json
-    assert told["next"].startswith("call mac.rename.wiping")
+    output = cli(services, capsys, "explain", str(FILE), host, "--json").json
+    assert output["next"].startswith("call mac.rename.wiping")
     assert "calls now" in cli(services, capsys, "explain", str(FILE), host).out
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (
             {"retry_at": NOW + timedelta(minutes=1), "error": "locked"},
@@ -191,7 +191,7 @@ def test_explaining_a_host_on_its_way_names_its_next_call(capsys: Out) -> None:
     ],
 )
 def test_a_host_that_must_wait_says_for_what(
-    capsys: Out, more: dict[str, object], said: str
+    capsys: Out, more: dict[str, object], message: str
 ) -> None:
     services = WithMacs()
     host = dirty(services)
@@ -202,9 +202,9 @@ def test_a_host_that_must_wait_says_for_what(
         await services.store_.save_host(replace(record, **more), (), held)
 
     run(save())
-    told = cli(services, capsys, "explain", str(FILE), host, "--json").json
-    assert said in told["next"]
-    assert told["calls"] == []
+    output = cli(services, capsys, "explain", str(FILE), host, "--json").json
+    assert message in output["next"]
+    assert output["calls"] == []
 
 
 def test_a_host_that_is_given_up_waits_for_its_date(capsys: Out) -> None:
@@ -220,9 +220,9 @@ def test_a_host_that_is_given_up_waits_for_its_date(capsys: Out) -> None:
         policy=ReleasePolicy.TERMINATE,
         name=name,
     )
-    told = cli(services, capsys, "explain", str(FILE), host, "--json").json
-    assert told["next"] == "wait: its deletion at 2026-03-02 12:00 UTC"
-    assert "somebody asked for that" in told["on_release"]
+    output = cli(services, capsys, "explain", str(FILE), host, "--json").json
+    assert output["next"] == "wait: its deletion at 2026-03-02 12:00 UTC"
+    assert "that was requested" in output["on_release"]
 
 
 def test_status_names_the_hosts_of_machines(capsys: Out) -> None:
@@ -231,8 +231,8 @@ def test_status_names_the_hosts_of_machines(capsys: Out) -> None:
     on_host(services, host)
     assert host[:8] in cli(services, capsys, "status", str(FILE)).out
     (fleet,) = cli(services, capsys, "status", str(FILE), "--json").json["fleets"]
-    shown = fleet["machines"][0]["host"]
-    assert (shown["id"], shown["condition"], shown["strikes"]) == (host, "allocated", 1)
+    displayed = fleet["machines"][0]["host"]
+    assert (displayed["id"], displayed["condition"], displayed["strikes"]) == (host, "allocated", 1)
     assert "  host  " in cli(services, capsys, "status", str(FILE)).out
 
 
@@ -276,8 +276,8 @@ def test_what_goes_by_itself_is_listed_and_needs_no_attention(
 
     run(keep_book())
     result = cli(services, capsys, "orphans", str(FILE))
-    told = cls in {OrphanClass.PENDING_FRESH, OrphanClass.SCHEDULED}
-    assert result.code == (0 if told else 3)
+    output = cls in {OrphanClass.PENDING_FRESH, OrphanClass.SCHEDULED}
+    assert result.code == (0 if output else 3)
     assert str(cls) in result.out
 
 
@@ -316,18 +316,18 @@ def test_an_online_check_tells_of_types_images_and_the_pool(capsys: Out) -> None
     services = WithMacs()
     services.stock(2)
     result = cli(services, capsys, "check", str(FILE), "--online", "--json").json
-    said = {check["about"]: check["text"] for check in result["checks"]}
+    texts = {check["about"]: check["text"] for check in result["checks"]}
     assert result["ok"]
-    assert said["pool pool- of fleet web"] == "2 hosts, 2 of them free and fitting"
-    assert said["images of Tahoe for M2-L in fr-par-1"].startswith("the newest is macos-tahoe-26")
+    assert texts["pool pool- of fleet web"] == "2 hosts, 2 of them free and fitting"
+    assert texts["images of Tahoe for M2-L in fr-par-1"].startswith("the newest is macos-tahoe-26")
 
 
 def test_a_host_is_explained_under_the_phase_of_nobody(capsys: Out) -> None:
     """A machine that waits for a host has none to tell of."""
     services = WithMacs()
     run(fill(services.store_, made(1, Phase.PENDING, offer=FLEET.offers[0])))
-    told = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json
-    assert told["host"] is None
+    output = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json
+    assert output["host"] is None
 
 
 def test_a_plan_for_a_new_machine_tags_a_host_that_is_not_chosen_yet(capsys: Out) -> None:
@@ -353,8 +353,8 @@ def test_explaining_a_machine_says_what_its_host_shows_now(capsys: Out) -> None:
     machine = on_host(services, host)
     services.world.console.do("reinstall", host)
     assert machine.observed != "reinstalling"
-    told = cli(services, capsys, "explain", str(FILE), FIRST).out
-    assert [line.split()[-1] for line in told.splitlines() if line.startswith("observed")] == [
+    output = cli(services, capsys, "explain", str(FILE), FIRST).out
+    assert [line.split()[-1] for line in output.splitlines() if line.startswith("observed")] == [
         "reinstalling"
     ]
 
@@ -374,10 +374,10 @@ def test_explaining_a_machine_whose_host_somebody_renamed_says_so(capsys: Out) -
 
     run(alarm())
     services.world.console.rename(host, "bobs-mac")
-    told = cli(services, capsys, "explain", str(FILE), FIRST).out
-    assert "alarm" in told
-    assert "somebody else may have claimed its host too, since" in told
-    assert "somebody gave it this name" in told
+    output = cli(services, capsys, "explain", str(FILE), FIRST).out
+    assert "alarm" in output
+    assert "somebody else may have claimed its host too, since" in output
+    assert "somebody gave it this name" in output
     of_host = cli(services, capsys, "explain", str(FILE), "bobs-mac", "--json").json
     assert of_host["on_release"] == "it is left as it is for as long as it has this name"
 
@@ -388,9 +388,9 @@ def test_explaining_a_host_that_is_nobodys_promises_no_wipe(capsys: Out) -> None
     (host,) = services.stock(1, "desk-")
     run(fill(services.store_))
     keep(services, host, condition=HostCondition.DIRTY, pool=POOL)
-    told = cli(services, capsys, "explain", str(FILE), host, "--json").json
-    assert told["on_release"] == ""
-    assert told["fits"] == {"web": "its name is of no pool"}
+    output = cli(services, capsys, "explain", str(FILE), host, "--json").json
+    assert output["on_release"] == ""
+    assert output["fits"] == {"web": "its name is of no pool"}
 
 
 @pytest.mark.parametrize("command", ["delete", "protect"])
@@ -401,6 +401,6 @@ def test_a_host_named_where_a_machine_is_asked_for_is_recognised(capsys: Out, co
     keep(services, free, condition=HostCondition.FREE, name="pool-7")
     assert f"name its machine, {FIRST}" in cli(services, capsys, command, str(FILE), mine).err
     for name in (free, "pool-7"):
-        told = cli(services, capsys, command, str(FILE), name)
-        assert (told.code, "a host that no machine has" in told.err) == (2, True)
+        output = cli(services, capsys, command, str(FILE), name)
+        assert (output.code, "a host that no machine has" in output.err) == (2, True)
     assert "there is no machine pool-8" in cli(services, capsys, command, str(FILE), "pool-8").err

@@ -66,9 +66,9 @@ def test_a_plan_without_any_observation_is_an_error_of_the_provider(capsys: Out)
 def test_explain_says_why_and_what_next_and_which_moves_are_open(capsys: Out) -> None:
     services = InMemory()
     with_server(services, Condition.UP)
-    said = cli(services, capsys, "explain", str(FILE), FIRST).out
+    message = cli(services, capsys, "explain", str(FILE), FIRST).out
     for words in ("ready", "small in z-1", "current", "not allowed from ready", "allowed"):
-        assert words in said
+        assert words in message
     value = cli(services, capsys, "explain", str(FILE), FIRST[:4], "--json").json
     assert (value["machine"], value["phase"]) == (FIRST, "ready")
     assert value["moves"]["starting"] == "not allowed from ready"
@@ -79,9 +79,9 @@ def test_explain_says_that_a_protected_machine_is_left_alone(capsys: Out) -> Non
     services = InMemory()
     hold = Protection(until=services.clock_.at + timedelta(hours=1), why="a look", actor="bob")
     run(fill(services.store_, made(1, protection=hold)))
-    said = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json
+    message = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json
     assert (
-        said["moves"]["stopping"]
+        message["moves"]["stopping"]
         == "allowed; not now: protected until 2026-03-01 13:00 UTC by bob: a look"
     )
     assert "bob" in cli(services, capsys, "explain", str(FILE), FIRST).out
@@ -93,9 +93,9 @@ def test_explain_says_who_requested_a_deletion_that_a_protection_delays(capsys: 
     hold = Protection(until=now + timedelta(hours=1), why="a look", actor="bob")
     deletion = Deletion(at=now - timedelta(minutes=2), actor="anna", why="enough")
     run(fill(services.store_, made(1, protection=hold, deletion=deletion)))
-    said = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json
-    assert said["deletion"].startswith("requested by anna at ")
-    assert said["deletion"].endswith(":00: enough")
+    message = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json
+    assert message["deletion"].startswith("requested by anna at ")
+    assert message["deletion"].endswith(":00: enough")
     assert "requested by anna" in cli(services, capsys, "explain", str(FILE), FIRST).out
     (fleet,) = cli(services, capsys, "status", str(FILE), "--json").json["fleets"]
     assert fleet["machines"][0]["next"].endswith("; deleted then")
@@ -112,10 +112,10 @@ def test_check_says_what_the_file_asks_for_and_online_asks_the_provider(capsys: 
     run(fill(services.store_))
     assert ": OK" in cli(services, capsys, "check", str(FILE)).out
     assert services.provider is None
-    said = cli(services, capsys, "check", str(FILE), "--online", "--json").json
-    assert said["ok"]
-    assert [entry["about"] for entry in said["checks"]] == ["fleet web", "provider main"]
-    assert said["checks"][1]["text"] == "answers; 0 resources carry our tag"
+    message = cli(services, capsys, "check", str(FILE), "--online", "--json").json
+    assert message["ok"]
+    assert [entry["about"] for entry in message["checks"]] == ["fleet web", "provider main"]
+    assert message["checks"][1]["text"] == "answers; 0 resources with our tag"
     services.cloud().dead.add(Zone("z-1"))
     assert cli(services, capsys, "check", str(FILE), "--online").code == 7
 
@@ -181,9 +181,9 @@ def test_an_observation_that_failed_names_the_zone(capsys: Out) -> None:
 def test_a_wrong_command_line_is_reported_as_json_to_a_program(
     argv: tuple[str, ...], capsys: Out
 ) -> None:
-    told = cli(InMemory(), capsys, *argv, "--json")
-    assert (told.code, told.err, told.json["error"]["exit"]) == (2, "", 2)
-    assert told.json["error"]["kind"] == "UsageError"
-    said = cli(InMemory(), capsys, *argv)
-    assert (said.code, said.out) == (2, "")
-    assert told.json["error"]["message"].split()[0] in said.err
+    output = cli(InMemory(), capsys, *argv, "--json")
+    assert (output.code, output.err, output.json["error"]["exit"]) == (2, "", 2)
+    assert output.json["error"]["kind"] == "UsageError"
+    message = cli(InMemory(), capsys, *argv)
+    assert (message.code, message.out) == (2, "")
+    assert output.json["error"]["message"].split()[0] in message.err

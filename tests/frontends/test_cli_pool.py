@@ -59,8 +59,8 @@ def test_an_observation_shows_all_hosts_of_the_account_and_whose_they_are(capsys
 def test_a_price_that_is_not_known_is_not_shown_as_zero(capsys: Out) -> None:
     services = WithMacs()
     services.world.stock_macs(1, "M4-S", ZONE, POOL)
-    told = pool(services, capsys, "list", "--online").out
-    assert ("not known" in told, "€0" in told) == (True, False)
+    output = pool(services, capsys, "list", "--online").out
+    assert ("not known" in output, "€0" in output) == (True, False)
 
 
 def test_what_is_scheduled_or_quarantined_is_remarked(capsys: Out) -> None:
@@ -75,8 +75,8 @@ def test_what_is_scheduled_or_quarantined_is_remarked(capsys: Out) -> None:
         scheduled=until,
         name=POOL,
     )
-    (shown,) = pool(services, capsys, "--json").json["hosts"]
-    assert shown["quarantined_until"] == shown["scheduled"] == "2026-03-01T15:00:00Z"
+    (displayed,) = pool(services, capsys, "--json").json["hosts"]
+    assert displayed["quarantined_until"] == displayed["scheduled"] == "2026-03-01T15:00:00Z"
     assert "quarantined until 2026-03-01 15:00 UTC; deleted at" in pool(services, capsys).out
 
 
@@ -120,27 +120,27 @@ def test_a_host_that_somebody_has_is_refused(capsys: Out, act: tuple[str, ...]) 
 
 
 @pytest.mark.parametrize(
-    ("record", "said"),
+    ("record", "message"),
     [
         (
             {"condition": HostCondition.WIPING, "goal": HostGoal.CLEAN},
-            "it is being wiped, and returns to the pool by itself",
+            "it is being wiped, and then returns to the pool",
         ),
         (
             {"condition": HostCondition.RETIRING, "goal": HostGoal.RETIRED},
-            "it is being given up",
+            "it is being retired",
         ),
         ({"scheduled": NOW + timedelta(days=1)}, "the provider deletes it at 2026-03-02 12:00 UTC"),
     ],
 )
 def test_a_host_that_is_on_its_way_is_refused(
-    capsys: Out, record: dict[str, Any], said: str
+    capsys: Out, record: dict[str, Any], message: str
 ) -> None:
     services = WithMacs()
     (host,) = services.stock(1)
     services.claimed(host, stage=Stage.RETIRING)
     keep(services, host, **record)
-    assert said in refused(services, capsys, "add", host)
+    assert message in refused(services, capsys, "add", host)
 
 
 @pytest.mark.parametrize("name", ["desk-1", "pool-1"])
@@ -168,9 +168,9 @@ def test_a_name_that_two_hosts_have_names_neither(capsys: Out) -> None:
     services = WithMacs()
     first, second = services.stock(2, "desk-")
     services.world.console.rename(second, "desk-1")
-    said = refused(services, capsys, "add", "desk-1")
-    assert first in said
-    assert second in said
+    message = refused(services, capsys, "add", "desk-1")
+    assert first in message
+    assert second in message
     assert pool(services, capsys, "add", second, "--no-wait").code == 0
 
 
@@ -193,9 +193,9 @@ def test_a_host_is_adopted_with_its_disk_under_a_fresh_id(capsys: Out) -> None:
 def test_no_host_outside_the_pool_is_wiped_whose_whole_name_was_not_typed(capsys: Out) -> None:
     services = WithMacs()
     (host,) = services.stock(1, "desk-")
-    said = refused(services, capsys, "adopt", host)
-    assert "desk-1" in said
-    assert "--keep-disk" in said
+    message = refused(services, capsys, "adopt", host)
+    assert "desk-1" in message
+    assert "--keep-disk" in message
     assert pool(services, capsys, "adopt", "desk-1", "--no-wait").code == 0
     (request,) = requests(services)
     assert (request.host, request.keep) == (host, False)
@@ -260,7 +260,7 @@ def test_retiring_a_machine_without_a_host_is_the_same_as_deleting_it(capsys: Ou
     services = InMemory()
     run(fill(services.store_, made(1)))
     result = cli(services, capsys, "retire", str(FILE), FIRST, "--why", "old", "--no-wait")
-    assert (result.code, "the same as hostler delete" in result.err) == (0, True)
+    assert (result.code, "it is deleted, and nothing is retired" in result.err) == (0, True)
 
 
 def test_a_machine_of_a_protected_fleet_is_not_retired(capsys: Out) -> None:
@@ -275,8 +275,8 @@ def test_a_host_that_was_added_is_in_the_pool_also_without_an_observation(capsys
     (host,) = services.stock(1)
     keep(services, host, name="pool-1", pool=POOL)
     for observation in ((), ("--online",)):
-        (shown,) = pool(services, capsys, "list", "--json", *observation).json["hosts"]
-        assert shown["state"] == "in the pool"
+        (displayed,) = pool(services, capsys, "list", "--json", *observation).json["hosts"]
+        assert displayed["state"] == "in the pool"
 
 
 # ------------------------------------------------------------------ retire
@@ -291,7 +291,7 @@ def test_hosts_that_nobody_has_are_given_up_by_name_with_a_reason(capsys: Out) -
         (RequestKind.RETIRE, first, None, "loud"),
         (RequestKind.RETIRE, second, None, "loud"),
     ]
-    assert f"pool-1 ({first}): given up" in " ".join(result.out.split())
+    assert f"pool-1 ({first}): is retired" in " ".join(result.out.split())
 
 
 def test_a_host_is_given_up_only_for_a_reason(capsys: Out) -> None:
@@ -309,11 +309,11 @@ def test_every_host_that_cannot_be_given_up_says_why(capsys: Out) -> None:
     keep(services, held, FIRST, condition=HostCondition.ALLOCATED)
     keep(services, going, condition=HostCondition.RETIRING, goal=HostGoal.RETIRED)
     names = (foreign, held, going, desk)
-    told = " ".join(refused(services, capsys, "retire", *names, "--why", "old").split())
-    assert "another installation has it" in told
-    assert f"machine {FIRST} has it: hostler retire FILE {FIRST}" in told
-    assert "it is being given up" in told
-    assert "it is not in the pool" in told
+    output = " ".join(refused(services, capsys, "retire", *names, "--why", "old").split())
+    assert "another installation has it" in output
+    assert f"machine {FIRST} has it: retire that machine instead" in output
+    assert "it is being retired" in output
+    assert "it is not in the pool" in output
 
 
 def test_retiring_a_host_like_a_machine_says_which_command_does_that(capsys: Out) -> None:
@@ -322,5 +322,7 @@ def test_retiring_a_host_like_a_machine_says_which_command_does_that(capsys: Out
     keep(services, host)
     result = cli(services, capsys, "retire", "web.toml", host, "--why", "old", "--no-wait")
     assert result.code == 2
-    assert f"hostler pool FILE retire {host} gives it up" in " ".join(result.err.split())
+    assert f"{host} is a host that no machine has `hostler pool FILE retire HOST`" in " ".join(
+        result.err.split()
+    )
     assert requests(services) == ()

@@ -1,13 +1,16 @@
+import re
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from cli_kit import FILE, FLEET, NOW, InMemory, StillClock, cli, fill, made, run
 
-from hostler.domain.errors import ConfigError
+from hostler.domain.errors import ConfigError, Remedy
 from hostler.domain.ids import machine_id
 from hostler.domain.model.machine import Protection
 from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.frontends.cli.console.exits import HINTS
+from hostler.frontends.cli.main import GROUPS
 
 Out = pytest.CaptureFixture[str]
 FIRST = machine_id(1)
@@ -92,9 +95,9 @@ def test_the_deletion_of_a_protected_machine_waits_for_the_protection(capsys: Ou
     hold = Protection(until=NOW + timedelta(hours=1), why="a look", actor="bob")
     services = InMemory()
     run(fill(services.store_, made(1, protection=hold)))
-    told = " ".join(cli(services, capsys, "delete", str(FILE), FIRST, "--no-wait").err.split())
-    assert "protected until 2026-03-01 13:00 UTC by bob: a look" in told
-    assert f"{FIRST} goes then, or after hostler unprotect" in told
+    output = " ".join(cli(services, capsys, "delete", str(FILE), FIRST, "--no-wait").err.split())
+    assert "protected until 2026-03-01 13:00 UTC by bob: a look" in output
+    assert f"{FIRST} is deleted then, or once its protection is ended" in output
     assert not cli(services, capsys, "unprotect", str(FILE), FIRST, "--no-wait").err
 
 
@@ -157,7 +160,7 @@ def test_a_size_over_the_maximum_and_a_deletion_in_a_protected_fleet_are_refused
 def test_one_of_several_fleets_must_be_named(capsys: Out) -> None:
     services = filled(fleets=(FLEET, replace(FLEET, name="ci")))
     unclear = cli(services, capsys, "scale", str(FILE), "1", "--no-wait")
-    assert (unclear.code, "--fleet web or ci" in unclear.err) == (2, True)
+    assert (unclear.code, "(web, ci): say which one\nadd --fleet NAME" in unclear.err) == (2, True)
     assert cli(services, capsys, "scale", str(FILE), "1", "--fleet", "ci", "--no-wait").code == 0
     assert [request.fleet for request in requests(services)] == ["ci"]
 
@@ -173,13 +176,22 @@ def test_a_wrong_file_is_reported_on_standard_error_and_as_json(capsys: Out) -> 
     plain = cli(services, capsys, "status", str(FILE))
     assert (plain.code, plain.out) == (2, "")
     assert "there is no such file" in plain.err
-    told = cli(services, capsys, "status", str(FILE), "--json")
-    assert told.code == 2
-    assert told.json["error"]["kind"] == "ConfigError"
-    assert told.json["error"]["exit"] == 2
+    output = cli(services, capsys, "status", str(FILE), "--json")
+    assert output.code == 2
+    assert output.json["error"]["kind"] == "ConfigError"
+    assert output.json["error"]["exit"] == 2
 
 
 def test_a_second_engine_is_refused_with_its_own_code(capsys: Out) -> None:
     result = cli(filled(held=True), capsys, "run", str(FILE))
     assert result.code == 4
     assert "another engine (pid 7)" in result.err
+
+
+def test_every_remedy_is_a_command_or_an_option_here() -> None:
+    assert set(HINTS) == set(Remedy)
+    verbs = {verb for names in GROUPS.values() for verb in names}
+    for hint in HINTS.values():
+        command = re.match(r"`hostler (\w+) |add --(fleet|why|from) ?", hint)
+        assert command is not None, hint
+        assert command[1] is None or command[1] in verbs, hint

@@ -58,7 +58,7 @@ def test_status_shows_phases_offers_addresses_cost_and_what_is_wrong(capsys: Out
     run(fill(services.store_, ready, broken))
     result = cli(services, capsys, "status", str(FILE))
     assert result.code == 0
-    for said in (
+    for message in (
         "1 of 2 ready",
         "1 failed",
         FIRST,
@@ -67,7 +67,7 @@ def test_status_shows_phases_offers_addresses_cost_and_what_is_wrong(capsys: Out
         "small in z-1",
         "€2.40",
     ):
-        assert said in result.out
+        assert message in result.out
     assert "its server stopped after it had been switched on" in result.out
     assert "no engine" not in result.out
 
@@ -94,9 +94,9 @@ def test_status_shows_conditions_pauses_orphans_and_requests(capsys: Out) -> Non
     run(fill(services.store_, row=row))
     run(save_orphans(services, orphan()))
     cli(services, capsys, "scale", str(FILE), "3", "--no-wait")
-    said = cli(services, capsys, "status", str(FILE)).out
+    message = cli(services, capsys, "status", str(FILE)).out
     for words in ("paused by bob", "1 orphan", "€0.5000 an hour", "1 request"):
-        assert words in said
+        assert words in message
 
 
 def test_status_at_a_time_shows_the_fleet_as_it_was(capsys: Out) -> None:
@@ -118,8 +118,8 @@ def test_status_at_a_time_shows_the_fleet_as_it_was(capsys: Out) -> None:
     assert [m["phase"] for m in then["machines"]] == ["starting"]
     assert before["machines"] == []
     assert (now["size"], then["size"], then["engine"]) == (2, None, None), "nobody noted that"
-    said = cli(services, capsys, "status", str(FILE), "--at", "10m").out
-    assert said.startswith("web  0 ready, 1 starting")
+    message = cli(services, capsys, "status", str(FILE), "--at", "10m").out
+    assert message.startswith("web  0 ready, 1 starting")
 
 
 def test_status_says_when_a_time_lies_before_what_is_remembered(capsys: Out) -> None:
@@ -135,8 +135,8 @@ def test_status_says_when_a_time_lies_before_what_is_remembered(capsys: Out) -> 
 
     run(forget())
     for at, whole in (("1d", True), ("3d", False)):
-        told = cli(services, capsys, "status", str(FILE), "--at", at)
-        assert ("machines may be missing" in told.err) is not whole
+        output = cli(services, capsys, "status", str(FILE), "--at", at)
+        assert ("machines may be missing" in output.err) is not whole
         found = cli(services, capsys, "status", str(FILE), "--at", at, "--json").json
         assert found["complete"] is whole
     assert "missing" not in cli(services, capsys, "status", str(FILE)).err
@@ -156,7 +156,7 @@ def test_orphans_are_listed_with_their_cost_and_exit_with_3(capsys: Out) -> None
     run(save_orphans(services, orphan(), orphan("address-1", price=0.004)))
     result = cli(services, capsys, "orphans", str(FILE))
     assert result.code == 3
-    for said in (
+    for message in (
         "server-9",
         "unrecorded",
         "2 h",
@@ -165,7 +165,7 @@ def test_orphans_are_listed_with_their_cost_and_exit_with_3(capsys: Out) -> None
         "€1.00",
         "report only",
     ):
-        assert said in result.out
+        assert message in result.out
     assert "2 orphans: €0.5040 an hour, €1.01 so far" in result.out
     assert "as reported by the running engine" in result.out
 
@@ -173,7 +173,7 @@ def test_orphans_are_listed_with_their_cost_and_exit_with_3(capsys: Out) -> None
 def test_no_orphans_exit_with_0(capsys: Out) -> None:
     result = cli(InMemory(), capsys, "orphans", str(FILE))
     assert (result.code, "no orphans" in result.out) == (0, True)
-    assert "none is running" in result.out
+    assert "no engine is running (--observe asks the provider now)" in result.out
 
 
 def test_orphans_as_json_sum_up(capsys: Out) -> None:
@@ -214,18 +214,18 @@ def test_observing_orphans_finds_what_no_report_has(capsys: Out) -> None:
 def test_orphans_that_could_not_be_observed_are_not_said_to_be_none(capsys: Out) -> None:
     services = InMemory()
     services.cloud().dead.add(Zone("z-1"))
-    told = cli(services, capsys, "orphans", str(FILE), "--observe")
-    assert (told.code, told.out) == (7, "")
-    assert "could not be observed: z-1: the zone does not answer" in told.err
+    output = cli(services, capsys, "orphans", str(FILE), "--observe")
+    assert (output.code, output.out) == (7, "")
+    assert "could not be observed: z-1: the zone does not answer" in output.err
 
 
 def test_orphans_names_what_could_not_be_observed(capsys: Out) -> None:
     beyond = replace(FLEET, offers=(*FLEET.offers, Offer(type="small", zone=Zone("z-2"))))
     services = InMemory(fleets=(beyond,))
     services.cloud().dead.add(Zone("z-2"))
-    told = cli(services, capsys, "orphans", str(FILE), "--observe")
-    assert told.code == 0
-    assert "could not observe servers in z-2" in told.err
+    output = cli(services, capsys, "orphans", str(FILE), "--observe")
+    assert output.code == 0
+    assert "could not observe servers in z-2" in output.err
     found = cli(services, capsys, "orphans", str(FILE), "--observe", "--json").json
     assert "servers in z-2" in found["incomplete"]
 
@@ -236,9 +236,11 @@ def test_orphans_names_what_could_not_be_observed(capsys: Out) -> None:
 def test_a_history_has_all_events_of_a_machine_in_order(capsys: Out) -> None:
     services = InMemory()
     run(fill(services.store_, made(1), made(2)))
-    said = cli(services, capsys, "history", str(FILE), FIRST).out
-    assert "recorded as pending: the fleet's size asks for one more machine (small in z-1)" in said
-    assert said.count("recorded as pending") == 1
+    output = cli(services, capsys, "history", str(FILE), FIRST).out
+    assert (
+        "recorded as pending: the fleet's size asks for one more machine (small in z-1)" in output
+    )
+    assert output.count("recorded as pending") == 1
     events = cli(services, capsys, "history", str(FILE), FIRST, "--json").json["events"]
     assert [event["machine"] for event in events] == [FIRST]
 
@@ -282,16 +284,16 @@ def test_a_history_of_nobody_is_an_error_of_usage(capsys: Out) -> None:
 def test_top_prints_one_update_where_nobody_watches(capsys: Out) -> None:
     services = InMemory()
     run(fill(services.store_, made(1)))
-    said = cli(services, capsys, "top", str(FILE)).out
-    assert said.count("1 of 2 ready") == 1
-    assert "latest events" in said
+    message = cli(services, capsys, "top", str(FILE)).out
+    assert message.count("1 of 2 ready") == 1
+    assert "latest events" in message
 
 
 def test_top_as_json_prints_a_line_for_each_update(capsys: Out) -> None:
     services = InMemory()
     run(fill(services.store_, made(1)))
-    said = cli(services, capsys, "top", str(FILE), "--json", "--count", "3").out
-    assert len(said.splitlines()) == 3
+    message = cli(services, capsys, "top", str(FILE), "--json", "--count", "3").out
+    assert len(message.splitlines()) == 3
 
 
 # ------------------------------------------------------------------ several fleets

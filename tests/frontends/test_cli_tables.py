@@ -97,7 +97,7 @@ def test_names_from_outside_cannot_draw_on_the_terminal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         ({"phase": Phase.READY}, ""),
         ({"phase": Phase.STARTING}, "times out in 5 min"),
@@ -107,11 +107,11 @@ def test_names_from_outside_cannot_draw_on_the_terminal() -> None:
         ({"phase": Phase.STARTING, "since": NOW - timedelta(hours=1)}, "times out now"),
     ],
 )
-def test_the_next_step_follows_from_the_record(more: dict[str, Any], said: str) -> None:
-    assert next_step(made(1, **{"phase": Phase.READY, **more}), FLEET, NOW) == said
+def test_the_next_step_follows_from_the_record(more: dict[str, Any], message: str) -> None:
+    assert next_step(made(1, **{"phase": Phase.READY, **more}), FLEET, NOW) == message
 
 
-TOLD = {
+EXPECTED = {
     ("alarm", "host_taken", "its host is called 'x'"): "alarm: its host is called 'x'",
     ("alarm", "stop_overdue", ""): "alarm: it could not be removed within its stop bound",
     ("host_taken", "host_taken", "mac-1"): (
@@ -146,9 +146,9 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize(("told", "said"), TOLD.items())
-def test_each_event_is_a_sentence(told: tuple[str, str, str], said: str) -> None:
-    kind, reason, detail = told
+@pytest.mark.parametrize(("output", "message"), EXPECTED.items())
+def test_each_event_is_a_sentence(output: tuple[str, str, str], message: str) -> None:
+    kind, reason, detail = output
     event = Event(
         kind=kind,
         at=NOW,
@@ -158,15 +158,15 @@ def test_each_event_is_a_sentence(told: tuple[str, str, str], said: str) -> None
         reason=reason,
         detail=detail,
     )
-    assert tell(event).text == said
+    assert tell(event).text == message
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "message"),
     [(0, "0 s"), (-5, "0 s"), (119, "119 s"), (120, "2 min"), (7200, "2 h"), (172800, "2 d")],
 )
-def test_durations_are_shown_in_their_largest_unit(seconds: int, said: str) -> None:
-    assert rounded(timedelta(seconds=seconds)) == said
+def test_durations_are_shown_in_their_largest_unit(seconds: int, message: str) -> None:
+    assert rounded(timedelta(seconds=seconds)) == message
 
 
 def test_sums_are_never_rounded_to_nothing() -> None:
@@ -185,7 +185,9 @@ def test_a_machine_whose_host_somebody_else_may_have_is_shown_in_the_status() ->
     twice = made(1).with_fact(CLAIMED_TWICE, NOW)
     seen = FleetStatus(fleet=FLEET, row=None, machines=(twice, made(2)), at=NOW, runs=True)
     lines = drawn(tables.status([seen]), 180)
-    assert [line.endswith("see hostler explain") for line in lines if line.startswith("m-")] == [
+    assert [
+        line.endswith("may have claimed its host too") for line in lines if line.startswith("m-")
+    ] == [
         True,
         False,
     ]

@@ -27,10 +27,10 @@ def test_every_command_of_the_pages_exists() -> None:
     for page in PAGES:
         text = page.read_text()
         code = "\n".join(re.findall(r"```(?:sh|console|text)\n(.*?)```", text, re.DOTALL))
-        said = re.findall(
+        message = re.findall(
             r"^(?:\$ )?(?:\.venv/bin/)?hostler ((?:fleeting )?[a-z]+)", code, re.MULTILINE
         )
-        verbs |= set(said)
+        verbs |= set(message)
     assert verbs
     assert verbs <= known
 

@@ -52,7 +52,7 @@ def engines() -> Iterator[Engines]:
 
 @pytest.fixture
 def mac(engines: Engines) -> Mac:
-    return next(iter(engines.world.estate.macs))
+    return next(iter(engines.world.cloud.macs))
 
 
 @pytest.mark.parametrize(

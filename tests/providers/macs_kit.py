@@ -33,7 +33,7 @@ from hostler.providers.scaleway.macs.plan.names import Name, pool_digest
 from hostler.providers.scaleway.macs.plan.read import SERVER, MacReader
 from hostler.providers.scaleway.macs.provider import Macs
 from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate
-from hostler.simulators.scaleway.api.replies import Fate as Delivered
+from hostler.simulators.scaleway.state.calls import Fate as Delivered
 from hostler.simulators.scaleway.state.mac_records import Mac as TrueMac
 from hostler.simulators.scaleway.state.options import ORGANIZATION, Options
 from hostler.simulators.scaleway.world import World

@@ -118,10 +118,10 @@ class MacsRig:
 
     async def things(self) -> tuple[Thing, ...]:
         """Read the names of all hosts."""
-        told = ((mac.id, mac.name.split(".")) for mac in self.world.estate.macs)
+        output = ((mac.id, mac.name.split(".")) for mac in self.world.cloud.macs)
         return tuple(
             Thing(id=allocation_of(HostId(mac), MachineId(words[-3])), machine=MachineId(words[-3]))
-            for mac, words in sorted(told)
+            for mac, words in sorted(output)
             if len(words) > 1 and words[1] in TENANT
         )
 

@@ -20,7 +20,7 @@ from hostler.ports.provider import Provider
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Account, Disk, Secret, Template
 from hostler.providers.scaleway.instances.provider import Instances
-from hostler.simulators.scaleway.api.replies import Fate
+from hostler.simulators.scaleway.state.calls import Fate
 from hostler.simulators.scaleway.world import World
 from hostler.testing.conformance.provider.clock import RigClock
 from hostler.testing.conformance.provider.rig import Ability, Fault, Rig, Thing

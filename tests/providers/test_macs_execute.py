@@ -28,7 +28,7 @@ from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import Condition, Observation, Resource, Scope, Stage
 from hostler.providers.scaleway.common.errors import Failed, Problem
 from hostler.providers.scaleway.macs import execute
-from hostler.providers.scaleway.macs.api import refusals
+from hostler.providers.scaleway.macs.api.endpoints import floor_date, is_floor, is_reinstalling
 from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
 from hostler.providers.scaleway.macs.plan.names import name_of
 from hostler.providers.scaleway.macs.plan.read import SERVER
@@ -131,7 +131,7 @@ async def test_a_claim_looks_afresh_and_changes_nothing_of_what_is_not_free(
 
 
 def _devos(p: Project) -> object:
-    return next(image for image in p.world.estate.os_images if image.family == "DevOS")
+    return next(image for image in p.world.cloud.os_images if image.family == "DevOS")
 
 
 @pytest.mark.parametrize("goal", [Goal.ABSENT, Goal.STANDBY])
@@ -252,7 +252,7 @@ async def test_a_family_that_is_not_published_any_more_is_claimed_for_nobody() -
 
 
 def retire(p: Project, family: str) -> None:
-    for image in list(p.world.estate.os_images):
+    for image in list(p.world.cloud.os_images):
         if image.family == family:
             p.world.console.retire_image(image.id)
 
@@ -283,7 +283,7 @@ STATES = ("starting", "rebooting", "updating", "locking", "unlocking", "reinstal
 @pytest.mark.parametrize("state", STATES)
 def test_only_the_state_reinstalling_says_that_a_wipe_is_under_way(state: str) -> None:
     problem = Problem(status=409, type="transient_state", message=f"wait; (state: {state})")
-    assert refusals.is_reinstalling(problem) is (state == "reinstalling")
+    assert is_reinstalling(problem) is (state == "reinstalling")
 
 
 def test_reinstalling_counts_only_as_the_state_of_a_transient_refusal() -> None:
@@ -292,7 +292,7 @@ def test_reinstalling_counts_only_as_the_state_of_a_transient_refusal() -> None:
         Problem(status=409, type="conflict", message="(state: reinstalling)"),
         Problem(status=409, type="transient_state", message="(state: not_reinstalling)"),
     ):
-        assert not refusals.is_reinstalling(problem)
+        assert not is_reinstalling(problem)
 
 
 async def test_a_host_that_is_not_there_is_gone_for_every_call_but_a_claim() -> None:
@@ -370,7 +370,7 @@ def test_a_deletion_that_is_refused_until_a_date_is_known_in_each_shape(
     problem: Problem, floor: bool
 ) -> None:
     """412 with a type and without one, 400, 403; and what only looks like it."""
-    assert refusals.is_floor(problem) is floor
+    assert is_floor(problem) is floor
 
 
 @pytest.mark.parametrize(
@@ -384,13 +384,13 @@ def test_a_deletion_that_is_refused_until_a_date_is_known_in_each_shape(
     ],
 )
 def test_the_date_is_read_from_the_refusal(text: str, date: datetime | None) -> None:
-    assert refusals.floor_date(Problem(status=412, message=text)) == date
+    assert floor_date(Problem(status=412, message=text)) == date
 
 
 @pytest.mark.parametrize("shape", FLOORS)
 async def test_a_deletion_that_comes_too_early_is_scheduled(shape: str) -> None:
     p = Project()
-    p.world.estate.options = replace(
+    p.world.cloud.options = replace(
         p.world.options, macs=replace(p.world.options.macs, floor=shape)
     )
     p.world.console.rename(p.ids[0], name(Stage.RETIRING))
@@ -421,7 +421,7 @@ async def test_a_retired_host_is_freed_of_its_commitment_and_deleted() -> None:
     delete = on_host(p, HostGoal.RETIRED, await seen(p))
     assert delete.kind == machine_calls.DELETE
     assert await p.do(delete) == Done(gone=(ResourceId(p.ids[0]),))
-    assert not list(p.world.estate.macs)
+    assert not list(p.world.cloud.macs)
     retry_at = await p.do(delete)
     assert retry_at == Done(gone=(ResourceId(p.ids[0]),), missing=True), (
         "deleted already is deleted"
@@ -432,7 +432,7 @@ async def test_a_retired_host_is_freed_of_its_commitment_and_deleted() -> None:
 async def test_a_deleted_host_is_seen_to_be_gone_by_a_focused_observation(gone: str) -> None:
     """403 is what some deleted hosts answer: then a whole listing says whether it is there."""
     p = Project()
-    p.world.estate.options = replace(p.world.options, macs=replace(p.world.options.macs, gone=gone))
+    p.world.cloud.options = replace(p.world.options, macs=replace(p.world.options.macs, gone=gone))
     await claimed(p)
     p.world.console.do("delete", p.ids[0])
     observation = await observe_one(p)
@@ -480,7 +480,7 @@ async def test_an_answer_that_shows_another_machines_name_tells_nothing_of_ours(
     """Somebody renamed it between our write and the answer: only a look can tell."""
     p = Project()
     call = first(Goal.PRESENT, p.machine)
-    told = p.macs._calls._done(call, mac(id=p.ids[0], name=name(Stage.PENDING)))
-    assert [resource.id for resource in told.resources] == [p.allocation_of]
+    output = p.macs._calls._done(call, mac(id=p.ids[0], name=name(Stage.PENDING)))
+    assert [resource.id for resource in output.resources] == [p.allocation_of]
     other = p.macs._calls._done(call, mac(id=p.ids[0], name=name(Stage.PENDING, OTHER)))
     assert other == Done()

@@ -58,8 +58,8 @@ ELSEWHERE = Zone("fr-par-3")
 )
 def test_a_host_fits_or_it_is_said_why_not(text: str, fields: dict[str, object], why: str) -> None:
     """Any point release of the family will do, and no other family, as near as its name may be."""
-    told = Project().macs.fits(FLEET, OFFER, reader().host(mac(name=text, **fields)))
-    assert told == "" if not why else why in told
+    output = Project().macs.fits(FLEET, OFFER, reader().host(mac(name=text, **fields)))
+    assert output == "" if not why else why in output
 
 
 def test_a_host_in_another_zone_or_of_another_fleets_pool_fits_not() -> None:

@@ -16,7 +16,7 @@ async def test_a_key_is_registered_once_and_reaches_a_host_with_its_next_wipe():
     (mac,) = rig.world.stock_macs(1, "M2-L", str(ZONE), POOL)
     for _ in range(3):
         assert (await macs.register_key(KEY, "hostler-macs")).well
-    assert [one.name for one in rig.world.estate.keys] == ["hostler-macs"]
+    assert [one.name for one in rig.world.cloud.keys] == ["hostler-macs"]
     assert not rig.world.console.mac(mac).disk.keys
     before = rig.world.console.mac(mac).disk
     assert rig.world.console.do("reinstall", mac)
@@ -25,4 +25,4 @@ async def test_a_key_is_registered_once_and_reaches_a_host_with_its_next_wipe():
     assert after is not before
     assert [line.split()[1] for line in after.keys] == [KEY.split()[1]]
     assert (await macs.release_key(KEY, "hostler-macs")).well
-    assert not list(rig.world.estate.keys)
+    assert not list(rig.world.cloud.keys)

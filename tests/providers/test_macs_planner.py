@@ -327,9 +327,9 @@ def test_an_owner_tag_tells_what_the_host_showed_that_a_wipe_changes() -> None:
     assert retry_at.witness == lost.host.witness
     (unknown_since,) = calls(Goal.PRESENT, known, sealed)
     assert unknown_since.witness == "known"
-    kept = machine(was_ready=NOW, asked=(replace(tagged(Stage.RESTED), witness="known"),))
+    saved = machine(was_ready=NOW, asked=(replace(tagged(Stage.RESTED), witness="known"),))
     shut = tenancy_part(Stage.RESTED, vnc_url="vnc://m1:%3Csealed%3E@51.159.0.1:5900")
-    (woken,) = calls(Goal.PRESENT, kept, shut)
+    (woken,) = calls(Goal.PRESENT, saved, shut)
     assert not woken.witness, "somebody wiped it while it rested, which harms nobody"
 
 

@@ -12,7 +12,7 @@ from hostler.providers.scaleway.macs.api.quota import highest, limits_of
 from hostler.providers.scaleway.macs.plan import host_calls
 from hostler.simulators.scaleway.faults.rates import Rule
 
-TOLD = "a quota is not known before hosts are ordered"
+EXPECTED = "a quota is not known before hosts are ordered"
 OTHERS = "11111111-2222-4333-8444-000000000000"
 """An organization of which the key may read nothing."""
 THERE = Zone("fr-par-3")
@@ -80,15 +80,15 @@ async def test_where_the_quota_is_not_known_the_order_is_sent_and_that_is_told_o
         outcomes = [await p.do(an_order(1)) for _ in range(2)]
     assert [isinstance(outcome, Refused) for outcome in outcomes] == [True, True]
     assert len(p.changes()) == 2, "the API refused it itself"
-    assert [entry["event"] for entry in logs].count(TOLD) == 1
+    assert [entry["event"] for entry in logs].count(EXPECTED) == 1
 
 
 async def test_a_key_that_may_not_read_quotas_is_told_the_permission() -> None:
     p = Project(1, organization=OTHERS)
     with capture_logs() as logs:
         await p.do(an_order(1))
-    (told,) = [entry["why"] for entry in logs if entry["event"] == TOLD]
-    assert "the API key lacks the permission OrganizationReadOnly" in told
+    (output,) = [entry["why"] for entry in logs if entry["event"] == EXPECTED]
+    assert "the API key lacks the permission OrganizationReadOnly" in output
 
 
 @pytest.mark.parametrize(

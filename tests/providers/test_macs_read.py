@@ -111,7 +111,7 @@ def test_an_allocation_that_is_over_by_its_name_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("commitment", "told"),
+    ("commitment", "output"),
     [
         (None, False),
         ({"type": "duration_24h"}, False),

@@ -47,8 +47,8 @@ async def test_a_listing_that_fails_keeps_what_was_known() -> None:
 )
 async def test_a_vlan_is_believed_once_the_host_is_in_the_network(status: str, vlan: int) -> None:
     """What is still on its way in may end in error, and its VLAN never serve."""
-    told = msgspec.structs.replace(IN_NET, status=status)
-    networks = Networks(Listed(Listing({"a-1": told})))
+    output = msgspec.structs.replace(IN_NET, status=status)
+    networks = Networks(Listed(Listing({"a-1": output})))
     await networks.learn(ZONE)
     assert networks.of(ZONE) == {HOST: (Attached("net-1", vlan),)}
 

@@ -58,7 +58,7 @@ async def test_without_organization_networks_and_key_nothing_is_asked():
 
 
 @pytest.mark.parametrize(
-    ("told", "well", "text"),
+    ("output", "well", "text"),
     [
         ({"limit": 10}, True, "is 10; the group may come to 10"),
         ({"limit": 9}, False, "is 9; the group may come to 10"),
@@ -69,11 +69,11 @@ async def test_without_organization_networks_and_key_nothing_is_asked():
             "is 5; the group may come to 10",
         ),
         ({"limits": [{"zone": "nl-ams-1", "limit": 5}]}, True, "is unlimited"),
-        ({"name": "x"}, True, "none is told"),
+        ({"name": "x"}, True, "no limit is listed"),
     ],
 )
-async def test_a_quota_that_is_too_small_is_told(told: dict[str, object], well: bool, text: str):
-    assert await found(quota(**told), organization="org") == [
+async def test_a_quota_that_is_too_small_is_told(output: dict[str, object], well: bool, text: str):
+    assert await found(quota(**output), organization="org") == [
         Finding(well, "quota of DEV1-S", text)
     ]
 

@@ -15,7 +15,7 @@ from hostler.providers.scaleway.common.opening import account_of
 KEY = "11111111-2222-4333-8444-555555555555"
 
 
-def said(folder: Path, name: str) -> str:
+def message(folder: Path, name: str) -> str:
     opening = Opening(
         name=AccountName("macs"),
         settings=AccountTable(project=KEY, secret_key_file=name),
@@ -34,10 +34,10 @@ def said(folder: Path, name: str) -> str:
 def test_a_key_file_that_is_not_there_is_told_with_the_folder_that_was_searched(
     tmp_path: Path,
 ) -> None:
-    told = said(tmp_path, "keys/scaleway.key")
-    assert f"provider.macs.secret_key_file cannot be read in {tmp_path / 'keys'} (" in told
-    assert "No such file" in told
+    output = message(tmp_path, "keys/scaleway.key")
+    assert f"provider.macs.secret_key_file cannot be read in {tmp_path / 'keys'} (" in output
+    assert "No such file" in output
 
 
 def test_a_key_that_stands_where_a_files_name_should_is_not_repeated(tmp_path: Path) -> None:
-    assert KEY not in said(tmp_path, KEY)
+    assert KEY not in message(tmp_path, KEY)

@@ -143,7 +143,7 @@ async def test_at_the_simulator_a_key_is_there_once_whatever_is_done():
     assert isinstance(instances, RegistersKeys)
     for _ in range(3):
         assert (await instances.register_key(KEY, "hostler-ci")).well
-    names = [one.name for one in rig.world.estate.keys]
+    names = [one.name for one in rig.world.cloud.keys]
     assert names == ["hostler-ci"]
     assert (await instances.release_key(KEY, "hostler-ci")).well
-    assert not list(rig.world.estate.keys)
+    assert not list(rig.world.cloud.keys)

@@ -1,4 +1,4 @@
-"""What looks remember: prices, and which servers carry a mark."""
+"""What observers remember: prices, and which servers have an owner tag."""
 
 from scaleway_kit import (
     INSTANCE,

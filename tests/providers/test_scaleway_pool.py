@@ -218,8 +218,8 @@ async def test_a_server_gets_the_address_itself_and_the_record_keeps_the_tenancy
     (call,) = source(Script([])).next_calls(Goal.PRESENT, machine(), (resource,), NOW)
     assert call.arg("addresses") == (MINE,)
     call = replace(call, args=(*(a for a in call.args if a[0] != "image"), ("image", UUID)))
-    shown = {"id": "ip-1", "family": "inet", "state": "attached", "tags": None}
-    made = answer({"server": server_body(public_ips=[shown, {"id": "ip-9"}])}, 201)
+    displayed = {"id": "ip-1", "family": "inet", "state": "attached", "tags": None}
+    made = answer({"server": server_body(public_ips=[displayed, {"id": "ip-9"}])}, 201)
     script = Script([Exchange(method="POST", path=f"{INSTANCE}/servers", answer=made)])
     outcome = await source(script).do(call)
     assert json.loads(script.asked[0].body)["public_ips"] == ["ip-1"]

@@ -81,10 +81,10 @@ async def done(call_: Call, *exchanges: Exchange, template: Template = TEMPLATE)
 @pytest.fixture
 def _all_logs() -> Generator[None]:
     """Log everything, however another test has set up the logs of this process."""
-    kept = structlog.get_config()
+    saved = structlog.get_config()
     structlog.reset_defaults()
     yield
-    structlog.configure(**kept)
+    structlog.configure(**saved)
 
 
 @pytest.mark.usefixtures("_all_logs")
@@ -108,8 +108,8 @@ async def test_the_secret_is_sent_in_its_header_and_shown_nowhere():
     assert isinstance(outcome, Refused)
     assert "bad key ***" in outcome.text
     assert {entry["log_level"] for entry in logs} == {"debug", "warning"}
-    shown = repr((outcome, observation, logs, script.asked, account(), account().secret_key))
-    assert SECRET not in shown
+    displayed = repr((outcome, observation, logs, script.asked, account(), account().secret_key))
+    assert SECRET not in displayed
     assert SECRET not in f"{account().secret_key} {account().secret_key!r:>9}"
 
 

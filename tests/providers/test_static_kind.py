@@ -82,7 +82,7 @@ def test_another_release_command_makes_machines_outdated(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ('["large", "static"]', '["huge"]', "huge has none"),
         ('name = "big"', 'name = "192.0.2.1"', "192.0.2.1 is not"),
@@ -92,8 +92,8 @@ def test_another_release_command_makes_machines_outdated(tmp_path: Path) -> None
         ('group = "large"', 'kroup = "large"', "kroup"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, old: str, new: str, said: str) -> None:
-    assert said in faults(tmp_path, WHOLE.replace(old, new))
+def test_what_is_wrong_is_said(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert message in faults(tmp_path, WHOLE.replace(old, new))
 
 
 def test_a_list_without_hosts_is_wrong(tmp_path: Path) -> None:

@@ -30,9 +30,9 @@ def status(stage: str | None, binding: MachineId | None = None, **record: Any) -
 
 
 @pytest.mark.parametrize(
-    ("host", "said"),
+    ("host", "message"),
     [
-        (status("claimed", FIRST), f"its machine decides: hostler explain FILE {FIRST}"),
+        (status("claimed", FIRST), f"what comes next for its machine, {FIRST}"),
         (status(None, condition=HostCondition.GONE), "complete observations no longer show it"),
         (
             status(
@@ -49,13 +49,13 @@ def status(stage: str | None, binding: MachineId | None = None, **record: Any) -
             "claims it, without wiping it: its last wipe is proved",
         ),
         (status("foreign"), "another installation has it"),
-        (status("unnamed"), "`hostler pool FILE add` puts it into the pool"),
+        (status("unnamed"), "it is left alone until it is added to the pool"),
         (status("claimed"), "no record explains it"),
         (status(None, condition=HostCondition.DIRTY), "it was not observed"),
     ],
 )
-def test_the_next_step_follows_from_record_and_name(host: HostStatus, said: str) -> None:
-    assert said in next_step(host, NOW)
+def test_the_next_step_follows_from_record_and_name(host: HostStatus, message: str) -> None:
+    assert message in next_step(host, NOW)
 
 
 def test_a_quarantine_that_is_over_keeps_nobody_away() -> None:

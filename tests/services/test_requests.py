@@ -31,7 +31,7 @@ def test_a_size_within_the_maximum_is_accepted_under_its_authors_name() -> None:
     ("fleet", "size", "why"),
     [
         (BOUNDED, 4, "at most 3 machines"),
-        (BOUNDED, -1, "-1 is no size"),
+        (BOUNDED, -1, "-1 is not a size"),
         (replace(FLEET, renews=False), 1, "has no size of its own"),
     ],
 )

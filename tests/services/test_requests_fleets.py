@@ -2,7 +2,7 @@
 
 import pytest
 
-from hostler.domain.errors import RequestRefused
+from hostler.domain.errors import Remedy, RequestRefused
 from hostler.domain.ids import FleetName, InstallationId, ResourceId, Zone
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Orphan
@@ -26,8 +26,9 @@ def orphan(installation: str, cls: OrphanClass = OrphanClass.FOREIGN) -> Orphan:
 
 
 def test_without_a_source_foreign_resources_are_named() -> None:
-    with pytest.raises(RequestRefused, match="--from h1"):
+    with pytest.raises(RequestRefused, match=r"another installation \(h1\)") as refused:
         check_source([orphan("h1")], WEB, None)
+    assert refused.value.remedy is Remedy.NAME_INSTALLATION
 
 
 def test_a_source_that_tags_nothing_is_a_mistake() -> None:

@@ -141,12 +141,12 @@ def test_end_of_faults_publishes_an_image_of_the_fleets_family_again(plain: bool
     with closing(SimLoop()) as loop:
         environment.open(loop, Random(1))
         world = environment.world
-        families = {image.name: image.family for image in world.estate.os_images}
+        families = {image.name: image.family for image in world.cloud.os_images}
         for name in (name for name, family in families.items() if family == FAMILY):
             assert world.console.retire_image(name)
-        assert FAMILY not in {image.family for image in world.estate.os_images}
+        assert FAMILY not in {image.family for image in world.cloud.os_images}
         environment.cease()
-        assert FAMILY in {image.family for image in world.estate.os_images}
+        assert FAMILY in {image.family for image in world.cloud.os_images}
 
 
 def test_a_seed_of_macs_is_the_same_again():

@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl
 import pytest
 
 from hostler.ports.http import HttpRequest, Response
-from hostler.simulators.scaleway.api.replies import Reply
 from hostler.simulators.scaleway.faults.rates import CALM, FaultRates
 from hostler.simulators.scaleway.http import Settings, SimulatorServer, run_simulator
+from hostler.simulators.scaleway.state.calls import Reply
 from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World
 
@@ -75,7 +75,7 @@ class Bench:
         }
         return self.json("POST", f"{ZONE}/servers", body)["server"]
 
-    def shown(self, server_id: str) -> Any:
+    def read_server(self, server_id: str) -> Any:
         """Return the body of a server."""
         return self.json("GET", f"{ZONE}/servers/{server_id}")["server"]
 

@@ -124,8 +124,8 @@ def test_the_plugin_creates_lists_and_removes(simulator: Running, plugin: Plugin
     query = f"order=creation_date_desc&page=1&tags={'%2C'.join(TAGS)}"
     listed = plugin.send("GET", f"{ZONE}/servers?{query}")
     assert listed.headers["X-Total-Count"] == "1"
-    shown = listed.json()["servers"][0]
-    assert [ip["family"] for ip in shown["public_ips"]] == ["inet", "inet6"]
+    displayed = listed.json()["servers"][0]
+    assert [ip["family"] for ip in displayed["public_ips"]] == ["inet", "inet6"]
     path = f"{ZONE}/servers/{server['id']}"
     found = plugin.good(
         "GET", f"{ZONE}/ips?order_by=creation_date_desc&page=1&tags=instance%3Dci-abc"

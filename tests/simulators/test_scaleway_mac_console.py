@@ -16,7 +16,7 @@ PROJECT = "22222222-2222-2222-2222-222222222222"
 HOUR = 3600.0
 
 
-def shown(bench: Bench, mac_id: str) -> Any:
+def read_mac(bench: Bench, mac_id: str) -> Any:
     return bench.json("GET", f"{SERVERS}/{mac_id}")
 
 
@@ -57,7 +57,7 @@ def test_a_stock_that_cannot_be_is_refused(bench: Bench) -> None:
 def test_weather_happens_to_a_stock_too(bench: Bench) -> None:
     (mac,) = bench.world.stock_macs(1)
     assert bench.world.act("mac_busy", mac, 50.0)
-    assert shown(bench, mac)["status"] in {"busy", "updating"}
+    assert read_mac(bench, mac)["status"] in {"busy", "updating"}
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_every_deed_can_be_done_to_a_ready_mac_and_is_counted(bench: Bench) -> N
 def test_a_person_gives_a_mac_any_name(bench: Bench) -> None:
     (mac,) = bench.world.stock_macs(1)
     assert bench.world.console.rename(mac, "mine")
-    assert shown(bench, mac)["name"] == "mine"
+    assert read_mac(bench, mac)["name"] == "mine"
     with pytest.raises(KeyError):
         bench.world.console.rename("no-such-mac", "mine")
 

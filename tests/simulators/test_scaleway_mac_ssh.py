@@ -13,8 +13,7 @@ import pytest
 import requests
 
 from hostler.simulators.scaleway.faults.rates import Rule
-from hostler.simulators.scaleway.listeners.peers import holder
-from hostler.simulators.scaleway.listeners.sshd import Shells, shells
+from hostler.simulators.scaleway.listeners.sshd import Shells, holder, shells
 from hostler.simulators.scaleway.state.options import MacOptions, Options
 from hostler.simulators.scaleway.world import World
 
@@ -32,7 +31,7 @@ class Host:
 
     def __init__(self, bench: Bench, served: Shells, mac_id: str) -> None:
         self.bench, self.served, self.mac_id = bench, served, mac_id
-        record = bench.world.estate.macs.get(mac_id)
+        record = bench.world.cloud.macs.get(mac_id)
         assert record is not None
         self.mac = record
 
@@ -98,7 +97,7 @@ async def host() -> AsyncGenerator[Host]:
 
 
 @pytest.mark.parametrize(
-    ("command", "code", "said"),
+    ("command", "code", "message"),
     [
         ("true", 0, ""),
         ("echo hello", 0, "hello\n"),
@@ -117,9 +116,9 @@ async def host() -> AsyncGenerator[Host]:
     ],
 )
 async def test_a_command_runs_in_the_macs_own_home(
-    host: Host, command: str, code: int, said: str
+    host: Host, command: str, code: int, message: str
 ) -> None:
-    assert await host.run(command) == (code, said)
+    assert await host.run(command) == (code, message)
 
 
 async def test_what_is_sent_reaches_the_command_and_what_it_says_comes_back_whole(
@@ -146,8 +145,8 @@ async def test_a_command_sees_nothing_of_the_simulators_environment(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("A_SECRET", "x")
-    _, said = await host.run("env")
-    names = {line.split("=")[0] for line in said.splitlines()} - {"PWD", "SHLVL", "_", "OLDPWD"}
+    _, message = await host.run("env")
+    names = {line.split("=")[0] for line in message.splitlines()} - {"PWD", "SHLVL", "_", "OLDPWD"}
     assert names == {"HOME", "USER", "LOGNAME", "SHELL", "LANG", "PATH", "MACOS_VERSION"}
 
 
@@ -192,9 +191,9 @@ async def test_a_wipe_that_fails_keeps_the_disk(host: Host) -> None:
 
 
 async def test_the_key_that_is_shown_is_the_one_that_the_world_tells(host: Host) -> None:
-    told = host.bench.world.reach(host.mac.ip)
-    assert told is not None
-    assert await host.key() == told.host_key
+    output = host.bench.world.reach(host.mac.ip)
+    assert output is not None
+    assert await host.key() == output.host_key
 
 
 async def test_the_keys_of_the_project_at_installation_may_log_in_and_no_later_ones() -> None:
@@ -314,10 +313,10 @@ async def test_a_wrong_key_is_shown_once(host: Host) -> None:
 
 
 async def test_a_deleted_mac_leaves_no_disk_and_no_listener(host: Host) -> None:
-    _, said = await host.run("pwd")
+    _, message = await host.run("pwd")
     assert host.bench.world.act("mac_deleted_by_hand", host.mac_id)
     host.served.follow()
-    assert not there(said.strip())
+    assert not there(message.strip())
     with pytest.raises(ConnectionRefusedError):
         await host.run("true")
 

@@ -20,7 +20,7 @@ def order(bench: Bench, **fields: object) -> Any:
     return bench.json("POST", SERVERS, {"name": "pool-1", "type": "M2-L", **fields})
 
 
-def shown(bench: Bench, mac_id: str) -> Any:
+def read_mac(bench: Bench, mac_id: str) -> Any:
     return bench.json("GET", f"{SERVERS}/{mac_id}")
 
 
@@ -28,7 +28,7 @@ def until(bench: Bench, mac_id: str, status: str, limit: float = 4000.0) -> Any:
     """Move the clock on until a Mac has a status; return its body."""
     end = bench.now + limit
     while bench.now < end:
-        mac = shown(bench, mac_id)
+        mac = read_mac(bench, mac_id)
         if mac["status"] == status:
             return mac
         bench.now += 5.0
@@ -56,15 +56,15 @@ def test_a_mac_is_delivered_once_and_for_ever(bench: Bench) -> None:
     mac = until(bench, mac["id"], "ready")
     assert mac["delivered"]
     bench.json("POST", f"{SERVERS}/{mac['id']}/reinstall", {"enable_kext": False})
-    assert shown(bench, mac["id"])["status"] == "reinstalling"
-    assert shown(bench, mac["id"])["delivered"]
+    assert read_mac(bench, mac["id"])["status"] == "reinstalling"
+    assert read_mac(bench, mac["id"])["delivered"]
     assert until(bench, mac["id"], "ready")["delivered"]
 
 
 def test_another_image_than_the_usual_one_is_delivered_later(bench: Bench) -> None:
     mac = order(bench, os_id=image(bench, "macos-sequoia-15.7"))
     ready(bench, name="usual")
-    assert shown(bench, mac["id"])["status"] == "starting"
+    assert read_mac(bench, mac["id"])["status"] == "starting"
     assert until(bench, mac["id"], "ready")["os"]["family"] == "Sequoia"
 
 
@@ -72,8 +72,8 @@ def test_of_two_renames_the_last_holds_also_on_the_way(bench: Bench) -> None:
     mac = order(bench)["id"]
     for name in ("mine", "yours"):
         assert bench.json("PATCH", f"{SERVERS}/{mac}", {"name": name})["name"] == name
-    assert shown(bench, mac)["name"] == "yours"
-    assert shown(bench, mac)["status"] == "starting"
+    assert read_mac(bench, mac)["name"] == "yours"
+    assert read_mac(bench, mac)["status"] == "starting"
 
 
 def test_what_is_asked_of_a_mac_on_its_way_is_refused_with_its_status(bench: Bench) -> None:
@@ -89,15 +89,15 @@ def test_what_is_asked_of_a_mac_on_its_way_is_refused_with_its_status(bench: Ben
 def test_a_reinstallation_writes_another_disk_and_another_password(bench: Bench) -> None:
     mac = ready(bench)
     bench.now += 100.0
-    before = password(shown(bench, mac["id"]))
+    before = password(read_mac(bench, mac["id"]))
     wanted = image(bench, "macos-tahoe-26.6.1")
     answer = bench.json("POST", f"{SERVERS}/{mac['id']}/reinstall", {"os_id": wanted})
     assert answer["os"]["id"] == mac["os"]["id"]
     after = until(bench, mac["id"], "ready")
     assert after["os"]["id"] == wanted
     bench.now += 100.0
-    assert password(shown(bench, mac["id"])) not in {before, "<sealed>"}
-    record = bench.world.estate.macs.get(mac["id"])
+    assert password(read_mac(bench, mac["id"])) not in {before, "<sealed>"}
+    record = bench.world.cloud.macs.get(mac["id"])
     assert record is not None
     assert record.installs == 2
 
@@ -108,7 +108,7 @@ def test_a_password_is_shown_at_creation_and_sealed_for_a_while(bench: Bench) ->
     mac = until(bench, first["id"], "ready")
     assert (mac["sudo_password"], password(mac)) == ("<sealed>", "<sealed>")
     bench.now += 61.0
-    mac = shown(bench, first["id"])
+    mac = read_mac(bench, first["id"])
     assert (mac["sudo_password"], password(mac)) == ("<sealed>", first["sudo_password"])
 
 
@@ -143,13 +143,13 @@ def test_a_scheduled_deletion_comes_at_the_date_unless_it_is_called_back(bench: 
     for one in (mac, other):
         asked = bench.json("PATCH", f"{SERVERS}/{one}", {"schedule_deletion": True})
         assert asked["deletion_scheduled"]
-    assert shown(bench, bench.json("PATCH", f"{SERVERS}/{mac}", {"name": "x"})["id"])[
+    assert read_mac(bench, bench.json("PATCH", f"{SERVERS}/{mac}", {"name": "x"})["id"])[
         "deletion_scheduled"
     ]
     bench.json("PATCH", f"{SERVERS}/{other}", {"schedule_deletion": False})
     bench.now += DAY
     assert bench.ask("GET", f"{SERVERS}/{mac}").status == 404
-    assert not shown(bench, other)["deletion_scheduled"]
+    assert not read_mac(bench, other)["deletion_scheduled"]
 
 
 def test_a_monthly_commitment_renews_itself_until_it_is_cancelled(bench: Bench) -> None:
@@ -157,7 +157,7 @@ def test_a_monthly_commitment_renews_itself_until_it_is_cancelled(bench: Bench) 
     path = f"{SERVERS}/{mac['id']}"
     bench.json("PATCH", path, {"schedule_deletion": True})
     bench.now += 30 * DAY
-    renewed = shown(bench, mac["id"])
+    renewed = read_mac(bench, mac["id"])
     assert renewed["deletable_at"] > mac["deletable_at"]
     asked = bench.json("PATCH", path, {"commitment_type": {"commitment_type": "none"}})
     assert asked["commitment"] == {"type": "renewed_monthly", "cancelled": True}
@@ -246,8 +246,8 @@ def test_a_retired_image_is_not_found_and_says_so_of_the_image(bench: Bench) -> 
     path = f"{SERVERS}/{mac['id']}/reinstall"
     status, body = bench.refusal("POST", path, {"os_id": retired})
     assert (status, body["resource"], body["resource_id"]) == (404, "os", retired)
-    assert shown(bench, mac["id"])["status"] == "ready"
-    assert shown(bench, mac["id"])["os"]["id"] == retired
+    assert read_mac(bench, mac["id"])["status"] == "ready"
+    assert read_mac(bench, mac["id"])["os"]["id"] == retired
     bench.json("POST", path, {})
     assert until(bench, mac["id"], "ready")["os"]["name"] == "macos-tahoe-26.6.1"
 
@@ -256,7 +256,7 @@ def test_an_image_that_a_type_cannot_boot_is_refused(bench: Bench) -> None:
     mac = ready(bench, type="M2-M")["id"]
     devos = image(bench, "devos-tahoe")
     assert bench.refusal("POST", f"{SERVERS}/{mac}/reinstall", {"os_id": devos})[0] == 400
-    assert shown(bench, mac)["status"] == "ready"
+    assert read_mac(bench, mac)["status"] == "ready"
 
 
 def test_a_vlan_is_shown_only_after_some_observations(bench: Bench) -> None:
@@ -267,7 +267,7 @@ def test_a_vlan_is_shown_only_after_some_observations(bench: Bench) -> None:
     changed = bench.json("PATCH", f"{SERVERS}/{mac}", {"enable_vpc": True})
     assert changed["vpc_status"] == "vpc_updating"
     bench.now += 60.0
-    assert shown(bench, mac)["vpc_status"] == "vpc_enabled"
+    assert read_mac(bench, mac)["vpc_status"] == "vpc_enabled"
     looks = [bench.json("POST", path, asked)]
     looks += [bench.json("GET", f"{path}/{NETWORK}") for _ in range(4)]
     vlans = [look["vlan"] for look in looks]

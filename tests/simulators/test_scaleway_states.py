@@ -84,7 +84,7 @@ def test_what_is_not_allowed_is_refused_and_changes_nothing(
         assert (status, body["type"]) == (400, "precondition_failed")
         needed = "stopped" if action == "poweron" else "running"
         assert body["help_message"] == f"server should be {needed}"
-    assert bench.shown(server["id"]) == server
+    assert bench.read_server(server["id"]) == server
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_details_of_a_start_and_the_place_of_a_server(bench: Bench) -> None:
     server = bench.server()
     assert (server["state_detail"], server["location"]) == ("", None)
     bench.act(server["id"], "poweron")
-    assert bench.shown(server["id"])["state_detail"] == "allocating node"
+    assert bench.read_server(server["id"])["state_detail"] == "allocating node"
     server = bench.until(server["id"], "running")
     assert server["state_detail"] == "booting kernel"
     assert server["location"]["zone_id"] == "fr-par-1"
@@ -137,7 +137,7 @@ def test_some_starts_go_by_way_of_other_details(bench: Bench) -> None:
     for _ in range(40):
         server = bench.server()
         bench.act(server["id"], "poweron")
-        while (now := bench.shown(server["id"]))["state"] == "starting":
+        while (now := bench.read_server(server["id"]))["state"] == "starting":
             seen.add(now["state_detail"])
             bench.now += 0.2
     assert seen == {"allocating node", "provisioning node", "starting"}
@@ -147,7 +147,7 @@ def test_a_failed_start_falls_back_to_stopped_without_a_word(bench: Bench) -> No
     server = bench.server()
     bench.world.script(Rule(fault="start_falls_back", route="server.action.poweron"))
     assert bench.act(server["id"], "poweron").status == 202
-    assert bench.shown(server["id"])["state"] == "starting"
+    assert bench.read_server(server["id"])["state"] == "starting"
     fallen = bench.until(server["id"], "stopped")
     assert fallen["state_detail"] == ""
     assert bench.world.faults == {"start_falls_back": 1}
@@ -182,8 +182,8 @@ def test_delete_keeps_every_volume_and_every_address(bench: Bench) -> None:
             "resource_id": server["id"],
         },
     )
-    kept = bench.json("GET", f"{ZONE}/volumes/{local}")["volume"]
-    assert (kept["state"], kept["server"]) == ("available", None)
+    saved = bench.json("GET", f"{ZONE}/volumes/{local}")["volume"]
+    assert (saved["state"], saved["server"]) == ("available", None)
     bench.now += 7
     volume = bench.json("GET", f"{BLOCK}/volumes/{block}")
     assert (volume["status"], volume["references"]) == ("available", [])
@@ -199,7 +199,7 @@ def test_terminate_takes_local_volumes_and_keeps_the_rest(bench: Bench) -> None:
         volumes={"0": {"volume_type": "l_ssd"}, "1": {"size": 10**10, "volume_type": "sbs_volume"}},
     )
     bench.act(server["id"], "terminate")
-    dying = bench.shown(server["id"])
+    dying = bench.read_server(server["id"])
     assert (dying["state"], dying["state_detail"], dying["allowed_actions"]) == (
         "stopping",
         "terminating",
@@ -219,7 +219,7 @@ def test_an_attached_address_can_be_deleted_and_is_no_longer_shown(bench: Bench)
     server = in_state(bench, "running", public_ips=[ip["id"]])
     assert [found["id"] for found in server["public_ips"]] == [ip["id"]]
     assert bench.ask("DELETE", f"{ZONE}/ips/{ip['address']}").status == 204
-    assert bench.shown(server["id"])["public_ips"] == []
+    assert bench.read_server(server["id"])["public_ips"] == []
     status, body = bench.refusal("GET", f"{ZONE}/ips/{ip['address']}")
     assert (status, body["resource_id"]) == (404, ip["address"] + "/32")
 
@@ -228,14 +228,14 @@ def test_a_dynamic_address_comes_with_the_start_and_goes_in_the_stop(bench: Benc
     server = bench.server(dynamic_ip_required=True)
     assert server["public_ips"] == []
     bench.act(server["id"], "poweron")
-    first = bench.shown(server["id"])["public_ips"][0]
+    first = bench.read_server(server["id"])["public_ips"][0]
     assert (first["dynamic"], first["state"]) == (True, "pending")
     assert bench.until(server["id"], "running")["public_ips"][0]["state"] == "attached"
     assert bench.json("GET", f"{ZONE}/ips")["ips"] == []
     bench.act(server["id"], "poweroff")
-    assert len(bench.shown(server["id"])["public_ips"]) == 1
+    assert len(bench.read_server(server["id"])["public_ips"]) == 1
     bench.now += 5.5
-    assert bench.shown(server["id"])["public_ips"] == []
+    assert bench.read_server(server["id"])["public_ips"] == []
 
 
 def test_a_hot_detach_is_quick_for_the_server_and_slow_for_block_storage(bench: Bench) -> None:
@@ -271,10 +271,10 @@ def test_a_volume_that_is_attached_keeps_its_server_busy(bench: Bench) -> None:
     path = f"{ZONE}/servers/{server['id']}/attach-volume"
     assert bench.refusal("POST", path, {"volume_id": made["id"]})[1]["type"] == "transient_state"
     bench.now += 8
-    shown = bench.json("POST", path, {"volume_id": made["id"]})["server"]
-    assert (shown["volumes"]["1"]["state"], shown["allowed_actions"]) == ("attaching", [])
+    displayed = bench.json("POST", path, {"volume_id": made["id"]})["server"]
+    assert (displayed["volumes"]["1"]["state"], displayed["allowed_actions"]) == ("attaching", [])
     bench.now += 4
-    assert bench.shown(server["id"])["allowed_actions"] == ALLOWED["stopped"]
+    assert bench.read_server(server["id"])["allowed_actions"] == ALLOWED["stopped"]
 
 
 def test_nothing_is_made_where_a_creation_is_refused(bench: Bench) -> None:
@@ -336,17 +336,17 @@ def test_what_is_kept_encoded_is_always_what_is_true() -> None:
         }
         body["public_ips"] = [address] if address else []
         bench.reply("POST", f"{ZONE}/servers", body)
-        ids = [server.id for server in bench.world.estate.servers]
+        ids = [server.id for server in bench.world.cloud.servers]
         for _ in range(4):
             if ids:
                 one = rng.choice(ids)
                 action = rng.choice(["poweron", "poweroff", "terminate", "stop_in_place", "backup"])
                 bench.reply("POST", f"{ZONE}/servers/{one}/action", {"action": action})
                 bench.reply("PATCH", f"{ZONE}/servers/{one}", {"tags": [str(rng.random())]})
-        for server in bench.world.estate.servers:
-            kept = json.loads(bytes(server_wire(bench.world.estate, server)))
-            fresh = server_body(bench.world.estate, server)
-            assert kept == json.loads(json.dumps(fresh))
+        for server in bench.world.cloud.servers:
+            saved = json.loads(bytes(server_wire(bench.world.cloud, server)))
+            fresh = server_body(bench.world.cloud, server)
+            assert saved == json.loads(json.dumps(fresh))
         if len(ids) > 40:
             for one in ids[:20]:
                 bench.world.act("server_deleted_by_hand", one)
@@ -357,6 +357,6 @@ def test_what_was_due_long_ago_happened_when_it_was_due(bench: Bench) -> None:
     server = bench.server()
     bench.act(server["id"], "poweron")
     bench.now = 3600.0
-    shown = bench.shown(server["id"])
-    assert shown["state"] == "running"
-    assert "2026-01-01T00:00:01" < shown["modification_date"] < "2026-01-01T00:00:36"
+    displayed = bench.read_server(server["id"])
+    assert displayed["state"] == "running"
+    assert "2026-01-01T00:00:01" < displayed["modification_date"] < "2026-01-01T00:00:36"

@@ -165,7 +165,7 @@ def story(hash_seed: str, seed: int) -> str:
         "    now[0] += 3.0\n"
         "    ask('POST', zone + '/ips', {})\n"
         "    ask('POST', zone + '/servers', {'commercial_type': 'DEV1-S', 'image': 'docker'})\n"
-        "    for server in list(world.estate.servers)[:3]:\n"
+        "    for server in list(world.cloud.servers)[:3]:\n"
         "        act = {'stopped': 'poweron'}.get(server.state, 'terminate')\n"
         "        ask('POST', zone + '/servers/' + server.id + '/action', {'action': act})\n"
         "    ask('GET', zone + '/servers')\n"

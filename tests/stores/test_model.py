@@ -105,9 +105,9 @@ async def save_fleet(store: Store, ask: Ask) -> object:
     read = rows.get(ask.fleet, row(ask.fleet))
     new = ask.knowing(machine(ask.number, ask.fleet))
     inserts = (replace(new, phase=ask.phase), machine(ask.other, ask.fleet))
-    told = (event(new, ask.at), event(at=ask.at))
+    output = (event(new, ask.at), event(at=ask.at))
     saved = replace(read, version=read.version - ask.old, serial=ask.number)
-    return await store.save_fleet(saved, inserts[: 1 + ask.other % 2], told, ask.fence)
+    return await store.save_fleet(saved, inserts[: 1 + ask.other % 2], output, ask.fence)
 
 
 async def save_machine(store: Store, ask: Ask) -> object:

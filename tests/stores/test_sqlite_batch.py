@@ -20,15 +20,15 @@ class Book:
         self.connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self.connection.execute("PRAGMA journal_mode = WAL")
         self.connection.execute("CREATE TABLE notes (text UNIQUE)")
-        self.told = list[str]()
-        self.connection.set_trace_callback(self.told.append)
+        self.statements = list[str]()
+        self.connection.set_trace_callback(self.statements.append)
         self.database = Database(self.connection, path)
 
     def notes(self) -> list[str]:
         return [row[0] for row in self.connection.execute("SELECT text FROM notes ORDER BY 1")]
 
     def commits(self) -> int:
-        return self.told.count("COMMIT")
+        return self.statements.count("COMMIT")
 
 
 @pytest.fixture

@@ -74,8 +74,8 @@ async def test_other_commands_write_requests_beside_a_busy_engine(tmp_path: Path
         store = open_beside(path)
         assert not store.exclusive
         before = await store.revision()
-        kept = await store.request(request())
-        assert await store.requests() == (kept,)
+        saved = await store.request(request())
+        assert await store.requests() == (saved,)
         assert len(await store.machines(WEB)) == 8
         first(process, 50)
         assert await store.revision() > before + 1
@@ -94,7 +94,7 @@ async def test_a_killed_writer_loses_nothing_that_was_answered(tmp_path: Path):
         assert store.exclusive
         stored = {one.id: one.version for one in await store.machines(WEB)}
         assert all(stored[one] >= version for one, version in answered.items())
-        told = [kept.image for kept in await store.events(limit=10**6)]
-        assert sum(stored.values()) == len(stored) + len(told)
+        output = [saved.image for saved in await store.events(limit=10**6)]
+        assert sum(stored.values()) == len(stored) + len(output)
         await store.close()
     assert sum(answered.values()) > 20 * 8

@@ -86,8 +86,8 @@ async def test_on_a_full_disk_each_save_learns_its_own_truth(store: SqliteStore)
     )
     kinds = [type(result).__name__ for result in results]
     assert kinds == ["Conflict", "StoreBusy", *(["Machine", "StoreBusy"] * 4)]
-    kept = [one.serial for one in await store.machines(WEB) if one.version == 2]
-    assert kept == [2, 4, 6, 8]
+    saved = [one.serial for one in await store.machines(WEB) if one.version == 2]
+    assert saved == [2, 4, 6, 8]
     await pages(store, 100_000)
     await asyncio.gather(*(grow(store, number) for number in range(10)))
 

@@ -16,7 +16,7 @@ def check(root: Path, files: dict[str, str]) -> subprocess.CompletedProcess[str]
     script = shutil.copy(SCRIPT, root / "tools")
     for name, text in files.items():
         path = root / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return subprocess.run(  # noqa: S603 - our own script
         [sys.executable, script], capture_output=True, text=True, check=False
@@ -36,6 +36,23 @@ def test_an_old_word_in_an_identifier_fails_with_its_place(tmp_path: Path, name:
     assert done.returncode == 1
     assert done.stdout == "src/fleet.py:3: looker: write observer\n"
     assert "old words: 1; the list is in tools/words.py" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "found"),
+    [
+        ("src/hostler/stores/past.py", "told", 1),
+        ("src/hostler/stores/past.py", "_told", 1),
+        ("src/hostler/stores/past.py", "told_twice", 0),
+        ("src/hostler/stores/past.py", "estate_of", 1),
+        ("src/hostler/elsewhere/past.py", "told", 0),
+    ],
+)
+def test_a_word_may_be_old_as_a_whole_name_and_in_some_folders_only(
+    tmp_path: Path, path: str, name: str, found: int
+) -> None:
+    done = check(tmp_path, {path: f"{name} = 1\n"})
+    assert len(done.stdout.splitlines()) == found
 
 
 def test_an_old_word_in_the_name_of_a_test_module_fails(tmp_path: Path) -> None:

@@ -33,13 +33,13 @@ _SILENCES = 3
 class Line:
     """A login, or why there is none.
 
-    `shown` is the host's key as far as it got, `wrong` what is wrong with it; `denied` says that
+    `host_key` is the host's key as far as it got, `wrong` what is wrong with it; `denied` says that
     the host takes none of our keys, `unusable` that ours cannot be read. `error` is in the words of
     the far side or of the library, and not fit to be shown as it is.
     """
 
     connection: asyncssh.SSHClientConnection | None = None
-    shown: str = ""
+    host_key: str = ""
     wrong: str = ""
     denied: bool = False
     unusable: bool = False
@@ -58,8 +58,8 @@ class _Guard(asyncssh.SSHClient):
     ) -> bool:
         """Tell whether this is the host that is meant; a new exchange of keys asks again."""
         del host, addr, port
-        self.line.shown = key.get_fingerprint()
-        self.line.wrong = self.check(self.line.shown)
+        self.line.host_key = key.get_fingerprint()
+        self.line.wrong = self.check(self.line.host_key)
         return not self.line.wrong
 
 

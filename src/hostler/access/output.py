@@ -12,16 +12,16 @@ class Tail:
     def __init__(self, secret: Hides | None, most: int = LONGEST) -> None:
         self._secret, self._most = secret, most
         self._margin = len(secret.reveal().encode()) if secret else 0
-        self._kept = bytearray()
+        self._data = bytearray()
         self._cut = False
 
     def feed(self, data: bytes) -> None:
         """Take some output."""
-        self._kept += data[-self._room :]
-        over = len(self._kept) - self._room
+        self._data += data[-self._room :]
+        over = len(self._data) - self._room
         if over > 0 or len(data) > self._room:
             self._cut = True
-            del self._kept[: max(over, 0)]
+            del self._data[: max(over, 0)]
 
     def text(self) -> str:
         """Return the end of it, printable.
@@ -29,7 +29,7 @@ class Tail:
         The margin holds what the cut may have left of a secret: an end of it, which nobody would
         recognize. Secrets are blotted out first, so that the cut at the margin halves none.
         """
-        whole = _hidden(self._kept.decode(errors="replace"), self._secret)
+        whole = _hidden(self._data.decode(errors="replace"), self._secret)
         return _printable(whole[self._margin :] if self._cut else whole)[-self._most :]
 
     @property

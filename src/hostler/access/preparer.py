@@ -26,7 +26,7 @@ class SshPreparer:
 
     async def prepare(self, connection: Connection, order: Order) -> Prepared:
         """Log in, and run the commands if the host does not carry them yet."""
-        found = Prepared(error="the host has no address yet: look again")
+        found = Prepared(error="the host has no address yet: observe again")
         for address in dict.fromkeys(a for a in (connection.address, connection.internal) if a):
             found = await self._prepare(self._login(address, connection, order), order)
             if found.login or found.fingerprint:
@@ -38,13 +38,13 @@ class SshPreparer:
         try:
             if reached.connection is None:
                 return _not_reached(login, reached, order)
-            return await Session(reached.connection, login, order).prepare(reached.shown)
+            return await Session(reached.connection, login, order).prepare(reached.host_key)
         finally:
             await hang_up(reached)
 
     async def ask(self, connection: Connection, question: Question) -> Reply:
         """Log in and run the command; see the port."""
-        found = Reply(text="the host has no address yet: look again")
+        found = Reply(text="the host has no address yet: observe again")
         for address in dict.fromkeys(a for a in (connection.address, connection.internal) if a):
             found = await self._ask(self._login(address, connection, question), question)
             if found.status is not None:
@@ -91,7 +91,7 @@ def _not_reached(login: Login, reached: Line, order: Order) -> Prepared:
     why = line(reached.error, order.password)
     if reached.wrong:
         error = (
-            f"{login} shows the key {reached.shown}, pinned is {order.fingerprint}, and nothing "
+            f"{login} shows the key {reached.host_key}, pinned is {order.fingerprint}, and nothing "
             "was sent: find out whether somebody reinstalled it, or who answers there"
         )
     elif reached.denied:
@@ -101,8 +101,8 @@ def _not_reached(login: Login, reached: Line, order: Order) -> Prepared:
         )
     elif reached.unusable:
         error = f"our own key cannot be read ({why}): it must be a private key without a passphrase"
-    elif reached.shown:
+    elif reached.host_key:
         error = f"no login at {login}, which answered and then broke off ({why}): try again"
     else:
         error = f"no login at {login} ({why}): see that it is up, and that its port is open to us"
-    return Prepared(fingerprint=reached.shown, wrong_key=bool(reached.wrong), error=error)
+    return Prepared(fingerprint=reached.host_key, wrong_key=bool(reached.wrong), error=error)

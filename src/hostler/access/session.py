@@ -27,9 +27,9 @@ class Session:
         self._tail = Tail(order.password)
         self._prompts = list[Prompt]()
 
-    async def prepare(self, shown: str) -> Prepared:
-        """Run the wanted setup script on the host; `shown` is the key that it showed."""
-        found = Prepared(login=True, fingerprint=shown)
+    async def prepare(self, host_key: str) -> Prepared:
+        """Run the wanted setup script on the host; `host_key` is the key that it showed."""
+        found = Prepared(login=True, fingerprint=host_key)
         noted: Applied | None = None
         if self._order.commands:
             output, error = await self._script(

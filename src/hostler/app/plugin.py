@@ -61,7 +61,7 @@ def serving(environment: Mapping[str, str]) -> int:
         print(by_hand, file=sys.stderr)
         return 2
     _start_light()
-    from hostler.frontends.fleeting.goplugin.hostlog import HostLog
+    from hostler.frontends.fleeting.goplugin.logging.hostlog import HostLog
     from hostler.frontends.fleeting.goplugin.offer import Offer
     from hostler.frontends.fleeting.goplugin.serving import serve
 

@@ -101,7 +101,7 @@ def _build(
 def _value(raw: object, kind: object, path: str, faults: Faults) -> object:
     """Return one decoded value; adds faults and raises _Wrong where it is wrong."""
     if cure := _refusal(kind):
-        faults.note(path, "not to stand in this file", value=HIDDEN, hint=cure)
+        faults.note(path, "not allowed in this file", value=HIDDEN, hint=cure)
         raise _Wrong
     bare = _bare(kind, raw)
     struct = _struct(bare)

@@ -38,8 +38,8 @@ class Faults:
 
     def add(self, path: str, value: object, expected: str, hint: str = "") -> None:
         """Add a fault; the value of what could be a secret is left out."""
-        shown = "" if value is None else show(path, value)
-        self.note(path, expected, value=shown, hint=hint)
+        displayed = "" if value is None else show(path, value)
+        self.note(path, expected, value=displayed, hint=hint)
 
     def note(self, path: str, expected: str, *, value: str = "", hint: str = "") -> None:
         """Add a fault whose value is given as it may be shown."""

@@ -82,7 +82,7 @@ class TimersTable(Struct, frozen=True, kw_only=True):
         timedelta, Meta(description="bound of *draining*: the wait for what runs on it")
     ] = _TIMERS.drain
     keep_failed: Annotated[
-        timedelta, Meta(description="how long a *failed* machine is kept for evidence")
+        timedelta, Meta(description="how long a *failed* machine stays, as evidence")
     ] = _TIMERS.keep_failed
     max_age: Annotated[
         Positive | None, Meta(description="greatest age of a ready machine; then it is replaced")
@@ -174,7 +174,7 @@ class FleetTable(Struct, frozen=True, kw_only=True):
         ReadyTable | None, Meta(description="the readiness probe; left out: up is enough")
     ] = None
     reclaim: Annotated[
-        bool, Meta(description="remove orphans that carry our owner tag; false: only report them")
+        bool, Meta(description="remove orphans with our owner tag; false: only report them")
     ] = False
     protected: Annotated[
         bool, Meta(description="nothing of this fleet is ended, repaired or replaced")

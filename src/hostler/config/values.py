@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hostler.controllers.runtime.settings import Settings
-from hostler.domain.errors import ConfigError
+from hostler.domain.errors import ConfigError, Remedy
 from hostler.domain.ids import AccountName, FleetName
 from hostler.domain.model.fleet import Fleet
 
@@ -57,7 +57,8 @@ class Config:
         """Return the fleet of this name, or the only one; ConfigError lists the names."""
         names = [str(fleet.name) for fleet in self.fleets]
         if name is None and len(names) > 1:
-            raise ConfigError(f"{self.path} has several fleets: add --fleet {' or '.join(names)}")
+            text = f"{self.path} has several fleets ({', '.join(names)}): say which one"
+            raise ConfigError(text, Remedy.NAME_FLEET)
         found = next((f for f in self.fleets if name in {None, str(f.name)}), None)
         if found is None:
             near = did_you_mean(name or "", names) or f"it has {', '.join(names)}"

@@ -1,14 +1,34 @@
 """Every way in which hostler can fail, named once; each error says whether to try again."""
 
+from enum import StrEnum
+
+
+class Remedy(StrEnum):
+    """What helps against a refusal; each frontend says in its own terms how that is done."""
+
+    LIST_MACHINES = "list the machines"
+    LIST_HOSTS = "list the hosts"
+    LIST_ORPHANS = "list the orphans"
+    SHOW_HISTORY = "show the history"
+    RETIRE_HOST = "retire the host by itself"
+    GIVE_REASON = "give a reason"
+    NAME_FLEET = "name the fleet"
+    NAME_INSTALLATION = "name the installation"
+
 
 class HostlerError(Exception):
     """The root: a sentence for a person, with what to do where something can be done."""
 
     retry_at = False
+    remedy: Remedy | None = None
 
 
 class ConfigError(HostlerError):
     """The fleet file is wrong; the message lists every error with its path and the cure."""
+
+    def __init__(self, text: str = "", remedy: Remedy | None = None) -> None:
+        super().__init__(text)
+        self.remedy = remedy
 
 
 class StoreError(HostlerError):
@@ -63,3 +83,7 @@ class UsageError(HostlerError):
 
 class RequestRefused(HostlerError):
     """What a frontend asked for cannot be asked for: the message names the limit and the cure."""
+
+    def __init__(self, text: str = "", remedy: Remedy | None = None) -> None:
+        super().__init__(text)
+        self.remedy = remedy

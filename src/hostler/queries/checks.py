@@ -67,13 +67,12 @@ def _answer(account: Account, snapshot: Snapshot) -> Check:
     if foreign := len(snapshot.foreign):
         belongs = "belongs" if foreign == 1 else "belong"
         resources = f"{count(foreign, 'resource')} in the name of {name} {belongs}"
-        text = f"{resources} to another installation: see hostler orphans"
+        text = f"{resources} to another installation; they are listed as orphans"
         return Check(about=about, text=text, ok=False)
     if account.provider.capabilities.hosts:  # its own findings describe them, zone by zone
         return Check(about=about, text="answers")
     tagged = len(snapshot.inventory.sightings)
-    verb = "carries" if tagged == 1 else "carry"
-    return Check(about=about, text=f"answers; {count(tagged, 'resource')} {verb} our tag")
+    return Check(about=about, text=f"answers; {count(tagged, 'resource')} with our tag")
 
 
 def _fleet(fleet: Fleet) -> Check:

@@ -72,8 +72,8 @@ def _bill_of_hosts(account: AccountName, hosts: list[Host], now: datetime) -> li
 
 async def _images(store: Store, fleet: Fleet) -> tuple[Image, ...]:
     """Return every recorded image of a fleet's machines, in order."""
-    kept = await fleet_events(store, fleet.name, 0)
-    return tuple((entry.event.at, entry.image) for entry in kept if entry.image is not None)
+    entries = await fleet_events(store, fleet.name, 0)
+    return tuple((entry.event.at, entry.image) for entry in entries if entry.image is not None)
 
 
 def _terms(host: Host) -> Terms:

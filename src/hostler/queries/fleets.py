@@ -62,9 +62,9 @@ class FleetStatus:
 
     def next_step(self, machine: Machine) -> str:
         """Return what comes next for one of the machines, as far as the records say."""
-        return next_step(machine, self.fleet, self.at, self._kept_until(machine))
+        return next_step(machine, self.fleet, self.at, self._held_until(machine))
 
-    def _kept_until(self, machine: Machine) -> datetime | None:
+    def _held_until(self, machine: Machine) -> datetime | None:
         """Return until when a starting machine is kept because its setup script is at fault."""
         host, row = self.host(machine), self.row
         if host is None or row is None or machine.phase is not Phase.STARTING:

@@ -42,7 +42,7 @@ async def newest_fleet_events(store: Store, fleet: FleetName, count: int) -> tup
 
 def sentences(events: Iterable[Kept]) -> tuple[Line, ...]:
     """Return events as sentences, in the same order."""
-    return tuple(tell(kept.event) for kept in events)
+    return tuple(tell(entry.event) for entry in events)
 
 
 async def _from(

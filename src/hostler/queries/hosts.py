@@ -44,7 +44,7 @@ def next_step(host: HostStatus, now: datetime) -> str:
     """Return what comes next for a host to which nothing is being done."""
     record, quarantine = host.record, host.quarantined(now)
     if host.binding is not None:
-        return f"its machine decides: hostler explain FILE {host.binding}"
+        return f"what comes next for its machine, {host.binding}"
     if record is not None and record.condition is HostCondition.GONE:
         return "nothing: complete observations no longer show it"
     if quarantine is not None:
@@ -63,8 +63,8 @@ def _idle(host: HostStatus) -> str:
     if stage is Stage.FOREIGN:
         return "it is left alone: another installation has it"
     if stage in OUTSIDE:
-        return "it is left alone; `hostler pool FILE add` puts it into the pool"
-    return "no record explains it: see hostler orphans" if host.resource else "it was not observed"
+        return "it is left alone until it is added to the pool"
+    return "no record explains it: it is an orphan" if host.resource else "it was not observed"
 
 
 def owner(host: HostStatus) -> str:
@@ -89,7 +89,7 @@ def on_release(host: HostStatus) -> str:
         return "it is left as it is for as long as it has this name"
     if record.retires:
         requested = record.policy is ReleasePolicy.TERMINATE
-        return "it is given up: " + ("somebody asked for that" if requested else "we ordered it")
+        return "it is retired: " + ("that was requested" if requested else "we ordered it")
     return f"it is wiped and returns to the pool {record.pool}" if record.pool else ""
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from hostler.domain.errors import RequestRefused
+from hostler.domain.errors import Remedy, RequestRefused
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host
@@ -23,7 +23,7 @@ async def find_machine(store: Store, fleets: Iterable[Fleet], name: str) -> tupl
     The message says what is there instead, where something is.
     """
     if not name.strip():
-        raise RequestRefused("the name is empty: say which machine; hostler status lists them")
+        raise RequestRefused("the name is empty: say which machine", Remedy.LIST_MACHINES)
     found = [
         (fleet, machine)
         for fleet in fleets
@@ -37,25 +37,19 @@ async def find_machine(store: Store, fleets: Iterable[Fleet], name: str) -> tupl
         ids = ", ".join(machine.id for _, machine in found[:5])
         raise RequestRefused(f"{quoted(name)} could be {ids}: write more of the id")
     if await store.machine(MachineId(name)) is not None:
-        raise RequestRefused(f"{name} is deleted; hostler history shows what happened to it")
-    raise RequestRefused(await _as_a_host(store, name) or _NO_MACHINE.format(quoted(name)))
+        raise RequestRefused(f"{name} has been deleted", Remedy.SHOW_HISTORY)
+    raise await _no_machine(store, name)
 
 
-_NO_MACHINE = "there is no machine {}; hostler status lists those that exist"
-
-
-async def _as_a_host(store: Store, name: str) -> str:
-    """Return what is to be said where a name is a host's and not a machine's, or nothing."""
+async def _no_machine(store: Store, name: str) -> RequestRefused:
+    """Return why a name is no machine's, which may be that it is a host's."""
     host = await find_host(store, name)
     if host is None:
-        return ""
+        return RequestRefused(f"there is no machine {quoted(name)}", Remedy.LIST_MACHINES)
     machine = dict(await store.bindings()).get(host.id)
     if machine is not None:
-        return f"{name} is a host: name its machine, {machine}"
-    return (
-        f"{name} is a host that no machine has; hostler explain FILE {host.id} explains it, and "
-        f"hostler pool FILE retire {host.id} gives it up"
-    )
+        return RequestRefused(f"{name} is a host: name its machine, {machine}")
+    return RequestRefused(f"{host.id} is a host that no machine has", Remedy.RETIRE_HOST)
 
 
 async def find_past_machine(store: Store, fleets: Iterable[Fleet], name: str) -> MachineId:
@@ -96,7 +90,7 @@ def hosts_named(names: Iterable[str], hosts: Iterable[HostStatus]) -> tuple[Host
         else:
             wrong.append(_mistake(name, fits, known))
     if wrong:
-        raise RequestRefused("; ".join(wrong))
+        raise RequestRefused("; ".join(wrong), Remedy.LIST_HOSTS)
     return tuple(chosen.values())
 
 
@@ -113,7 +107,7 @@ def host_named(name: str, hosts: Iterable[HostStatus]) -> HostStatus:
 
 def _mistake(name: str, fits: list[HostStatus], known: tuple[HostStatus, ...]) -> str:
     if not name.strip():
-        return "a name is empty: say which host; hostler pool FILE list --online shows them"
+        return "a name is empty: say which host"
     if fits:
         ids = ", ".join(str(host.id) for host in fits)
         return f"{len(fits)} hosts are named {quoted(name)}: say which one by its id ({ids})"
@@ -125,4 +119,4 @@ def _similar(name: str, hosts: Iterable[HostStatus]) -> str:
     near = [text for text in known if len(name) >= 4 and text.startswith(name)]
     near += get_close_matches(name, known, n=3, cutoff=0.6)
     listed = ", ".join(dict.fromkeys(near[:3]))
-    return f"; there is {listed}" if listed else "; hostler pool FILE list --online shows all"
+    return f"; there is {listed}" if listed else ""

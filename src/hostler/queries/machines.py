@@ -21,7 +21,7 @@ from .providers import Providers
 from .wording import clock_time, until
 
 _AT_THE_LIMIT = {
-    "admit": "given up",
+    "admit": "abandoned",
     "start": "times out",
     "stop": "raises an alarm",
     "drain": "stops in any case",
@@ -34,11 +34,11 @@ _LONG = 80
 
 
 def next_step(
-    machine: Machine, fleet: Fleet, now: datetime, kept_until: datetime | None = None
+    machine: Machine, fleet: Fleet, now: datetime, held_until: datetime | None = None
 ) -> str:
     """Return what comes next as far as the record says; `explain_machine` asks decide().
 
-    `kept_until` is until when it is kept because its setup script is at fault.
+    `held_until` is until when it is kept because its setup script is at fault.
     """
     if machine.protection is not None and machine.is_protected(now):
         protection = machine.protection
@@ -48,8 +48,8 @@ def next_step(
         return f"tried again {until(machine.retry_at, now)}"
     if machine.doubt is not None:
         return f"to be confirmed: {machine.doubt.what}"
-    if kept_until is not None:
-        return f"its setup script is at fault; released {until(kept_until, now)}"
+    if held_until is not None:
+        return f"its setup script is at fault; released {until(held_until, now)}"
     return _at_its_limit(machine, fleet, now)
 
 
@@ -80,7 +80,7 @@ def deletion(machine: Machine, now: datetime) -> str:
 def problem(machine: Machine) -> str:
     """Return what is wrong with a machine, or an empty string."""
     if machine.fact(CLAIMED_TWICE) is not None:
-        return "somebody else may have claimed its host too: see hostler explain"
+        return "somebody else may have claimed its host too"
     if machine.stuck:
         return f"stuck: {machine.error}".removesuffix(": ")
     if machine.error:

@@ -85,4 +85,4 @@ def freshness(report: OrphanReport, quiet: timedelta, *, runs: bool) -> str:
     if runs:
         often = format_duration(quiet)
         return f"as reported by the running engine, which observes at least every {often}"
-    return "as the last engine left it; none is running (--observe asks the provider now)"
+    return "as the last engine left it; no engine is running"

@@ -22,10 +22,7 @@ from hostler.ports.hosts import KeepsHosts
 
 from .wording import plural
 
-NO_HOSTS = (
-    "no provider of this file has hosts that outlive machines: there is no pool (hostler status "
-    "lists machines)"
-)
+NO_HOSTS = "no provider of this file has hosts that outlive machines: there is no pool"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
-from hostler.domain.errors import RequestRefused
+from hostler.domain.errors import Remedy, RequestRefused
 from hostler.domain.ids import FleetName, InstallationId, MachineId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.resource import OrphanClass
@@ -19,11 +19,11 @@ def scale(author: Author, fleet: Fleet, size: int) -> Accepted:
     Raises RequestRefused where the fleet has no size of its own, or allows fewer machines.
     """
     if size < 0:
-        raise RequestRefused(f"{size} is no size: a fleet has none or more machines")
+        raise RequestRefused(f"{size} is not a size: it must be 0 or more")
     if not fleet.renews:
         raise RequestRefused(
-            f"fleet {fleet.name} has no size of its own (`renews = false`): whoever uses it asks "
-            "for each machine"
+            f"fleet {fleet.name} has no size of its own (`renews = false`): whoever uses it "
+            "requests each machine"
         )
     if fleet.maximum is not None and size > fleet.maximum:
         raise RequestRefused(
@@ -53,7 +53,7 @@ def resume(author: Author, fleet: Fleet) -> Accepted:
 def adopt(
     author: Author, fleet: Fleet, source: InstallationId | None, orphans: Iterable[Orphan]
 ) -> Accepted:
-    """Ask that the fleet takes over the resources that carry its name and an owner tag.
+    """Ask that the fleet takes over the resources that have its name and an owner tag.
 
     `source` is the installation whose tags become ours; None: only our own tags, where no record
     explains them. `orphans` are those on record. Raises RequestRefused where they show that nothing
@@ -75,12 +75,14 @@ def check_source(
     foreign = sorted({str(o.installation) for o in mine if o.cls is OrphanClass.FOREIGN})
     if source is None and foreign and len(foreign) == len({o.installation for o in mine}):
         raise RequestRefused(
-            f"every resource in the name of fleet {fleet} carries the tag of another installation "
-            f"({', '.join(foreign)}): say which one is yours, as in --from {foreign[0]}"
+            f"every resource in the name of fleet {fleet} has the tag of another installation "
+            f"({', '.join(foreign)}): say which one is yours",
+            Remedy.NAME_INSTALLATION,
         )
     if source is not None and mine and str(source) not in foreign:
         listed = ", ".join(foreign) or "none"
         raise RequestRefused(
-            f"no resource in the name of fleet {fleet} carries the tag of {source}; other "
-            f"installations whose tags were seen: {listed} (hostler orphans shows them as owners)"
+            f"no resource in the name of fleet {fleet} has the tag of {source}; other "
+            f"installations whose tags were seen: {listed}",
+            Remedy.LIST_ORPHANS,
         )

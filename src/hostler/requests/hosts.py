@@ -1,9 +1,9 @@
-"""Requests about hosts: that they join a fleet's pool, become its machines, or are given up."""
+"""Requests about hosts: that they join a fleet's pool, become its machines, or are retired."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from hostler.domain.errors import RequestRefused
+from hostler.domain.errors import Remedy, RequestRefused
 from hostler.domain.ids import MachineId
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import HostCondition, HostGoal
@@ -16,8 +16,8 @@ from hostler.domain.reporting.hosts import OUTSIDE, HostStatus
 from .recording import Accepted, Author, new_request
 
 _BUSY = {
-    HostCondition.WIPING: "it is being wiped, and returns to the pool by itself",
-    HostCondition.RETIRING: "it is being given up",
+    HostCondition.WIPING: "it is being wiped, and then returns to the pool",
+    HostCondition.RETIRING: "it is being retired",
 }
 _FAILED = frozenset({"locked", "error"})
 _CLAIMABLE = frozenset({HostCondition.FREE, HostCondition.DIRTY})
@@ -83,7 +83,7 @@ def unconfirmed(hosts: Iterable[HostStatus], names: Iterable[str]) -> tuple[Host
 
 
 def retire(author: Author, fleet: Fleet, hosts: tuple[HostStatus, ...]) -> tuple[Accepted, ...]:
-    """Ask that hosts without a machine are given up.
+    """Ask that hosts without a machine are retired.
 
     Raises RequestRefused, with every reason, where one of them cannot, or no reason is given.
     """
@@ -97,7 +97,7 @@ def retire(author: Author, fleet: Fleet, hosts: tuple[HostStatus, ...]) -> tuple
 def require_reason(author: Author) -> None:
     """Raise RequestRefused where no reason is given: a host is not easily had again."""
     if not author.why:
-        raise RequestRefused("say why a host is given up, as in --why 'its fan is broken'")
+        raise RequestRefused("say why the host is to be retired", Remedy.GIVE_REASON)
 
 
 def _about(kind: RequestKind, author: Author, fleet: Fleet, host: HostStatus) -> Accepted:
@@ -132,16 +132,16 @@ def _unavailable(host: HostStatus) -> str:
 
 
 def _not_ours_to_retire(host: HostStatus) -> str:
-    """Return why a host cannot be given up under its own name; empty where it can."""
-    if foreign := _foreign(host, "give up"):
+    """Return why a host cannot be retired under its own name; empty where it can."""
+    if foreign := _foreign(host, "retire"):
         return foreign
     if host.binding is not None:
-        return f"machine {host.binding} has it: hostler retire FILE {host.binding} --why …"
+        return f"machine {host.binding} has it: retire that machine instead"
     if host.facts.stage in OUTSIDE:
-        return "it is not in the pool: put it in first (hostler pool FILE add), or use the console"
+        return "it is not in the pool: add it first, or delete it in the provider's console"
     if host.record is not None and host.record.goal is HostGoal.RETIRED:
-        return "it is being given up"
-    return "the provider does not show it any more" if host.resource is None else ""
+        return "it is being retired"
+    return "the provider no longer lists it" if host.resource is None else ""
 
 
 def _foreign(host: HostStatus, act: str) -> str:
@@ -162,7 +162,7 @@ def _busy(host: HostStatus) -> str:
 
 def _unfit(host: HostStatus) -> str:
     if host.resource is None:
-        return "the provider does not show it any more"
+        return "the provider no longer lists it"
     if not host.facts.delivered:
         return "it is not delivered yet"
     return f"it is {host.status}" if host.status in _FAILED else ""
@@ -178,8 +178,8 @@ def _require_room(adoption: Adoption) -> None:
     fleet, row = adoption.fleet, adoption.row
     if not fleet.renews:
         raise RequestRefused(
-            f"fleet {fleet.name} adopts no hosts (`renews = false`): whoever uses it asks for each "
-            "machine"
+            f"fleet {fleet.name} adopts no hosts (`renews = false`): whoever uses it requests "
+            "each machine"
         )
     wanted = sum(m.wanted and m.goal is not Goal.STANDBY for m in adoption.machines)
     size = max(row.desired(fleet) if row else fleet.size, wanted + len(adoption.hosts))

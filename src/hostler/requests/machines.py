@@ -1,4 +1,4 @@
-"""Requests about one machine: that it goes, is left alone, stands by, or comes back."""
+"""Requests about one machine: that it is deleted, protected, put on standby or woken."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -15,7 +15,7 @@ from .recording import Accepted, Author, new_request, protecting
 
 
 def delete(author: Author, fleet: Fleet, machine: Machine, *, now: bool = False) -> Accepted:
-    """Ask that a machine goes; the fleet's size decides whether another one comes.
+    """Ask that a machine is deleted; the fleet's size decides whether another one is created.
 
     `now` does not wait for what runs on it. Raises RequestRefused where the fleet is protected.
     """
@@ -28,21 +28,21 @@ def delete(author: Author, fleet: Fleet, machine: Machine, *, now: bool = False)
 
 
 def delete_unrecorded(author: Author, fleet: Fleet, machine: MachineId) -> Accepted:
-    """Ask that a machine goes that was asked for by its id, and may have no record yet."""
+    """Ask that a machine is deleted that was requested by its id, and may have no record yet."""
     _require_unprotected(fleet)
     request = new_request(RequestKind.DELETE, fleet, author)
     return Accepted(request=replace(request, machine=machine, now=True))
 
 
 def retire(author: Author, fleet: Fleet, machine: Machine, *, now: bool = False) -> Accepted:
-    """Ask that a machine goes and its host is given up.
+    """Ask that a machine is deleted and its host retired.
 
     Raises RequestRefused where the fleet is protected, and where no reason is given.
     """
     _require_unprotected(fleet)
     require_reason(author)
     request = new_request(RequestKind.RETIRE, fleet, author)
-    no_host = f"{machine.id} has no host that would outlive it: this is the same as hostler delete"
+    no_host = f"{machine.id} has no host that outlives it: it is deleted, and nothing is retired"
     return Accepted(
         request=replace(request, machine=machine.id, now=now),
         warnings=(
@@ -94,4 +94,8 @@ def _require_unprotected(fleet: Fleet) -> None:
 def _protection_warning(machine: Machine, author: Author) -> tuple[str, ...]:
     """Return that a machine whose deletion is requested stays as long as it is protected."""
     until = protected_until(machine, author.at)
-    return (f"{until}: {machine.id} goes then, or after hostler unprotect",) if until else ()
+    return (
+        (f"{until}: {machine.id} is deleted then, or once its protection is ended",)
+        if until
+        else ()
+    )

@@ -48,7 +48,7 @@ class HandClock:
 
 
 async def opened(
-    cloud: SimulatorServer, folder: Path, clock: Clock | None = None, **said: object
+    cloud: SimulatorServer, folder: Path, clock: Clock | None = None, **message: object
 ) -> GroupContext:
     config: dict[str, object] = {
         "name": "ci",
@@ -57,14 +57,14 @@ async def opened(
         "secret_key": SECRET,
         "project": PROJECT,
         "state_dir": str(folder),
-        **said,
+        **message,
     }
     opener = GroupOpener({}, folder, clock)
     return await opener.open(json.dumps(config).encode(), Connector())
 
 
 def keys(cloud: SimulatorServer) -> list[tuple[str, str]]:
-    return [(key.name, key.public_key) for key in cloud.world.estate.keys]
+    return [(key.name, key.public_key) for key in cloud.world.cloud.keys]
 
 
 async def test_the_groups_key_is_at_the_provider_while_the_group_has_machines(
@@ -89,7 +89,7 @@ async def test_a_key_that_cannot_be_registered_is_noted_and_stops_nothing(
     cloud: SimulatorServer, tmp_path: Path
 ) -> None:
     first = await opened(cloud, tmp_path)
-    for key in cloud.world.estate.keys:
+    for key in cloud.world.cloud.keys:
         key.disabled = True
     await first.close(1)
     group = await opened(cloud, tmp_path)

@@ -24,7 +24,7 @@ from hostler.frontends.fleeting.installation.doctor import (
     ok,
     run_checks,
 )
-from hostler.frontends.fleeting.ssh_key import kept_pair
+from hostler.frontends.fleeting.ssh_key import stored_pair
 from hostler.ports.online import Wanted
 
 SMALL: Mapping[str, object] = {
@@ -75,9 +75,9 @@ class Place:
     trouble: Exception | None = None
     held: bool = False
 
-    async def checks(self, said: Mapping[str, object], text: str = "") -> dict[str, Check]:
+    async def checks(self, message: Mapping[str, object], text: str = "") -> dict[str, Check]:
         file = self.folder / "config"
-        file.write_text(text or json.dumps(said))
+        file.write_text(text or json.dumps(message))
         context = LoadContext(
             environment={"HOSTLER_STATE_DIR": str(self.folder / "state"), "PATH": os.defpath},
             folder=self.folder,
@@ -156,8 +156,8 @@ async def test_a_schema_that_is_refused_does_not_hide_the_rest(place: Place) -> 
 async def test_what_the_provider_finds_is_judged_by_whether_it_lasts(place: Place) -> None:
     place.cloud.online += (Found(False, "stock", "shortage"),)
     place.cloud.more = (Found(False, "network", "is not there", lasting=True),)
-    told = verdicts(await place.checks(SMALL))
-    assert (told["stock"], told["network"]) == (Verdict.WARNING, Verdict.FAILED)
+    output = verdicts(await place.checks(SMALL))
+    assert (output["stock"], output["network"]) == (Verdict.WARNING, Verdict.FAILED)
 
 
 async def test_a_provider_that_says_nothing_good_fails_and_is_asked_no_more(place: Place) -> None:
@@ -168,8 +168,8 @@ async def test_a_provider_that_says_nothing_good_fails_and_is_asked_no_more(plac
 
 
 async def test_quotas_that_cannot_be_read_are_a_warning(place: Place) -> None:
-    said = {key: value for key, value in SMALL.items() if key != "organization"}
-    checks = await place.checks(said)
+    message = {key: value for key, value in SMALL.items() if key != "organization"}
+    checks = await place.checks(message)
     assert checks["quotas"].verdict is Verdict.WARNING
     assert "SCW_DEFAULT_ORGANIZATION_ID" in checks["quotas"].cure
 
@@ -177,7 +177,7 @@ async def test_quotas_that_cannot_be_read_are_a_warning(place: Place) -> None:
 async def test_the_key_and_the_records_that_exist_are_shown(place: Place) -> None:
     state = place.folder / "state" / "fleeting" / "ci"
     state.mkdir(parents=True)
-    pair = kept_pair(state)
+    pair = stored_pair(state)
     place.held = True
     checks = await place.checks(SMALL)
     assert checks["ssh key"].text == "ssh-ed25519"

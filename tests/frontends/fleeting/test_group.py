@@ -26,8 +26,8 @@ def test_instances_are_reported_at_once_and_run_in_the_end() -> None:
         assert await plugged.group.increase(3) == 3
         assert list(plugged.states_now().values()) == [State.CREATING] * 3
         first = set(plugged.states_now())
-        told = await plugged.until({State.RUNNING: 3}, 5 * MIN)
-        assert set(told) == first
+        output = await plugged.until({State.RUNNING: 3}, 5 * MIN)
+        assert set(output) == first
 
     play(scene)
 
@@ -139,9 +139,9 @@ def test_connect_info_fills_in_what_the_runner_does_not_say() -> None:
         info = await plugged.group.connect_info(one)
         assert info.id == one
         assert info.external.count(".") == 3
-        told = info.connector
-        assert (told.protocol, told.protocol_port, told.username) == ("ssh", 2222, "ci")
-        assert (told.os, told.opaque) == ("linux", (("keepalive", 30),))
+        output = info.connector
+        assert (output.protocol, output.protocol_port, output.username) == ("ssh", 2222, "ci")
+        assert (output.os, output.opaque) == ("linux", (("keepalive", 30),))
 
     play(scene)
 
@@ -167,8 +167,8 @@ def test_static_credentials_are_left_as_the_runner_gave_them() -> None:
         await plugged.group.init(b"{}", given, plugged.states)
         await plugged.group.increase(1)
         (one,) = await plugged.until({State.RUNNING: 1}, 5 * MIN)
-        told = (await plugged.group.connect_info(one)).connector
-        assert (told.username, told.password, told.key) == ("", "known", b"")
+        output = (await plugged.group.connect_info(one)).connector
+        assert (output.username, output.password, output.key) == ("", "known", b"")
 
     play(scene)
 

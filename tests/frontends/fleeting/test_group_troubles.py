@@ -158,9 +158,9 @@ def test_group_whose_store_is_lost_says_so_and_does_nothing_more() -> None:
         await plugged.until({State.RUNNING: 1, State.DELETING: 1}, 1 * MIN)
         store.bugs += [StoreLost("the file went away")] * 1000
         await asyncio.sleep(1.0)
-        with pytest.raises(Refused, match=r"records are gone: the file went away"):
+        with pytest.raises(Refused, match=r"records are lost: the file went away"):
             await plugged.group.update()
-        with pytest.raises(Refused, match="records are gone"):
+        with pytest.raises(Refused, match="records are lost"):
             await plugged.group.increase(1)
         assert await plugged.group.decrease([one]) == []
         assert await plugged.group.decrease([other]) == [other], "its end is on record"
@@ -252,11 +252,11 @@ def test_instances_are_inserted_in_the_very_save_that_grants_their_request() -> 
         store.busy_records = True
         await store.request(beside(plugged, RequestKind.PROTECT, one))
         assert await plugged.group.increase(1) == 1
-        told = set(plugged.states_now())
+        output = set(plugged.states_now())
         await asyncio.sleep(3.0)
         assert one in store.refused, "a record was to be saved in that turn"
         store.busy_records = False
-        assert set(await plugged.until({State.RUNNING: 2}, 10 * MIN)) == told
+        assert set(await plugged.until({State.RUNNING: 2}, 10 * MIN)) == output
 
     play(scene)
 

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from hostler.frontends.fleeting.ssh_key import FILE, BadKey, kept_pair, read_pair
+from hostler.frontends.fleeting.ssh_key import FILE, BadKey, read_pair, stored_pair
 
 Kinds = ed25519.Ed25519PrivateKey | rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 MADE: dict[str, Kinds] = {
@@ -36,8 +36,8 @@ uOPkAvz0VBzMPGQA==
 
 
 def test_a_key_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
-    first = kept_pair(tmp_path)
-    assert kept_pair(tmp_path) == first
+    first = stored_pair(tmp_path)
+    assert stored_pair(tmp_path) == first
     assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
     assert [file.name for file in tmp_path.iterdir()] == [FILE]
     assert first.public.startswith("ssh-ed25519 ")
@@ -45,7 +45,7 @@ def test_a_key_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
 
 def test_two_that_make_it_at_once_have_the_same(tmp_path: Path) -> None:
     async def race() -> set[str]:
-        made = await asyncio.gather(*(asyncio.to_thread(kept_pair, tmp_path) for _ in range(8)))
+        made = await asyncio.gather(*(asyncio.to_thread(stored_pair, tmp_path) for _ in range(8)))
         return {pair.public for pair in made}
 
     assert len(asyncio.run(race())) == 1
@@ -110,4 +110,4 @@ def test_a_key_that_is_cut_off_anywhere_is_refused() -> None:
 
 def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(BadKey, match="cannot be used: No such file"):
-        kept_pair(tmp_path / "none")
+        stored_pair(tmp_path / "none")

@@ -52,8 +52,8 @@ def test_the_runner_that_uses_the_plugin_is_read_as_init_would_bring_it(tmp_path
 
 def test_instances_that_a_restart_would_remove_are_worth_a_word(tmp_path: Path) -> None:
     assert "state_storage" in read_runner(written(tmp_path, OURS)).hints[0]
-    kept = OURS + "[runners.autoscaler.state_storage]\nenabled = true\n"
-    assert read_runner(written(tmp_path, kept)).hints == ()
+    saved = OURS + "[runners.autoscaler.state_storage]\nenabled = true\n"
+    assert read_runner(written(tmp_path, saved)).hints == ()
 
 
 def test_one_of_several_is_named(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_json_file_is_a_plugin_config(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"runners = 3", "no \\[\\[runners\\]\\]"),
         (b"[[runners]]\nautoscaler = 3", "no \\[\\[runners\\]\\]"),
@@ -83,10 +83,10 @@ def test_a_json_file_is_a_plugin_config(tmp_path: Path) -> None:
         (b"#" * 10_000_001, "larger than"),
     ],
 )
-def test_a_file_of_another_format_is_reported(tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_file_of_another_format_is_reported(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "config.toml"
     path.write_bytes(content)
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=message):
         read_runner(path)
 
 

@@ -45,15 +45,17 @@ def test_what_exists_is_reported_in_every_schema(phase: Phase, one: Aspect) -> N
 
 
 def test_deleting_is_reported_only_while_we_delete() -> None:
-    told = {(p, a) for p, row in TABLE.items() for a, states in row.items() if "deleting" in states}
-    assert {phase for phase, _ in told} == {Phase.STOPPING}
-    assert not {a for _, a in told} & {Aspect.RETRY, Aspect.PROTECTED, Aspect.STUCK}
+    cells = {
+        (p, a) for p, row in TABLE.items() for a, states in row.items() if "deleting" in states
+    }
+    assert {phase for phase, _ in cells} == {Phase.STOPPING}
+    assert not {a for _, a in cells} & {Aspect.RETRY, Aspect.PROTECTED, Aspect.STUCK}
 
 
 def test_running_is_reported_only_of_what_is_up() -> None:
-    told = {(p, a) for p, row in TABLE.items() for a, states in row.items() if "running" in states}
-    assert {phase for phase, _ in told} == {Phase.READY, Phase.DRAINING}
-    assert Aspect.DOWN not in {a for _, a in told}
+    cells = {(p, a) for p, row in TABLE.items() for a, states in row.items() if "running" in states}
+    assert {phase for phase, _ in cells} == {Phase.READY, Phase.DRAINING}
+    assert Aspect.DOWN not in {a for _, a in cells}
 
 
 @pytest.mark.parametrize(
@@ -104,9 +106,9 @@ def test_start_whose_deletion_was_requested_is_deleted_not_made_again() -> None:
 @pytest.mark.parametrize("phase", Phase)
 def test_protected_machine_that_is_to_go_is_not_reported_as_deleting(phase: Phase) -> None:
     entry = ran(phase)
-    told = state_of(entry, GROUP, LATER, ALL, protected=True)
+    output = state_of(entry, GROUP, LATER, ALL, protected=True)
     going = phase is Phase.STOPPING
-    assert told is (State.STOPPED if going else state_of(entry, GROUP, LATER, ALL))
+    assert output is (State.STOPPED if going else state_of(entry, GROUP, LATER, ALL))
 
 
 @pytest.mark.parametrize("offered", [CORE, ALL, NO_STOPPED, CORE | {State.STOPPED}])

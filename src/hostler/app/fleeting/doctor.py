@@ -40,21 +40,19 @@ _SIGNS = {
 def doctor(
     file: Annotated[
         Path | None,
-        Parameter(help="the runner's config.toml, or a JSON file that holds a plugin_config"),
+        Parameter(help="the runner's config.toml, or a JSON file with a plugin_config"),
     ] = None,
     /,
     *,
     runner: Annotated[
-        str, Parameter(help="the runner's name; needed where several use the plugin")
+        str, Parameter(help="the runner's name; required if several use the plugin")
     ] = "",
     binary: Annotated[
-        Path | None, Parameter(help="the runner's executable; left out: the one on the PATH")
+        Path | None, Parameter(help="the runner's executable; default: the one on the PATH")
     ] = None,
-    json: Annotated[
-        bool, Parameter(name="--json", negative=(), help="print one JSON object")
-    ] = False,
+    json: Annotated[bool, Parameter(name="--json", negative=(), help="print JSON")] = False,
 ) -> int:
-    """Check an installation of the runner's plugin from end to end, making nothing."""
+    """Check an installation of the runner's plugin from end to end, creating nothing."""
     return guarded(json, lambda screen: _doctor(file, runner, binary, screen))
 
 

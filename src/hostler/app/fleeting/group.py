@@ -178,9 +178,9 @@ async def _in_order(account: Account) -> tuple[str, ...]:
     except TimeoutError:
         return ("the provider did not answer in time; instances wait until it does",)
     if wrong := [finding for finding in found if finding.lasting]:
-        raise ConfigError("\n".join(_said(finding) for finding in wrong))
-    return tuple(_said(finding) for finding in found if not finding.well)
+        raise ConfigError("\n".join(_line_of(finding) for finding in wrong))
+    return tuple(_line_of(finding) for finding in found if not finding.well)
 
 
-def _said(finding: Finding) -> str:
+def _line_of(finding: Finding) -> str:
     return f"{finding.about}: {finding.text}"

@@ -13,15 +13,14 @@ from hostler.domain.errors import HostlerError
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import guarded
 from hostler.frontends.cli.console.screen import Screen
-from hostler.frontends.fleeting.schema.cache import kept_at
+from hostler.frontends.fleeting.schema.cache import read_cache
 from hostler.frontends.fleeting.schema.inspect import as_json, picture
-from hostler.frontends.fleeting.schema.learn import Learning, Learnt, learn, relearn
-from hostler.frontends.fleeting.schema.paths import usual
+from hostler.frontends.fleeting.schema.learn import Learning, Learnt, learn, relearn, usual
 from hostler.frontends.fleeting.schema.pin import write_pin
 
-Json = Annotated[bool, Parameter(name="--json", negative=(), help="print one JSON object")]
+Json = Annotated[bool, Parameter(name="--json", negative=(), help="print JSON")]
 OverrideFile = Annotated[
-    Path | None, Parameter(help="a file of overrides; left out: the plugin's own")
+    Path | None, Parameter(help="a file of overrides; default: the plugin's own")
 ]
 
 
@@ -32,24 +31,25 @@ def inspect(
     override: OverrideFile = None,
     json: Json = False,
 ) -> int:
-    """Show the schema that a runner's binary speaks, and what is made of it."""
+    """Show the schema in a runner's binary, and how the plugin maps it."""
     return guarded(json, lambda screen: _inspect(path, override, screen))
 
 
 def pin(
     path: Annotated[
         Path | None,
-        Parameter(help="the runner's executable; left out: the schema that served last"),
+        Parameter(help="the runner's executable; default: the schema that was used last"),
     ] = None,
     /,
     *,
     file: Annotated[
-        Path | None, Parameter(help="where the pin is written; left out: where plugins look")
+        Path | None,
+        Parameter(help="where to write the pin; default: where the plugin looks for it"),
     ] = None,
     override: OverrideFile = None,
     json: Json = False,
 ) -> int:
-    """Write a mapping down, so that plugins refuse a runner whose schema means something else."""
+    """Pin a mapping, so that the plugin refuses a runner whose schema differs."""
     return guarded(json, lambda screen: _pin(path, file, override, screen))
 
 
@@ -78,8 +78,8 @@ async def _pin(path: Path | None, file: Path | None, override: Path | None, scre
     except OSError as error:
         raise HostlerError(f"{place} cannot be written: {error.strerror}") from error
     names = ", ".join(one.name for one in learnt.served)
-    said = f"pinned {names}, from {learnt.origin}, in {place}"
-    screen.show(said, {"pin": str(place), "services": [one.name for one in learnt.served]})
+    text = f"pinned {names}, from {learnt.origin}, in {place}"
+    screen.show(text, {"pin": str(place), "services": [one.name for one in learnt.served]})
     return int(Exit.OK)
 
 
@@ -88,10 +88,10 @@ def _to_pin(path: Path | None, override: Path | None, learning: Learning) -> Lea
     if path is not None:
         return learn(replace(_of(path, override), pin=None))
     given = replace(learning, named=(), override=override or learning.override)
-    kept = kept_at(learning.cache) if learning.cache is not None else None
-    if kept is None:
+    cached = read_cache(learning.cache) if learning.cache is not None else None
+    if cached is None:
         raise HostlerError("no schema has served yet on this machine: name the runner's executable")
-    return relearn(given, kept)
+    return relearn(given, cached)
 
 
 def _of(path: Path, override: Path | None) -> Learning:

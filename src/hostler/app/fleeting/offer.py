@@ -7,11 +7,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from hostler.frontends.fleeting.goplugin.hostlog import HostLog, Now
+from hostler.frontends.fleeting.goplugin.logging.hostlog import HostLog, Now
 from hostler.frontends.fleeting.goplugin.offer import Offer
 from hostler.frontends.fleeting.group.threaded import Reporting, Spawn, ThreadedGroup
-from hostler.frontends.fleeting.schema.learn import learn
-from hostler.frontends.fleeting.schema.paths import usual
+from hostler.frontends.fleeting.schema.learn import learn, usual
 
 
 def offer(log: HostLog, environment: Mapping[str, str], now: Now) -> Offer:
@@ -26,7 +25,7 @@ def offer(log: HostLog, environment: Mapping[str, str], now: Now) -> Offer:
 
 def engine_group(log: HostLog, environment: Mapping[str, str], spawn: Spawn) -> Reporting:
     """Return the group on its engine, with its events in the host's log."""
-    from hostler.frontends.fleeting.goplugin.events import send_events
+    from hostler.frontends.fleeting.goplugin.logging.events import send_events
 
     send_events(log)
     from hostler.frontends.fleeting.group.group import EngineGroup

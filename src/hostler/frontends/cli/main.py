@@ -16,7 +16,7 @@ Command = Callable[..., int]
 CommandGroups = Mapping[str, Mapping[str, Command]]
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Keep a fleet": ("run", "check"),
+    "Run a fleet": ("run", "check"),
     "Read": ("status", "top", "plan", "explain", "history", "orphans"),
     "Request": (
         "scale",
@@ -75,7 +75,7 @@ def application(groups: CommandGroups) -> App:
     """Return the command line with these commands."""
     app = App(
         name="hostler",
-        help="Keep hosts: machines that are there when they are wanted, and off the bill when not.",
+        help="Manage fleets of machines: there when you need them, off the bill when you do not.",
         version=_version,
         help_format="plaintext",
         default_parameter=cyclopts.Parameter(negative_iterable=()),
@@ -94,7 +94,7 @@ def application(groups: CommandGroups) -> App:
 def _subcommands(app: App, name: str, title: str, group: Group) -> App:
     """Return the app that holds commands of two words, such as `fleeting inspect`."""
     if name not in app:
-        about = f"{title}: commands of its own."
+        about = f"Commands for {title}."
         app.command(
             App(name=name, help=about, group=group, help_format="plaintext", version_flags=[])
         )

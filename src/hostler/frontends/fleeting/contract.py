@@ -4,11 +4,30 @@ From reference/fleeting.md sections 2.3 and 3: the schema on the wire is learnt 
 mapped onto these.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
+
+from google.protobuf.message import Message
+
+Handler = Callable[[Message], Awaitable[Sequence[Message]]]
+"""Answers one request with the messages of the reply: exactly one unless the method streams."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """One method to serve: its path (`/package.Service/Name`), classes, and what answers it.
+
+    A handler raises `Refused` for an error whose text the caller is to read.
+    """
+
+    path: str
+    request: type[Message]
+    reply: type[Message]
+    streams: bool
+    handle: Handler
 
 
 class State(StrEnum):

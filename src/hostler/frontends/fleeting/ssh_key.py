@@ -55,7 +55,7 @@ def read_pair(private: bytes) -> KeyPair:
     return KeyPair(private=private, public=public.decode())
 
 
-def kept_pair(folder: Path) -> KeyPair:
+def stored_pair(folder: Path) -> KeyPair:
     """Return the group's own key pair; made where there is none yet, and never replaced.
 
     BadKey where the stored key cannot be read: living instances know only that one.

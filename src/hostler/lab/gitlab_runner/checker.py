@@ -268,7 +268,7 @@ class Checker(Findings):
         if held > self.most + min(deletion, STUCK):
             self.broken("R8", f"{held} instances are told; at most {self.most} may be")
         now = self.now
-        servers = [s for s in self.world.estate.servers if now - s.created > SETTLED]
+        servers = [s for s in self.world.cloud.servers if now - s.created > SETTLED]
         for name in reported:
             mine = [s for s in self.truth.servers(name) if s in servers]
             if sum(server.state == ServerState.RUNNING for server in mine) > 1:

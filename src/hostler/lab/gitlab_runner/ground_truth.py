@@ -21,7 +21,7 @@ class GroundTruth:
 
     def note(self) -> None:
         """Look at all servers, while their tags are there."""
-        for server in self.world.estate.servers:
+        for server in self.world.cloud.servers:
             most = max(self._addresses.get(server.id, 0), len(server.addresses))
             self._addresses[server.id] = most
             if server.id not in self._whose:
@@ -31,8 +31,8 @@ class GroundTruth:
 
     def owner(self, thing: str) -> str:
         """Return the instance that a server, or what hangs on one, belongs to; or nothing."""
-        estate = self.world.estate
-        hangs = estate.addresses.get(thing) or estate.volumes.get(thing) or estate.locals.get(thing)
+        cloud = self.world.cloud
+        hangs = cloud.addresses.get(thing) or cloud.volumes.get(thing) or cloud.locals.get(thing)
         server = hangs.server.id if hangs is not None and hangs.server is not None else thing
         return self._whose.get(server, "")
 
@@ -44,7 +44,7 @@ class GroundTruth:
         """Return the servers of an instance that exist."""
         return [
             server
-            for server in self.world.estate.servers
+            for server in self.world.cloud.servers
             if self._whose.get(server.id) == instance and server.ended is None
         ]
 

@@ -58,7 +58,7 @@ class BootstrapCheck:
     @property
     def now(self) -> float:
         """True time in seconds."""
-        return self.truth.world.estate.now
+        return self.truth.world.cloud.now
 
     # ------------------------------------------------------------ what happens
 

@@ -63,7 +63,7 @@ class MacChecker(ScalewayChecker):
 
     def things(self) -> list[tuple[Thing, Zone]]:
         """Return every host, with the tag of its name; those that are claimed are *servers*."""
-        return [(self._thing(mac), Zone(mac.zone)) for mac in self.world.estate.macs]
+        return [(self._thing(mac), Zone(mac.zone)) for mac in self.world.cloud.macs]
 
     def _thing(self, mac: Mac) -> Thing:
         owner, fact = parse_name(mac.name), self.truth.hosts.get(HostId(mac.id))

@@ -20,7 +20,7 @@ def stage_of(name: str) -> str:
 def rename(world: World, act: str, which: float, pools: tuple[str, ...]) -> bool:
     """Do one of `faults.PEOPLE`; tell whether there was a host to do it to."""
     dice = Random(which)
-    fitting = [mac for mac in world.estate.macs if _fits(act, mac, pools)]
+    fitting = [mac for mac in world.cloud.macs if _fits(act, mac, pools)]
     if not fitting:
         return False
     mac = fitting[int(which * len(fitting))]
@@ -42,7 +42,7 @@ def _fits(act: str, mac: Mac, pools: tuple[str, ...]) -> bool:
 
 def leave_host(world: World, own: InstallationId, fleet: FleetName, pool: str) -> bool:
     """Let somebody give a free host a name of ours that no record knows, as by a copied one."""
-    free = [mac for mac in world.estate.macs if mac.name.startswith(pool)]
+    free = [mac for mac in world.cloud.macs if mac.name.startswith(pool)]
     if not free:
         return False
     name = Name(
@@ -60,22 +60,22 @@ def crowd(world: World, many: int) -> None:
     for mac in world.stock_macs(many, "M4-S", prefix="lent-") if many else ():
         world.console.rename(mac, f"lent to bob {mac[:8]}")
     if many:
-        world.estate.pool_prefixes.remove("lent-")
+        world.cloud.pool_prefixes.remove("lent-")
 
 
 def sell_out(world: World, spell: float) -> None:
     """Let a type be sold out for a while."""
     for name in ("M2-L", "M4-M"):
         world.console.set_stock(name, "no_stock")
-        world.estate.after(spell, partial(world.estate.stock.__setitem__, name, "low_stock"))
+        world.cloud.after(spell, partial(world.cloud.stock.__setitem__, name, "low_stock"))
 
 
 def restock(world: World, family: str) -> None:
     """Let everything be sold again that was sold out, with an image of a family at least."""
-    estate = world.estate
-    for name, stock in tuple(estate.stock.items()):
+    cloud = world.cloud
+    for name, stock in tuple(cloud.stock.items()):
         if stock == "no_stock":
             world.console.set_stock(name, "low_stock")
-    if all(image.family != family for image in estate.os_images):
-        newest = [image for image in published(estate.now) if image.family == family][-1]
-        estate.os_images.put(newest)
+    if all(image.family != family for image in cloud.os_images):
+        newest = [image for image in published(cloud.now) if image.family == family][-1]
+        cloud.os_images.put(newest)

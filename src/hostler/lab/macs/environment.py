@@ -82,7 +82,7 @@ class MacEnvironment:
         for stock in scenario.stocks:
             world.stock_macs(stock.count, stock.type_name, stock.zone, stock.prefix)
         crowd(world, scenario.demands.crowd)
-        for mac in world.estate.macs:
+        for mac in world.cloud.macs:
             mac.created -= _LONG_AGO
         start_faults(world, scenario.base)
 

@@ -128,7 +128,7 @@ class GroundTruth:
 
     def mac(self, host: HostId) -> Mac | None:
         """Return a host that there still is."""
-        mac = self.world.estate.macs.get(host)
+        mac = self.world.cloud.macs.get(host)
         return mac if mac is not None and mac.ended is None else None
 
     def is_clean(self, host: HostId) -> bool:
@@ -138,8 +138,8 @@ class GroundTruth:
 
     def is_steady(self, host: HostId) -> bool:
         """Tell whether the host is ready, and nothing happened to it for a while."""
-        mac, now = self.mac(host), self.world.estate.now
-        if mac is None or mac.status is not MacStatus.READY or mac.shown:
+        mac, now = self.mac(host), self.world.cloud.now
+        if mac is None or mac.status is not MacStatus.READY or mac.displayed:
             return False
         fact = self.hosts[host]
         return now - max(fact.moved, fact.named, fact.late, fact.handled) > STEADY
@@ -169,12 +169,12 @@ class GroundTruth:
 
     def changes(self) -> Iterator[Change]:
         """Take in what the world has become, host by host."""
-        estate = self.world.estate
+        cloud = self.world.cloud
         hands = self.world.faults.get(_WIPED_BY_HAND, 0) - self._by_hand[_WIPED_BY_HAND]
         self._by_hand[_WIPED_BY_HAND] += hands
-        for host in [host for host in self.hosts if estate.macs.get(host) is None]:
+        for host in [host for host in self.hosts if cloud.macs.get(host) is None]:
             yield self._gone(host)
-        for mac in tuple(estate.macs):
+        for mac in tuple(cloud.macs):
             host = HostId(mac.id)
             fact = self.hosts.get(host)
             if fact is None:
@@ -190,7 +190,7 @@ class GroundTruth:
                     yield self._wiped(host, before, fact, by_hand=hands > 0)
 
     def _first(self, mac: Mac) -> Fact:
-        now = self.world.estate.now
+        now = self.world.cloud.now
         return Fact(
             name=mac.name,
             named=now,

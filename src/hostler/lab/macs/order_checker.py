@@ -41,7 +41,7 @@ class OrderChecker(MacChecker):
     ) -> None:
         super().__init__(world, trace, consistency_delay, scenario)
         self.purchases = Purchases(self.truth, scenario.demands, consistency_delay + _SLACK)
-        self.purchases.known |= {HostId(mac.id) for mac in world.estate.macs}
+        self.purchases.known |= {HostId(mac.id) for mac in world.cloud.macs}
         self.bootstraps = BootstrapCheck(self.truth, scenario.demands, logins)
         self._demands = scenario.demands
         self._logins = logins
@@ -149,7 +149,7 @@ class OrderChecker(MacChecker):
     def _free(self, shadow: ShadowStore, fleet: Fleet) -> list[str]:
         """Return the hosts that a machine could take, those parked and those to be ordered too."""
         found = super()._free(shadow, fleet)
-        found += [mac.id for mac in self.world.estate.macs if self._is_parked(mac, shadow)]
+        found += [mac.id for mac in self.world.cloud.macs if self._is_parked(mac, shadow)]
         resting = [m.id for m in shadow.living(fleet.name) if self.may_rest(shadow, m)]
         return [*found, *resting, *self._to_order(shadow, fleet)]
 
@@ -162,10 +162,10 @@ class OrderChecker(MacChecker):
 
     def _is_sold(self, offer: Offer) -> bool:
         """Tell whether a type can be had with the system that is asked for."""
-        estate = self.world.estate
-        images = (image for image in estate.os_images if image.family == offer.image)
+        cloud = self.world.cloud
+        images = (image for image in cloud.os_images if image.family == offer.image)
         there = any(offer.type in image.types for image in images)
-        return there and estate.stock.get(offer.type) != "no_stock"
+        return there and cloud.stock.get(offer.type) != "no_stock"
 
     def _to_order(self, shadow: ShadowStore, fleet: Fleet) -> list[MachineId]:
         """Return a stand-in for each host that the fleet may still order."""

@@ -61,7 +61,7 @@ class Purchases:
     @property
     def now(self) -> float:
         """True time in seconds."""
-        return self.truth.world.estate.now
+        return self.truth.world.cloud.now
 
     # ------------------------------------------------------------ what is ordered
 

@@ -22,7 +22,7 @@ MAY_REST = frozenset({HostCondition.QUARANTINED, HostCondition.RETIRING})
 
 def free_for(world: World, scenario: MacScenario, shadow: ShadowStore, fleet: Fleet) -> list[str]:
     """Return the hosts that a machine of the fleet could take now."""
-    return [mac.id for mac in world.estate.macs if _fits(mac, scenario, shadow, fleet)]
+    return [mac.id for mac in world.cloud.macs if _fits(mac, scenario, shadow, fleet)]
 
 
 def _fits(mac: Mac, scenario: MacScenario, shadow: ShadowStore, fleet: Fleet) -> bool:

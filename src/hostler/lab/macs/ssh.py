@@ -66,7 +66,7 @@ class Logins:
 
     def disk(self, host: HostId) -> Disk | None:
         """Return what the disk knows that a host has now; None where there is no host."""
-        mac = self.world.estate.macs.get(host)
+        mac = self.world.cloud.macs.get(host)
         return None if mac is None or mac.ended is not None else self.of(mac.disk.seed)
 
     def of(self, seed: bytes) -> Disk:
@@ -83,7 +83,7 @@ class Logins:
 
     def refuses(self, host: str) -> bool:
         """Tell whether a host refuses our key: once it does, it goes on for a spell."""
-        now = self.world.estate.now
+        now = self.world.cloud.now
         if not self.calm() and self._deaf.get(host, 0.0) > now:
             return True
         if not self.strikes("login_refused"):
@@ -192,10 +192,10 @@ class SimulatedPreparer:
         """Tell whether the host still has the disk that was logged in to, and is up."""
         world = self._logins.world
         world.advance()
-        mac = world.estate.macs.get(met.mac_id)
+        mac = world.cloud.macs.get(met.mac_id)
         if mac is None or mac.disk is not met.disk:
             return False
-        return ssh_of(world.estate, mac) is Ssh.UP
+        return ssh_of(world.cloud, mac) is Ssh.UP
 
 
 def _may(text: str, order: Order, met: Reach) -> bool:

@@ -42,7 +42,7 @@ class Passing:
     def status(self, instance: str) -> str:
         """Return the word that the provider has for it; nothing where there is no server."""
         server = self.server(instance)
-        return (server.shown or server.state) if server is not None else ""
+        return (server.displayed or server.state) if server is not None else ""
 
     async def init(
         self, config: bytes, connector: Connector, states: frozenset[State]

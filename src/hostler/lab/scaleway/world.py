@@ -6,7 +6,7 @@ from typing import Protocol
 from hostler.lab.checks.findings import Findings
 from hostler.lab.scenario.faults import Scenario
 from hostler.ports.http import HttpRequest
-from hostler.simulators.scaleway.api.replies import Reply
+from hostler.simulators.scaleway.state.calls import Reply
 from hostler.simulators.scaleway.state.ledger import Line
 from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World
@@ -29,7 +29,7 @@ class ScalewayWorld(World):
     @property
     def now(self) -> float:
         """True time in seconds."""
-        return self.estate.now
+        return self.cloud.now
 
     def handle(self, request: HttpRequest, source: str = "") -> Reply:
         """Process one request."""

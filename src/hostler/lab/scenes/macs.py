@@ -72,7 +72,7 @@ class GroundTruth:
     async def watch(self) -> None:
         """Look every second until cancelled."""
         while True:
-            for mac in self.rig.world.estate.macs:
+            for mac in self.rig.world.cloud.macs:
                 self.check(mac)
             await self._records()
             await asyncio.sleep(1)
@@ -124,7 +124,7 @@ class MacRig:
 
     def macs(self) -> list[Mac]:
         """Return the hosts as they really are."""
-        return list(self.rig.world.estate.macs)
+        return list(self.rig.world.cloud.macs)
 
     def mac(self, mac: str | None = None) -> Mac:
         """Return one host as it really is, by default the first."""

@@ -20,10 +20,10 @@ def _claim(tags: tuple[str, ...], name: str, kind: str) -> Claim | None:
 
 def things_in(world: World) -> list[tuple[Thing, Zone]]:
     """Return every billable thing that truly exists, with its zone."""
-    estate = world.estate
+    cloud = world.cloud
     found = list[tuple[Thing, Zone]]()
     owner_tags = dict[str, OwnerTag | None]()
-    for server in estate.servers:
+    for server in cloud.servers:
         claim = claim_on(server)
         owner_tags[server.id] = claim.owner_tag if claim else None
         thing = Thing(
@@ -35,9 +35,9 @@ def things_in(world: World) -> list[tuple[Thing, Zone]]:
         )
         found.append((thing, Zone(server.zone)))
     for kind, shelf in (
-        ("address", estate.addresses),
-        ("volume", estate.volumes),
-        ("volume", estate.locals),
+        ("address", cloud.addresses),
+        ("volume", cloud.volumes),
+        ("volume", cloud.locals),
     ):
         for item in shelf:
             owner = item.server.id if item.server is not None else None
@@ -76,10 +76,10 @@ def is_of(thing: Thing, machine: Machine) -> bool:
 
 def is_healthy(world: World, machine: Machine) -> bool:
     """Tell whether everything that the record binds is there, and its server is up."""
-    estate = world.estate
+    cloud = world.cloud
     bound = {str(place.bound): place.slot.kind for place in machine.places if place.bound}
-    servers = [estate.servers.get(resource) for resource, kind in bound.items() if kind == "server"]
-    shelves = (estate.servers, estate.addresses, estate.volumes, estate.locals)
+    servers = [cloud.servers.get(resource) for resource, kind in bound.items() if kind == "server"]
+    shelves = (cloud.servers, cloud.addresses, cloud.volumes, cloud.locals)
     there = all(any(shelf.get(resource) for shelf in shelves) for resource in bound)
     return there and bool(servers) and all(s is not None and _up(s) for s in servers)
 

@@ -13,10 +13,10 @@ from aiohttp import web
 
 from hostler.ports.http import HttpRequest, Response
 
-from .api.replies import Fate, Reply
 from .faults.rates import load
 from .inspection import inspect, is_view
 from .listeners.guests import Listeners
+from .state.calls import Fate, Reply
 from .state.options import ORGANIZATION, MacOptions, Options, stock_of
 from .world import World
 
@@ -236,7 +236,7 @@ async def run_simulator(
             fault_rates=settings.fault_rates,
             guest_port=settings.guest_port,
             ssh_port=world.ssh_port or None,
-            macs=len(world.estate.macs),
+            macs=len(world.cloud.macs),
         )
         started(server)
         await asyncio.Event().wait()

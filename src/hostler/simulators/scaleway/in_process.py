@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from hostler.ports.http import HttpRequest, NoAnswer, NotSent, Response
 
-from .api.replies import Fate
+from .state.calls import Fate
 from .world import World
 
 

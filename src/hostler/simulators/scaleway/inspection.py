@@ -28,7 +28,7 @@ def known(body: Body, *names: str) -> Body:
     return body
 
 
-def shown(world: World, mac: Mac) -> Body:
+def mac_facts(world: World, mac: Mac) -> Body:
     """Show a Mac, with what no client is told: its disk's number, and its password when sealed."""
     port = world.ssh_port
     return {
@@ -37,23 +37,23 @@ def shown(world: World, mac: Mac) -> Body:
         "name": mac.name,
         "type": mac.type_name,
         "status": mac.status,
-        "shown": mac.shown,
+        "shown": mac.displayed,
         "os": mac.os.name,
         "ip": mac.ip,
         "installs": mac.installs,
-        "deletable": None if mac.deletable is None else world.estate.zulu(mac.deletable),
+        "deletable": None if mac.deletable is None else world.cloud.zulu(mac.deletable),
         "deletion_scheduled": mac.deletion_scheduled,
         "user": USER,
         "password": mac.password,
         "host_key": fingerprint(mac.disk.seed) if mac.installs else "",
-        "reach": ssh_of(world.estate, mac),
+        "reach": ssh_of(world.cloud, mac),
         "ssh": f"{mac.ip}:{port}" if port else "",
     }
 
 
 def everything(world: World, _request: HttpRequest) -> object:
     """Show every Mac."""
-    return {"macs": [shown(world, mac) for mac in world.estate.macs]}
+    return {"macs": [mac_facts(world, mac) for mac in world.cloud.macs]}
 
 
 def id_of(request: HttpRequest) -> str:
@@ -63,7 +63,7 @@ def id_of(request: HttpRequest) -> str:
 
 def one(world: World, request: HttpRequest) -> object:
     """Show one Mac."""
-    return shown(world, world.console.mac(id_of(request)))
+    return mac_facts(world, world.console.mac(id_of(request)))
 
 
 def done(world: World, request: HttpRequest) -> object:
@@ -83,7 +83,7 @@ def bought(world: World, request: HttpRequest) -> object:
 
 def images(world: World, _request: HttpRequest) -> object:
     """Show the images that can be installed."""
-    found = world.estate.os_images
+    found = world.cloud.os_images
     return {"images": [{"id": one.id, "name": one.name, "family": one.family} for one in found]}
 
 
@@ -148,18 +148,18 @@ def journal(world: World, request: HttpRequest) -> object:
 
 def state(world: World, _request: HttpRequest) -> object:
     """Show a summary: the clock, how many of what, requests by route, faults so far."""
-    estate = world.estate
-    servers = list(estate.servers)
+    cloud = world.cloud
+    servers = list(cloud.servers)
     states: dict[str, int] = {}
     for server in servers:
         states[server.state] = states.get(server.state, 0) + 1
     return {
-        "now": estate.now,
-        "date": estate.date(estate.now),
+        "now": cloud.now,
+        "date": cloud.date(cloud.now),
         "servers": states,
-        "addresses": len(estate.addresses),
-        "volumes": len(estate.volumes) + len(estate.locals),
-        "guests": len(estate.guests),
+        "addresses": len(cloud.addresses),
+        "volumes": len(cloud.volumes) + len(cloud.locals),
+        "guests": len(cloud.guests),
         "calls": world.calls,
         "faults": world.faults,
         "cost": round(world.cost(), 6),

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from .api.route import Route
+from .api.resource import Route
 from .instances import actions, images, placement, servers, updates, user_data
-from .instances.account import keys, products, quota
+from .instances.account import keys, products
 from .instances.network import addresses, groups, nics
 from .instances.storage import local_volumes, volumes
 from .macs import diagnostics, runners
@@ -26,7 +26,6 @@ TABLE: tuple[Route, ...] = (
     *images.ROUTES,
     *products.ROUTES,
     *keys.ROUTES,
-    *quota.ROUTES,
     *macs.ROUTES,
     *mac_images.ROUTES,
     *mac_networks.ROUTES,

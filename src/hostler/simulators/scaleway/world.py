@@ -11,8 +11,7 @@ import msgspec
 from hostler.ports.http import HttpRequest, Response
 
 from .api.limits import Bucket, Doorman
-from .api.replies import Fate, Reply
-from .api.route import Route
+from .api.resource import Route
 from .delivery.delivery import Delivery, deliver, refusal
 from .delivery.fault_injection import FaultInjector
 from .faults.rates import CALM, FaultRates, Rule
@@ -20,9 +19,9 @@ from .macs.console import Console
 from .macs.reach import Reach, reach
 from .routes import ACTIONS, match
 from .state import errors
-from .state.calls import Answer, Call
+from .state.calls import Answer, Call, Fate, Reply
 from .state.errors import Refused
-from .state.inventory import Estate, uuid_of
+from .state.inventory import Cloud, uuid_of
 from .state.ledger import Leak, Line
 from .state.options import Options, Stock
 from .state.timeline import GATEWAY_LATENCY, Spread, latency_of
@@ -50,8 +49,8 @@ class World:
         self._clock = clock
         self.options = options
         self.ssh_port = 0  # where SSH on Macs is served, if it is
-        self.estate = Estate(options, rng, clock())
-        self._injector = FaultInjector(self.estate, Random(rng.getrandbits(64)), fault_rates)
+        self.cloud = Cloud(options, rng, clock())
+        self._injector = FaultInjector(self.cloud, Random(rng.getrandbits(64)), fault_rates)
         self._request_ids = Random(rng.getrandbits(64))
         self._bucket = Bucket(options.rate, options.burst)
         self._doorman = Doorman(options)
@@ -65,11 +64,11 @@ class World:
         taken: list[str] = []
         key, latency, delivery = self._carry(request, taken.append)
         self._journal(request, delivery, (key, "+".join(taken), source))
-        return self._reply(delivery, latency.draw(self.estate.dice))
+        return self._reply(delivery, latency.draw(self.cloud.dice))
 
     def advance(self) -> None:
         """Let everything happen that is due."""
-        self.estate.timeline.advance(self._clock())
+        self.cloud.timeline.advance(self._clock())
         self._expect_newborn()
 
     def script(self, rule: Rule) -> None:
@@ -93,8 +92,8 @@ class World:
         Raises KeyError where no such ambient fault or resource is.
         """
         self.advance()
-        estate = self.estate
-        shelves = (estate.servers, estate.addresses, estate.macs, estate.os_images)
+        cloud = self.cloud
+        shelves = (cloud.servers, cloud.addresses, cloud.macs, cloud.os_images)
         record = next((one for shelf in shelves if (one := shelf.get(resource_id))), None)
         if record is None:
             raise KeyError(resource_id)
@@ -104,7 +103,7 @@ class World:
     def console(self) -> Console:
         """What a person can do with Macs by hand; what is due happens first."""
         self.advance()
-        return Console(self.estate, self._injector.happen)
+        return Console(self.cloud, self._injector.happen)
 
     def stock_macs(
         self,
@@ -125,7 +124,7 @@ class World:
     def reach(self, address: str) -> Reach | None:
         """Return what one connection to SSH at an address meets now; None where no Mac is."""
         self.advance()
-        return reach(self.estate, address)
+        return reach(self.cloud, address)
 
     @property
     def fault_rates(self) -> FaultRates:
@@ -140,32 +139,32 @@ class World:
     @property
     def journal(self) -> deque[Line]:
         """The last requests, the oldest first."""
-        return self.estate.ledger.journal
+        return self.cloud.ledger.journal
 
     @property
     def calls(self) -> dict[str, int]:
         """How many requests each route has had."""
-        return self.estate.ledger.calls
+        return self.cloud.ledger.calls
 
     @property
     def guests(self) -> dict[str, str]:
         """The addresses at which a guest is up, each with the id of its server."""
-        return self.estate.guests
+        return self.cloud.guests
 
     def leaks(self) -> tuple[Leak, ...]:
         """Return every billable resource that exists, the oldest first."""
         self.advance()
-        return self.estate.ledger.leaks(self.estate.now)
+        return self.cloud.ledger.leaks(self.cloud.now)
 
     def cost(self) -> float:
         """Return what everything that ever was has cost so far, in EUR."""
         self.advance()
-        return self.estate.ledger.cost(self.estate.now)
+        return self.cloud.ledger.cost(self.cloud.now)
 
     @property
     def next_due(self) -> float | None:
         """When the next planned effect is due on the world's clock, or None."""
-        return self.estate.timeline.next_due
+        return self.cloud.timeline.next_due
 
     def _carry(
         self, request: HttpRequest, noted: Callable[[str], None]
@@ -178,7 +177,7 @@ class World:
         call = Call(route.key, route.key, request, noted=noted, count=self._injector.count)
         call.place, call.names = (names[0], tuple(names[1:])) if zoned else ("", tuple(names))
         try:
-            self._bucket.take(self.estate.now)
+            self._bucket.take(self.cloud.now)
             self._doorman.let_in(route, call)
             call.key = key_of(call)
         except Refused as refused:
@@ -189,14 +188,14 @@ class World:
 
     def _serve(self, route: Route, call: Call) -> Answer:
         try:
-            answer = route.handler(self.estate, call)
+            answer = route.handler(self.cloud, call)
         except Refused as refused:
             answer = refusal(refused)
         self._expect_newborn()
         return answer
 
     def _expect_newborn(self) -> None:
-        newborn = self.estate.newborn
+        newborn = self.cloud.newborn
         if newborn:
             for record in newborn:
                 self._injector.expect(record)
@@ -226,7 +225,7 @@ class World:
         answer = delivery.answer
         status = answer.status if answer and delivery.fate is Fate.ANSWERED else 0
         line = Line(
-            self.estate.now,
+            self.cloud.now,
             request.method,
             request.path,
             status,
@@ -235,7 +234,7 @@ class World:
             key,
             source,
         )
-        self.estate.ledger.note(line)
+        self.cloud.ledger.note(line)
 
 
 def key_of(call: Call) -> str:

@@ -85,11 +85,11 @@ class MemoryStore:
         saved = _storable(replace(row, version=row.version + 1))
         made = tuple(_storable(replace(machine, version=1)) for machine in inserts)
         self._check_new(made)
-        kept = self._numbered(events, made)
+        entries = self._numbered(events, made)
         self._fleets[row.name] = saved
         for machine in made:
             self._put(machine)
-        self._past.add(kept)
+        self._past.add(entries)
         self._revision += 1
         return saved
 
@@ -115,10 +115,10 @@ class MemoryStore:
             raise Conflict(f"machine {machine.id} changed since version {machine.version} was read")
         saved = _storable(replace(machine, version=machine.version + 1))
         self._check_claims(saved, self._owners)
-        kept = self._numbered(events, (saved,))
+        entries = self._numbered(events, (saved,))
         self._drop(stored)
         self._put(saved)
-        self._past.add(kept)
+        self._past.add(entries)
         self._revision += 1
         return saved
 
@@ -167,9 +167,9 @@ class MemoryStore:
         if host.version != (stored.version if stored else 0):
             raise Conflict(f"host {host.id} changed since version {host.version} was read")
         saved = _storable(replace(host, version=host.version + 1))
-        kept = self._numbered(events, ())
+        entries = self._numbered(events, ())
         self._hosts[host.id] = saved
-        self._past.add(kept)
+        self._past.add(entries)
         self._revision += 1
         return self._hosts[host.id]
 
@@ -207,11 +207,11 @@ class MemoryStore:
         self._revision += 1
 
     async def request(self, request: Request) -> Request:
-        kept = _storable(replace(request, number=self._last_request + 1))
-        self._last_request = kept.number
-        self._requests[kept.number] = kept
+        stored = _storable(replace(request, number=self._last_request + 1))
+        self._last_request = stored.number
+        self._requests[stored.number] = stored
         self._revision += 1
-        return kept
+        return stored
 
     async def requests(self) -> tuple[Request, ...]:
         return tuple(self._requests.values())
@@ -325,9 +325,9 @@ def _claims(machine: Machine) -> tuple[ResourceId, ...]:
     """Return the ids that no other living machine may have; what is deleted claims nothing."""
     if machine.phase is Phase.DELETED:
         return ()
-    gone = {known.id for place in machine.places for known in place.known if known.gone}
+    absent = {known.id for place in machine.places for known in place.known if known.gone}
     bound = (place.bound for place in machine.places if place.bound is not None)
-    ids = (*machine.ids(), *(resource for resource in bound if resource not in gone))
+    ids = (*machine.ids(), *(resource for resource in bound if resource not in absent))
     return tuple(dict.fromkeys(ids))
 
 

@@ -49,7 +49,7 @@ class About:
     host: HostId | None
 
 
-def kept(db: Connection, about: About, after: int, limit: int) -> tuple[Kept, ...]:
+def stored(db: Connection, about: About, after: int, limit: int) -> tuple[Kept, ...]:
     """Return events after a number, in order."""
     name = _BY[about.fleet is not None, about.machine is not None]
     query = SQL["events_of_host" if about.host is not None else name]
@@ -60,7 +60,7 @@ def kept(db: Connection, about: About, after: int, limit: int) -> tuple[Kept, ..
         "after": after,
         "limit": max(limit, 0),
     }
-    return tuple(_kept(*row) for row in db.execute(query, columns))
+    return tuple(_stored(*row) for row in db.execute(query, columns))
 
 
 def images(db: Connection, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
@@ -70,7 +70,7 @@ def images(db: Connection, fleet: FleetName, at: datetime) -> tuple[Machine, ...
     return tuple(sorted(there, key=lambda m: (m.serial, m.id)))
 
 
-def _kept(number: int, document: str, image: str | None) -> Kept:
+def _stored(number: int, document: str, image: str | None) -> Kept:
     return Kept(
         number=number,
         event=EVENT.read(document),
@@ -83,8 +83,8 @@ def forget(db: Connection, before: datetime, limit: int, fence: Fence) -> int:
     leases.check(db, fence)
     columns = {"before": microseconds(before), "limit": max(limit, 0)}
     left = columns["limit"]
-    gone: list[tuple[str]] = db.execute(SQL["forgettable"], columns).fetchall()
-    for (machine,) in gone:
+    finished: list[tuple[str]] = db.execute(SQL["forgettable"], columns).fetchall()
+    for (machine,) in finished:
         left -= _forget_machine(db, machine, left)
     left -= db.execute(SQL["forget_events"], {**columns, "limit": left}).rowcount
     went = columns["limit"] - left

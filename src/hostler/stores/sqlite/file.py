@@ -15,7 +15,7 @@ FAULTS = (sqlite3.Error, msgspec.MsgspecError, OverflowError, UnicodeError)
 _DAMAGE = "put a backup in its place, or move it away to begin again (then: hostler adopt)"
 
 
-def told(fault: Exception, path: Path) -> StoreError:
+def as_store_error(fault: Exception, path: Path) -> StoreError:
     """Return the error of ours that says what happened to this store."""
     if isinstance(fault, sqlite3.Error):
         return _of_sqlite(fault, path)

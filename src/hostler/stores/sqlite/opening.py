@@ -10,7 +10,7 @@ from urllib.parse import quote
 from hostler.domain.errors import StoreError
 from hostler.domain.ids import InstallationId
 
-from .file import FAULTS, take, told
+from .file import FAULTS, as_store_error, take
 from .migrate import STEPS, check_current, migrate, version
 from .store import SqliteStore
 from .worker import Database, Inline, Runner, Threaded
@@ -49,7 +49,7 @@ def open_beside(
     path = _resolved(path)
     if not path.exists():
         raise StoreError(f"there is no store at {path}; an engine makes it: hostler run")
-    with _told(path), _closed_on_error(_connect(path, "rw", patience)) as connection:
+    with _translated(path), _closed_on_error(_connect(path, "rw", patience)) as connection:
         check_current(connection, path)
         _prepare(connection, path, durable=True)
         database = Database(connection, path)
@@ -85,7 +85,7 @@ def _resolved(path: Path) -> Path:
 
 
 def _opened(path: Path, fresh_id: str, patience: timedelta, *, durable: bool) -> Database:
-    with _told(path), _closed_on_error(_connect(path, "rwc", patience)) as connection:
+    with _translated(path), _closed_on_error(_connect(path, "rwc", patience)) as connection:
         version(connection, path, len(STEPS))
         _prepare(connection, path, durable=durable)
         migrate(connection, path, InstallationId(fresh_id))
@@ -117,11 +117,11 @@ def _prepare(connection: sqlite3.Connection, path: Path, *, durable: bool) -> No
 
 
 @contextmanager
-def _told(path: Path) -> Generator[None]:
+def _translated(path: Path) -> Generator[None]:
     try:
         yield
     except FAULTS as fault:
-        raise told(fault, path) from fault
+        raise as_store_error(fault, path) from fault
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import Orphan, Request
 from hostler.ports.store import Fence, Identity, Kept, Lease
 
-from . import events as story
+from . import events as event_log
 from . import fleets, hosts, leases
 from . import machines as records
 from .queries import SQL
@@ -85,17 +85,17 @@ class SqliteStore:
         *,
         host: HostId | None = None,
     ) -> tuple[Kept, ...]:
-        about = story.About(fleet, machine, host)
-        return await self._read(lambda db: story.kept(db, about, after, limit))
+        about = event_log.About(fleet, machine, host)
+        return await self._read(lambda db: event_log.stored(db, about, after, limit))
 
     async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
-        return await self._read(lambda db: story.images(db, fleet, at))
+        return await self._read(lambda db: event_log.images(db, fleet, at))
 
     async def forget(self, before: datetime, limit: int, fence: Fence) -> int:
-        return await self._write(lambda db: story.forget(db, before, limit, fence))
+        return await self._write(lambda db: event_log.forget(db, before, limit, fence))
 
     async def forgotten(self) -> datetime | None:
-        return await self._read(story.forgotten)
+        return await self._read(event_log.forgotten)
 
     async def hosts(self) -> tuple[Host, ...]:
         return await self._read(hosts.records)
@@ -121,9 +121,9 @@ class SqliteStore:
         await self._write(lambda db: hosts.save_orphans(db, orphans, cleared, fence))
 
     async def request(self, request: Request) -> Request:
-        kept = await self._write(lambda db: hosts.request(db, request))
+        recorded = await self._write(lambda db: hosts.request(db, request))
         self._desired += 1
-        return kept
+        return recorded
 
     async def requests(self) -> tuple[Request, ...]:
         return await self._read(hosts.requests)

@@ -14,7 +14,7 @@ from typing import Generic, Protocol, TypeVar
 
 from hostler.domain.errors import StoreError
 
-from .file import FAULTS, Witness, told
+from .file import FAULTS, Witness, as_store_error
 
 ResultT = TypeVar("ResultT")
 
@@ -88,7 +88,7 @@ class Database:
             except StoreError as error:
                 job.refuse(error)
             except FAULTS as fault:
-                job.refuse(told(fault, self._path))
+                job.refuse(as_store_error(fault, self._path))
 
     def _write(self, jobs: Sequence[AnyJob]) -> None:
         """Try all in one transaction; when the database itself fails, each alone."""
@@ -102,7 +102,7 @@ class Database:
     def _alone(self, jobs: Sequence[AnyJob], fault: Exception) -> None:
         """Give each its own transaction, so that each learns its own truth."""
         if len(jobs) == 1:
-            jobs[0].refuse(told(fault, self._path))
+            jobs[0].refuse(as_store_error(fault, self._path))
             return
         for index, job in enumerate(jobs):
             try:
@@ -127,7 +127,7 @@ class Database:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as fault:
-            raise told(fault, self._path) from fault
+            raise as_store_error(fault, self._path) from fault
         try:
             yield
             self._connection.execute("COMMIT")

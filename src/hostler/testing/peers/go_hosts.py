@@ -54,8 +54,8 @@ def go_program() -> Path:
 
 
 def _version(go: Path) -> tuple[int, int]:
-    said = subprocess.run([go, "version"], capture_output=True, text=True, check=False)  # noqa: S603 - the go that was found
-    match = _VERSION.match(said.stdout)
+    version = subprocess.run([go, "version"], capture_output=True, text=True, check=False)  # noqa: S603 - the go that was found
+    match = _VERSION.match(version.stdout)
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 

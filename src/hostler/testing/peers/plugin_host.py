@@ -37,7 +37,7 @@ class HostGone(Exception):
     """The host ended, or was silent for too long."""
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """One answer of the host, as it stands on its line."""
 
     ok: bool
@@ -61,7 +61,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     signal: str
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class Reported(msgspec.Struct, frozen=True, kw_only=True):
     """One instance as Update told it; a state that no schema should have starts with `?`."""
 
     id: str
@@ -198,15 +198,15 @@ class GoHost:
         """Call Init with a `plugin_config` and what the runner's `connector_config` says."""
         return self._ask(Info, do="init", config=config, settings=settings)
 
-    def update(self) -> tuple[Told, ...]:
+    def update(self) -> tuple[Reported, ...]:
         """Call Update; return every instance told of, in the order told."""
-        return self._ask(tuple[Told, ...], do="update")
+        return self._ask(tuple[Reported, ...], do="update")
 
     def states(self) -> dict[str, str]:
         """Call Update; return the state of each instance, none of which may be told twice."""
-        told = self.update()
-        states = {one.id: one.state for one in told}
-        assert len(states) == len(told), told
+        reports = self.update()
+        states = {one.id: one.state for one in reports}
+        assert len(states) == len(reports), reports
         return states
 
     def increase(self, count: int) -> int:
@@ -248,8 +248,8 @@ class GoHost:
 
     def kill(self) -> tuple[Ended, float]:
         """Stop the plugin as go-plugin does; return how it ended, and the milliseconds."""
-        said = self.order(do="kill")
-        return msgspec.json.decode(said.said, type=Ended), said.ms
+        reply = self.order(do="kill")
+        return msgspec.json.decode(reply.said, type=Ended), reply.ms
 
     def bench(
         self, how: Launch, config: Mapping[str, object], *, instances: int, updates: int, more: int
@@ -263,17 +263,17 @@ class GoHost:
         """Return what the host logged until now: its own lines, and those of its plugin."""
         return [json.loads(line) for line in self._log.read_text().splitlines() if line]
 
-    def order(self, patience: float = PATIENCE, **order: object) -> Said:
+    def order(self, patience: float = PATIENCE, **order: object) -> Reply:
         """Give one order and return the answer; HostError if that is an error."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
         except BrokenPipeError as error:
             raise HostGone(self._last_words()) from error
-        said = msgspec.json.decode(self._line(patience), type=Said)
-        if not said.ok:
-            raise HostError(said.error, said.code)
-        return said
+        reply = msgspec.json.decode(self._line(patience), type=Reply)
+        if not reply.ok:
+            raise HostError(reply.error, reply.code)
+        return reply
 
     def _ask(self, kind: type[T], patience: float = PATIENCE, /, **order: object) -> T:
         return msgspec.json.decode(self.order(patience, **order).said, type=kind)

@@ -20,7 +20,7 @@ from hostler.domain.model.fleet import ProbeKind
 from hostler.frontends.fleeting.config.load import LoadContext, load_group
 from hostler.frontends.fleeting.config.values import GroupConfig
 from hostler.frontends.fleeting.contract import Connector
-from hostler.frontends.fleeting.ssh_key import kept_pair
+from hostler.frontends.fleeting.ssh_key import stored_pair
 from hostler.stores.sqlite.file import is_held, take
 
 SECRET = "5ec5ec5e-0000-4000-8000-5ec5ec5ec5ec"
@@ -48,23 +48,23 @@ def context(folder: Path, **environment: str) -> LoadContext:
 
 def group(
     folder: Path,
-    said: Mapping[str, object],
+    message: Mapping[str, object],
     connector: Connector | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> GroupConfig:
     where = context(folder, **(environment or {}))
-    return load_group(json.dumps(said).encode(), connector or Connector(), where)
+    return load_group(json.dumps(message).encode(), connector or Connector(), where)
 
 
 def faults(
     folder: Path,
-    said: Mapping[str, object],
+    message: Mapping[str, object],
     connector: Connector | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Return every fault by its path, as it is printed."""
     with pytest.raises(WrongFile) as caught:
-        group(folder, said, connector, environment)
+        group(folder, message, connector, environment)
     assert SECRET not in str(caught.value)
     return {fault.path: str(fault) for fault in caught.value.faults}
 
@@ -88,8 +88,8 @@ def test_a_small_config_is_a_fleet_of_size_0_that_somebody_else_sizes(tmp_path: 
 
 
 def test_the_fleet_file_in_the_state_folder_says_the_same(tmp_path: Path) -> None:
-    said = {**SMALL, "cloud_init": '#cloud-config\nquote: "\\"\n', "labels": {"team": 'a"b'}}
-    made = group(tmp_path, said)
+    message = {**SMALL, "cloud_init": '#cloud-config\nquote: "\\"\n', "labels": {"team": 'a"b'}}
+    made = group(tmp_path, message)
     assert load(made.state / "group.toml", Kinds(), STORES) == made.config
 
 
@@ -165,8 +165,10 @@ def test_every_key_reaches_the_fleet(tmp_path: Path) -> None:
     assert (fleet.caps.share, fleet.caps.per_hour) == (0.5, 20)
     assert (fleet.probe.kind, fleet.probe.command) == (ProbeKind.COMMAND, ("true",))
     assert fleet.probe.timeout == timedelta(seconds=3)
-    told = {key: getattr(template, key) for key in ("image", "public_ipv4", "public_ipv6", "tags")}
-    assert told == {
+    values = {
+        key: getattr(template, key) for key in ("image", "public_ipv4", "public_ipv6", "tags")
+    }
+    assert values == {
         "image": "debian_bookworm",
         "public_ipv4": False,
         "public_ipv6": False,
@@ -269,8 +271,8 @@ def test_the_config_comes_before_the_environment(tmp_path: Path) -> None:
 def test_settings_may_stand_in_files(tmp_path: Path) -> None:
     (tmp_path / "key").write_text(f"{SECRET}\n")
     (tmp_path / "project").write_text(PROJECT)
-    said = {"name": "ci", "server_type": "DEV1-S", "secret_key_file": "key"}
-    made = group(tmp_path, said, environment={"SCW_PROJECT_ID_FILE": str(tmp_path / "project")})
+    message = {"name": "ci", "server_type": "DEV1-S", "secret_key_file": "key"}
+    made = group(tmp_path, message, environment={"SCW_PROJECT_ID_FILE": str(tmp_path / "project")})
     assert made.environment["SCW_SECRET_KEY"] == SECRET
     assert getattr(made.account.settings, "project", "") == PROJECT
     assert getattr(made.account.settings, "secret_key_file", "") == str(
@@ -300,15 +302,15 @@ def test_state_dir_comes_before_the_environment(tmp_path: Path) -> None:
 
 
 def test_no_home_and_no_state_dir_is_told(tmp_path: Path) -> None:
-    told = faults(tmp_path, SMALL, environment={"HOSTLER_STATE_DIR": ""})
-    assert "no home" in told["plugin_config.state_dir"]
+    output = faults(tmp_path, SMALL, environment={"HOSTLER_STATE_DIR": ""})
+    assert "no home" in output["plugin_config.state_dir"]
 
 
 # ------------------------------------------------------------------ what is wrong
 
 
 def test_every_fault_is_told_at_once_with_the_key_that_was_written(tmp_path: Path) -> None:
-    told = faults(
+    output = faults(
         tmp_path,
         {
             "name": "CI x",
@@ -330,7 +332,7 @@ def test_every_fault_is_told_at_once_with_the_key_that_was_written(tmp_path: Pat
             "imagee": "x",
         },
     )
-    assert set(told) == {
+    assert set(output) == {
         "plugin_config.name",
         "plugin_config.server_type",
         "plugin_config.location[0]",
@@ -350,25 +352,25 @@ def test_every_fault_is_told_at_once_with_the_key_that_was_written(tmp_path: Pat
         "plugin_config.max_size",
         "plugin_config.imagee",
     }
-    assert "did you mean image?" in told["plugin_config.imagee"]
-    assert "did you mean start?" in told["plugin_config.timers.startt"]
-    assert "hunter2" not in "".join(told.values())
+    assert "did you mean image?" in output["plugin_config.imagee"]
+    assert "did you mean start?" in output["plugin_config.timers.startt"]
+    assert "hunter2" not in "".join(output.values())
 
 
 @pytest.mark.parametrize(
-    "said", [{"image": "x"}, {"name": None, "server_type": None, "project": None}]
+    "message", [{"image": "x"}, {"name": None, "server_type": None, "project": None}]
 )
 def test_what_is_needed_is_told_where_it_is_missing(
-    tmp_path: Path, said: Mapping[str, object]
+    tmp_path: Path, message: Mapping[str, object]
 ) -> None:
-    told = faults(tmp_path, said)
-    assert set(told) == {
+    output = faults(tmp_path, message)
+    assert set(output) == {
         "plugin_config.name",
         "plugin_config.server_type",
         "plugin_config.secret_key",
         "plugin_config.project",
     }
-    assert "SCW_SECRET_KEY" in told["plugin_config.secret_key"]
+    assert "SCW_SECRET_KEY" in output["plugin_config.secret_key"]
 
 
 @pytest.mark.parametrize(
@@ -405,45 +407,45 @@ def test_two_words_for_one_thing_are_too_many(
 
 def test_a_wrong_value_of_the_environment_is_told_by_its_variable(tmp_path: Path) -> None:
     outside = {"SCW_DEFAULT_ZONE": "paris", "SCW_API_URL": "ftp://x", "SCW_ACCESS_KEY": "abc"}
-    told = faults(tmp_path, SMALL, environment=outside)
-    assert set(told) == {f"environment variable {name}" for name in outside}
+    output = faults(tmp_path, SMALL, environment=outside)
+    assert set(output) == {f"environment variable {name}" for name in outside}
 
 
 def test_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text(" \n")
     (tmp_path / "bytes").write_bytes(b"\xff")
-    said = {
+    message = {
         "name": "ci",
         "server_type": "DEV1-S",
         "secret_key_file": "none",
         "project_file": "empty",
         "cloud_init_file": "bytes",
     }
-    told = faults(tmp_path, said)
-    assert "No such file" in told["plugin_config.secret_key_file"]
-    assert "a value in it" in told["plugin_config.project_file"]
-    assert "not UTF-8" in told["plugin_config.cloud_init_file"]
+    output = faults(tmp_path, message)
+    assert "No such file" in output["plugin_config.secret_key_file"]
+    assert "a value in it" in output["plugin_config.project_file"]
+    assert "not UTF-8" in output["plugin_config.cloud_init_file"]
 
 
 def test_instances_without_any_address_are_refused(tmp_path: Path) -> None:
     none = {"public_ipv4_disabled": True, "public_ipv6_disabled": True}
-    told = faults(tmp_path, {**SMALL, **none})
-    assert "cannot be reached" in told["plugin_config.private_networks"]
+    output = faults(tmp_path, {**SMALL, **none})
+    assert "cannot be reached" in output["plugin_config.private_networks"]
 
 
 def test_windows_is_refused(tmp_path: Path) -> None:
-    told = faults(tmp_path, SMALL, Connector(protocol="winrm", os="windows"))
-    assert set(told) == {"connector_config.protocol", "connector_config.os"}
+    output = faults(tmp_path, SMALL, Connector(protocol="winrm", os="windows"))
+    assert set(output) == {"connector_config.protocol", "connector_config.os"}
 
 
 def test_a_login_that_no_user_can_have_is_refused(tmp_path: Path) -> None:
-    told = faults(tmp_path, SMALL, Connector(username="x; reboot"))
-    assert set(told) == {"connector_config.username"}
+    output = faults(tmp_path, SMALL, Connector(username="x; reboot"))
+    assert set(output) == {"connector_config.username"}
 
 
 def test_user_data_that_is_too_long_is_told_with_the_limit(tmp_path: Path) -> None:
-    told = faults(tmp_path, {**SMALL, "cloud_init": "#!/bin/sh\n" + "#" * 127_900})
-    assert "127,998" in told["plugin_config.cloud_init"]
+    output = faults(tmp_path, {**SMALL, "cloud_init": "#!/bin/sh\n" + "#" * 127_900})
+    assert "127,998" in output["plugin_config.cloud_init"]
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
@@ -481,16 +483,16 @@ def test_records_of_one_project_are_not_taken_for_anothers(tmp_path: Path) -> No
 
 
 def test_a_restart_changes_nothing(tmp_path: Path) -> None:
-    said = {**SMALL, "cloud_init": "#cloud-config\npackages: [git]\n"}
-    first = group(tmp_path, said)
+    message = {**SMALL, "cloud_init": "#cloud-config\npackages: [git]\n"}
+    first = group(tmp_path, message)
     files = {file.name: file.read_bytes() for file in first.state.iterdir()}
-    retry_at = group(tmp_path, said)
+    retry_at = group(tmp_path, message)
     assert {file.name: file.read_bytes() for file in retry_at.state.iterdir()} == files
     assert (retry_at.fleet.template, retry_at.key) == (first.fleet.template, first.key)
 
 
 def test_a_given_key_is_used_and_none_is_made(tmp_path: Path) -> None:
-    theirs = kept_pair(tmp_path)
+    theirs = stored_pair(tmp_path)
     made = group(tmp_path, {**SMALL, "ssh_key_file": "id_ed25519"})
     assert made.key == theirs
     assert not (made.state / "id_ed25519").exists()
@@ -498,13 +500,13 @@ def test_a_given_key_is_used_and_none_is_made(tmp_path: Path) -> None:
 
 
 def test_the_runners_own_key_is_used(tmp_path: Path) -> None:
-    theirs = kept_pair(tmp_path)
+    theirs = stored_pair(tmp_path)
     assert group(tmp_path, SMALL, Connector(key=theirs.private)).key == theirs
 
 
 def test_a_damaged_key_of_the_runner_is_told(tmp_path: Path) -> None:
-    told = faults(tmp_path, SMALL, Connector(key=b"-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA"))
-    assert "damaged" in told["connector_config.key_path"]
+    output = faults(tmp_path, SMALL, Connector(key=b"-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA"))
+    assert "damaged" in output["connector_config.key_path"]
 
 
 def test_a_damaged_key_of_the_group_is_never_replaced(tmp_path: Path) -> None:
@@ -519,7 +521,7 @@ def test_a_damaged_key_of_the_group_is_never_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "there is none"),
         (b"null", "there is none"),
@@ -545,19 +547,19 @@ def test_a_damaged_key_of_the_group_is_never_replaced(tmp_path: Path) -> None:
     ],
 )
 def test_bytes_that_are_no_config_are_refused_in_a_sentence(
-    tmp_path: Path, content: bytes, said: str
+    tmp_path: Path, content: bytes, message: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
         load_group(content, Connector(), context(tmp_path))
     assert str(caught.value).startswith("plugin_config")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert len(str(caught.value)) < 500
 
 
 def test_of_very_many_faults_the_first_are_told(tmp_path: Path) -> None:
-    told = faults(tmp_path, {**SMALL, **{f"x{number}": 1 for number in range(1000)}})
-    assert len(told) == 51
-    assert "950 more" in told["plugin_config"]
+    output = faults(tmp_path, {**SMALL, **{f"x{number}": 1 for number in range(1000)}})
+    assert len(output) == 51
+    assert "950 more" in output["plugin_config"]
 
 
 def test_a_bom_is_no_harm(tmp_path: Path) -> None:
@@ -585,17 +587,17 @@ JSON = st.recursive(
     )
 )
 def test_whatever_stands_there_is_read_or_refused_in_words(
-    tmp_path: Path, said: dict[str, object]
+    tmp_path: Path, message: dict[str, object]
 ) -> None:
-    content = json.dumps({**SMALL, **said}, ensure_ascii=False).encode(errors="surrogatepass")
-    made, told = None, ""
+    content = json.dumps({**SMALL, **message}, ensure_ascii=False).encode(errors="surrogatepass")
+    made, output = None, ""
     try:
         made = load_group(content, Connector(), context(tmp_path))
     except ConfigError as error:
-        told = str(error)
-    assert told.startswith("plugin_config") or made is not None
+        output = str(error)
+    assert output.startswith("plugin_config") or made is not None
     if made is not None:
-        assert made.state.is_relative_to(tmp_path.resolve()) or "state_dir" in said
+        assert made.state.is_relative_to(tmp_path.resolve()) or "state_dir" in message
         assert load(made.state / "group.toml", Kinds(), STORES) == made.config
 
 

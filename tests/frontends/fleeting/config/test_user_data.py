@@ -36,8 +36,8 @@ def test_another_login_is_made_with_the_key() -> None:
 @pytest.mark.parametrize(("begins", "kind"), KINDS.items())
 def test_theirs_stands_beside_ours(begins: str, kind: str) -> None:
     theirs = f"{begins} and more\nline: two"
-    (first, said), (second, ours) = resources(with_key(f"\n{theirs}", "root", KEY))
-    assert (first, said.rstrip("\n")) == (kind, theirs)
+    (first, message), (second, ours) = resources(with_key(f"\n{theirs}", "root", KEY))
+    assert (first, message.rstrip("\n")) == (kind, theirs)
     assert second == "text/cloud-config"
     assert KEY in ours
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostler.frontends.fleeting.goplugin.hclog import LONGEST, line
+from hostler.frontends.fleeting.goplugin.logging.hclog import LONGEST, line
 
 NOW = datetime(2026, 1, 2, 15, 4, 5, tzinfo=UTC)
 LEVELS = {"trace", "debug", "info", "warn", "error"}

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import structlog
 
-from hostler.frontends.fleeting.goplugin.events import send_events
-from hostler.frontends.fleeting.goplugin.hostlog import HostLog, capture, in_loop
+from hostler.frontends.fleeting.goplugin.logging.events import send_events
+from hostler.frontends.fleeting.goplugin.logging.hostlog import HostLog, capture, in_loop
 
 NOW = datetime(2026, 1, 2, 15, 4, 5, tzinfo=UTC)
 Lines = Callable[[], list[dict[str, object]]]
@@ -25,13 +25,13 @@ Lines = Callable[[], list[dict[str, object]]]
 def _restored() -> Iterator[None]:
     """Put back what `capture` takes over."""
     root = logging.getLogger()
-    kept = root.handlers[:], root.level, logging.raiseExceptions
+    saved = root.handlers[:], root.level, logging.raiseExceptions
     hooks = sys.excepthook, threading.excepthook, sys.unraisablehook, sys.stdout, sys.stderr
     yield
     sys.excepthook, threading.excepthook, sys.unraisablehook, sys.stdout, sys.stderr = hooks
     logging.captureWarnings(capture=False)
-    root.handlers[:], logging.raiseExceptions = kept[0], kept[2]
-    root.setLevel(kept[1])
+    root.handlers[:], logging.raiseExceptions = saved[0], saved[2]
+    root.setLevel(saved[1])
 
 
 @pytest.fixture

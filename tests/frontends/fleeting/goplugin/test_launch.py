@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hostler.frontends.fleeting.goplugin.handshake import line
-from hostler.frontends.fleeting.goplugin.launch import ByHand, Launch, launched
+from hostler.frontends.fleeting.goplugin.launch import ByHand, Launch, launched, line
 
 SOCKET = Path("/tmp/hostler-x/plugin1")  # noqa: S108 - never opened
 

@@ -13,12 +13,11 @@ from google.protobuf.message import Message
 from goplugin_kit import NOW, Served, echo, served, text_of, texts, unary
 
 from hostler.frontends.fleeting.goplugin import life as subject
-from hostler.frontends.fleeting.goplugin.calls import Calls
-from hostler.frontends.fleeting.goplugin.hostlog import HostLog
+from hostler.frontends.fleeting.goplugin.exchange import Calls
 from hostler.frontends.fleeting.goplugin.launch import Launch
-from hostler.frontends.fleeting.goplugin.leftovers import sweep
 from hostler.frontends.fleeting.goplugin.life import Host, Life
-from hostler.frontends.fleeting.goplugin.place import Place, listening
+from hostler.frontends.fleeting.goplugin.logging.hostlog import HostLog
+from hostler.frontends.fleeting.goplugin.place import Place, listening, sweep
 
 PATH = "/t.Group/Call"
 NUMBERS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
@@ -104,7 +103,7 @@ async def test_the_plugin_ends_when_nobody_reads_its_stdout_any_more() -> None:
         await asyncio.sleep(0.1)
         assert not lived.done()
         os.close(reading)
-        assert await lived == "the host is gone"
+        assert await lived == "the host has exited"
     os.close(writing)
 
 
@@ -114,8 +113,8 @@ async def test_stdout_may_be_something_else_than_a_pipe(tmp_path: Path, stdout: 
         opened = (
             os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT) if stdout == "file" else os.dup(2)
         )
-        assert not Host(os.getppid(), opened).is_gone()
-        assert Host(os.getppid() + 1, opened).is_gone()
+        assert not Host(os.getppid(), opened).has_exited()
+        assert Host(os.getppid() + 1, opened).has_exited()
         os.close(opened)
         assert not plugin.life.reason
 

@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from goplugin_kit import NOW, Identity, echo, identity, served, unary
 from grpclib.exceptions import StreamTerminatedError
 
-from hostler.frontends.fleeting.goplugin.certificate import certificate, pem
-from hostler.frontends.fleeting.goplugin.p256 import Key, fresh, times
-from hostler.frontends.fleeting.goplugin.tls import mutual
+from hostler.frontends.fleeting.goplugin.tls.certificate import certificate, pem
+from hostler.frontends.fleeting.goplugin.tls.mutual import mutual
+from hostler.frontends.fleeting.goplugin.tls.p256 import Key, fresh, times
 
 METHOD = unary(echo)
 

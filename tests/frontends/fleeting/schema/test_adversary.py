@@ -10,10 +10,9 @@ from schema_kit import mapped, written
 from hostler.frontends.fleeting.schema.advice import override_lines
 from hostler.frontends.fleeting.schema.mapping.mapping import ServiceMap
 from hostler.frontends.fleeting.schema.vocabulary.names import SLOTS
-from hostler.frontends.fleeting.schema.vocabulary.stop_words import NEUTRAL, NEVER
-from hostler.frontends.fleeting.schema.vocabulary.synonyms import ENUM_WORDS
+from hostler.frontends.fleeting.schema.vocabulary.synonyms import ENUM_WORDS, NEUTRAL, NEVER
 
-Truth = Mapping[tuple[str, str, str], str]
+GroundTruth = Mapping[tuple[str, str, str], str]
 
 # Message, then for each field: its number, its type, and what it truly is.
 FIELDS: dict[str, list[tuple[int, str, str]]] = {
@@ -74,11 +73,11 @@ class Adversary:
 
     chance: random.Random
 
-    def schema(self) -> tuple[dict[str, str], Truth]:
+    def schema(self) -> tuple[dict[str, str], GroundTruth]:
         """Return the bodies of messages, and the numbers at which each logical field truly is."""
         bodies = {name: self._body(name, fields) for name, fields in FIELDS.items()}
         bodies["Decoy"] = self._decoys(200)
-        return bodies, truth()
+        return bodies, ground_truth()
 
     def _body(self, message: str, fields: list[tuple[int, str, str]]) -> str:
         used = set[str]()
@@ -139,7 +138,7 @@ class Adversary:
         )
 
 
-def truth() -> Truth:
+def ground_truth() -> GroundTruth:
     """Return the numbers at which each logical field is, by call, side and name."""
     found = dict[tuple[str, str, str], str]()
     for message, fields in FIELDS.items():
@@ -155,17 +154,17 @@ def truth() -> Truth:
     return found
 
 
-def lies(service: ServiceMap, true: Truth) -> list[str]:
+def lies(service: ServiceMap, true: GroundTruth) -> list[str]:
     """Return the fields that a mapping takes for something that they are not.
 
     What is in a list of instances that is refused itself is shown, and never taken.
     """
     update = service.calls["Update"].reply.get("instances")
-    shown = update is not None and update.refused
+    displayed = update is not None and update.refused
     return [
         f"{call}.{side}.{match.slot.name} is not {match.leaf.name} ({match.level})"
         for call, side, match in service.matches()
-        if not (shown and (call, side) == ("Update", "reply"))
+        if not (displayed and (call, side) == ("Update", "reply"))
         if match.leaf is not None and match.leaf.numbers != true.get((call, side, match.slot.name))
     ]
 

@@ -16,13 +16,13 @@ from hostler.frontends.fleeting.contract import (
     ConnectInfo,
     Connector,
     Instance,
+    Method,
     ProviderInfo,
     Refused,
     State,
 )
 from hostler.frontends.fleeting.schema.codec.bind import bind, refusing
 from hostler.frontends.fleeting.schema.mapping.mapping import ServiceMap
-from hostler.frontends.fleeting.served import Method
 
 WHEN = datetime(2026, 11, 21, 12, 30, 15, tzinfo=UTC)
 UNIX = int(WHEN.timestamp())
@@ -264,8 +264,8 @@ async def test_a_zero_that_is_a_real_state_arrives(shape: str) -> None:
     served = serve(written(bodies, stream=False, states="CREATING RUNNING DELETING"))
     method = served.methods["Update"]
     (answer,) = await method.handle(method.request())
-    told = MessageToDict(method.reply.FromString(answer.SerializeToString()))
-    assert len(told["instances"]) == 2  # the zero is left out on the wire, its instance is not
+    output = MessageToDict(method.reply.FromString(answer.SerializeToString()))
+    assert len(output["instances"]) == 2  # the zero is left out on the wire, its instance is not
     assert served.group.instances[0].state is State.CREATING
 
 
@@ -379,9 +379,12 @@ async def test_whole_numbers_of_a_struct_stay_whole_at_any_depth() -> None:
     served = serve(
         written({"InitRequest": "google.protobuf.Struct config = 1; Connector settings = 2;"})
     )
-    said = {"a": {"b": [22, 0.5]}, "c": True, "d": None, "e": "1.0"}
-    await served.call("Init", {"config": said})
-    assert json.loads(served.group.config, parse_float=str) == {**said, "a": {"b": [22, "0.5"]}}
+    config = {"a": {"b": [22, 0.5]}, "c": True, "d": None, "e": "1.0"}
+    await served.call("Init", {"config": config})
+    assert json.loads(served.group.config, parse_float=str) == {
+        **config,
+        "a": {"b": [22, "0.5"]},
+    }
 
 
 async def test_a_protocol_is_an_enum_or_a_text() -> None:

@@ -22,9 +22,9 @@ LISTS = {
 def test_a_list_in_an_answer_that_says_more_than_ids_is_refused(case: str) -> None:
     reply, one = LISTS[case]
     found = mapped(written({"DecreaseReply": reply, "One": one}))
-    (said,) = found.refused()
-    assert said.startswith("Decrease.reply.succeeded")
-    assert "also say" in said or "unknown message" in said
+    (message,) = found.refused()
+    assert message.startswith("Decrease.reply.succeeded")
+    assert "also say" in message or "unknown message" in message
 
 
 def test_a_list_of_messages_that_hold_the_id_alone_is_taken() -> None:
@@ -44,8 +44,8 @@ def test_an_enum_that_says_how_a_call_went_is_not_left_at_a_bad_first_value(
 ) -> None:
     bodies = {reply: "Health status = 1;"}
     before = mapped(written(bodies, enums=kind))
-    (said,) = before.refused()
-    assert "stays unset" in said
+    (message,) = before.refused()
+    assert "stays unset" in message
     lines = "\n".join(override_lines(before, several=False))
     assert mapped(written(bodies, enums=kind), lines).whole
 

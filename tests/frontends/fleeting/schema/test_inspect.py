@@ -13,9 +13,8 @@ from hostler.app.main import groups
 from hostler.frontends.cli.main import application
 from hostler.frontends.cli.main import main as run_command
 from hostler.frontends.fleeting.contract import State
-from hostler.frontends.fleeting.schema.cache import kept_at
-from hostler.frontends.fleeting.schema.learn import learn
-from hostler.frontends.fleeting.schema.paths import usual
+from hostler.frontends.fleeting.schema.cache import read_cache
+from hostler.frontends.fleeting.schema.learn import learn, usual
 
 WHEN = datetime(2026, 11, 21, tzinfo=UTC)
 Run = Callable[..., tuple[int, str, str]]
@@ -31,8 +30,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
     def run_one(*words: object) -> tuple[int, str, str]:
         code = run_command(application(groups("fleeting")), ["fleeting", *map(str, words)])
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        message = capsys.readouterr()
+        return code, message.out, message.err
 
     return run_one
 
@@ -56,39 +55,39 @@ def inspected(run: Run, path: Path, *words: object) -> tuple[int, dict[str, Any]
 
 
 def test_a_whole_schema_is_printed_for_programs(run: Run, put: Put) -> None:
-    code, said = inspected(run, put())
+    code, message = inspected(run, put())
     assert code == 0
-    assert said["service"] == "test.v1.Plugin"
-    assert said["served"] == ["test.v1.Plugin"]
-    assert said["unmapped"] == []
-    assert said["methods"]["Update"] == {
+    assert message["service"] == "test.v1.Plugin"
+    assert message["served"] == ["test.v1.Plugin"]
+    assert message["unmapped"] == []
+    assert message["methods"]["Update"] == {
         "path": "/test.v1.Plugin/Update",
         "request": "test.v1.UpdateRequest",
         "reply": "test.v1.UpdateReply",
         "streams": True,
     }
-    assert said["mapping"]["ConnectInfo.reply.username"] == {
+    assert message["mapping"]["ConnectInfo.reply.username"] == {
         "field": "connector.username",
         "number": "2.5",
         "type": "string",
         "level": "exact",
         "reason": "",
     }
-    assert said["states"]["running"] == {"value": 2, "name": "STATE_RUNNING", "level": "exact"}
+    assert message["states"]["running"] == {"value": 2, "name": "STATE_RUNNING", "level": "exact"}
 
 
 def test_what_is_refused_is_unmapped_and_the_lines_for_it_are_there(run: Run, put: Put) -> None:
     path = put({"DecreaseReply": "repeated string victims = 1;"})
-    code, said = inspected(run, path)
+    code, message = inspected(run, path)
     assert code == 1
-    assert [one["field"] for one in said["unmapped"]] == ["Decrease.reply.succeeded"]
-    assert "Decrease.reply.succeeded" not in said["mapping"]
-    assert said["served"] == []
+    assert [one["field"] for one in message["unmapped"]] == ["Decrease.reply.succeeded"]
+    assert "Decrease.reply.succeeded" not in message["mapping"]
+    assert message["served"] == []
     override = path.with_name("mine.toml")
-    override.write_text("\n".join(said["override"]), encoding="utf-8")
-    code, said = inspected(run, path, "--override", override)
-    assert (code, said["unmapped"]) == (0, [])
-    assert said["mapping"]["Decrease.reply.succeeded"]["level"] == "override"
+    override.write_text("\n".join(message["override"]), encoding="utf-8")
+    code, message = inspected(run, path, "--override", override)
+    assert (code, message["unmapped"]) == (0, [])
+    assert message["mapping"]["Decrease.reply.succeeded"]["level"] == "override"
 
 
 def test_a_person_sees_a_table_and_everything_below_exact(run: Run, put: Put) -> None:
@@ -101,9 +100,9 @@ def test_a_person_sees_a_table_and_everything_below_exact(run: Run, put: Put) ->
 def test_a_file_without_a_schema_is_told_as_such(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "other"
     path.write_bytes(b"\x7fELF nothing of ours")
-    code, said = inspected(run, path)
-    assert (code, said["service"], said["mapping"]) == (1, None, {})
-    assert "no protobuf descriptor" in said["refusal"]
+    code, message = inspected(run, path)
+    assert (code, message["service"], message["mapping"]) == (1, None, {})
+    assert "no protobuf descriptor" in message["refusal"]
     assert inspected(run, tmp_path / "none")[0] == 1
     assert inspected(run, path, "--override", tmp_path / "typo.toml")[0] == 1
 
@@ -117,9 +116,9 @@ def test_a_pin_is_written_where_plugins_look_and_counts_from_then_on(
     assert str(pin) in out.replace("\n", "")
     assert inspected(run, put())[0] == 0
     changed = put({"IncreaseRequest": "int64 delta = 9;"})
-    code, said = inspected(run, changed)
+    code, message = inspected(run, changed)
     assert code == 1
-    assert "not as it was pinned" in said["refusal"]
+    assert "not as it was pinned" in message["refusal"]
     assert run("pin", changed)[0] == 0
     assert inspected(run, changed)[0] == 0
 
@@ -143,7 +142,7 @@ def test_what_served_last_is_pinned_where_no_binary_is_named(
     learnt = learn(learning)
     learnt.begun()
     assert learning.cache is not None
-    assert kept_at(learning.cache) is not None
+    assert read_cache(learning.cache) is not None
     assert State.RUNNING in learnt.states
     put().unlink()
     assert run("pin")[0] == 0

@@ -344,8 +344,8 @@ def test_a_schema_with_names_of_its_own_is_settled_by_what_is_meant() -> None:
 
 
 def test_a_field_that_an_override_names_twice_is_refused() -> None:
-    said = '[ConnectInfo.reply]\nexternal = "external_addr"\ninternal = "external_addr"'
-    assert not mapped(written(), said).whole
+    answer = '[ConnectInfo.reply]\nexternal = "external_addr"\ninternal = "external_addr"'
+    assert not mapped(written(), answer).whole
 
 
 def test_a_person_chooses_where_several_could_be_meant() -> None:
@@ -369,7 +369,7 @@ def test_a_refusal_tells_every_reason_at_once_and_where_the_lines_belong() -> No
 
 
 @pytest.mark.parametrize(
-    "said",
+    "answer",
     [
         '[Decrease.reply]\nsucceeded = "nowhere"',
         '[Decrease.reply]\nsucceeded = "count"',
@@ -379,9 +379,9 @@ def test_a_refusal_tells_every_reason_at_once_and_where_the_lines_belong() -> No
         '[states]\nrunning = ""',
     ],
 )
-def test_an_override_that_does_not_fit_is_refused(said: str) -> None:
+def test_an_override_that_does_not_fit_is_refused(answer: str) -> None:
     bodies = {"DecreaseReply": "repeated string succeeded = 1; int32 count = 2;"}
-    assert not mapped(written(bodies), said).whole
+    assert not mapped(written(bodies), answer).whole
 
 
 def test_an_override_wins_over_a_known_name_and_is_told() -> None:
@@ -442,7 +442,7 @@ def test_unknown_words_for_states_are_settled_by_the_lines_of_the_refusal() -> N
     after = with_lines({}, states=states)
     assert after.whole
     assert after.states is not None
-    assert after.states.said == {State.CREATING: 0, State.RUNNING: 1, State.DELETING: 2}
+    assert after.states.written == {State.CREATING: 0, State.RUNNING: 1, State.DELETING: 2}
 
 
 def test_states_as_texts_are_a_guess_that_is_told_and_never_say_stopped() -> None:
@@ -455,9 +455,9 @@ def test_states_as_texts_are_a_guess_that_is_told_and_never_say_stopped() -> Non
 
 def test_an_override_spells_states_that_are_texts() -> None:
     bodies = {"UpdateReply": "string id = 1; string state = 2;"}
-    said = '[states]\nrunning = "RUNNING"\nstopped = "halted"\ntimeout = ""'
-    service = mapped(written(bodies), said)
+    answer = '[states]\nrunning = "RUNNING"\nstopped = "halted"\ntimeout = ""'
+    service = mapped(written(bodies), answer)
     assert service.states is not None
-    assert service.states.said[State.RUNNING] == "RUNNING"
-    assert service.states.said[State.STOPPED] == "halted"
+    assert service.states.written[State.RUNNING] == "RUNNING"
+    assert service.states.written[State.STOPPED] == "halted"
     assert State.TIMEOUT not in service.offered

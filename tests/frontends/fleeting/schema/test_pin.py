@@ -30,8 +30,8 @@ def changes(pin: Path, bodies: dict[str, str], **parts: object) -> tuple[str, ..
 def test_an_unchanged_schema_is_as_it_was_pinned(pin: Path) -> None:
     read = read_pin(pin)
     assert read is not None
-    told = compare(read, mapped(written()))
-    assert (told.changed, told.added) == ((), ())
+    difference = compare(read, mapped(written()))
+    assert (difference.changed, difference.added) == ((), ())
 
 
 def test_a_pin_is_the_same_text_each_time(pin: Path, tmp_path: Path) -> None:
@@ -67,8 +67,8 @@ def test_an_update_that_streams_no_more_is_refused(pin: Path) -> None:
 
 
 def test_a_service_of_another_name_is_refused(pin: Path) -> None:
-    (said,) = changes(pin, {}, package="test.v2")
-    assert "test.v1.Plugin" in said
+    (message,) = changes(pin, {}, package="test.v2")
+    assert "test.v1.Plugin" in message
 
 
 def test_additions_are_noted(pin: Path) -> None:
@@ -79,11 +79,13 @@ def test_additions_are_noted(pin: Path) -> None:
         "HeartbeatReply": "bool healthy = 1;",
     }
     methods = {"Suspend": ("DecreaseRequest", "DecreaseReply")}
-    told = compare(read, mapped(written(bodies, methods=methods, states=f"{STATES} STATE_STOPPED")))
-    assert told.changed == ()
-    said = "\n".join(told.added)
+    difference = compare(
+        read, mapped(written(bodies, methods=methods, states=f"{STATES} STATE_STOPPED"))
+    )
+    assert difference.changed == ()
+    message = "\n".join(difference.added)
     for part in ("homepage", "Heartbeat.reply.healthy is new", "Suspend is new", "stopped is new"):
-        assert part in said
+        assert part in message
 
 
 def from_binary(tmp_path: Path, pin: Path, bodies: dict[str, str]) -> Learnt:

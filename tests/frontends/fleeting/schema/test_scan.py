@@ -142,7 +142,7 @@ def test_two_versions_are_both_found_and_the_called_one_comes_first(tmp_path: Pa
         ("a.v2.Plugin", 1),
         ("a.v1.Plugin", 0),
     ]
-    assert any("a.v2.Plugin: its method paths stand" in note for note in found.notes)
+    assert any("a.v2.Plugin: its method paths are in the binary" in note for note in found.notes)
     assert any("a.v1.Plugin: no method path" in note for note in found.notes)
 
 
@@ -171,8 +171,8 @@ def test_a_service_that_lacks_methods_is_told_of_with_lines_that_name_them(tmp_p
     path = binary(tmp_path, around(file.SerializeToString(deterministic=True)))
     with pytest.raises(NoSchema, match="has no ConnectInfo") as refused:
         look_into(path)
-    said = str(refused.value)
-    assert '["test.v1.Plugin".methods] ConnectInfo = "GetConnectInfo"' in said
+    message = str(refused.value)
+    assert '["test.v1.Plugin".methods] ConnectInfo = "GetConnectInfo"' in message
     override = parse(b'["test.v1.Plugin".methods]\nConnectInfo = "GetConnectInfo"\n', "")
     (service,) = look_into(path, override).services
     assert service.path("ConnectInfo") == "/test.v1.Plugin/GetConnectInfo"
@@ -274,10 +274,10 @@ def test_damage_inside_a_descriptor_is_never_served_but_as_what_it_says() -> Non
         damaged = bytearray(DESCRIPTOR)
         for _ in range(chance.randint(1, 4)):
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)
-        said = set[str]()
+        message = set[str]()
         for file, _ in files(bytes(damaged)):
-            said.update(_served([file]))
-        assert set(judged(NOISE[:500] + bytes(damaged) + NOISE[:500])) <= said
+            message.update(_served([file]))
+        assert set(judged(NOISE[:500] + bytes(damaged) + NOISE[:500])) <= message
 
 
 def test_what_is_not_written_again_as_the_same_bytes_is_no_descriptor() -> None:

@@ -31,11 +31,11 @@ class CheckCommand:
         /,
         *,
         online: Annotated[
-            bool, Parameter(negative=(), help="also ask the provider, changing nothing")
+            bool, Parameter(negative=(), help="also ask the provider; nothing is changed")
         ] = False,
         json: Json = False,
     ) -> int:
-        """Check the fleet file; with --online also key, zones, types and images at the provider."""
+        """Check the fleet file, and with --online the key, zones, types and images too."""
         return self.guard(json, lambda screen: self._check(file, screen, online=online))
 
     async def _check(self, file: Path, screen: Screen, *, online: bool) -> int:

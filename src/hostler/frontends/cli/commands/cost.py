@@ -57,25 +57,29 @@ class CostCommand:
         /,
         *,
         policy: Annotated[
-            str | None, Parameter(help="replay a demand against this policy, beside the default")
+            str | None,
+            Parameter(help="replay past or generated demand against this policy and the default"),
         ] = None,
         demand: Annotated[
-            Literal["recorded", "generated"], Parameter(help="which demand is replayed")
+            Literal["recorded", "generated"], Parameter(help="which demand to replay")
         ] = "recorded",
         days: Annotated[
-            int, Parameter(help="of demand, the last ones", validator=Number(gte=1, lte=90))
+            int,
+            Parameter(
+                help="how many days of demand to replay, up to now", validator=Number(gte=1, lte=90)
+            ),
         ] = 28,
-        seed: Annotated[int, Parameter(help="of a generated demand")] = 1,
+        seed: Annotated[int, Parameter(help="the seed of generated demand")] = 1,
         price: Annotated[
             float | None,
             Parameter(
-                help="euros an hour of one host; left out: as recorded, or 1",
+                help="euros per host and hour; default: as recorded, or 1",
                 validator=Number(gt=0),
             ),
         ] = None,
         options: ReadOptions | None = None,
     ) -> int:
-        """Show hours paid and used, overhead and forecast; or try another policy."""
+        """Show hours paid and used, overhead and a forecast, or compare purchasing policies."""
         chosen = options or ReadOptions()
         if policy is None:
             return self.guard(chosen.json, lambda screen: self._bills(file, chosen, screen))
@@ -98,10 +102,10 @@ class CostCommand:
     async def _try(self, file: Path, trial: _Trial, options: ReadOptions, screen: Screen) -> int:
         if trial.policy not in self.backtests.policies:
             names = ", ".join(self.backtests.policies)
-            raise RequestRefused(f"there is no policy {trial.policy!r}; there are {names}")
+            raise RequestRefused(f"there is no policy {trial.policy!r}; the policies are {names}")
         demand, price = await self._demand(file, trial, options)
         if not any(demand.wanted):
-            raise RequestRefused("nothing was wanted in that time; try --demand generated")
+            raise RequestRefused("no machine was requested in that time; try --demand generated")
         with screen.waiting("replaying the demand"):
             names = dict.fromkeys((self.backtests.policies[0], trial.policy))
             found = [self.backtests.outcome(name, demand, price) for name in names]
@@ -150,7 +154,7 @@ def bill_table(found: Sequence[Bill]) -> RenderableType:
             euros(bill.forecast_day),
             euros(bill.forecast_30_days),
         )
-    note = "the last two columns: if everything stays that is not being given up"
+    note = "the last two columns assume that every host stays that is not being retired"
     return Group(made, ink(note, "dim"))
 
 
@@ -173,7 +177,9 @@ def outcome_table(found: Sequence[PolicyOutcome], price: float) -> RenderableTyp
             _seconds(entry.p95_wait),
             _seconds(entry.longest_wait),
         )
-    note = f"at {euros(price)} an hour; best: had the whole demand been known beforehand"
+    note = (
+        f"at {euros(price)} an hour; best: what it would take had all demand been known in advance"
+    )
     return Group(made, ink(note, "dim"))
 
 

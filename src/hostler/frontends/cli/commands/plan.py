@@ -32,7 +32,7 @@ class PlanCommands:
     guard: Guard
 
     def plan(self, file: File, /, *, options: ReadOptions | None = None) -> int:
-        """Show the very calls that one cycle would make now; nothing is changed anywhere."""
+        """Show the calls that one cycle would make now; nothing is changed."""
         chosen = options or ReadOptions()
         return self.guard(chosen.json, lambda screen: self._plan(file, chosen, screen))
 
@@ -64,13 +64,13 @@ class PlanCommands:
         file: File,
         machine: Annotated[
             str,
-            Parameter(help="a machine's or a host's id, or its beginning; or a host's whole name"),
+            Parameter(help="the id of a machine or host, or how it begins; or a host's full name"),
         ],
         /,
         *,
         options: ReadOptions | None = None,
     ) -> int:
-        """Say why a machine, or a host, stands as it does, what blocks it, and what comes next."""
+        """Explain the state of a machine or host: why, what blocks it, and what happens next."""
         chosen = options or ReadOptions()
         return self.guard(chosen.json, lambda screen: self._explain(file, machine, chosen, screen))
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, assert_never
 from cyclopts import Parameter
 
 from hostler.config.values import Config
-from hostler.domain.errors import RequestRefused
+from hostler.domain.errors import Remedy, RequestRefused
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.domain.reporting.hosts import HostStatus
@@ -54,36 +54,33 @@ class PoolCommand:
     def pool(
         self,
         file: File,
-        act: Annotated[Act, Parameter(help="list, add, adopt or retire; left out: list")] = "list",
+        act: Annotated[Act, Parameter(help="what to do")] = "list",
         /,
-        *servers: Annotated[
-            str, Parameter(help="hosts, each by its id or its whole name; not for list")
-        ],
+        *hosts: Annotated[str, Parameter(help="hosts, each by its id or full name; not with list")],
         online: Annotated[
-            bool, Parameter(negative=(), help="with list: observe the provider now as well")
+            bool, Parameter(negative=(), help="with list: also observe the provider now")
         ] = False,
         keep_disk: Annotated[
-            bool, Parameter(negative=(), help="with adopt: leave its disk as it is")
+            bool, Parameter(negative=(), help="with adopt: do not wipe the disk")
         ] = False,
         options: RequestOptions | None = None,
     ) -> int:
-        """List hosts, put some into the fleet's pool, make them its machines, or give them up."""
+        """List hosts, add some to the fleet's pool, adopt them as its machines, or retire them."""
         asked = options or RequestOptions()
 
         async def work(screen: Screen) -> int:
             if act == "list":
-                _no_servers(servers)
+                _no_servers(hosts)
                 return await self._list(file, asked, screen, online=online)
             config = self.services.load(file)
-            if not servers:
+            if not hosts:
                 raise RequestRefused(
-                    f"say which: hostler pool {file} {act} SERVER…; hostler pool {file} list "
-                    "--online shows them all"
+                    f"say which host: `hostler pool {file} {act} HOST…`", Remedy.LIST_HOSTS
                 )
             chosen = _Chosen(
                 config=config,
                 fleet=config.fleet(asked.fleet),
-                names=servers,
+                names=hosts,
                 options=asked,
                 screen=screen,
                 keep_disk=keep_disk,
@@ -170,20 +167,20 @@ async def _adoption(
     )
 
 
-def _no_servers(servers: tuple[str, ...]) -> None:
-    if servers:
-        raise RequestRefused(f"list takes no servers: {' '.join(servers)}")
+def _no_servers(hosts: tuple[str, ...]) -> None:
+    if hosts:
+        raise RequestRefused(f"list takes no hosts: {' '.join(hosts)}")
 
 
 def _confirm(hosts: tuple[HostStatus, ...], screen: Screen) -> None:
     """Have the whole name of each of these hosts typed: it is not in the pool, and is wiped."""
     for host in hosts:
-        warning = f"{host.name} ({host.id}) is not in the pool, and this wipes its disk"
+        warning = f"{host.name} ({host.id}) is not in the pool, and adopting it wipes its disk"
         if screen.json or not (screen.live and sys.stdin.isatty()):
             raise RequestRefused(
-                f"{warning}: name it by its whole name instead of its id, or add --keep-disk"
+                f"{warning}: give its full name instead of its id, or add --keep-disk"
             )
-        screen.note(f"{warning}. Type its name to go on:")
+        screen.note(f"{warning}. Type its name to continue:")
         if sys.stdin.readline().strip() != host.name:
             raise RequestRefused(f"that is not {host.name}: nothing was requested")
 
@@ -193,7 +190,7 @@ def _sentence(request: Request, host: HostStatus) -> str:
     name = f"{host.name} ({host.id})" if host.name else str(host.id)
     if request.kind is RequestKind.RETIRE:
         return (
-            f"{name}: given up: deleted, or on its date where it cannot be deleted earlier (see "
+            f"{name}: is retired: deleted now, or as soon as the provider allows it (see "
             f"hostler history FILE {host.id})"
         )
     if request.kind is RequestKind.POOL_ADD:

@@ -1,6 +1,6 @@
-"""Requests: scale, delete, retire, protect, pause and adopt record what is wanted of the engine."""
+"""Requests: scale, delete, retire, protect, pause and adopt ask something of the engine."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -33,10 +33,10 @@ Duration = Annotated[
     str | None,
     Parameter(
         name="--for",
-        help="for how long, such as 2h; left out: the longest that the fleet allows",
+        help="how long, such as 2h; default: the longest that the fleet allows",
     ),
 ]
-Now = Annotated[bool, Parameter(negative=(), help="do not wait for what runs on it")]
+Now = Annotated[bool, Parameter(negative=(), help="do not wait for jobs that run on it")]
 
 
 class AboutMachine(Protocol):
@@ -57,20 +57,17 @@ class RequestCommands:
     def scale(
         self,
         file: File,
-        size: Annotated[int, Parameter(help="how many are to be ready", validator=Number(gte=0))],
+        size: Annotated[
+            int, Parameter(help="how many machines should be ready", validator=Number(gte=0))
+        ],
         /,
         *,
         options: RequestOptions | None = None,
     ) -> int:
         """Change the fleet's size; it stays until the next request, whatever the file says."""
-        chosen = options or RequestOptions()
-
-        async def work(screen: Screen) -> int:
-            config, fleet = self._fleet(file, chosen)
-            accepted = fleets.scale(author_of(self.services, chosen), fleet, size)
-            return await self._submit(config, accepted, chosen, screen)
-
-        return self.guard(chosen.json, work)
+        return self._about_fleet(
+            file, lambda author, fleet: fleets.scale(author, fleet, size), options
+        )
 
     def delete(
         self,
@@ -97,7 +94,7 @@ class RequestCommands:
         now: Now = False,
         options: RequestOptions | None = None,
     ) -> int:
-        """Delete a machine and give up its host: say --why."""
+        """Delete a machine and retire its host, for a reason (--why)."""
 
         def check(author: Author, fleet: Fleet, machine: Machine) -> Accepted:
             return machines.retire(author, fleet, machine, now=now)
@@ -113,7 +110,7 @@ class RequestCommands:
         for_: Duration = None,
         options: RequestOptions | None = None,
     ) -> int:
-        """Leave a machine alone for a while: nothing destructive is done to it."""
+        """Protect a machine for a while: nothing destructive is done to it."""
 
         def check(author: Author, fleet: Fleet, machine: Machine) -> Accepted:
             return machines.protect(author, fleet, machine, _duration(for_))
@@ -134,27 +131,16 @@ class RequestCommands:
         for_: Duration = None,
         options: RequestOptions | None = None,
     ) -> int:
-        """Leave a whole fleet alone for a while: it is observed, and nothing is changed."""
-        chosen = options or RequestOptions()
+        """Pause a whole fleet for a while: it is observed, and nothing is changed."""
 
-        async def work(screen: Screen) -> int:
-            config, fleet = self._fleet(file, chosen)
-            author = author_of(self.services, chosen)
-            accepted = fleets.pause(author, fleet, _duration(for_))
-            return await self._submit(config, accepted, chosen, screen)
+        def check(author: Author, fleet: Fleet) -> Accepted:
+            return fleets.pause(author, fleet, _duration(for_))
 
-        return self.guard(chosen.json, work)
+        return self._about_fleet(file, check, options)
 
     def resume(self, file: File, /, *, options: RequestOptions | None = None) -> int:
         """End a fleet's pause."""
-        chosen = options or RequestOptions()
-
-        async def work(screen: Screen) -> int:
-            config, fleet = self._fleet(file, chosen)
-            accepted = fleets.resume(author_of(self.services, chosen), fleet)
-            return await self._submit(config, accepted, chosen, screen)
-
-        return self.guard(chosen.json, work)
+        return self._about_fleet(file, fleets.resume, options)
 
     def adopt(
         self,
@@ -165,13 +151,13 @@ class RequestCommands:
             str | None,
             Parameter(
                 name="--from",
-                help="the installation whose tags become ours (orphans shows it as owner); left "
-                "out: only resources with our own tag that no record explains",
+                help="the installation whose tags become ours (`orphans` shows it as owner); "
+                "default: only resources with our own tag that no record explains",
             ),
         ] = None,
         options: RequestOptions | None = None,
     ) -> int:
-        """Take over servers that carry the fleet's name: after a lost store, or from another."""
+        """Take over servers with the fleet's name: after a store was lost, or from elsewhere."""
         chosen = options or RequestOptions()
         source = InstallationId(from_) if from_ else None
 
@@ -180,6 +166,21 @@ class RequestCommands:
             async with self.services.store(config, Purpose.READ) as store:
                 orphans = await store.orphans()
             accepted = fleets.adopt(author_of(self.services, chosen), fleet, source, orphans)
+            return await self._submit(config, accepted, chosen, screen)
+
+        return self.guard(chosen.json, work)
+
+    def _about_fleet(
+        self,
+        file: Path,
+        check: Callable[[Author, Fleet], Accepted],
+        options: RequestOptions | None,
+    ) -> int:
+        chosen = options or RequestOptions()
+
+        async def work(screen: Screen) -> int:
+            config, fleet = self._fleet(file, chosen)
+            accepted = check(author_of(self.services, chosen), fleet)
             return await self._submit(config, accepted, chosen, screen)
 
         return self.guard(chosen.json, work)
@@ -230,10 +231,12 @@ class Submitted:
         if self.taken:
             return "taken by the running engine"
         if not self.engine:
-            return "recorded; no engine is running, the next one takes it (hostler run)"
+            return "recorded; no engine is running, the next one takes it (`hostler run FILE`)"
         if not waited:
             return "recorded; the running engine takes it"
-        return f"recorded, but not taken within {format_duration(PATIENCE)}; see hostler status"
+        return (
+            f"recorded, but not taken within {format_duration(PATIENCE)}; see `hostler status FILE`"
+        )
 
     def exit(self, *, waited: bool) -> Exit:
         """Return the exit code."""

@@ -36,11 +36,11 @@ class RunCommand:
         /,
         *,
         log_level: Annotated[
-            Level, Parameter(name="--log", help="the least severe events to print")
+            Level, Parameter(name="--log", help="the lowest level of events to print")
         ] = "info",
         json: Json = False,
     ) -> int:
-        """Keep every fleet of the file as requested, until Ctrl-C; the machines stay then."""
+        """Run the engine for every fleet of the file until Ctrl-C; machines stay as they are."""
         log_to(sys.stdout, json=json or not sys.stdout.isatty(), level=log_level)
         return self.guard(json, lambda screen: self._run(file, screen))
 
@@ -57,7 +57,7 @@ class RunCommand:
             log.info("engine started", **_about(config), installation=identity.own)
             await until_stopped(engine)
         log.info("engine stopped", machines="stay as they are")
-        screen.note("stopped; machines stay as they are, and cost what they cost")
+        screen.note("stopped; machines stay as they are, and stay on the bill")
         return Exit.OK
 
 

@@ -44,11 +44,13 @@ class StatusCommands:
         *,
         at: Annotated[
             str | None,
-            Parameter(help="show the fleet as of a time: 2026-03-01T14:30, or 10m for ago"),
+            Parameter(
+                help="show the fleet as it was: 2026-03-01T14:30, or 10m for ten minutes ago"
+            ),
         ] = None,
         options: ReadOptions | None = None,
     ) -> int:
-        """Show how each fleet and each of its machines stands."""
+        """Show the state of each fleet and of its machines."""
         chosen = options or ReadOptions()
         return self.guard(chosen.json, lambda screen: self._status(file, at, chosen, screen))
 
@@ -86,8 +88,8 @@ class StatusCommands:
         machine: Annotated[
             str | None,
             Parameter(
-                help="a machine's or a host's id, or its beginning; or a host's whole name; left "
-                "out: the fleet's latest events"
+                help="the id of a machine or host, or how it begins; or a host's full name; "
+                "default: the fleet's latest events"
             ),
         ] = None,
         /,
@@ -97,7 +99,7 @@ class StatusCommands:
         ] = _LATEST,
         options: ReadOptions | None = None,
     ) -> int:
-        """Show all that happened to a machine or a host, or the latest events of a fleet."""
+        """Show everything that happened to a machine or host, or a fleet's latest events."""
         chosen = options or ReadOptions()
         if machine is None:
             return self.guard(chosen.json, lambda screen: self._latest(file, last, chosen, screen))
@@ -138,11 +140,11 @@ class StatusCommands:
         *,
         observe: Annotated[
             bool,
-            Parameter(negative=(), help="observe the provider now, instead of reading the report"),
+            Parameter(negative=(), help="observe the provider now instead of reading the report"),
         ] = False,
         options: ReadOptions | None = None,
     ) -> int:
-        """List the resources that no record explains, and their cost; exit 3 if any needs care."""
+        """List resources that no record explains, with their cost; exit 3 if any needs care."""
         chosen = options or ReadOptions()
         return self.guard(
             chosen.json, lambda screen: self._orphans(file, chosen, screen, observe=observe)
@@ -161,9 +163,11 @@ class StatusCommands:
             else:
                 report = await recorded_orphans(store, fleets)
         for scope, error in report.incomplete.items():
-            screen.note(f"could not observe {scope}, so nothing is said about it: {error}")
+            screen.note(f"could not observe {scope}, so its orphans are not known: {error}")
         runs = not observe and self.services.engine_runs(config)
         note = freshness(report, config.settings.quiet, runs=runs)
+        if not (report.observed or runs):
+            note += " (--observe asks the provider now)"
         now = self.services.clock().now()
         value = {**documents.orphan_report(report, now), "note": note}
         screen.show(tables.orphans(report, now, note), value)

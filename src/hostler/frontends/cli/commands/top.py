@@ -46,11 +46,11 @@ class TopCommand:
             float, Parameter(help="seconds between updates", validator=Number(gte=0.2))
         ] = 1.0,
         count: Annotated[
-            int | None, Parameter(help="end after so many updates", validator=Number(gte=1))
+            int | None, Parameter(help="stop after this many updates", validator=Number(gte=1))
         ] = None,
         options: ReadOptions | None = None,
     ) -> int:
-        """Watch fleets live; Ctrl-C ends it. With --json, each update is an object on one line."""
+        """Watch fleets live until Ctrl-C; with --json, each update is one line."""
         chosen = options or ReadOptions()
         pace = timedelta(seconds=every)
         return self.guard(chosen.json, lambda screen: self._top(file, pace, count, chosen, screen))
@@ -78,14 +78,14 @@ class TopCommand:
         frames: "_Frames",
     ) -> None:
         """Show updates until there were enough; the store is opened again once there is one."""
-        shown = 0
-        while count is None or shown < count:
+        updates = 0
+        while count is None or updates < count:
             async with self.services.store(config, Purpose.READ) as store:
                 exists = self.services.store_exists(config)
-                while count is None or shown < count:
+                while count is None or updates < count:
                     frames.show(*await self._read(store, config, options))
-                    shown += 1
-                    if shown != count:
+                    updates += 1
+                    if updates != count:
                         await self.services.clock().sleep(pace)
                     if not exists and self.services.store_exists(config):
                         break
@@ -122,8 +122,8 @@ class _Frames:
 
 def frame(statuses: Sequence[FleetStatus], lines: Sequence[Line]) -> RenderableType:
     """Return one update: the fleets, and their latest events. Pure."""
-    shown = [tables.status(statuses)]
+    parts = [tables.status(statuses)]
     if lines:
         latest = tables.history(lines, statuses[0].at, names=True)
-        shown += [ink("\nlatest events", "dim"), latest]
-    return Group(*shown)
+        parts += [ink("\nlatest events", "dim"), latest]
+    return Group(*parts)

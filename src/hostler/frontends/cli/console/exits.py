@@ -1,4 +1,4 @@
-"""Exit codes: one table, and which error ends with which."""
+"""Exit codes and hints: which error ends with which code, and which command helps against it."""
 
 from enum import IntEnum
 
@@ -6,6 +6,7 @@ from hostler.domain.errors import (
     ConfigError,
     HostlerError,
     ProviderError,
+    Remedy,
     RequestRefused,
     StoreError,
     StoreHeld,
@@ -37,6 +38,17 @@ MEANINGS: dict[Exit, str] = {
     Exit.STORE: "the store cannot be used: damaged, too new, lost, locked or full",
     Exit.PROVIDER: "the provider could not be asked: credentials, permissions or the network",
     Exit.INTERRUPTED: "it was interrupted (Ctrl-C); machines stay as they are",
+}
+
+HINTS: dict[Remedy, str] = {
+    Remedy.LIST_MACHINES: "`hostler status FILE` lists the machines",
+    Remedy.LIST_HOSTS: "`hostler pool FILE list --online` lists the hosts",
+    Remedy.LIST_ORPHANS: "`hostler orphans FILE` lists them with their owners",
+    Remedy.SHOW_HISTORY: "`hostler history FILE MACHINE` shows what happened to it",
+    Remedy.RETIRE_HOST: "`hostler pool FILE retire HOST` retires it",
+    Remedy.GIVE_REASON: "add --why, as in --why 'its fan is broken'",
+    Remedy.NAME_FLEET: "add --fleet NAME",
+    Remedy.NAME_INSTALLATION: "add --from INSTALLATION",
 }
 
 

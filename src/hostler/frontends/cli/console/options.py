@@ -7,8 +7,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 File = Annotated[Path, Parameter(help="the fleet file")]
-Name = Annotated[str, Parameter(help="a machine's id, or its beginning")]
-Json = Annotated[bool, Parameter(name="--json", negative=(), help="print one JSON object")]
+Name = Annotated[str, Parameter(help="a machine's id, or how it begins")]
+Json = Annotated[bool, Parameter(name="--json", negative=(), help="print JSON")]
 
 
 @Parameter(name="*")
@@ -17,7 +17,7 @@ class ReadOptions:
     """Which fleet, and how to print."""
 
     fleet: Annotated[
-        str | None, Parameter(help="the fleet's name; needed where the file has several")
+        str | None, Parameter(help="the fleet's name; required if the file has several")
     ] = None
     json: Json = False
 
@@ -28,9 +28,9 @@ class RequestOptions:
     """Which fleet, how to print, and whether to wait until an engine has taken the request."""
 
     fleet: Annotated[
-        str | None, Parameter(help="the fleet's name; needed where the file has several")
+        str | None, Parameter(help="the fleet's name; required if the file has several")
     ] = None
-    why: Annotated[str, Parameter(help="the reason, for the records")] = ""
+    why: Annotated[str, Parameter(help="the reason, kept in the history")] = ""
     wait: Annotated[
         bool, Parameter(help="wait up to 5 s until a running engine has taken the request")
     ] = True

@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 from hostler.config.values import WrongFile
 from hostler.domain.errors import HostlerError
 
-from .exits import exit_of
+from .exits import HINTS, exit_of
 from .format import clean
 
 WIDE = 240
@@ -52,7 +52,8 @@ class Screen:
         if self.json:
             self.line({"error": _error(error, code)})
         else:
-            self.err.print(clean(f"hostler: {error}"))
+            hint = f"\n{HINTS[error.remedy]}" if error.remedy else ""
+            self.err.print(clean(f"hostler: {error}{hint}"))
         return int(code)
 
     @contextmanager
@@ -78,6 +79,7 @@ def _error(error: HostlerError, code: int) -> dict[str, object]:
         "message": str(error),
         "exit": int(code),
         "retry": error.retry_at,
+        "hint": HINTS[error.remedy] if error.remedy else None,
     }
     if isinstance(error, WrongFile):
         document["faults"] = [

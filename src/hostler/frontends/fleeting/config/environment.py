@@ -1,16 +1,55 @@
-"""Environment: settings that may stand in plugin_config, in a file, or in the environment.
+"""Environment: settings in plugin_config, a file or the environment, and which of them said what.
 
 The order is: plugin_config, a file that it names, the environment, a file that the environment
 names. A secret never shows itself: not in a fault, and not in the repr of a value.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hostler.config.errors import HIDDEN, Fault, Faults, join
 
 from .source import ROOT
+
+
+@dataclass(slots=True)
+class Origins:
+    """Paths of the fleet file with what a person wrote instead, noted when values are set."""
+
+    known: dict[str, str] = field(default_factory=dict[str, str])
+    single: set[str] = field(default_factory=set[str])
+
+    def note(self, path: str, origin: str, *, single: bool = False) -> None:
+        """Remember where a path's value came from; `single`: a text where a list is meant."""
+        self.known[path] = origin
+        if single:
+            self.single.add(path)
+
+    def translated(self, fault: Fault) -> Fault:
+        """Return the fault with the path that a person wrote."""
+        best = max((path for path in self.known if _within(fault.path, path)), key=len, default="")
+        if not best:
+            return fault
+        rest = fault.path[len(best) :]
+        if best in self.single:
+            rest = rest.removeprefix("[0]")
+        return replace(fault, path=self.known[best] + rest)
+
+    def all_translated(self, faults: Iterable[Fault], wrong: Iterable[Fault]) -> tuple[Fault, ...]:
+        """Return what is wrong, and the faults with the paths that a person wrote.
+
+        Where a key is known to be wrong already, nothing more is reported about it.
+        """
+        first = tuple(dict.fromkeys(wrong))
+        translated = dict.fromkeys(self.translated(fault) for fault in faults)
+        rest = (f for f in translated if not any(_within(f.path, before.path) for before in first))
+        return (*first, *rest)
+
+
+def _within(path: str, above: str) -> bool:
+    return path == above or path.startswith((f"{above}.", f"{above}["))
+
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "zone": ("SCW_DEFAULT_ZONE",),

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 from hostler.config.errors import join
 
-from .environment import Setting
-from .origins import Origins
+from .environment import Origins, Setting
 from .source import ROOT
 from .state import STORE
 from .tables import PluginTable, ReadyKeys
@@ -99,7 +98,7 @@ class Writer:
         made |= {
             key: self._noted(f"{path}.{key}", key, value)
             for key in _PASSED
-            if (value := _given(table, key))
+            if (value := _value(table, key))
         }
         # A failed machine takes one of the runner's places: it goes sooner than elsewhere.
         made["caps"] = {"share": 0.5, "per_hour": max(20, 2 * table.max_size), **table.caps}
@@ -158,6 +157,6 @@ class Writer:
         return made
 
 
-def _given(table: PluginTable, key: str) -> object:
+def _value(table: PluginTable, key: str) -> object:
     value: object = getattr(table, key)
     return value

@@ -12,7 +12,7 @@ from hostler.config.values import Config, WrongFile
 from hostler.domain.errors import ConfigError, StoreHeld
 from hostler.domain.ids import InstallationId
 from hostler.frontends.fleeting.contract import Connector
-from hostler.frontends.fleeting.ssh_key import FILE, KeyPair, kept_pair
+from hostler.frontends.fleeting.ssh_key import FILE, KeyPair, stored_pair
 
 from .environment import Overlay
 from .reader import SECRET, ConfigReader
@@ -80,7 +80,7 @@ def examine_group(content: bytes, connector: Connector, context: LoadContext) ->
     if reading.config is None:
         raise ConfigError(f"{ROOT} cannot be read")
     stored = reading.state / FILE
-    key = reading.key or (kept_pair(reading.state) if stored.exists() else None)
+    key = reading.key or (stored_pair(reading.state) if stored.exists() else None)
     organization = reading.settings.get("organization")
     return ExaminedGroup(
         config=reading.config,
@@ -123,7 +123,7 @@ def _environment(reading: ConfigReader, context: LoadContext) -> Overlay:
 
 
 def _group_config(reading: ConfigReader, context: LoadContext) -> GroupConfig:
-    key = reading.key or kept_pair(reading.state)
+    key = reading.key or stored_pair(reading.state)
     config = _fleet_file(reading, key, context)
     organization = reading.settings.get("organization")
     return GroupConfig(

@@ -15,9 +15,8 @@ from hostler.config.values import Config
 from hostler.frontends.fleeting.contract import Connector
 from hostler.frontends.fleeting.ssh_key import LARGEST, BadKey, KeyPair, read_pair
 
-from .environment import Setting, Sources
+from .environment import Origins, Setting, Sources
 from .fleet_file import Found, Writer
-from .origins import Origins
 from .source import ROOT
 from .state import FLEET_FILE, VARIABLE, base_of, folder_of, make_private, try_private
 from .tables import PluginTable, ReadyKeys

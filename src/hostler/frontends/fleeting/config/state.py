@@ -56,12 +56,12 @@ def try_private(folder: Path) -> None:
         raise PermissionError(EACCES, "Permission denied", str(nearest))
 
 
-def write_private(path: Path, content: str) -> None:
+def write_private(path: Path, content: str | bytes) -> None:
     """Write a file that only its owner can read: whole, or not at all."""
     descriptor, name = mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(content)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
             file.flush()
             os.fsync(file.fileno())
         Path(name).replace(path)

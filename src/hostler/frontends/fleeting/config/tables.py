@@ -139,7 +139,7 @@ class PluginTable(Struct, frozen=True, kw_only=True):
     ] = {}
     address_pool: Annotated[
         Text | None,
-        Meta(description="use free IPv4 addresses that carry this tag, and give them back"),
+        Meta(description="use free IPv4 addresses with this tag, and release them afterwards"),
     ] = None
     user: Annotated[
         Login | None,
@@ -208,7 +208,7 @@ class PluginTable(Struct, frozen=True, kw_only=True):
     ] = ()
     reclaim: Annotated[
         bool,
-        Meta(description="delete resources that carry our tag and that no record explains"),
+        Meta(description="delete resources with our tag that no record explains"),
     ] = True
     rate: Annotated[
         Annotated[float, Meta(ge=0.01, le=10_000)],

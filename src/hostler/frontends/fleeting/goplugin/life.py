@@ -14,8 +14,8 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .calls import Calls
-from .hostlog import HostLog
+from .exchange import Calls
+from .logging.hostlog import HostLog
 
 _QUIET = 1.0
 _WATCH = 1.0
@@ -31,7 +31,7 @@ class Host:
     parent: int
     pipe: int
 
-    def is_gone(self) -> bool:
+    def has_exited(self) -> bool:
         """Tell whether the parent is another by now, or nobody reads the pipe any more."""
         if os.getppid() != self.parent:
             return True
@@ -60,9 +60,9 @@ class Life:
         """Return the reason of the end, when it is there."""
         loop = asyncio.get_running_loop()
         for number in _IGNORED:
-            loop.add_signal_handler(number, self._told(number, lambda: None))
+            loop.add_signal_handler(number, self._on_signal(number, lambda: None))
         for number in _ENDING:
-            loop.add_signal_handler(number, self._told(number, self._terminated.set))
+            loop.add_signal_handler(number, self._on_signal(number, self._terminated.set))
         async with asyncio.TaskGroup() as tasks:
             watching = [tasks.create_task(self._watch_host()), tasks.create_task(self._obey())]
             await self._over.wait()
@@ -70,7 +70,7 @@ class Life:
                 task.cancel()
         return self.reason
 
-    def _told(self, number: signal.Signals, then: Callable[[], None]) -> Callable[[], None]:
+    def _on_signal(self, number: signal.Signals, then: Callable[[], None]) -> Callable[[], None]:
         def received() -> None:
             self._log.event("debug", "a signal was received", signal=number.name)
             then()
@@ -78,9 +78,9 @@ class Life:
         return received
 
     async def _watch_host(self) -> None:
-        while not self._host.is_gone():  # noqa: ASYNC110 - no event tells of a parent's death
+        while not self._host.has_exited():  # noqa: ASYNC110 - no event tells of a parent's death
             await asyncio.sleep(_WATCH)
-        self.stop("the host is gone")
+        self.stop("the host has exited")
 
     async def _obey(self) -> None:
         """Obey SIGTERM once it comes at rest; whatever call runs or begins takes it back."""

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from hostler.frontends.fleeting.served import Method
+from hostler.frontends.fleeting.contract import Method
 
-from .hostlog import HostLog
+from .logging.hostlog import HostLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,15 @@
-"""Place: the Unix socket that a host connects to, and the private folder that it lies in."""
+"""Place: the private folder and Unix socket of a plugin, and the folders that killed ones left."""
 
 import grp
 import os
 import secrets
 import shutil
 import socket
+import stat
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from .launch import Launch
@@ -75,3 +77,40 @@ def _permit(place: Place, group: str) -> None:
     if place.path.parent == place.folder:
         os.chown(place.folder, -1, number)
         place.folder.chmod(0o710)
+
+
+_AGE = timedelta(hours=1)
+"""Younger ones may belong to a plugin that is about to listen."""
+
+
+def sweep(now: datetime) -> tuple[Path, ...]:
+    """Remove the folders that are ours, old, and hold no socket at which anybody listens."""
+    swept = list[Path]()
+    for folder in parent().glob(f"{PREFIX}*"):
+        with suppress(OSError):  # another one sweeps too, or it is not ours after all
+            if _is_left(folder, now):
+                for entry in folder.iterdir():
+                    entry.unlink()
+                folder.rmdir()
+                swept.append(folder)
+    return tuple(swept)
+
+
+def _is_left(folder: Path, now: datetime) -> bool:
+    stats = folder.lstat()
+    ours = stat.S_ISDIR(stats.st_mode) and stats.st_uid == os.geteuid()
+    if not ours or now.timestamp() - stats.st_mtime < _AGE.total_seconds():
+        return False
+    return all(_is_deaf(entry) for entry in folder.iterdir())
+
+
+def _is_deaf(path: Path) -> bool:
+    """Tell whether this is a socket of which the listener is gone."""
+    if not stat.S_ISSOCK(path.lstat().st_mode):
+        return False
+    with socket.socket(socket.AF_UNIX) as asking:
+        try:
+            asking.connect(str(path))
+        except ConnectionRefusedError:
+            return True
+    return False

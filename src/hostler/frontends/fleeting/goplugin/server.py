@@ -21,7 +21,7 @@ from h2.errors import ErrorCodes
 from h2.exceptions import H2Error
 
 from .exchange import Exchange, Route
-from .hostlog import HostLog
+from .logging.hostlog import HostLog
 
 Release = Callable[[], None]
 Headers = list[tuple[str, str]]

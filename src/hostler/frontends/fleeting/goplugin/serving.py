@@ -10,18 +10,15 @@ from types import FrameType
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
-from .calls import Calls
-from .exchange import Exchange, Route
-from .handshake import line, shake
-from .hostlog import HostLog, Now, capture, in_loop
-from .launch import Launch
-from .leftovers import sweep
+from .exchange import Calls, Exchange, Route
+from .launch import Launch, line, shake
 from .life import Host, Life
+from .logging.hostlog import HostLog, Now, capture, in_loop
 from .offer import Make, Making, Offer, in_thread
-from .place import Place, listening
+from .place import Place, listening, sweep
 from .server import Routes, Server
 from .services import services
-from .tls import Tls, mutual
+from .tls.mutual import Tls, mutual
 
 _TO_HANG_UP = 0.1
 """Seconds for a host to read the last answer and hang up, as go-plugin's does at once."""
@@ -157,10 +154,10 @@ async def _ended(done: threading.Event, log: HostLog) -> None:
 def _end_at_last(place: Place) -> None:
     """End in time whatever hangs: a thread that does not stop must not cost a SIGKILL."""
 
-    def gone() -> None:
+    def exit_now() -> None:
         place.remove()
         os._exit(0)
 
-    timer = threading.Timer(_AT_LAST, gone)
+    timer = threading.Timer(_AT_LAST, exit_now)
     timer.daemon = True
     timer.start()

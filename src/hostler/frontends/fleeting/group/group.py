@@ -150,7 +150,7 @@ async def _keep_running(records: GroupRecords) -> None:
         try:
             await context.engine.run()
         except* StoreLost as lost:
-            records.lost = f"the group's records are gone: {lost.exceptions[0]}"
+            records.lost = f"the group's records are lost: {lost.exceptions[0]}"
             log.exception("engine stopped", group=context.fleet.name, why=records.lost)
         except* Exception:
             log.exception("this is a bug in hostler; the engine starts again")

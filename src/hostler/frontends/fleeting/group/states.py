@@ -40,7 +40,7 @@ MEANINGS: Mapping[Aspect, str] = {
 }
 
 _NOT_WELL = (State.STOPPED, State.CREATING)
-_GIVEN_UP = (State.TIMEOUT, State.DELETED)
+_TIMED_OUT = (State.TIMEOUT, State.DELETED)
 _MADE: Mapping[Aspect, tuple[State, ...]] = dict.fromkeys(Aspect, (State.CREATING,))
 _DELETED: Mapping[Aspect, tuple[State, ...]] = dict.fromkeys(Aspect, (State.DELETED,))
 
@@ -57,7 +57,7 @@ TABLE: Mapping[Phase, Mapping[Aspect, tuple[State, ...]]] = {
         **dict.fromkeys(Aspect, (State.DELETING,)),
         Aspect.RETRY: (State.CREATING,),
         Aspect.PROTECTED: _NOT_WELL,
-        Aspect.STUCK: _GIVEN_UP,
+        Aspect.STUCK: _TIMED_OUT,
         Aspect.STANDBY: (State.SUSPENDING, *_NOT_WELL),
     },
     Phase.STANDBY: {
@@ -98,7 +98,7 @@ def aspect(machine: Machine, fleet: Fleet, now: datetime, *, protected: bool = F
     applies: Mapping[Aspect, bool] = {
         Aspect.STUCK: machine.stuck,
         Aspect.RETRY: phase in _ENDING and retry_at(machine, fleet, now),
-        Aspect.PROTECTED: phase is Phase.STOPPING and (protected or _is_kept(machine, now)),
+        Aspect.PROTECTED: phase is Phase.STOPPING and (protected or _stays(machine, now)),
         Aspect.STANDBY: machine.goal is Goal.STANDBY,
         Aspect.DOWN: machine.doubt is not None and machine.doubt.what in _DOWN,
         Aspect.WAKES: phase is Phase.STANDBY or (phase is Phase.STARTING and was_up),
@@ -106,7 +106,7 @@ def aspect(machine: Machine, fleet: Fleet, now: datetime, *, protected: bool = F
     return next((found for found, is_so in applies.items() if is_so), Aspect.PLAIN)
 
 
-def _is_kept(machine: Machine, now: datetime) -> bool:
+def _stays(machine: Machine, now: datetime) -> bool:
     return machine.is_protected(now) or machine.fact(LOCKED) is not None
 
 

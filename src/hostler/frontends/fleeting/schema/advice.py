@@ -11,12 +11,12 @@ def refusal(found: ServiceMap, path: str, *, several: bool) -> str:
 
     Pasted into the override file at `path`, the lines settle it, but where a person must choose.
     """
-    told = [f"hostler does not serve {found.name}: its schema is not understood as a whole."]
-    told += [f"  - {fault}" for fault in (*found.faults, *found.refused())]
+    report = [f"hostler does not serve {found.name}: its schema is not understood as a whole."]
+    report += [f"  - {fault}" for fault in (*found.faults, *found.refused())]
     lines = override_lines(found, several=several)
     if lines:
-        told += ["", *_how(path, lines), "", *lines]
-    return "\n".join(told)
+        report += ["", *_how(path, lines), "", *lines]
+    return "\n".join(report)
 
 
 def override_lines(found: ServiceMap, *, several: bool) -> tuple[str, ...]:
@@ -48,9 +48,9 @@ def _field(one: Match) -> Iterator[str]:
     name, likely = one.slot.name, one.likely
     if likely is not None:
         others = [c for c in one.candidates if c != likely]
-        said = "there is none here" if not likely else f"{one.slot.kind}"
+        meaning = "there is none here" if not likely else f"{one.slot.kind}"
         more = f"; or: {', '.join(others)}" if others else ""
-        yield f'{name} = "{likely}"   # {said}{more}'
+        yield f'{name} = "{likely}"   # {meaning}{more}'
         return
     for candidate in one.candidates:
         yield f'# {name} = "{candidate}"'

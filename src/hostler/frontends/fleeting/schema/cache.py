@@ -1,17 +1,16 @@
 """Cache: the schema of the last success, for a day on which no runner can be read."""
 
-import os
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from tempfile import mkstemp
 
 import msgspec
+
+from hostler.frontends.fleeting.config.state import PRIVATE, write_private
 
 _LARGEST = 64 * 1024 * 1024
 
 
-class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CachedSchema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A schema that has served: as a descriptor set, where it was found, and when."""
 
     origin: str
@@ -24,25 +23,17 @@ class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return max(timedelta(0), now - self.at)
 
 
-def keep(path: Path, kept: Kept) -> None:
+def write_cache(path: Path, cached: CachedSchema) -> None:
     """Write a schema: whole, or not at all. OSError where it cannot be written."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, name = mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.msgpack.encode(kept))
-        Path(name).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
+    path.parent.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+    write_private(path, msgspec.msgpack.encode(cached))
 
 
-def kept_at(path: Path) -> Kept | None:
-    """Return what was kept; None where there is none, or it is damaged."""
+def read_cache(path: Path) -> CachedSchema | None:
+    """Return what was cached; None where there is none, or it is damaged."""
     try:
         with path.open("rb") as file:
-            kept = msgspec.msgpack.decode(file.read(_LARGEST), type=Kept)
+            cached = msgspec.msgpack.decode(file.read(_LARGEST), type=CachedSchema)
     except (OSError, msgspec.DecodeError):
         return None
-    return kept if kept.at.tzinfo is not None and kept.at.astimezone(UTC) else None
+    return cached if cached.at.tzinfo is not None and cached.at.astimezone(UTC) else None

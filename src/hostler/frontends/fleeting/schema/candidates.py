@@ -21,11 +21,11 @@ _LARGEST_SET = 64 * 1024 * 1024
 class Found:
     """The complete services of one file, the likeliest first, and how they were found.
 
-    `kept` is the schema as a descriptor set, to be kept for worse days.
+    `descriptor_set` is the schema as a descriptor set, to be kept for worse days.
     """
 
     services: tuple[Service, ...]
-    kept: bytes
+    descriptor_set: bytes
     how: str
     build_id: str = ""
     notes: tuple[str, ...] = ()
@@ -61,14 +61,14 @@ def _in_binary(scan: Scan, override: Override) -> Found:
         ("compressed", scan.unpacked),
         ("plain, found by looking at everything", scan.everything),
     )
-    said, seen = NoSchema(""), list[FileDescriptorProto]()
+    failure, seen = NoSchema(""), list[FileDescriptorProto]()
     for how, search in ways:
         seen += search()
         try:
             return _found(gather(seen), how, scan, override)
         except NoSchema as error:
-            said = error
-    raise said
+            failure = error
+    raise failure
 
 
 def _with_imports(found: list[FileDescriptorProto], scan: Scan) -> list[FileDescriptorProto]:
@@ -88,7 +88,8 @@ def _with_imports(found: list[FileDescriptorProto], scan: Scan) -> list[FileDesc
 
 def _found(files: Files, how: str, scan: Scan | None, override: Override) -> Found:
     """Return the complete services of these files; NoSchema with what there is instead."""
-    services, faults, kept = list[Service](), list[str](), dict[str, FileDescriptorProto]()
+    services, faults = list[Service](), list[str]()
+    descriptor_set = dict[str, FileDescriptorProto]()
     for file, name in files.services():
         try:
             one = service(build(file, files, name), override)
@@ -98,7 +99,7 @@ def _found(files: Files, how: str, scan: Scan | None, override: Override) -> Fou
         used = scan.uses(name, [m.name for m in one.descriptor.methods]) if scan else None
         services.append(replace(one, used=used))
         if one.complete:
-            kept |= {each.name: each for each in closure(file, files)}
+            descriptor_set |= {each.name: each for each in closure(file, files)}
     chosen = complete(services)
     if not chosen:
         raise NoSchema(_instead(services, faults, len(files.by_name)))
@@ -107,7 +108,9 @@ def _found(files: Files, how: str, scan: Scan | None, override: Override) -> Fou
         raise NoSchema(f"{twice} stands there twice, with different contents")
     return Found(
         services=chosen,
-        kept=FileDescriptorSet(file=kept.values()).SerializeToString(deterministic=True),
+        descriptor_set=FileDescriptorSet(file=descriptor_set.values()).SerializeToString(
+            deterministic=True
+        ),
         how=how,
         build_id=build_id_of(scan) if scan else "",
         notes=(*_evidence(chosen), *faults),
@@ -121,21 +124,21 @@ def _twice(found: Iterable[Service]) -> str:
 
 def _evidence(found: Sequence[Service]) -> tuple[str, ...]:
     """Return what the literal method paths in the binary say."""
-    said = list[str]()
+    hints = list[str]()
     for one in found:
         if one.used:
-            said.append(f"{one.name}: its method paths stand in the binary: a client is linked in")
+            hints.append(f"{one.name}: its method paths are in the binary: a client is linked in")
         elif one.used == 0:
-            said.append(f"{one.name}: no method path of it stands in the binary")
-    return tuple(said)
+            hints.append(f"{one.name}: no method path of it is in the binary")
+    return tuple(hints)
 
 
 def _instead(services: Sequence[Service], faults: Sequence[str], files: int) -> str:
     """Return what is there where no service is complete."""
     near = nearest(services)[:3]
     if not near:
-        told = f"{len(services)} services in {files} descriptors, none like fleeting's"
-        return "; ".join((told if files else "no protobuf descriptor in it", *faults[:3]))
+        summary = f"{len(services)} services in {files} descriptors, none like fleeting's"
+        return "; ".join((summary if files else "no protobuf descriptor in it", *faults[:3]))
     return "; ".join([*(_near(one) for one in near), *faults[:3]])
 
 

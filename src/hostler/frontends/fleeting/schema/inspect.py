@@ -92,8 +92,12 @@ def _states(one: ServiceMap) -> dict[str, object]:
         return {}
     spoken = one.states
     return {
-        str(state): {"value": said, "name": spoken.names[state], "level": str(spoken.levels[state])}
-        for state, said in spoken.said.items()
+        str(state): {
+            "value": value,
+            "name": spoken.names[state],
+            "level": str(spoken.levels[state]),
+        }
+        for state, value in spoken.written.items()
     }
 
 
@@ -123,8 +127,8 @@ def _table(one: ServiceMap) -> Table:
         cells = (leaf.name, leaf.numbers, leaf.type) if leaf else ("-", "", "")
         table.add_row(name, *cells, Text(match.level, _COLOURS[match.level]))
     if one.states is not None:
-        for state, said in one.states.said.items():
+        for state, value in one.states.written.items():
             level = one.states.levels[state]
-            shown = Text(level, _COLOURS[level])
-            table.add_row(f"states.{state}", one.states.names[state], str(said), "", shown)
+            mapped = Text(level, _COLOURS[level])
+            table.add_row(f"states.{state}", one.states.names[state], str(value), "", mapped)
     return table

@@ -10,12 +10,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from hostler.domain.errors import ConfigError
-from hostler.frontends.fleeting.contract import Group, State
-from hostler.frontends.fleeting.served import Method
+from hostler.frontends.fleeting.config.state import base_of
+from hostler.frontends.fleeting.contract import Group, Method, State
 
 from .advice import refusal
-from .binary.processes import Processes
-from .cache import Kept, keep, kept_at
+from .binary.processes import Processes, ProcFolder
+from .cache import CachedSchema, read_cache, write_cache
 from .candidates import Found, NoSchema, from_set
 from .codec.bind import bind, refusing
 from .locations import VARIABLE, Nowhere, chosen, discovered
@@ -106,18 +106,18 @@ def learn(learning: Learning) -> Learnt:
     if isinstance(place, Nowhere):
         return _worse(learning, place, rules)
     warnings = (place.candidate.warning,) if place.candidate.warning else ()
-    origin = f"{place.candidate.told} ({place.found.how})"
+    origin = f"{place.candidate.description} ({place.found.how})"
     basis = _Basis(found=place.found, origin=origin, warnings=warnings, fresh=True)
     return _learnt(learning, basis, rules)
 
 
-def relearn(learning: Learning, kept: Kept) -> Learnt:
+def relearn(learning: Learning, cached: CachedSchema) -> Learnt:
     """Return what can be learnt of a schema that was kept; no pin counts."""
     try:
         rules = _rules(replace(learning, pin=None))
     except ConfigError as error:
         return _nothing(str(error))
-    return _again(learning, kept, (), rules)
+    return _again(learning, cached, (), rules)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,20 +152,22 @@ def _rules(learning: Learning) -> _Rules:
 def _worse(learning: Learning, place: Nowhere, rules: _Rules) -> Learnt:
     """Return the schema of the last success where no runner can be read, or the whole refusal."""
     path = learning.cache if place.unreadable and not learning.choice else None
-    kept = kept_at(path) if path is not None else None
-    if kept is None:
+    cached = read_cache(path) if path is not None else None
+    if cached is None:
         return _nothing(_nowhere(place.reasons, chosen=learning.choice))
-    return _again(learning, kept, place.reasons, rules)
+    return _again(learning, cached, place.reasons, rules)
 
 
-def _again(learning: Learning, kept: Kept, reasons: Sequence[str], rules: _Rules) -> Learnt:
-    """Return a kept schema as learnt, with its age."""
+def _again(
+    learning: Learning, cached: CachedSchema, reasons: Sequence[str], rules: _Rules
+) -> Learnt:
+    """Return a cached schema as learnt, with its age."""
     try:
-        found = from_set(kept.files, rules.override)
+        found = from_set(cached.files, rules.override)
     except NoSchema as error:
-        return _nothing(_nowhere((*reasons, f"the kept schema: {error}"), chosen=""))
-    age = timedelta(seconds=int(kept.age(learning.now()).total_seconds()))
-    origin = f"the schema kept {age} ago from {kept.origin}"
+        return _nothing(_nowhere((*reasons, f"the cached schema: {error}"), chosen=""))
+    age = timedelta(seconds=int(cached.age(learning.now()).total_seconds()))
+    origin = f"the schema cached {age} ago from {cached.origin}"
     warnings = (f"no runner could be read; using {origin}", *reasons) if reasons else ()
     basis = _Basis(found=found, origin=origin, warnings=warnings, fresh=False)
     return _learnt(learning, basis, rules)
@@ -194,8 +196,8 @@ def _learnt(learning: Learning, basis: _Basis, rules: _Rules) -> Learnt:
     lines += [Line(level="warning", text=text) for text in basis.warnings]
     lines += [Line(level="info", text=note) for note in basis.found.notes]
     for one in services:
-        reason, said = _judged(one, rules.pin, learning, several=len(services) > 1)
-        lines += said
+        reason, more = _judged(one, rules.pin, learning, several=len(services) > 1)
+        lines += more
         if reason:
             refusals[one.name] = reason
             lines.append(Line(level="error", text=reason))
@@ -218,22 +220,22 @@ def _judged(
     if not one.whole:
         path = str(learning.override) if learning.override else f"a file that {NAMED_BY} names"
         return refusal(one, path, several=several), []
-    lines = [Line(level="info", text=f"serving {one.name}"), *_said(one)]
+    lines = [Line(level="info", text=f"serving {one.name}"), *_lines_of(one)]
     if pin is None:
         return "", lines
-    told = compare(pin, one)
-    lines += [Line(level="info", text=f"since it was pinned: {note}") for note in told.added]
-    if not told.changed:
+    difference = compare(pin, one)
+    lines += [Line(level="info", text=f"since it was pinned: {note}") for note in difference.added]
+    if not difference.changed:
         return "", lines
     head = f"hostler does not serve {one.name}: the runner's schema is not as it was pinned."
     cure = (
         f"If the runner was changed on purpose, look at it with `hostler fleeting inspect`, then "
         f"pin it anew with `hostler fleeting pin`, or remove {learning.pin}."
     )
-    return "\n".join((head, *(f"  - {change}" for change in told.changed), cure)), []
+    return "\n".join((head, *(f"  - {change}" for change in difference.changed), cure)), []
 
 
-def _said(one: ServiceMap) -> Iterator[Line]:
+def _lines_of(one: ServiceMap) -> Iterator[Line]:
     """Go through what is less than sure, and what is left alone."""
     for text in below_exact(one):
         yield Line(level="warning", text=text)
@@ -252,14 +254,38 @@ def _keeper(learning: Learning, basis: _Basis) -> Callable[[], None]:
     if path is None or not basis.fresh:
         return _nothing_to_keep
 
-    def kept() -> None:
-        schema = Kept(
+    def store() -> None:
+        schema = CachedSchema(
             origin=basis.origin,
             build_id=basis.found.build_id,
             at=learning.now(),
-            files=basis.found.kept,
+            files=basis.found.descriptor_set,
         )
         with suppress(OSError):
-            keep(path, schema)
+            write_cache(path, schema)
 
-    return kept
+    return store
+
+
+PIN = "HOSTLER_FLEETING_PIN"
+FOLDER = "schema"
+_FILES = {"override": "schema.toml", "pin": "pin.json", "cache": "cache"}
+
+
+def usual(environment: Mapping[str, str], *, pid: int, root: bool, now: Now) -> Learning:
+    """Return what learning is given in the process `pid`; `root`: whether it runs as root."""
+    base = base_of(None, environment, root=root)
+    places = {key: base / FOLDER / name for key, name in _FILES.items()} if base else {}
+    variables = {"override": environment.get(NAMED_BY, ""), "pin": environment.get(PIN, "")}
+    named = {key: Path(value) for key, value in variables.items() if value}
+    files = {**places, **named}
+    return Learning(
+        processes=ProcFolder(pid),
+        now=now,
+        choice=environment.get(VARIABLE, ""),
+        search=environment.get("PATH"),
+        override=files.get("override"),
+        pin=files.get("pin"),
+        cache=files.get("cache"),
+        named=tuple(named.values()),
+    )

@@ -20,7 +20,7 @@ class Candidate:
     """One file to look into: what it is to us, and what is to be warned of if it is used."""
 
     path: Path
-    told: str
+    description: str
     warning: str = ""
 
 
@@ -42,8 +42,8 @@ class Nowhere:
 
 def chosen(path: Path, override: Override) -> Place | Nowhere:
     """Return what the operator's own choice holds; if that fails, nothing else is tried."""
-    told = f"the file that was chosen, {path}"
-    return first([Candidate(path=path, told=told)], override)
+    description = f"the file that was chosen, {path}"
+    return first([Candidate(path=path, description=description)], override)
 
 
 def discovered(processes: Processes, search: str | None, override: Override) -> Place | Nowhere:
@@ -55,7 +55,7 @@ def discovered(processes: Processes, search: str | None, override: Override) -> 
     rest = first([*_named(above, place, search), *_installed(search)], override)
     if isinstance(rest, Place):
         return rest
-    none = () if above else ("no process above this one could be looked at",)
+    none = () if above else ("no process above this one could be inspected",)
     return Nowhere(
         reasons=(*none, *place.reasons, *rest.reasons),
         unreadable=place.unreadable or not above,
@@ -69,29 +69,29 @@ def first(candidates: Sequence[Candidate], override: Override) -> Place | Nowher
         try:
             found = look_into(candidate.path, override)
         except Unreadable as error:
-            reasons.append(f"{candidate.told}: cannot be read: {error}")
+            reasons.append(f"{candidate.description}: cannot be read: {error}")
             unreadable = True
         except NoSchema as error:
-            reasons.append(f"{candidate.told}: {error}")
+            reasons.append(f"{candidate.description}: {error}")
         else:
             return Place(candidate=candidate, found=found)
     return Nowhere(reasons=tuple(reasons), unreadable=unreadable)
 
 
 def _running(process: Process) -> Candidate:
-    told = f"process {process.pid} ({process.name or 'unnamed'})"
-    return Candidate(path=process.executable, told=told)
+    description = f"process {process.pid} ({process.name or 'unnamed'})"
+    return Candidate(path=process.executable, description=description)
 
 
 def _named(above: Sequence[Process], place: Nowhere, search: str | None) -> Iterator[Candidate]:
     """Go through the files of ancestors that look like a runner and could not be read."""
     for process in above:
-        said = f"process {process.pid} ("
-        closed = any(r.startswith(said) and "cannot be read" in r for r in place.reasons)
+        prefix = f"process {process.pid} ("
+        closed = any(r.startswith(prefix) and "cannot be read" in r for r in place.reasons)
         file = _which(process.command[0], search) if process.command else None
         if closed and file and _is_runner(process):
-            told = f"{file}, by the command line of process {process.pid}"
-            yield Candidate(path=file, told=told, warning=f"{told}: {_NEWER}")
+            description = f"{file}, by the command line of process {process.pid}"
+            yield Candidate(path=file, description=description, warning=f"{description}: {_NEWER}")
 
 
 def _is_runner(process: Process) -> bool:
@@ -100,8 +100,10 @@ def _is_runner(process: Process) -> bool:
 
 def _installed(search: str | None) -> Iterator[Candidate]:
     if file := _which(RUNNER, search):
-        told = f"{file}, found on the search path"
-        yield Candidate(path=file, told=told, warning=f"{told}: {_NEWER}, or another one")
+        description = f"{file}, found on the search path"
+        yield Candidate(
+            path=file, description=description, warning=f"{description}: {_NEWER}, or another one"
+        )
 
 
 def _which(name: str, search: str | None) -> Path | None:

@@ -121,7 +121,7 @@ def compare(pin: Pin, found: ServiceMap) -> Differences:
         known = ", ".join(pin.services)
         return Differences(changed=(f"the service {found.name} is not pinned: {known} is",))
     changed = [
-        *_different("method", _shown(before.methods), _shown(now.methods)),
+        *_different("method", _described(before.methods), _described(now.methods)),
         *_different("field", _written(before.fields), _written(now.fields)),
         *_different("state", before.states, now.states),
     ]
@@ -130,7 +130,7 @@ def compare(pin: Pin, found: ServiceMap) -> Differences:
         *_new("field", before.fields, now.fields),
         *_new("state", before.states, now.states),
         *(f"not used, new: {one}" for one in sorted(set(now.extra) - set(before.extra))),
-        *(f"not used, gone: {one}" for one in sorted(set(before.extra) - set(now.extra))),
+        *(f"not used, removed: {one}" for one in sorted(set(before.extra) - set(now.extra))),
     ]
     return Differences(changed=tuple(changed), added=tuple(added))
 
@@ -146,10 +146,10 @@ def _states(found: ServiceMap) -> dict[str, str]:
     if found.states is None:
         return {}
     names = found.states.names
-    return {str(s): f"{names[s]} = {said}" for s, said in found.states.said.items()}
+    return {str(s): f"{names[s]} = {value}" for s, value in found.states.written.items()}
 
 
-def _shown(methods: Mapping[str, PinnedCall]) -> dict[str, str]:
+def _described(methods: Mapping[str, PinnedCall]) -> dict[str, str]:
     return {n: f"{m.path}{', a stream' if m.streams else ''}" for n, m in methods.items()}
 
 
@@ -160,7 +160,7 @@ def _written(fields: Mapping[str, PinnedField]) -> dict[str, str]:
 def _different(kind: str, before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
     for key, was in before.items():
         if (is_ := now.get(key)) != was:
-            yield f"{kind} {key}: pinned as {was}, now {is_ or 'gone'}"
+            yield f"{kind} {key}: pinned as {was}, now {is_ or 'removed'}"
 
 
 def _new(kind: str, before: Mapping[str, object], now: Mapping[str, object]) -> Iterator[str]:

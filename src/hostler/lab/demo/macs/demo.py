@@ -136,7 +136,7 @@ class Demo:
         sampler, world = self.sampler, self._engines.world
         moves, ordered = count_moves(sampler.events), sampler.ordered()
         bought = {mac.id for mac in ordered}
-        entries = [e for e in world.estate.ledger.entries() if e.record.id in bought]
+        entries = [e for e in world.cloud.ledger.entries() if e.record.id in bought]
         return MacTally(
             claimed=moves.claimed,
             released=moves.deleted + len(sampler.reclaimed),
@@ -152,7 +152,7 @@ class Demo:
             faults=self._week.faults | {k: v for k, v in world.faults.items() if v},
             calls=sum(world.calls.values()),
             cost=world.cost(),
-            ordered_cost=sum(entry.cost(world.estate.now) for entry in entries),
+            ordered_cost=sum(entry.cost(world.cloud.now) for entry in entries),
             orphan_cost=sampler.orphan_cost,
             seconds=self._pace.passed,
         )

@@ -87,7 +87,7 @@ class Sampler:
 
     def macs(self) -> Iterator[Mac]:
         """Yield every host that ever was, the oldest first."""
-        for entry in self.engines.world.estate.ledger.entries():
+        for entry in self.engines.world.cloud.ledger.entries():
             if isinstance(entry.record, Mac):
                 yield entry.record
 

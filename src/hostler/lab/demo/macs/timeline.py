@@ -104,7 +104,7 @@ async def forget(timeline: Timeline) -> None:
 async def lend(timeline: Timeline) -> None:
     """Let a person take free hosts out of the pool, by renaming them."""
     console = timeline.engines.world.console
-    free = [mac for mac in timeline.engines.world.estate.macs if mac.name.startswith(POOL)]
+    free = [mac for mac in timeline.engines.world.cloud.macs if mac.name.startswith(POOL)]
     for mac in free[:4]:
         console.rename(mac.id, LENT)
         timeline.strike("host_taken_by_hand")
@@ -114,7 +114,7 @@ async def lend(timeline: Timeline) -> None:
 async def give_back(timeline: Timeline) -> None:
     """Let her put them back, as she leaves them."""
     console = timeline.engines.world.console
-    lent = [mac for mac in timeline.engines.world.estate.macs if mac.name == LENT]
+    lent = [mac for mac in timeline.engines.world.cloud.macs if mac.name == LENT]
     for number, mac in enumerate(lent, start=1):
         console.rename(mac.id, f"{POOL}ann-{number}")
     timeline.announce("ann puts her hosts back into the pool, unwiped: they are dirty until proved")

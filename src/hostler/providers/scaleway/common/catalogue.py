@@ -19,7 +19,7 @@ from .settings import Prices
 
 T = TypeVar("T")
 
-KEPT = timedelta(hours=6)
+FRESH_FOR = timedelta(hours=6)
 AGAIN = timedelta(minutes=10)
 _MOST_PAGES = 20
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -66,7 +66,7 @@ class Catalogue:
             prices = await self._prices(zone)
         except TROUBLE:
             return
-        self._types[zone] = _Learnt(now + KEPT.total_seconds(), prices)
+        self._types[zone] = _Learnt(now + FRESH_FOR.total_seconds(), prices)
 
     async def _prices(self, zone: Zone) -> dict[str, float]:
         types = await every_page(zone, self._api.types)
@@ -80,15 +80,15 @@ class Catalogue:
         key = (zone, label, kind, type_)
         if self.knows_image(*key):
             return self._images[key][1]
-        until = self._clock.boot() + KEPT.total_seconds()
+        until = self._clock.boot() + FRESH_FOR.total_seconds()
         image = await self._resolve(zone, label, kind, type_)
         self._images[key] = (until, image)
         return image
 
     def knows_image(self, zone: Zone, label: str, kind: str, type_: str) -> bool:
         """Tell whether `image` would answer without asking."""
-        kept = self._images.get((zone, label, kind, type_))
-        return kept is not None and self._clock.boot() < kept[0]
+        cached = self._images.get((zone, label, kind, type_))
+        return cached is not None and self._clock.boot() < cached[0]
 
     def forget_images(self, zone: Zone) -> None:
         """Forget what labels mean in a zone: an image that was found is not there any more."""
@@ -116,10 +116,10 @@ async def every_page(
     """Return a paged map whole; raises what asking raises."""
     found = dict[str, T]()
     for page in range(1, _MOST_PAGES + 1):
-        shown = await read(zone, page)
+        listed = await read(zone, page)
         before = len(found)
-        found |= shown
-        if len(shown) < PER_PAGE or len(found) == before:
+        found |= listed
+        if len(listed) < PER_PAGE or len(found) == before:
             break
     return found
 

@@ -1,4 +1,4 @@
-"""Findings: what a check of an account found, and how its reasons are told."""
+"""Findings: what a check of an account found, and how its reasons are worded."""
 
 from dataclasses import dataclass
 from typing import TypeVar
@@ -67,10 +67,10 @@ def unread(about: str, trouble: Exception | str) -> Finding:
 def quota(about: str, limits: tuple[int | None, ...], most: int, use: str) -> Finding:
     """Compare a limit with what may be needed at most; `use` says what that is.
 
-    `limits` is the limit that holds, None where it is no limit, or nothing where none is told.
+    `limits` is the limit that holds, None where it is no limit, or nothing where none is listed.
     """
     for limit in limits:
         if limit is None:
             return Finding(True, about, "is unlimited")
         return Finding(limit >= most, about, f"is {limit}; {use}")
-    return Finding(True, about, "none is told")
+    return Finding(True, about, "no limit is listed")

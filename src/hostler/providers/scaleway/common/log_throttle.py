@@ -11,7 +11,7 @@ _MOST = 64
 
 
 @dataclass(slots=True)
-class _Told:
+class _Report:
     """When a kind of trouble was last told of, how often it came since, and whether it ended."""
 
     at: float
@@ -24,24 +24,24 @@ class Repeats:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._told = dict[str, _Told]()
+        self._reports = dict[str, _Report]()
 
     def count(self, kind: str) -> int:
         """Count one; return how many it stands for if it is to be told of, else 0.
 
         What comes and goes all the time is told once a minute too: an end changes nothing here.
         """
-        now, last = self._clock.boot(), self._told.get(kind)
+        now, last = self._clock.boot(), self._reports.get(kind)
         if last is not None and now - last.at < _APART.total_seconds():
             last.since += 1
             return 0
         self._make_room()
-        self._told[kind] = _Told(now)
+        self._reports[kind] = _Report(now)
         return 1 + (last.since if last is not None else 0)
 
     def end(self, kind: str) -> bool:
         """Tell whether this kind was told of, and its end was not."""
-        last = self._told.get(kind)
+        last = self._reports.get(kind)
         if last is None or last.over:
             return False
         last.over = True
@@ -49,5 +49,5 @@ class Repeats:
 
     def _make_room(self) -> None:
         """Forget the kind that was told of longest ago, where there are many."""
-        if len(self._told) >= _MOST:
-            del self._told[min(self._told, key=lambda kind: self._told[kind].at)]
+        if len(self._reports) >= _MOST:
+            del self._reports[min(self._reports, key=lambda kind: self._reports[kind].at)]

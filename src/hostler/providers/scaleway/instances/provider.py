@@ -29,8 +29,7 @@ from .observe.listing import Observer
 from .online import Online
 from .plan.calls import ATTACH_NETWORK, MAKE_SERVER, RELEASE_ADDRESS, SERVER, TAKE_ADDRESS
 from .plan.create import Site, build
-from .plan.delete import clear
-from .plan.standby import stand_by
+from .plan.delete import clear, stand_by
 
 CONSISTENCY_DELAY = timedelta(seconds=60)
 _COSTS = {MAKE_SERVER: 2, ATTACH_NETWORK: 2, TAKE_ADDRESS: 3, RELEASE_ADDRESS: 2}

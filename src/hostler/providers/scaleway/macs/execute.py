@@ -23,10 +23,9 @@ from hostler.providers.scaleway.common.errors import (
     unread,
 )
 
-from .api.endpoints import MacApi
+from .api.endpoints import MacApi, floor_date, is_floor, is_reinstalling
 from .api.images import Images, family_key
 from .api.quota import Quotas
-from .api.refusals import floor_date, is_floor, is_reinstalling
 from .api.wire import Mac
 from .plan import machine_calls
 from .plan.names import Name, name_of, pool_digest
@@ -132,8 +131,8 @@ class MacCalls:
             return self._done(call, mac)
         if name_of(name) is None:  # nobody of us would know it again
             return Refused(why=Refusal.INVALID, text=f"no name of ours: {name!r}")
-        told = await self._api.change(call.zone, mac.id, {"name": name}, by=errand.by)
-        return self._done(call, told)
+        answer = await self._api.change(call.zone, mac.id, {"name": name}, by=errand.by)
+        return self._done(call, answer)
 
     def _name(self, call: Call, mac: Mac, stage: Stage) -> Name:
         """Return the name of a stage; the pool that the host came from stays in it.

@@ -60,7 +60,7 @@ class MacObserver:
             ]
             tasks += [group.create_task(self._close(s)) for s in scopes if s.machine is not None]
         sights = [task.result() for task in tasks]
-        resources = {resource.id: resource for _, shown in sights for resource in shown}
+        resources = {resource.id: resource for _, listed in sights for resource in listed}
         words = (
             strange(resource.status) for resource in resources.values() if resource.slot == HOST
         )

@@ -1,15 +1,18 @@
-"""Online: what can be told of an account with Macs by asking the API, changing nothing.
+"""Online: what can be learnt of an account with Macs, and of a Mac's health, by asking the API.
 
-That the key may rename and wipe cannot be told without doing it.
+That the key may rename and wipe cannot be learnt without doing it.
 """
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import timedelta
 
-from hostler.domain.ids import FleetName, Zone
+from hostler.domain.ids import FleetName, HostId, Zone
 from hostler.domain.model.host import OTHERS
 from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import Resource
+from hostler.domain.policy.remediation import Diagnosis, diagnosis_of
+from hostler.ports.clock import Clock
 from hostler.providers.scaleway.common.endpoints import Api
 from hostler.providers.scaleway.common.errors import TROUBLE, Failed
 from hostler.providers.scaleway.common.findings import Finding, cannot, quota, unread, why_unread
@@ -19,6 +22,32 @@ from .api.endpoints import MacApi
 from .api.images import families, newest
 from .api.quota import PERMISSION, highest, limits_of
 from .plan.read import MacReader
+
+_EVERY = timedelta(seconds=5)
+_POLLS = 12
+
+
+class Doctor:
+    """Asks for a diagnosis, and waits a minute for it at most."""
+
+    def __init__(self, api: MacApi, clock: Clock) -> None:
+        self._api, self._clock = api, clock
+
+    async def diagnose(self, zone: Zone, host: HostId) -> Diagnosis:
+        """Return what was found; no answer is an answer too."""
+        try:
+            begun = await self._api.start_diagnostic(zone, host)
+            for _ in range(_POLLS):
+                await self._clock.sleep(_EVERY)
+                found = await self._api.diagnostic(zone, begun)
+                if found.status in {"completed", "error"}:
+                    healthy = found.is_healthy if found.status == "completed" else None
+                    actions = frozenset(found.supported_actions or ())
+                    return diagnosis_of(healthy=healthy, actions=actions)
+        except TROUBLE:
+            return Diagnosis.NO_ANSWER
+        return Diagnosis.NO_ANSWER
+
 
 Fits = Callable[[FleetName, Offer, Resource], str]
 Offers = Mapping[FleetName, tuple[Offer, ...]]
@@ -89,7 +118,7 @@ class MacOnline:
             text = "none is published: hosts would be wiped to the usual image of their type, and "
             there = ", ".join(families(listing.found.values(), offer.type))
             cure = f"; there are {there}: see `os`" if there else ""
-            return Finding(False, about, f"{text}fit no more{cure}", lasting=True)
+            return Finding(False, about, f"{text}no longer fit{cure}", lasting=True)
         return Finding(True, about, f"the newest is {image.name or image.id}")
 
     async def _quotas(
@@ -152,8 +181,8 @@ def _quota(
 ) -> Finding:
     about = f"quota of {offer.type} in {offer.zone}"
     limits = limits_of(offer.type, offer.zone, quotas)
-    stand = sum(resource.type == offer.type for resource in resources)
-    use = f"{stand} stand in the project, and fleet {fleet} may order {most}"
+    existing = sum(resource.type == offer.type for resource in resources)
+    use = f"{existing} exist in the project, and fleet {fleet} may order {most}"
     return quota(about, (highest(limits),) if limits else (), most, use)
 
 

@@ -29,10 +29,9 @@ from hostler.providers.scaleway.common.ssh_keys import SshKeys
 from .api.endpoints import MacApi
 from .api.images import family_key
 from .api.networks import Networks
-from .diagnosis import Doctor
 from .execute import MacCalls
 from .observe import MacObserver
-from .online import MacOnline
+from .online import Doctor, MacOnline
 from .plan import host_calls, machine_calls
 from .plan.read import SERVER, MacReader, password
 from .settings import MacSite, MacTemplate

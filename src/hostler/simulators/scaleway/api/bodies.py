@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.networks import slaac
 from hostler.simulators.scaleway.state.records import (
     Address,
@@ -11,6 +11,7 @@ from hostler.simulators.scaleway.state.records import (
     LocalVolume,
     Nic,
     PlacementGroup,
+    Record,
     Server,
     State,
     Volume,
@@ -40,33 +41,56 @@ def allowed_actions(server: Server) -> tuple[str, ...]:
     return actions
 
 
-def server_wire(estate: Estate, server: Server) -> msgspec.Raw:
+def instance_body(cloud: Cloud, record: Record) -> dict[str, object]:
+    """Return what the bodies of most sorts of resources in the Instance API have."""
+    return {
+        "id": record.id,
+        "name": record.name,
+        "organization": record.organization,
+        "project": record.project,
+        "tags": record.tags,
+        "creation_date": cloud.date(record.created),
+        "modification_date": cloud.date(record.modified),
+        "zone": record.zone,
+    }
+
+
+def block_body(cloud: Cloud, record: Record) -> dict[str, object]:
+    """Return what every body of Block Storage has."""
+    return {
+        "id": record.id,
+        "name": record.name,
+        "project_id": record.project,
+        "created_at": cloud.zulu(record.created),
+        "updated_at": cloud.zulu(record.modified),
+        "tags": record.tags,
+        "zone": record.zone,
+    }
+
+
+def server_wire(cloud: Cloud, server: Server) -> msgspec.Raw:
     """Return the encoded body of a server; it is kept until something of it changes."""
     if server.wire is None:
-        server.wire = msgspec.Raw(ENCODER.encode(server_body(estate, server)))
+        server.wire = msgspec.Raw(ENCODER.encode(server_body(cloud, server)))
     return server.wire
 
 
-def server_body(estate: Estate, server: Server) -> dict[str, object]:
+def server_body(cloud: Cloud, server: Server) -> dict[str, object]:
     """Return the body of a server."""
     ips = [public_ip(server, address) for address in server.addresses]
     admin = {"admin_password_encryption_ssh_key_id": server.admin_key_id}
     return {
-        "id": server.id,
-        "name": server.name,
+        **instance_body(cloud, server),
         "arch": server.arch,
         "commercial_type": server.commercial_type,
         "boot_type": server.boot_type,
-        "organization": server.organization,
-        "project": server.project,
         "hostname": server.hostname,
-        "image": server.image and image_body(estate, server.image),
+        "image": server.image and image_body(cloud, server.image),
         "volumes": {
-            slot: volume_in_server(estate, server, slot, volume)
+            slot: volume_in_server(cloud, server, slot, volume)
             for slot, volume in server.volumes.items()
         },
-        "tags": server.tags,
-        "state": server.shown or server.state,
+        "state": server.displayed or server.state,
         "protected": server.protected,
         "state_detail": server.detail,
         "public_ip": ips[0] if ips else None,
@@ -78,8 +102,6 @@ def server_body(estate: Estate, server: Server) -> dict[str, object]:
         "dynamic_ip_required": server.dynamic_ip_required,
         "enable_ipv6": False,
         "private_ip": None,
-        "creation_date": estate.date(server.created),
-        "modification_date": estate.date(server.modified),
         "bootscript": None,
         "security_group": {
             "id": server.security_group.id,
@@ -89,8 +111,7 @@ def server_body(estate: Estate, server: Server) -> dict[str, object]:
         "maintenances": [],
         "allowed_actions": allowed_actions(server),
         "placement_group": server.placement_group and placement_body(server.placement_group),
-        "private_nics": [nic_body(estate, nic) for nic in server.nics.values()],
-        "zone": server.zone,
+        "private_nics": [nic_body(cloud, nic) for nic in server.nics.values()],
         "filesystems": [],
         "end_of_service": False,
         "dns": f"{server.id}.pub.instances.scw.cloud",
@@ -130,13 +151,11 @@ def public_ip(server: Server, address: Address) -> dict[str, object]:
     }
 
 
-def volume_in_server(
-    estate: Estate, server: Server, slot: str, volume: Volume
-) -> dict[str, object]:
+def volume_in_server(cloud: Cloud, server: Server, slot: str, volume: Volume) -> dict[str, object]:
     """Return how a server shows one of its volumes: of Block Storage it knows next to nothing."""
     boot = server.boot_slots.get(slot, False)
     if isinstance(volume, LocalVolume):
-        return {"boot": boot, **local_volume_body(estate, volume)}
+        return {"boot": boot, **local_volume_body(cloud, volume)}
     return {
         "boot": boot,
         "id": volume.id,
@@ -146,57 +165,44 @@ def volume_in_server(
     }
 
 
-def local_volume_body(estate: Estate, volume: LocalVolume) -> dict[str, object]:
+def local_volume_body(cloud: Cloud, volume: LocalVolume) -> dict[str, object]:
     """Return the body of a volume of the Instance API."""
     server = volume.server
     return {
-        "id": volume.id,
-        "name": volume.name,
+        **instance_body(cloud, volume),
         "volume_type": volume.kind,
         "export_uri": None,
-        "organization": volume.organization,
-        "project": volume.project,
         "server": {"id": server.id, "name": server.name} if server else None,
         "size": volume.size,
         "state": volume.state,
-        "creation_date": estate.date(volume.created),
-        "modification_date": estate.date(volume.modified),
-        "tags": volume.tags,
-        "zone": volume.zone,
     }
 
 
-def block_volume_body(estate: Estate, volume: BlockVolume) -> dict[str, object]:
+def block_volume_body(cloud: Cloud, volume: BlockVolume) -> dict[str, object]:
     """Return the body of a volume of Block Storage."""
     tie = volume.reference
     reference = tie and {
         "id": tie.id,
         "product_resource_type": "instance_server",
         "product_resource_id": tie.server_id,
-        "created_at": estate.zulu(tie.created),
+        "created_at": cloud.zulu(tie.created),
         "type": "exclusive",
         "status": tie.status,
     }
     return {
-        "id": volume.id,
-        "name": volume.name,
+        **block_body(cloud, volume),
         "type": "sbs_15k" if volume.iops > 5000 else "sbs_5k",
         "size": volume.size,
-        "project_id": volume.project,
-        "created_at": estate.zulu(volume.created),
-        "updated_at": estate.zulu(volume.modified),
         "references": [reference] if reference else [],
         "parent_snapshot_id": volume.snapshot_id,
         "status": volume.status,
-        "tags": volume.tags,
         "specs": {"perf_iops": volume.iops, "class": "sbs"},
-        "last_detached_at": None if volume.detached is None else estate.zulu(volume.detached),
+        "last_detached_at": None if volume.detached is None else cloud.zulu(volume.detached),
         "kms_key_id": None,
-        "zone": volume.zone,
     }
 
 
-def nic_body(estate: Estate, nic: Nic) -> dict[str, object]:
+def nic_body(cloud: Cloud, nic: Nic) -> dict[str, object]:
     """Return the body of a private network card."""
     return {
         "id": nic.id,
@@ -205,20 +211,17 @@ def nic_body(estate: Estate, nic: Nic) -> dict[str, object]:
         "mac_address": nic.mac,
         "state": "available",
         "tags": nic.tags,
-        "creation_date": estate.date(nic.created),
-        "modification_date": estate.date(nic.modified),
+        "creation_date": cloud.date(nic.created),
+        "modification_date": cloud.date(nic.modified),
         "zone": nic.zone,
         "ipam_ip_ids": list(nic.ipam_ids),
     }
 
 
-def image_body(estate: Estate, image: Image) -> dict[str, object]:
+def image_body(cloud: Cloud, image: Image) -> dict[str, object]:
     """Return the body of an image."""
     return {
-        "id": image.id,
-        "name": image.name,
-        "organization": image.organization,
-        "project": image.project,
+        **instance_body(cloud, image),
         "root_volume": {
             "id": image.root_id,
             "name": "",
@@ -228,11 +231,7 @@ def image_body(estate: Estate, image: Image) -> dict[str, object]:
         "extra_volumes": {},
         "public": image.public,
         "arch": image.arch,
-        "creation_date": estate.date(image.created),
-        "modification_date": estate.date(image.modified),
         "default_bootscript": None,
         "from_server": image.from_server,
         "state": "available",
-        "tags": image.tags,
-        "zone": image.zone,
     }

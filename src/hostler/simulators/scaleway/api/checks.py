@@ -5,7 +5,7 @@ from typing import Any, cast
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Body, Call
 from hostler.simulators.scaleway.state.catalogue import quota_name
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.records import Owner
 
 
@@ -86,9 +86,9 @@ def owner_of(call: Call) -> Owner:
     return Owner(call.place, call.organization, project or call.project)
 
 
-def check_quota(estate: Estate, organization: str, key: str, limit: int | None) -> None:
+def check_quota(cloud: Cloud, organization: str, key: str, limit: int | None) -> None:
     """Refuse what would go beyond a quota."""
-    current = estate.count(organization, key)
+    current = cloud.count(organization, key)
     if limit is not None and current >= limit:
         name = quota_name(key)
-        raise errors.quota(estate.generation(), name, limit, current, organization)
+        raise errors.quota(cloud.generation(), name, limit, current, organization)

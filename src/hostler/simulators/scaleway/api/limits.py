@@ -6,7 +6,7 @@ from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Call
 from hostler.simulators.scaleway.state.options import Options
 
-from .route import Route
+from .resource import Route
 
 WHOLE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 NO_BLOCK = "it-mil-1"

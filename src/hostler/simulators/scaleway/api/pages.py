@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.errors import invalid
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.records import Record
 from hostler.simulators.scaleway.state.stock import Shelf
 
@@ -48,15 +48,15 @@ class Order:
 
 def order_of(call: Call, *fields: str) -> Order:
     """Return the order that a call asks for, the first field ascending if none; refuse others."""
-    wanted = call.choice("order_by") or f"{fields[0]}_asc"
-    field, _, way = wanted.rpartition("_")
+    requested = call.choice("order_by") or f"{fields[0]}_asc"
+    field, _, way = requested.rpartition("_")
     if field not in fields or way not in ("asc", "desc"):
         raise invalid(("order_by", "constraint", "not a valid value"))
     return Order(field, way == "desc")
 
 
 def listing(
-    estate: Estate,
+    cloud: Cloud,
     call: Call,
     shelf: Shelf[R],
     keep: Callable[[R], bool],
@@ -68,27 +68,27 @@ def listing(
     Here lists lag: what is too new is missing, and faults may hide the newest or
     show what was deleted.
     """
-    now, own = estate.now, call.organization
+    now, own = cloud.now, call.organization
     items = [
         item
         for item in shelf.within(call.place)
         if item.listed_from <= now and item.organization == own and keep(item)
     ]
     if call.struck:
-        items = lagging(estate, call, shelf, keep, items)
+        items = lagging(cloud, call, shelf, keep, items)
     if newest_first:
         items.reverse()
     return items
 
 
 def lagging(
-    estate: Estate, call: Call, shelf: Shelf[R], keep: Callable[[R], bool], items: list[R]
+    cloud: Cloud, call: Call, shelf: Shelf[R], keep: Callable[[R], bool], items: list[R]
 ) -> list[R]:
     """Apply the faults that concern which items a list has."""
-    recent = estate.now - LAG
+    recent = cloud.now - LAG
     if items and items[-1].created > recent and call.takes("list_without_newest"):
         items = items[:-1]
-    dead = [item for item in shelf.gone_since(call.place, recent) if keep(item)]
+    dead = [item for item in shelf.deleted_since(call.place, recent) if keep(item)]
     dead = [item for item in dead if item.organization == call.organization]
     if dead and call.takes("list_with_deleted"):
         items = items + dead
@@ -98,19 +98,19 @@ def lagging(
 
 
 def page_of(
-    estate: Estate, call: Call, items: list[T], wire: Callable[[T], object], style: Style
+    cloud: Cloud, call: Call, items: list[T], wire: Callable[[T], object], style: Style
 ) -> Answer:
     """Answer with the page of a list that was asked for."""
     start, size = window(call, style)
     total = len(items)
     if total > size and call.takes("pages_shuffled"):
-        items = estate.dice.sample(items, total)
+        items = cloud.dice.sample(items, total)
     if 0 < start < total and call.takes("list_shifted"):
         items, total = items[1:], total - 1
-    shown = items[start : start + size]
-    if shown and call.takes("truncated_page"):
-        shown = shown[: len(shown) // 2]
-    return paged(call, {style.key: [wire(item) for item in shown]}, total, style)
+    listed = items[start : start + size]
+    if listed and call.takes("truncated_page"):
+        listed = listed[: len(listed) // 2]
+    return paged(call, {style.key: [wire(item) for item in listed]}, total, style)
 
 
 def window(call: Call, style: Style) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Resource: the endpoints that most sorts of resources share, written once."""
+"""Routes and resources: what an endpoint is, and the endpoints that most resources share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,12 +6,25 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from hostler.simulators.scaleway.state.calls import Answer, Call
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.records import Record
 from hostler.simulators.scaleway.state.stock import Shelf
 
 from .pages import Style, listing, matching, page_of
-from .route import Handler, Route
+
+Handler = Callable[[Cloud, Call], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One endpoint. In `path` a `*` stands for an argument; a public one needs no key."""
+
+    key: str
+    method: str
+    path: str
+    handler: Handler
+    public: bool = False
+
 
 R = TypeVar("R", bound=Record)
 
@@ -24,48 +37,48 @@ class Resource(Generic[R]):
     makes the filter of a list from its query.
     """
 
-    stored: Callable[[Estate], Shelf[R]]
+    stored: Callable[[Cloud], Shelf[R]]
     name: str
-    body: Callable[[Estate, R], object]
+    body: Callable[[Cloud, R], object]
     style: Style
     key: str = ""
     keep: Callable[[Call], Callable[[R], bool]] = matching
     newest_first: bool = False
 
-    def find(self, estate: Estate, call: Call) -> R:
+    def find(self, cloud: Cloud, call: Call) -> R:
         """Return what a path names."""
-        return estate.find(self.stored(estate), call, call.names[0], self.name)
+        return cloud.find(self.stored(cloud), call, call.names[0], self.name)
 
     def answer(
-        self, estate: Estate, item: R, status: int = 200, headers: tuple[tuple[str, str], ...] = ()
+        self, cloud: Cloud, item: R, status: int = 200, headers: tuple[tuple[str, str], ...] = ()
     ) -> Answer:
         """Answer with the body of one."""
-        body = self.body(estate, item)
+        body = self.body(cloud, item)
         return Answer(status, {self.key: body} if self.key else body, headers, subject=item)
 
-    def get(self, estate: Estate, call: Call) -> Answer:
+    def get(self, cloud: Cloud, call: Call) -> Answer:
         """Show one."""
-        return self.answer(estate, self.find(estate, call))
+        return self.answer(cloud, self.find(cloud, call))
 
-    def list_all(self, estate: Estate, call: Call) -> Answer:
+    def list_all(self, cloud: Cloud, call: Call) -> Answer:
         """List them, one page at a time."""
-        keep, shelf = self.keep(call), self.stored(estate)
+        keep, shelf = self.keep(call), self.stored(cloud)
         return self.page(
-            estate, call, listing(estate, call, shelf, keep, newest_first=self.newest_first)
+            cloud, call, listing(cloud, call, shelf, keep, newest_first=self.newest_first)
         )
 
-    def page(self, estate: Estate, call: Call, items: list[R]) -> Answer:
+    def page(self, cloud: Cloud, call: Call, items: list[R]) -> Answer:
         """Answer with the page of a list that was asked for."""
-        return page_of(estate, call, items, partial(self.body, estate), self.style)
+        return page_of(cloud, call, items, partial(self.body, cloud), self.style)
 
-    def drop(self, estate: Estate, item: R) -> Answer:
+    def drop(self, cloud: Cloud, item: R) -> Answer:
         """Remove one, and answer that it is gone."""
-        self.stored(estate).drop(item, estate.now)
+        self.stored(cloud).drop(item, cloud.now)
         return Answer(204, subject=item)
 
-    def delete(self, estate: Estate, call: Call) -> Answer:
+    def delete(self, cloud: Cloud, call: Call) -> Answer:
         """Delete one that nothing stands against."""
-        return self.drop(estate, self.find(estate, call))
+        return self.drop(cloud, self.find(cloud, call))
 
     def routes(self, key: str, path: str, **own: Handler) -> tuple[Route, ...]:
         """Return its routes: `list`, `get` and `delete` as above, unless there are own ones."""

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from hostler.simulators.scaleway.api.replies import Fate
 from hostler.simulators.scaleway.state import errors
-from hostler.simulators.scaleway.state.calls import Answer, Call
+from hostler.simulators.scaleway.state.calls import Answer, Call, Fate
 from hostler.simulators.scaleway.state.errors import Refused
 from hostler.simulators.scaleway.state.inventory import touch
 from hostler.simulators.scaleway.state.mac_records import MOVING, Mac, MacStatus
@@ -51,7 +50,7 @@ def deliver(injector: FaultInjector, call: Call, serve: Serve) -> Delivery:
     ambient(injector, call, answer)
     if isinstance(answer.subject, Server) and call.takes("made_untagged"):
         answer.subject.tags = []
-        touch(injector.estate, answer.subject)
+        touch(injector.cloud, answer.subject)
         return Delivery(None, Fate.RESET)
     return returned(call, answer)
 
@@ -62,7 +61,7 @@ def lost(injector: FaultInjector, call: Call, serve: Serve) -> Delivery | None:
         return Delivery(None, Fate.RESET)
     for fault in ("effect_delayed", "effect_too_late"):
         if call.request.method in CHANGES and call.takes(fault):
-            injector.estate.after(call.struck[fault], partial(arrive, call, serve))
+            injector.cloud.after(call.struck[fault], partial(arrive, call, serve))
             return Delivery(None, injector.rng.choice((Fate.RESET, Fate.HUNG)))
     if call.takes("hung_after") or call.takes("mac_order_lost"):
         serve(call)
@@ -131,15 +130,15 @@ def refused_on_the_way(injector: FaultInjector, call: Call, _serve: Serve) -> De
 
 def refused_purchase(injector: FaultInjector, call: Call) -> Refused | None:
     """Refuse what is being made."""
-    estate = injector.estate
+    cloud = injector.cloud
     of_server = call.key in BUYS
     sort = sold(call) if of_server else "ips"
     if of_server and call.takes("out_of_stock_create"):
-        return errors.out_of_stock(estate.generation(), sort)
+        return errors.out_of_stock(cloud.generation(), sort)
     if (of_server or call.key == "ip.create") and call.takes("quota_exceeded"):
-        current = estate.count(call.organization, sort)
+        current = cloud.count(call.organization, sort)
         name = sort if sort == "ips" else "cp_servers_type_" + sort.replace("-", "_")
-        return errors.quota(estate.generation(), name, current, current, call.organization)
+        return errors.quota(cloud.generation(), name, current, current, call.organization)
     return None
 
 

@@ -9,7 +9,7 @@ from hostler.simulators.scaleway.faults.catalogue import AMBIENT, Where
 from hostler.simulators.scaleway.faults.rates import BY_NAME, CALM, FaultRates, Rule
 from hostler.simulators.scaleway.macs import operator_actions as mac_actions
 from hostler.simulators.scaleway.state.calls import Call
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_records import Mac, OsImage
 from hostler.simulators.scaleway.state.records import Address, Record, Server
 
@@ -73,8 +73,8 @@ def fits(rule: Rule, call: Call) -> bool:
 class FaultInjector:
     """Draws all faults from one stream of its own, so that faults can end and the rest goes on."""
 
-    def __init__(self, estate: Estate, rng: Random, fault_rates: FaultRates) -> None:
-        self.estate = estate
+    def __init__(self, cloud: Cloud, rng: Random, fault_rates: FaultRates) -> None:
+        self.cloud = cloud
         self.rng = rng
         self.fault_rates = CALM
         self.counts: dict[str, int] = {}
@@ -89,8 +89,8 @@ class FaultInjector:
         self.fault_rates = fault_rates
         self._era += 1
         self._rates = {}
-        estate = self.estate
-        for shelf in (estate.servers, estate.addresses, estate.macs, estate.os_images):
+        cloud = self.cloud
+        for shelf in (cloud.servers, cloud.addresses, cloud.macs, cloud.os_images):
             for record in shelf:
                 self.expect(record)
 
@@ -99,13 +99,13 @@ class FaultInjector:
         self.change(CALM)
         self._scripts.clear()
         self._spells.clear()
-        for release in (*self.estate.stuck.values(), *self.estate.spell_ends.values()):
+        for release in (*self.cloud.stuck.values(), *self.cloud.spell_ends.values()):
             release()
-        self.estate.stuck.clear()
-        for server in self.estate.servers:
+        self.cloud.stuck.clear()
+        for server in self.cloud.servers:
             usual_status(server)
-        for mac in self.estate.macs:
-            mac_actions.calm(self.estate, mac)
+        for mac in self.cloud.macs:
+            mac_actions.calm(self.cloud, mac)
 
     def script(self, rule: Rule) -> None:
         """Add a rule."""
@@ -138,11 +138,11 @@ class FaultInjector:
         shelf = SHELVES.get(call.key.split(".", 1)[0])
         if shelf is None or not call.names:
             return None
-        return getattr(self.estate, shelf).get(call.names[0])
+        return getattr(self.cloud, shelf).get(call.names[0])
 
     def happen(self, fault: str, record: Record, spell: float) -> bool:
         """Let an ambient fault happen to a resource now; tell if it could, and count it."""
-        done = OPERATOR_ACTIONS[fault].happen(self.estate, record, spell, self.rng)
+        done = OPERATOR_ACTIONS[fault].happen(self.cloud, record, spell, self.rng)
         if done:
             self.count(fault)
         return done
@@ -157,7 +157,7 @@ class FaultInjector:
 
     def _plan(self, fault: str, record: Record, rate: float) -> None:
         strike = partial(self._ambient, fault, record, rate, self._era)
-        self.estate.after(self.rng.expovariate(rate / 3600), strike)
+        self.cloud.after(self.rng.expovariate(rate / 3600), strike)
 
     def _ambient(self, fault: str, record: Record, rate: float, era: int) -> None:
         if era != self._era or record.ended is not None:
@@ -188,7 +188,7 @@ class FaultInjector:
                 yield rule.fault, self.draw(rule.fault) if rule.spell is None else rule.spell
 
     def _begin_spells(self, call: Call, struck: dict[str, float]) -> None:
-        now = self.estate.now
+        now = self.cloud.now
         for fault in ("zone_dead", "empty_list"):
             if fault in struck:
                 self._spells[fault, call.place] = now + struck[fault]

@@ -7,16 +7,16 @@ from typing import Any
 from hostler.simulators.scaleway.instances import lifecycle
 from hostler.simulators.scaleway.instances.network import addresses
 from hostler.simulators.scaleway.macs import operator_actions as mac_actions
-from hostler.simulators.scaleway.state.inventory import Estate, touch
+from hostler.simulators.scaleway.state.inventory import Cloud, touch
 from hostler.simulators.scaleway.state.operator_action import OperatorAction
 from hostler.simulators.scaleway.state.records import Address, Record, Server, State
 
 STRANGE = "hibernating"  # a state that no document knows
 
 
-def guest_poweroff(estate: Estate, server: Server, _spell: float, _rng: Random) -> None:
+def guest_poweroff(cloud: Cloud, server: Server, _spell: float, _rng: Random) -> None:
     """Let the guest of a running server power off: it is stopped in place, and still costs."""
-    lifecycle.in_place(estate, server)
+    lifecycle.in_place(cloud, server)
 
 
 def is_running(server: Server) -> bool:
@@ -34,17 +34,17 @@ def is_lockable(server: Server) -> bool:
     return server.state in BACK
 
 
-def delete_server(estate: Estate, server: Server, _spell: float, _rng: Random) -> None:
+def delete_server(cloud: Cloud, server: Server, _spell: float, _rng: Random) -> None:
     """Delete a server whatever its state; its block volumes and addresses stay."""
-    lifecycle.terminated(estate, server)
+    lifecycle.terminated(cloud, server)
 
 
-def delete_address(estate: Estate, address: Address, _spell: float, _rng: Random) -> None:
+def delete_address(cloud: Cloud, address: Address, _spell: float, _rng: Random) -> None:
     """Delete an address, attached or not."""
-    addresses.remove(estate, address)
+    addresses.remove(cloud, address)
 
 
-def edit_tags(estate: Estate, server: Server, _spell: float, rng: Random) -> None:
+def edit_tags(cloud: Cloud, server: Server, _spell: float, rng: Random) -> None:
     """Take all tags from one part of a server, or rename the part."""
     parts: list[Record] = [server, *server.addresses, *server.volumes.values()]
     part = rng.choice(parts)
@@ -52,50 +52,50 @@ def edit_tags(estate: Estate, server: Server, _spell: float, rng: Random) -> Non
         part.tags = []
     else:
         part.name = f"renamed by hand {rng.randrange(1000)}"
-    part.modified = estate.now
-    touch(estate, server)
+    part.modified = cloud.now
+    touch(cloud, server)
 
 
-def strange_status(estate: Estate, server: Server, spell: float, _rng: Random) -> None:
+def strange_status(cloud: Cloud, server: Server, spell: float, _rng: Random) -> None:
     """Show a state that is not documented, for a spell."""
-    server.shown = STRANGE
-    touch(estate, server)
-    estate.after(spell, partial(usual_status, server))
+    server.displayed = STRANGE
+    touch(cloud, server)
+    cloud.after(spell, partial(usual_status, server))
 
 
 def usual_status(server: Server) -> None:
     """Show the true state again."""
-    server.shown, server.wire = "", None
+    server.displayed, server.wire = "", None
 
 
-def protect(estate: Estate, server: Server, spell: float, _rng: Random) -> None:
+def protect(cloud: Cloud, server: Server, spell: float, _rng: Random) -> None:
     """Protect a server for a spell."""
     server.protected = True
-    touch(estate, server)
-    end = partial(unprotect, estate, server)
-    estate.spell_ends[server.id] = end
-    estate.after(spell, end)
+    touch(cloud, server)
+    end = partial(unprotect, cloud, server)
+    cloud.spell_ends[server.id] = end
+    cloud.after(spell, end)
 
 
-def unprotect(estate: Estate, server: Server) -> None:
+def unprotect(cloud: Cloud, server: Server) -> None:
     """End the protection that somebody gave by hand, once."""
-    if estate.spell_ends.pop(server.id, None) and server.ended is None:
+    if cloud.spell_ends.pop(server.id, None) and server.ended is None:
         server.protected = False
-        touch(estate, server)
+        touch(cloud, server)
 
 
-def lock(estate: Estate, server: Server, spell: float, _rng: Random) -> None:
+def lock(cloud: Cloud, server: Server, spell: float, _rng: Random) -> None:
     """Lock a server that is at rest, for a spell: it is down, and refuses whatever is asked."""
-    end = partial(unlock, estate, server, BACK[server.state])
-    lifecycle.enter(estate, server, State.LOCKED)
-    estate.spell_ends[locked(server)] = end
-    estate.after(spell, end)
+    end = partial(unlock, cloud, server, BACK[server.state])
+    lifecycle.enter(cloud, server, State.LOCKED)
+    cloud.spell_ends[locked(server)] = end
+    cloud.after(spell, end)
 
 
-def unlock(estate: Estate, server: Server, back: lifecycle.Step) -> None:
+def unlock(cloud: Cloud, server: Server, back: lifecycle.Step) -> None:
     """Let a locked server be as it was before, once; one that ran boots anew."""
-    if estate.spell_ends.pop(locked(server), None) and server.ended is None:
-        back(estate, server)
+    if cloud.spell_ends.pop(locked(server), None) and server.ended is None:
+        back(cloud, server)
 
 
 def locked(server: Server) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from hostler.simulators.scaleway.api.bodies import STOPPING_ACTIONS, allowed_actions
 from hostler.simulators.scaleway.api.checks import text_of
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.records import Server, State
 
 from . import lifecycle
@@ -23,52 +23,52 @@ OLD_NAMES = {
 }
 
 
-def list_actions(estate: Estate, call: Call) -> Answer:
+def list_actions(cloud: Cloud, call: Call) -> Answer:
     """Show what may be asked of a server now."""
-    server = estate.server(call)
+    server = cloud.server(call)
     return Answer(200, {"actions": list(allowed_actions(server))}, subject=server)
 
 
-def act(estate: Estate, call: Call) -> Answer:
+def act(cloud: Cloud, call: Call) -> Answer:
     """Begin an action; the answer is a task that says nothing."""
-    server, action = estate.server(call), text_of(call.body, "action")
+    server, action = cloud.server(call), text_of(call.body, "action")
     if action not in DOERS:
         raise errors.invalid(("action", "constraint", f"must be one of {', '.join(DOERS)}"))
-    check(estate, server, action)
-    result = DOERS[action](estate, server, call) or f"/servers/{server.id}"
-    return Answer(202, {"task": task(estate, server, action, result)}, subject=server)
+    check(cloud, server, action)
+    result = DOERS[action](cloud, server, call) or f"/servers/{server.id}"
+    return Answer(202, {"task": task(cloud, server, action, result)}, subject=server)
 
 
-def check(estate: Estate, server: Server, action: str) -> None:
+def check(cloud: Cloud, server: Server, action: str) -> None:
     """Refuse an action that the state of the server does not allow."""
     if server.state == State.LOCKED:
         raise errors.locked("instance_server", server.id)
     if server.protected and action in STOPPING_ACTIONS:
         words = "server is protected"
-        raise errors.precondition(estate.generation(), "protected_resource", words)
+        raise errors.precondition(cloud.generation(), "protected_resource", words)
     if action in allowed_actions(server):
         return
     if server.state in (State.STARTING, State.STOPPING) or not allowed_actions(server):
         raise errors.transient("instance_server", server.id, server.state)
     if action == "poweron":
         words = "server should be stopped"
-        raise errors.precondition(estate.generation(), "resource_not_usable", words)
+        raise errors.precondition(cloud.generation(), "resource_not_usable", words)
     if action in STOPPING_ACTIONS:
-        raise errors.should_be_running(estate.generation())
+        raise errors.should_be_running(cloud.generation())
     raise errors.precondition(
-        estate.generation(), "unknown_precondition", "server has routed IPs already"
+        cloud.generation(), "unknown_precondition", "server has routed IPs already"
     )
 
 
-def power_on(estate: Estate, server: Server, call: Call) -> None:
+def power_on(cloud: Cloud, server: Server, call: Call) -> None:
     """Start, unless there is no machine left for it."""
-    short = estate.availability(server.zone, server.commercial_type) == "shortage"
-    policy = estate.options.shortage if short else ""
+    short = cloud.availability(server.zone, server.commercial_type) == "shortage"
+    policy = cloud.options.shortage if short else ""
     if call.takes("out_of_stock_start") or policy == "start":
-        raise errors.out_of_stock(estate.generation(), server.commercial_type)
+        raise errors.out_of_stock(cloud.generation(), server.commercial_type)
     falls_back = call.takes("start_falls_back") or policy == "fall_back"
     stuck = call.struck["stuck_starting"] if call.takes("stuck_starting") else 0.0
-    lifecycle.start(estate, server, falls_back=falls_back, stuck=stuck)
+    lifecycle.start(cloud, server, falls_back=falls_back, stuck=stuck)
 
 
 def stuck_stopping(call: Call) -> float:
@@ -76,47 +76,47 @@ def stuck_stopping(call: Call) -> float:
     return call.struck["stuck_stopping"] if call.takes("stuck_stopping") else 0.0
 
 
-def power_off(estate: Estate, server: Server, call: Call) -> None:
+def power_off(cloud: Cloud, server: Server, call: Call) -> None:
     """Stop."""
-    lifecycle.power_off(estate, server, stuck_stopping(call))
+    lifecycle.power_off(cloud, server, stuck_stopping(call))
 
 
-def stop_in_place(estate: Estate, server: Server, call: Call) -> None:
+def stop_in_place(cloud: Cloud, server: Server, call: Call) -> None:
     """Stop, but keep the place."""
-    lifecycle.stop_in_place(estate, server, stuck_stopping(call))
+    lifecycle.stop_in_place(cloud, server, stuck_stopping(call))
 
 
-def terminate(estate: Estate, server: Server, call: Call) -> None:
+def terminate(cloud: Cloud, server: Server, call: Call) -> None:
     """Destroy."""
-    lifecycle.terminate(estate, server, stuck_stopping(call))
+    lifecycle.terminate(cloud, server, stuck_stopping(call))
 
 
-def reboot(estate: Estate, server: Server, _call: Call) -> None:
+def reboot(cloud: Cloud, server: Server, _call: Call) -> None:
     """Reboot."""
-    lifecycle.reboot(estate, server)
+    lifecycle.reboot(cloud, server)
 
 
-def refuse_routed(_estate: Estate, _server: Server, _call: Call) -> None:
+def refuse_routed(_cloud: Cloud, _server: Server, _call: Call) -> None:
     """Never reached: no state allows the old migration."""
 
 
-def task(estate: Estate, server: Server, action: str, result: str) -> dict[str, object]:
+def task(cloud: Cloud, server: Server, action: str, result: str) -> dict[str, object]:
     """Return a task; since 2026 it is a placeholder without an id."""
-    old = estate.generation() == "2025"
+    old = cloud.generation() == "2025"
     return {
-        "id": estate.new_id() if old else NO_TASK,
+        "id": cloud.new_id() if old else NO_TASK,
         "description": OLD_NAMES.get(action, f"server_{action}") if old else "fake task",
         "status": "pending",
         "href_from": f"/servers/{server.id}/action",
         "href_result": result,
-        "started_at": estate.date(estate.now),
+        "started_at": cloud.date(cloud.now),
         "terminated_at": None,
         "progress": 0,
         "zone": server.zone,
     }
 
 
-DOERS: dict[str, Callable[[Estate, Server, Call], str | None]] = {
+DOERS: dict[str, Callable[[Cloud, Server, Call], str | None]] = {
     "poweron": power_on,
     "poweroff": power_off,
     "stop_in_place": stop_in_place,

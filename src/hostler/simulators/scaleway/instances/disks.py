@@ -7,7 +7,7 @@ from hostler.simulators.scaleway.api.checks import choice_of, flag_of, object_of
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Body, Call
 from hostler.simulators.scaleway.state.catalogue import GB, ServerType
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.records import Image, LocalVolume, Server, Volume
 
 from .storage import local_volumes, volumes
@@ -29,24 +29,24 @@ class Disk:
     snapshot_id: str = ""
 
 
-def disks_of(estate: Estate, call: Call, image: Image | None, sort: ServerType) -> list[Disk]:
+def disks_of(cloud: Cloud, call: Call, image: Image | None, sort: ServerType) -> list[Disk]:
     """Return the volumes that a body asks for; without any, the image's root volume."""
     templates = object_of(call.body, "volumes")
     if image and "0" not in templates:
         templates = {"0": None, **templates}
-    disks = [disk_of(estate, call, slot, object_of(templates, slot), image) for slot in templates]
+    disks = [disk_of(cloud, call, slot, object_of(templates, slot), image) for slot in templates]
     disks = [sized(disk, sort) for disk in disks]
     check_local(disks, sort)
     return disks
 
 
-def disk_of(estate: Estate, call: Call, slot: str, template: Body, image: Image | None) -> Disk:
+def disk_of(cloud: Cloud, call: Call, slot: str, template: Body, image: Image | None) -> Disk:
     """Read one template."""
     if not slot.isdecimal():
         raise errors.invalid(("volumes", "format", "keys must be numbers"))
     boot = flag_of(template, "boot", default=False)
     if volume_id := text_of(template, "id"):
-        return Disk(slot=slot, boot=boot, found=free_volume(estate, call, volume_id))
+        return Disk(slot=slot, boot=boot, found=free_volume(cloud, call, volume_id))
     root = image if slot == "0" else None
     kind = choice_of(template, "volume_type") or kind_of(root)
     check_kind(kind, root)
@@ -57,7 +57,7 @@ def disk_of(estate: Estate, call: Call, slot: str, template: Body, image: Image 
         name=text_of(template, "name") or f"{label}_{kind.replace('_volume', '')}_volume_{slot}",
         kind=kind,
         size=checked_size(size_of(template), root),
-        snapshot_id=snapshot_of(estate, call, text_of(template, "base_snapshot")),
+        snapshot_id=snapshot_of(cloud, call, text_of(template, "base_snapshot")),
     )
 
 
@@ -83,20 +83,20 @@ def checked_size(size: int, image: Image | None) -> int:
     return size
 
 
-def snapshot_of(estate: Estate, call: Call, snapshot_id: str) -> str:
+def snapshot_of(cloud: Cloud, call: Call, snapshot_id: str) -> str:
     """Return the id of a snapshot of either API that exists, or nothing."""
     if snapshot_id and not (
-        estate.peek(estate.snapshots, call, snapshot_id)
-        or estate.peek(estate.block_snapshots, call, snapshot_id)
+        cloud.peek(cloud.snapshots, call, snapshot_id)
+        or cloud.peek(cloud.block_snapshots, call, snapshot_id)
     ):
         raise errors.not_found("instance_snapshot", snapshot_id)
     return snapshot_id
 
 
-def free_volume(estate: Estate, call: Call, volume_id: str) -> Volume:
+def free_volume(cloud: Cloud, call: Call, volume_id: str) -> Volume:
     """Return a volume of either API that no server has."""
-    found: Volume | None = estate.peek(estate.volumes, call, volume_id)
-    found = found or estate.peek(estate.locals, call, volume_id)
+    found: Volume | None = cloud.peek(cloud.volumes, call, volume_id)
+    found = found or cloud.peek(cloud.locals, call, volume_id)
     if found is None:
         raise errors.not_found("instance_volume", volume_id)
     taken = found.server is not None or (
@@ -138,40 +138,40 @@ def local_size(disk: Disk) -> int:
     return disk.size if disk.kind == "l_ssd" else 0
 
 
-def furnish(estate: Estate, server: Server, disks: list[Disk]) -> None:
+def furnish(cloud: Cloud, server: Server, disks: list[Disk]) -> None:
     """Make the disks and attach them; volumes made here have no tags, whatever the server has."""
     for disk in disks:
-        volume = disk.found or made(estate, server, disk)
+        volume = disk.found or made(cloud, server, disk)
         server.boot_slots[disk.slot] = disk.boot
-        attach(estate, server, disk.slot, volume)
+        attach(cloud, server, disk.slot, volume)
 
 
-def made(estate: Estate, server: Server, disk: Disk) -> Volume:
+def made(cloud: Cloud, server: Server, disk: Disk) -> Volume:
     """Make one volume."""
     owner = server.owner
     if disk.kind != "sbs_volume":
-        return local_volumes.new_local(estate, owner, disk.name, disk.kind, disk.size)
-    volume = volumes.new_volume(estate, owner, disk.name, disk.size)
+        return local_volumes.new_local(cloud, owner, disk.name, disk.kind, disk.size)
+    volume = volumes.new_volume(cloud, owner, disk.name, disk.size)
     volume.snapshot_id = disk.snapshot_id or (server.image and server.image.root_id) or None
     volume.status = "available"
     return volume
 
 
-def attach(estate: Estate, server: Server, slot: str, volume: Volume) -> None:
+def attach(cloud: Cloud, server: Server, slot: str, volume: Volume) -> None:
     """Put a free volume into a slot of a server."""
     server.volumes[slot] = volume
     if isinstance(volume, LocalVolume):
-        local_volumes.attach(estate, volume, server)
+        local_volumes.attach(cloud, volume, server)
     else:
-        volumes.attach(estate, volume, server)
+        volumes.attach(cloud, volume, server)
 
 
-def hot_attach(estate: Estate, server: Server, slot: str, volume: Volume) -> None:
+def hot_attach(cloud: Cloud, server: Server, slot: str, volume: Volume) -> None:
     """Put a volume into a slot of a server that exists: it is busy for a moment."""
-    attach(estate, server, slot, volume)
+    attach(cloud, server, slot, volume)
     if not isinstance(volume, LocalVolume):
         volume.attaching = True
-        estate.after(estate.lasts("volume.attach"), partial(attached, server, slot, volume))
+        cloud.after(cloud.lasts("volume.attach"), partial(attached, server, slot, volume))
 
 
 def attached(server: Server, slot: str, volume: Volume) -> None:

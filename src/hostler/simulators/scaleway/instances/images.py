@@ -1,6 +1,6 @@
 """Images and snapshots of the Instance API, the marketplace, and what a label stands for."""
 
-from hostler.simulators.scaleway.api.bodies import image_body
+from hostler.simulators.scaleway.api.bodies import image_body, instance_body
 from hostler.simulators.scaleway.api.checks import object_of, owner_of, tags_of, text_of
 from hostler.simulators.scaleway.api.pages import (
     INSTANCE,
@@ -10,8 +10,7 @@ from hostler.simulators.scaleway.api.pages import (
     paged,
     window,
 )
-from hostler.simulators.scaleway.api.resource import Resource
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Resource, Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.catalogue import (
@@ -21,7 +20,7 @@ from hostler.simulators.scaleway.state.catalogue import (
     image_id,
     types_of,
 )
-from hostler.simulators.scaleway.state.inventory import SCALEWAY, Estate
+from hostler.simulators.scaleway.state.inventory import SCALEWAY, Cloud
 from hostler.simulators.scaleway.state.records import (
     BlockVolume,
     Image,
@@ -35,7 +34,7 @@ from hostler.simulators.scaleway.state.records import (
 PATH = "/instance/v1/zones/*"
 MARKET = "/marketplace/v2"
 IMAGES: Resource[Image] = Resource(
-    stored=lambda estate: estate.images,
+    stored=lambda cloud: cloud.images,
     name="instance_image",
     body=image_body,
     style=INSTANCE.of("images"),
@@ -43,14 +42,14 @@ IMAGES: Resource[Image] = Resource(
 )
 
 
-def resolve(estate: Estate, call: Call, sort: ServerType) -> Image | None:
+def resolve(cloud: Cloud, call: Call, sort: ServerType) -> Image | None:
     """Return the image that a server's body names, by id or by label; None where it names none."""
     name = text_of(call.body, "image")
     if not name:
         return None
-    image = estate.peek(estate.images, call, name)
+    image = cloud.peek(cloud.images, call, name)
     if image is None and "-" not in name:
-        image = by_label(estate, call, name, sort)
+        image = by_label(cloud, call, name, sort)
     if image is None:
         raise errors.not_found("instance_image", name)
     if image.arch != sort.arch:
@@ -59,46 +58,46 @@ def resolve(estate: Estate, call: Call, sort: ServerType) -> Image | None:
     return image
 
 
-def by_label(estate: Estate, call: Call, label: str, sort: ServerType) -> Image | None:
+def by_label(cloud: Cloud, call: Call, label: str, sort: ServerType) -> Image | None:
     """Return the image of a label that fits the type and the root volume that is asked for."""
     root = object_of(object_of(call.body, "volumes"), "0")
     local = text_of(root, "volume_type") == "l_ssd"
     kind = "instance_local" if local else "instance_sbs"
-    return estate.images.get(image_id(call.place, label, sort.arch, kind))
+    return cloud.images.get(image_id(call.place, label, sort.arch, kind))
 
 
-def image_list(estate: Estate, call: Call) -> Answer:
+def image_list(cloud: Cloud, call: Call) -> Answer:
     """List the public images of a zone and one's own."""
     keep, arch = matching(call), call.choice("arch")
     visible = (call.organization, SCALEWAY)
     items = [
         image
-        for image in estate.images.within(call.place)
+        for image in cloud.images.within(call.place)
         if image.organization in visible and keep(image) and arch in ("", image.arch)
     ]
     if call.struck:
-        items = lagging(estate, call, estate.images, keep, items)
-    return IMAGES.page(estate, call, items)
+        items = lagging(cloud, call, cloud.images, keep, items)
+    return IMAGES.page(cloud, call, items)
 
 
-def image_create(estate: Estate, call: Call) -> Answer:
+def image_create(cloud: Cloud, call: Call) -> Answer:
     """Make an image of a snapshot."""
     root = text_of(call.body, "root_volume")
-    snapshot = estate.peek(estate.snapshots, call, root)
-    snapshot = snapshot or estate.find(estate.block_snapshots, call, root, "instance_snapshot")
+    snapshot = cloud.peek(cloud.snapshots, call, root)
+    snapshot = snapshot or cloud.find(cloud.block_snapshots, call, root, "instance_snapshot")
     arch = text_of(call.body, "arch") or ARCHS[0]
     if arch not in ARCHS:
         raise errors.invalid(("arch", "constraint", "not a valid value"))
     name = text_of(call.body, "name") or f"img-{root[:8]}"
-    image = new_image(estate, owner_of(call), name, snapshot)
+    image = new_image(cloud, owner_of(call), name, snapshot)
     image.arch, image.tags = arch, tags_of(call.body)
-    return IMAGES.answer(estate, image, 201)
+    return IMAGES.answer(cloud, image, 201)
 
 
-def new_image(estate: Estate, owner: Owner, name: str, root: Snapshot) -> Image:
+def new_image(cloud: Cloud, owner: Owner, name: str, root: Snapshot) -> Image:
     """Make a private image."""
     image = Image(
-        **estate.born(owner),
+        **cloud.born(owner),
         name=name,
         arch=ARCHS[0],
         root_id=root.id,
@@ -106,41 +105,34 @@ def new_image(estate: Estate, owner: Owner, name: str, root: Snapshot) -> Image:
         root_size=root.size,
         public=False,
     )
-    estate.images.put(image)
-    estate.ledger.open("image", image, 0.0, estate.now)
+    cloud.images.put(image)
+    cloud.ledger.open("image", image, 0.0, cloud.now)
     return image
 
 
-def image_delete(estate: Estate, call: Call) -> Answer:
+def image_delete(cloud: Cloud, call: Call) -> Answer:
     """Delete an image of one's own; its snapshots stay."""
-    image = IMAGES.find(estate, call)
+    image = IMAGES.find(cloud, call)
     if image.public:
         raise errors.forbidden("write", "image")
-    return IMAGES.drop(estate, image)
+    return IMAGES.drop(cloud, image)
 
 
-def snapshot_body(estate: Estate, snapshot: Snapshot) -> dict[str, object]:
+def snapshot_body(cloud: Cloud, snapshot: Snapshot) -> dict[str, object]:
     """Return the body of a snapshot of a local volume."""
     base = {"id": snapshot.volume_id, "name": snapshot.volume_name}
     return {
-        "id": snapshot.id,
-        "name": snapshot.name,
-        "organization": snapshot.organization,
-        "project": snapshot.project,
-        "tags": snapshot.tags,
+        **instance_body(cloud, snapshot),
         "volume_type": snapshot.kind,
         "size": snapshot.size,
         "state": snapshot.state,
         "base_volume": base if snapshot.volume_id else None,
-        "creation_date": estate.date(snapshot.created),
-        "modification_date": estate.date(snapshot.modified),
         "error_reason": None,
-        "zone": snapshot.zone,
     }
 
 
 SNAPSHOTS: Resource[Snapshot] = Resource(
-    stored=lambda estate: estate.snapshots,
+    stored=lambda cloud: cloud.snapshots,
     name="instance_snapshot",
     body=snapshot_body,
     style=INSTANCE.of("snapshots"),
@@ -149,12 +141,12 @@ SNAPSHOTS: Resource[Snapshot] = Resource(
 )
 
 
-def snap(estate: Estate, volume: LocalVolume | BlockVolume, name: str) -> Snapshot:
+def snap(cloud: Cloud, volume: LocalVolume | BlockVolume, name: str) -> Snapshot:
     """Take a snapshot of a volume; of one at work it takes its time."""
     block = isinstance(volume, BlockVolume)
     hot = not block and volume.server is not None and volume.server.state == State.RUNNING
     snapshot = Snapshot(
-        **estate.born(volume.owner),
+        **cloud.born(volume.owner),
         name=name,
         kind="sbs" if block else volume.kind,
         size=volume.size,
@@ -162,14 +154,14 @@ def snap(estate: Estate, volume: LocalVolume | BlockVolume, name: str) -> Snapsh
         volume_id=volume.id,
         volume_name=volume.name,
     )
-    (estate.block_snapshots if block else estate.snapshots).put(snapshot)
-    estate.ledger.open("snapshot", snapshot, 0.0, estate.now)
+    (cloud.block_snapshots if block else cloud.snapshots).put(snapshot)
+    cloud.ledger.open("snapshot", snapshot, 0.0, cloud.now)
     if hot and isinstance(volume, LocalVolume):
-        shoot(estate, volume, snapshot)
+        shoot(cloud, volume, snapshot)
     return snapshot
 
 
-def shoot(estate: Estate, volume: LocalVolume, snapshot: Snapshot) -> None:
+def shoot(cloud: Cloud, volume: LocalVolume, snapshot: Snapshot) -> None:
     """Keep a volume busy until its snapshot is there."""
     busy(volume, "snapshotting")
 
@@ -178,7 +170,7 @@ def shoot(estate: Estate, volume: LocalVolume, snapshot: Snapshot) -> None:
         if volume.state == "snapshotting":
             busy(volume, "available")
 
-    estate.after(estate.lasts("snapshot.hot"), done)
+    cloud.after(cloud.lasts("snapshot.hot"), done)
 
 
 def busy(volume: LocalVolume, state: str) -> None:
@@ -188,42 +180,42 @@ def busy(volume: LocalVolume, state: str) -> None:
         volume.server.wire = None
 
 
-def snapshot_create(estate: Estate, call: Call) -> Answer:
+def snapshot_create(cloud: Cloud, call: Call) -> Answer:
     """Take a snapshot of a local volume."""
     volume_id = text_of(call.body, "volume_id")
-    volume = estate.find(estate.locals, call, volume_id, "instance_volume")
+    volume = cloud.find(cloud.locals, call, volume_id, "instance_volume")
     if volume.busy:
         raise errors.transient("instance_volume", volume.id, volume.state)
-    snapshot = snap(estate, volume, text_of(call.body, "name") or f"snap-{volume.name}")
+    snapshot = snap(cloud, volume, text_of(call.body, "name") or f"snap-{volume.name}")
     snapshot.tags = tags_of(call.body)
     task = {
-        "id": estate.new_id(),
+        "id": cloud.new_id(),
         "description": "volume_snapshot",
         "status": "pending",
         "href_from": "/snapshots",
         "href_result": f"snapshots/{snapshot.id}",
-        "started_at": estate.date(estate.now),
+        "started_at": cloud.date(cloud.now),
         "terminated_at": None,
         "progress": 0,
         "zone": snapshot.zone,
     }
-    body = {"snapshot": snapshot_body(estate, snapshot), "task": task}
+    body = {"snapshot": snapshot_body(cloud, snapshot), "task": task}
     return Answer(201, body, subject=snapshot)
 
 
-def backup(estate: Estate, server: Server, call: Call) -> str | None:
+def backup(cloud: Cloud, server: Server, call: Call) -> str | None:
     """Make an image of a server and snapshots of its volumes; return where the image is."""
-    shots = [snap(estate, volume, f"snap-{server.name}") for volume in server.volumes.values()]
+    shots = [snap(cloud, volume, f"snap-{server.name}") for volume in server.volumes.values()]
     name = text_of(call.body, "name") or f"img-{server.name}"
     if not shots:
         raise errors.invalid(("volumes", "required", "the server has no volume"))
     owner = server.owner
-    image = new_image(estate, owner, name, shots[0])
+    image = new_image(cloud, owner, name, shots[0])
     image.arch, image.from_server = server.arch, server.id
     return f"images/{image.id}"
 
 
-def local_images(_estate: Estate, call: Call) -> Answer:
+def local_images(_cloud: Cloud, call: Call) -> Answer:
     """Show which images a label stands for in a zone."""
     label, zone = call.text("image_label"), call.text("zone") or "fr-par-1"
     if label and label not in {public.label for public in PUBLIC_IMAGES}:
@@ -259,9 +251,9 @@ def local_image(zone: str, label: str, arch: str, kind: str) -> dict[str, object
     }
 
 
-def market_images(estate: Estate, call: Call) -> Answer:
+def market_images(cloud: Cloud, call: Call) -> Answer:
     """List what the marketplace has."""
-    date = estate.zulu(0.0)
+    date = cloud.zulu(0.0)
     found: list[object] = [
         {
             "id": image_id("", public.label, "", ""),

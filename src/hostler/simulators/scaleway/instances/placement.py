@@ -6,7 +6,7 @@ from hostler.simulators.scaleway.api.pages import INSTANCE
 from hostler.simulators.scaleway.api.resource import Resource
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Body, Call
-from hostler.simulators.scaleway.state.inventory import Estate, touch
+from hostler.simulators.scaleway.state.inventory import Cloud, touch
 from hostler.simulators.scaleway.state.records import PlacementGroup
 
 PATH = "/instance/v1/zones/*/placement_groups"
@@ -14,7 +14,7 @@ RESOURCE = "instance_placement_group"
 MODES = ("optional", "enforced")
 KINDS = ("max_availability", "low_latency")
 GROUPS: Resource[PlacementGroup] = Resource(
-    stored=lambda estate: estate.placements,
+    stored=lambda cloud: cloud.placements,
     name=RESOURCE,
     body=lambda _, group: placement_body(group),
     style=INSTANCE.of("placement_groups"),
@@ -22,9 +22,9 @@ GROUPS: Resource[PlacementGroup] = Resource(
 )
 
 
-def group_of(estate: Estate, call: Call, group_id: str) -> PlacementGroup | None:
+def group_of(cloud: Cloud, call: Call, group_id: str) -> PlacementGroup | None:
     """Return the group that a server's body names, or None where it names none."""
-    return estate.find(estate.placements, call, group_id, RESOURCE) if group_id else None
+    return cloud.find(cloud.placements, call, group_id, RESOURCE) if group_id else None
 
 
 def fill(group: PlacementGroup, body: Body) -> None:
@@ -39,34 +39,34 @@ def fill(group: PlacementGroup, body: Body) -> None:
     group.mode, group.kind, group.tags = mode, kind, tags
 
 
-def create(estate: Estate, call: Call) -> Answer:
+def create(cloud: Cloud, call: Call) -> Answer:
     """Make a group."""
-    born = estate.born(owner_of(call))
+    born = cloud.born(owner_of(call))
     group = PlacementGroup(**born, name=f"pg-{born['id'][:8]}")
     fill(group, call.body)
-    estate.placements.put(group)
-    estate.ledger.open("placement_group", group, 0.0, estate.now)
-    return GROUPS.answer(estate, group, 201)
+    cloud.placements.put(group)
+    cloud.ledger.open("placement_group", group, 0.0, cloud.now)
+    return GROUPS.answer(cloud, group, 201)
 
 
-def update(estate: Estate, call: Call) -> Answer:
+def update(cloud: Cloud, call: Call) -> Answer:
     """Change a group."""
-    group = GROUPS.find(estate, call)
+    group = GROUPS.find(cloud, call)
     fill(group, call.body)
-    for server in estate.servers.within(call.place):
+    for server in cloud.servers.within(call.place):
         if server.placement_group is group:
-            touch(estate, server)
-    return GROUPS.answer(estate, group)
+            touch(cloud, server)
+    return GROUPS.answer(cloud, group)
 
 
-def delete(estate: Estate, call: Call) -> Answer:
+def delete(cloud: Cloud, call: Call) -> Answer:
     """Delete a group; its servers go on without."""
-    group = GROUPS.find(estate, call)
-    for server in estate.servers.within(call.place):
+    group = GROUPS.find(cloud, call)
+    for server in cloud.servers.within(call.place):
         if server.placement_group is group:
             server.placement_group = None
-            touch(estate, server)
-    return GROUPS.drop(estate, group)
+            touch(cloud, server)
+    return GROUPS.drop(cloud, group)
 
 
 ROUTES = GROUPS.routes("placement_group", PATH, create=create, update=update, delete=delete)

@@ -13,11 +13,11 @@ from hostler.simulators.scaleway.api.checks import (
     texts_of,
 )
 from hostler.simulators.scaleway.api.pages import INSTANCE, listing, matching, page_of
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.catalogue import ServerType, types_of
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.records import Address, Image, Server, State
 
 from . import lifecycle
@@ -32,26 +32,26 @@ PATH = "/instance/v1/zones/*/servers"
 REQUIRED = ("commercial_type", "image", "volumes")
 
 
-def create(estate: Estate, call: Call) -> Answer:
+def create(cloud: Cloud, call: Call) -> Answer:
     """Make a server: it is stopped, its volumes and addresses are attached, its guest is empty."""
     check_required(call)
     sort = type_of(call)
-    image = resolve(estate, call, sort)
-    disks = disks_of(estate, call, image, sort)
-    ips = addresses_of(estate, call)
+    image = resolve(cloud, call, sort)
+    disks = disks_of(cloud, call, image, sort)
+    ips = addresses_of(cloud, call)
     organization = owner_of(call).organization
-    check_stock(estate, call, sort)
-    check_quota(estate, organization, sort.name, estate.options.quotas.get(sort.name))
-    server = new_server(estate, call, sort, image)
-    estate.servers.put(server)
-    estate.newborn.append(server)
-    estate.count(organization, sort.name, 1)
-    estate.ledger.open("server", server, 0.0, estate.now)
-    furnish(estate, server, disks)
+    check_stock(cloud, call, sort)
+    check_quota(cloud, organization, sort.name, cloud.options.quotas.get(sort.name))
+    server = new_server(cloud, call, sort, image)
+    cloud.servers.put(server)
+    cloud.newborn.append(server)
+    cloud.count(organization, sort.name, 1)
+    cloud.ledger.open("server", server, 0.0, cloud.now)
+    furnish(cloud, server, disks)
     for address in ips:
-        addresses.attach(estate, address, server)
+        addresses.attach(cloud, address, server)
     location = (("Location", f"/servers/{server.id}"),)
-    return Answer(201, {"server": server_wire(estate, server)}, location, subject=server)
+    return Answer(201, {"server": server_wire(cloud, server)}, location, subject=server)
 
 
 def check_required(call: Call) -> None:
@@ -71,48 +71,48 @@ def type_of(call: Call) -> ServerType:
     return sort
 
 
-def addresses_of(estate: Estate, call: Call) -> list[Address]:
+def addresses_of(cloud: Cloud, call: Call) -> list[Address]:
     """Return the addresses that a body names; each must be free."""
     ids = texts_of(call.body, "public_ips")
     if old := text_of(call.body, "public_ip"):
         ids = [*ids, old]
-    found = [estate.find(estate.addresses, call, one, "instance_ip") for one in ids]
+    found = [cloud.find(cloud.addresses, call, one, "instance_ip") for one in ids]
     if any(address.server for address in found):
         raise errors.invalid(("public_ips", "constraint", "an IP is attached to another server"))
     return found
 
 
-def check_stock(estate: Estate, call: Call, sort: ServerType) -> None:
+def check_stock(cloud: Cloud, call: Call, sort: ServerType) -> None:
     """Refuse a type of which there is none left, where that is said at creation."""
-    short = estate.availability(call.place, sort.name) == "shortage"
-    if short and estate.options.shortage == "create":
-        raise errors.out_of_stock(estate.generation(), sort.name)
+    short = cloud.availability(call.place, sort.name) == "shortage"
+    if short and cloud.options.shortage == "create":
+        raise errors.out_of_stock(cloud.generation(), sort.name)
 
 
-def new_server(estate: Estate, call: Call, sort: ServerType, image: Image | None) -> Server:
+def new_server(cloud: Cloud, call: Call, sort: ServerType, image: Image | None) -> Server:
     """Return a stopped server with what its body says of itself."""
     body = call.body
     owner = owner_of(call)
-    born = estate.born(owner)
+    born = cloud.born(owner)
     name = text_of(body, "name") or f"srv-{born['id'][:8]}"
     chosen = text_of(body, "security_group")
     group = (
-        estate.find(estate.groups, call, chosen, "instance_security_group")
+        cloud.find(cloud.groups, call, chosen, "instance_security_group")
         if chosen
-        else default_group(estate, owner)
+        else default_group(cloud, owner)
     )
     return Server(
         **born,
         name=name,
-        listed_from=estate.listed_from(),
+        listed_from=cloud.listed_from(),
         tags=tags_of(body),
         commercial_type=sort.name,
         arch=sort.arch,
         image=image,
         hostname=name.replace(" ", "-").lower(),
-        mac=estate.networks.card(),
+        mac=cloud.networks.card(),
         security_group=group,
-        placement_group=group_of(estate, call, text_of(body, "placement_group")),
+        placement_group=group_of(cloud, call, text_of(body, "placement_group")),
         boot_type=text_of(body, "boot_type") or "local",
         protected=flag_of(body, "protected", default=False),
         dynamic_ip_required=flag_of(body, "dynamic_ip_required", default=True),
@@ -120,24 +120,24 @@ def new_server(estate: Estate, call: Call, sort: ServerType, image: Image | None
     )
 
 
-def get(estate: Estate, call: Call) -> Answer:
+def get(cloud: Cloud, call: Call) -> Answer:
     """Show a server."""
-    server = estate.server(call)
-    return Answer(200, {"server": server_wire(estate, server)}, subject=server)
+    server = cloud.server(call)
+    return Answer(200, {"server": server_wire(cloud, server)}, subject=server)
 
 
-def list_all(estate: Estate, call: Call) -> Answer:
+def list_all(cloud: Cloud, call: Call) -> Answer:
     """List servers, the newest first unless another order is asked for."""
     order = call.text("order") or "creation_date_desc"
-    keep = wanted(call)
+    keep = filter_of(call)
     newest = order.endswith("_desc")
-    items = listing(estate, call, estate.servers, keep, newest_first=newest)
+    items = listing(cloud, call, cloud.servers, keep, newest_first=newest)
     if order.startswith("modification_date"):
         items.sort(key=lambda server: server.modified, reverse=newest)
-    return page_of(estate, call, items, partial(server_wire, estate), INSTANCE.of("servers"))
+    return page_of(cloud, call, items, partial(server_wire, cloud), INSTANCE.of("servers"))
 
 
-def wanted(call: Call) -> Callable[[Server], bool]:
+def filter_of(call: Call) -> Callable[[Server], bool]:
     """Return the filter that a query asks for."""
     if not any(key not in ("order", "page", "per_page") for key, _ in call.request.query):
         return lambda _: True
@@ -174,15 +174,15 @@ def in_network(networks: list[str], server: Server) -> bool:
     return any(nic.network_id in networks for nic in server.nics.values())
 
 
-def delete(estate: Estate, call: Call) -> Answer:
+def delete(cloud: Cloud, call: Call) -> Answer:
     """Delete a stopped server at once, protected or not; any other is refused."""
-    server = estate.server(call)
+    server = cloud.server(call)
     if server.state == State.LOCKED:
         raise errors.locked("instance_server", server.id)
     if server.state != State.STOPPED:
         words = "instance should be powered off"
-        raise errors.precondition(estate.generation(), "resource_still_in_use", words)
-    lifecycle.delete(estate, server)
+        raise errors.precondition(cloud.generation(), "resource_still_in_use", words)
+    lifecycle.delete(cloud, server)
     return Answer(204, subject=server)
 
 

@@ -2,11 +2,11 @@
 
 from hostler.simulators.scaleway.api.bodies import server_wire
 from hostler.simulators.scaleway.api.checks import flag_of, object_of, tags_of, text_of, texts_of
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Body, Call
 from hostler.simulators.scaleway.state.catalogue import types_of
-from hostler.simulators.scaleway.state.inventory import Estate, touch
+from hostler.simulators.scaleway.state.inventory import Cloud, touch
 from hostler.simulators.scaleway.state.records import Address, LocalVolume, Server, State, Volume
 
 from . import lifecycle
@@ -18,34 +18,34 @@ PATH = "/instance/v1/zones/*/servers/*"
 BOOT_TYPES = ("local", "rescue", "bootscript")
 
 
-def shown(estate: Estate, server: Server) -> Answer:
+def answer(cloud: Cloud, server: Server) -> Answer:
     """Answer with the server as it is now."""
-    return Answer(200, {"server": server_wire(estate, server)}, subject=server)
+    return Answer(200, {"server": server_wire(cloud, server)}, subject=server)
 
 
-def update(estate: Estate, call: Call) -> Answer:
+def update(cloud: Cloud, call: Call) -> Answer:
     """Change what a body names; other resources that it names must exist, or nothing is changed."""
-    server, body = estate.server(call), call.body
-    ips = wanted_addresses(estate, call, server)
-    group = group_of(estate, call, text_of(body, "placement_group"))
+    server, body = cloud.server(call), call.body
+    ips = requested_addresses(cloud, call, server)
+    group = group_of(cloud, call, text_of(body, "placement_group"))
     sort = resized(call, server)
     boot_type = text_of(body, "boot_type") or server.boot_type
     if boot_type not in BOOT_TYPES:
         raise errors.invalid(("boot_type", "constraint", "not a valid value"))
     security = object_of(body, "security_group").get("id")
     if isinstance(security, str):
-        found = estate.find(estate.groups, call, security, "instance_security_group")
+        found = cloud.find(cloud.groups, call, security, "instance_security_group")
         server.security_group = found
     if "placement_group" in body:
         server.placement_group = group
-    recount(estate, server, sort)
+    recount(cloud, server, sort)
     server.boot_type = boot_type
     plain(server, body)
-    readdress(estate, server, ips)
+    readdress(cloud, server, ips)
     if "volumes" in body:
-        revolume(estate, call, server)
-    touch(estate, server)
-    return shown(estate, server)
+        revolume(cloud, call, server)
+    touch(cloud, server)
+    return answer(cloud, server)
 
 
 def plain(server: Server, body: Body) -> None:
@@ -69,85 +69,85 @@ def resized(call: Call, server: Server) -> str:
     return name
 
 
-def recount(estate: Estate, server: Server, sort: str) -> None:
+def recount(cloud: Cloud, server: Server, sort: str) -> None:
     """Change the commercial type of a server, in the quotas, too."""
-    estate.count(server.organization, server.commercial_type, -1)
-    estate.count(server.organization, sort, 1)
+    cloud.count(server.organization, server.commercial_type, -1)
+    cloud.count(server.organization, sort, 1)
     server.commercial_type = sort
 
 
-def wanted_addresses(estate: Estate, call: Call, server: Server) -> list[Address] | None:
+def requested_addresses(cloud: Cloud, call: Call, server: Server) -> list[Address] | None:
     """Return the addresses that replace those of a server, or None where none are named."""
     if call.body.get("public_ips") is None:
         return None
     ids = texts_of(call.body, "public_ips")
-    found = [estate.find(estate.addresses, call, one, "instance_ip") for one in ids]
+    found = [cloud.find(cloud.addresses, call, one, "instance_ip") for one in ids]
     addresses.check_room(server, found)
     return found
 
 
-def readdress(estate: Estate, server: Server, wanted: list[Address] | None) -> None:
+def readdress(cloud: Cloud, server: Server, requested: list[Address] | None) -> None:
     """Replace the addresses of a server."""
-    if wanted is None:
+    if requested is None:
         return
     for address in list(server.addresses):
-        if address not in wanted and not address.dynamic:
-            addresses.detach(estate, address)
-    for address in wanted:
-        addresses.move(estate, address, server)
+        if address not in requested and not address.dynamic:
+            addresses.detach(cloud, address)
+    for address in requested:
+        addresses.move(cloud, address, server)
 
 
-def revolume(estate: Estate, call: Call, server: Server) -> None:
+def revolume(cloud: Cloud, call: Call, server: Server) -> None:
     """Replace the volumes of a server by those that a body names by id."""
     templates = object_of(call.body, "volumes")
-    wanted = {slot: text_of(object_of(templates, slot), "id") for slot in templates}
+    requested = {slot: text_of(object_of(templates, slot), "id") for slot in templates}
     for slot, volume in list(server.volumes.items()):
-        if volume.id not in wanted.values():
-            take_out(estate, server, slot, volume)
+        if volume.id not in requested.values():
+            take_out(cloud, server, slot, volume)
     held = {volume.id for volume in server.volumes.values()}
-    for slot, volume_id in wanted.items():
+    for slot, volume_id in requested.items():
         if volume_id not in held:
-            hot_attach(estate, server, slot, free_volume(estate, call, volume_id))
+            hot_attach(cloud, server, slot, free_volume(cloud, call, volume_id))
 
 
-def replace(estate: Estate, call: Call) -> Answer:
+def replace(cloud: Cloud, call: Call) -> Answer:
     """Take a whole server body and change what may be changed of it."""
-    return update(estate, call)
+    return update(cloud, call)
 
 
-def attach_volume(estate: Estate, call: Call) -> Answer:
+def attach_volume(cloud: Cloud, call: Call) -> Answer:
     """Attach a free volume; one that is still being created is refused for now."""
-    server = estate.server(call)
-    volume = free_volume(estate, call, text_of(call.body, "volume_id"))
+    server = cloud.server(call)
+    volume = free_volume(cloud, call, text_of(call.body, "volume_id"))
     if not isinstance(volume, LocalVolume) and volume.status != "available":
         raise errors.transient("volume", volume.id, volume.status)
     slot = next(str(number) for number in range(99) if str(number) not in server.volumes)
     server.boot_slots[slot] = flag_of(call.body, "boot", default=False)
-    hot_attach(estate, server, slot, volume)
-    touch(estate, server)
-    return shown(estate, server)
+    hot_attach(cloud, server, slot, volume)
+    touch(cloud, server)
+    return answer(cloud, server)
 
 
-def detach_volume(estate: Estate, call: Call) -> Answer:
+def detach_volume(cloud: Cloud, call: Call) -> Answer:
     """Detach a volume: the server has it no more at once, Block Storage may take a minute."""
-    server, volume_id = estate.server(call), text_of(call.body, "volume_id")
+    server, volume_id = cloud.server(call), text_of(call.body, "volume_id")
     for slot, volume in server.volumes.items():
         if volume.id == volume_id:
-            take_out(estate, server, slot, volume)
-            return shown(estate, server)
+            take_out(cloud, server, slot, volume)
+            return answer(cloud, server)
     words = f"Volume {volume_id} is not attached to this server"
     raise errors.invalid(("volume_id", "constraint", words))
 
 
-def take_out(estate: Estate, server: Server, slot: str, volume: Volume) -> None:
+def take_out(cloud: Cloud, server: Server, slot: str, volume: Volume) -> None:
     """Take a volume out of a slot."""
     if isinstance(volume, LocalVolume) and server.state != State.STOPPED:
         raise errors.precondition(
-            estate.generation(), "resource_not_usable", "server should be stopped"
+            cloud.generation(), "resource_not_usable", "server should be stopped"
         )
-    lifecycle.free(estate, volume, "now" if server.state == State.STOPPED else "detach.hot")
+    lifecycle.free(cloud, volume, "now" if server.state == State.STOPPED else "detach.hot")
     del server.volumes[slot]
-    touch(estate, server)
+    touch(cloud, server)
 
 
 ROUTES = (

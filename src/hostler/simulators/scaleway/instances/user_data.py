@@ -1,39 +1,39 @@
 """User data of servers: plain text both ways."""
 
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 
 PATH = "/instance/v1/zones/*/servers/*/user_data"
 PLAIN = "text/plain"
 
 
-def list_keys(estate: Estate, call: Call) -> Answer:
+def list_keys(cloud: Cloud, call: Call) -> Answer:
     """Show the keys."""
-    server = estate.server(call)
+    server = cloud.server(call)
     return Answer(200, {"user_data": list(server.user_data)}, subject=server)
 
 
-def get(estate: Estate, call: Call) -> Answer:
+def get(cloud: Cloud, call: Call) -> Answer:
     """Show what a key holds; a missing key is an empty text, not JSON."""
-    server = estate.server(call)
+    server = cloud.server(call)
     content = server.user_data.get(call.names[1])
     if content is None:
         raise errors.key_missing()
     return Answer(200, raw=content, content_type=PLAIN, subject=server)
 
 
-def put(estate: Estate, call: Call) -> Answer:
+def put(cloud: Cloud, call: Call) -> Answer:
     """Set a key."""
-    server = estate.server(call)
+    server = cloud.server(call)
     server.user_data[call.names[1]] = call.request.body
     return Answer(204, content_type=PLAIN, subject=server)
 
 
-def delete(estate: Estate, call: Call) -> Answer:
+def delete(cloud: Cloud, call: Call) -> Answer:
     """Remove a key."""
-    server = estate.server(call)
+    server = cloud.server(call)
     if server.user_data.pop(call.names[1], None) is None:
         raise errors.key_missing()
     return Answer(204, subject=server)

@@ -1,11 +1,13 @@
-"""SSH on simulated Macs: a real server at the address of each that answers, all on one port."""
+"""SSH on simulated Macs: a real server at the address of each, which lets our own user in only."""
 
 import asyncio
 import socket
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from os import getuid
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,8 +20,35 @@ from hostler.simulators.scaleway.macs.reach import Reach, Ssh, ssh_of
 from hostler.simulators.scaleway.state.mac_records import Disk, Mac
 from hostler.simulators.scaleway.world import World
 
-from .peers import same_user
 from .shell import Home, Process, empty, format_disk, furnish, run
+
+SOCKETS = Path("/proc/net/tcp")
+
+
+def same_user(connection: socket.socket) -> bool:
+    """Tell if our own user, or root, holds the other end of a connection over loopback.
+
+    Commands run as the user who runs the simulator: nobody else of this machine may ask for any.
+    """
+    theirs, ours = connection.getpeername(), connection.getsockname()
+    return holder(SOCKETS.read_text(encoding="ascii"), theirs, ours) in {0, getuid()}
+
+
+def holder(table: str, theirs: tuple[str, int], ours: tuple[str, int]) -> int | None:
+    """Return whose the socket is that is connected from theirs to ours; None for nobody's."""
+    ends = [written(theirs), written(ours)]
+    for line in table.splitlines()[1:]:
+        fields = line.split()
+        if fields[1:3] == ends:
+            return int(fields[7])
+    return None
+
+
+def written(end: tuple[str, int]) -> str:
+    """Return an address and a port as the table of the kernel writes them."""
+    number = int.from_bytes(socket.inet_aton(end[0]), sys.byteorder)
+    return f"{number:08X}:{end[1]:04X}"
+
 
 TICK = 0.05  # real seconds between two looks at the Macs
 log = structlog.get_logger()
@@ -107,12 +136,12 @@ class Shells:
     def follow(self) -> None:
         """Open what is missing and close what is too much; a wiped disk is emptied."""
         self._world.advance()
-        estate = self._world.estate
-        up = {mac.ip: mac for mac in estate.macs if ssh_of(estate, mac) is not Ssh.REFUSED}
+        cloud = self._world.cloud
+        up = {mac.ip: mac for mac in cloud.macs if ssh_of(cloud, mac) is not Ssh.REFUSED}
         for address, standing in list(self._standing.items()):
             if address not in up or up[address].disk is not standing.disk:
                 self._close(address)
-        for gone in [mac_id for mac_id in self._disks if estate.macs.get(mac_id) is None]:
+        for gone in [mac_id for mac_id in self._disks if cloud.macs.get(mac_id) is None]:
             empty(self._disks.pop(gone))
         for address, mac in up.items():
             if address not in self._standing and address not in self._deaf:

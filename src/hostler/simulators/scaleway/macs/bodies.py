@@ -6,7 +6,7 @@ import msgspec
 
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Call
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_catalogue import (
     BANDWIDTH,
     LEASE,
@@ -29,10 +29,10 @@ ENCODER = msgspec.json.Encoder()
 Body = dict[str, object]
 
 
-def mac_body(estate: Estate, mac: Mac, *, reveal: bool = False) -> Body:
+def mac_body(cloud: Cloud, mac: Mac, *, reveal: bool = False) -> Body:
     """Return the body of a Mac; only that of its creation reveals the password."""
-    sealed = SEALED if estate.now < mac.sealed_until else mac.password
-    deletable = None if mac.deletable is None else estate.zulu(mac.deletable)
+    sealed = SEALED if cloud.now < mac.sealed_until else mac.password
+    deletable = None if mac.deletable is None else cloud.zulu(mac.deletable)
     return {
         "id": mac.id,
         "type": mac.type_name,
@@ -45,9 +45,9 @@ def mac_body(estate: Estate, mac: Mac, *, reveal: bool = False) -> Body:
         "ssh_username": USER,
         "sudo_password": mac.password if reveal else SEALED,
         "os": os_body(mac.os, mac.zone),
-        "status": mac.shown or mac.status.value,
-        "created_at": estate.zulu(mac.created),
-        "updated_at": estate.zulu(mac.modified),
+        "status": mac.displayed or mac.status.value,
+        "created_at": cloud.zulu(mac.created),
+        "updated_at": cloud.zulu(mac.modified),
         "deletable_at": deletable,
         "deletion_scheduled": mac.deletion_scheduled,
         "zone": mac.zone,
@@ -62,15 +62,15 @@ def mac_body(estate: Estate, mac: Mac, *, reveal: bool = False) -> Body:
     }
 
 
-def mac_wire(estate: Estate, mac: Mac) -> msgspec.Raw:
+def mac_wire(cloud: Cloud, mac: Mac) -> msgspec.Raw:
     """Return the body of a Mac as it is sent; it is made anew when what it shows has changed."""
     shows = (
-        *(mac.name, mac.status, mac.shown, mac.modified, mac.password, mac.os, mac.project),
-        *(estate.now < mac.sealed_until, mac.deletable, mac.deletion_scheduled, mac.delivered),
+        *(mac.name, mac.status, mac.displayed, mac.modified, mac.password, mac.os, mac.project),
+        *(cloud.now < mac.sealed_until, mac.deletable, mac.deletion_scheduled, mac.delivered),
         *(mac.vpc, mac.commitment, mac.cancelled, mac.bandwidth, tuple(mac.runners), mac.kext),
     )
     if mac.wire is None or mac.wire[0] != shows:
-        mac.wire = (shows, msgspec.Raw(ENCODER.encode(mac_body(estate, mac))))
+        mac.wire = (shows, msgspec.Raw(ENCODER.encode(mac_body(cloud, mac))))
     return mac.wire[1]
 
 
@@ -123,7 +123,7 @@ def type_body(zone: str, sort: MacType, stock: str, default: OsImage | None) -> 
     }
 
 
-def attachment_body(estate: Estate, attachment: Attachment) -> Body:
+def attachment_body(cloud: Cloud, attachment: Attachment) -> Body:
     """Return the body of an attachment, and count the look at it."""
     hidden = attachment.polls > 0 or attachment.status == "error"
     attachment.polls = max(0, attachment.polls - 1)
@@ -135,8 +135,8 @@ def attachment_body(estate: Estate, attachment: Attachment) -> Body:
         "status": attachment.status,
         "vlan": None if hidden else attachment.vlan,
         "ipam_ip_ids": attachment.ipam_ids,
-        "created_at": estate.zulu(attachment.created),
-        "updated_at": estate.zulu(attachment.modified),
+        "created_at": cloud.zulu(attachment.created),
+        "updated_at": cloud.zulu(attachment.modified),
     }
 
 
@@ -146,20 +146,20 @@ SERVER = "server"
 OS = "os"
 
 
-def mac_of(estate: Estate, call: Call, mac_id: str = "") -> Mac:
+def mac_of(cloud: Cloud, call: Call, mac_id: str = "") -> Mac:
     """Return the Mac that a call names first in its path, or by an id in its body."""
-    wanted = mac_id or call.names[0]
-    mac = estate.peek(estate.macs, call, wanted)
-    if mac is None and wanted in estate.gone_macs and estate.options.macs.gone == "403":
+    requested = mac_id or call.names[0]
+    mac = cloud.peek(cloud.macs, call, requested)
+    if mac is None and requested in cloud.deleted_macs and cloud.options.macs.gone == "403":
         raise errors.forbidden("read", SERVER)
     if mac is None:
-        raise errors.not_found(SERVER, wanted)
+        raise errors.not_found(SERVER, requested)
     return mac
 
 
-def image_of(estate: Estate, image_id: str) -> OsImage:
+def image_of(cloud: Cloud, image_id: str) -> OsImage:
     """Return an image; one that was retired is not found."""
-    image = estate.os_images.get(image_id)
+    image = cloud.os_images.get(image_id)
     if image is None:
         raise errors.not_found(OS, image_id)
     return image

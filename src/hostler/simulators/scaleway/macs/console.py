@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count, islice
 
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_catalogue import types_of
 from hostler.simulators.scaleway.state.mac_records import Mac, OsImage
 from hostler.simulators.scaleway.state.options import Stock
@@ -39,25 +39,25 @@ class Console:
     that there is not, and ValueError for what cannot be.
     """
 
-    estate: Estate
+    cloud: Cloud
     happen: Happen
 
-    def stock(self, wanted: Stock) -> list[str]:
+    def stock(self, requested: Stock) -> list[str]:
         """Add Macs that are delivered and ready, bought just now; return their ids."""
-        estate, sort = self.estate, types_of(wanted.zone).get(wanted.type_name)
-        image = sort and default_image(estate, sort)
+        cloud, sort = self.cloud, types_of(requested.zone).get(requested.type_name)
+        image = sort and default_image(cloud, sort)
         if sort is None or image is None:
-            sold = ", ".join(sorted(types_of(wanted.zone))) or "none"
-            what = f"{wanted.type_name} in {wanted.zone}"
+            sold = ", ".join(sorted(types_of(requested.zone))) or "none"
+            what = f"{requested.type_name} in {requested.zone}"
             raise ValueError(f"no Macs of type {what}; sold there: {sold}")
-        owner = Owner(wanted.zone, estate.options.organization, estate.options.project)
-        if wanted.prefix not in estate.pool_prefixes:
-            estate.pool_prefixes.append(wanted.prefix)
+        owner = Owner(requested.zone, cloud.options.organization, cloud.options.project)
+        if requested.prefix not in cloud.pool_prefixes:
+            cloud.pool_prefixes.append(requested.prefix)
         made = list[str]()
-        for name in free_names(estate, wanted):
-            mac = orders.new_mac(estate, owner, name, sort, image)
-            orders.put(estate, mac)
-            lifecycle.delivered(estate, mac)
+        for name in free_names(cloud, requested):
+            mac = orders.new_mac(cloud, owner, name, sort, image)
+            orders.put(cloud, mac)
+            lifecycle.delivered(cloud, mac)
             mac.sealed_until = 0.0
             made.append(mac.id)
         return made
@@ -65,7 +65,7 @@ class Console:
     def rename(self, mac_id: str, name: str) -> bool:
         """Give a Mac a name."""
         mac = self.mac(mac_id)
-        mac.name, mac.modified = name, self.estate.now
+        mac.name, mac.modified = name, self.cloud.now
         return True
 
     def do(self, deed: str, mac_id: str, spell: float = 60.0) -> bool:
@@ -76,7 +76,7 @@ class Console:
 
     def retire_image(self, name: str) -> bool:
         """Retire an image by its name or id."""
-        for image in self.estate.os_images:
+        for image in self.cloud.os_images:
             if name in {image.id, image.name}:
                 return self.happen("mac_image_retired", image, 0.0)
         raise KeyError(name)
@@ -85,18 +85,18 @@ class Console:
         """Say how many of a type there are, in a zone or in all of them."""
         if stock not in STOCKS:
             raise ValueError(f"stock: expected {', '.join(STOCKS)}, not {stock}")
-        self.estate.stock[f"{zone}/{type_name}" if zone else type_name] = stock
+        self.cloud.stock[f"{zone}/{type_name}" if zone else type_name] = stock
 
     def mac(self, mac_id: str) -> Mac:
         """Return a Mac."""
-        found = self.estate.macs.get(mac_id)
+        found = self.cloud.macs.get(mac_id)
         if found is None:
             raise KeyError(mac_id)
         return found
 
 
-def free_names(estate: Estate, wanted: Stock) -> list[str]:
+def free_names(cloud: Cloud, requested: Stock) -> list[str]:
     """Return names that no Mac has: the prefix and a number."""
-    taken = {mac.name for mac in estate.macs}
-    names = (f"{wanted.prefix}{number}" for number in count(1))
-    return list(islice((name for name in names if name not in taken), wanted.count))
+    taken = {mac.name for mac in cloud.macs}
+    names = (f"{requested.prefix}{number}" for number in count(1))
+    return list(islice((name for name in names if name not in taken), requested.count))

@@ -3,58 +3,58 @@
 from functools import partial
 
 from hostler.simulators.scaleway.state.errors import Refused, precondition
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_catalogue import HOUR, LEASE, MONTH, TYPES
 from hostler.simulators.scaleway.state.mac_records import Mac
 from hostler.simulators.scaleway.state.options import FLOORS
 
 
-def vanish(estate: Estate, mac: Mac) -> None:
+def vanish(cloud: Cloud, mac: Mac) -> None:
     """Take a Mac out of the world, with its attachments."""
     for attachment in mac.attachments.values():
-        estate.attachments.drop(attachment, estate.now)
+        cloud.attachments.drop(attachment, cloud.now)
     mac.attachments.clear()
     mac.turn += 1
-    estate.stuck.pop(mac.id, None)
-    estate.spell_ends.pop(mac.id, None)
-    estate.spell_ends.pop(f"{mac.id} held", None)
-    estate.macs.drop(mac, estate.now)
-    estate.gone_macs.add(mac.id)
-    estate.networks.free(mac.ip)
-    del estate.mac_at[mac.ip]
-    estate.count(mac.organization, mac.type_name, -1)
+    cloud.stuck.pop(mac.id, None)
+    cloud.spell_ends.pop(mac.id, None)
+    cloud.spell_ends.pop(f"{mac.id} held", None)
+    cloud.macs.drop(mac, cloud.now)
+    cloud.deleted_macs.add(mac.id)
+    cloud.networks.free(mac.ip)
+    del cloud.mac_at[mac.ip]
+    cloud.count(mac.organization, mac.type_name, -1)
 
 
 DAY = "duration_24h"
 MONTHLY = "renewed_monthly"
 
 
-def begin(estate: Estate, mac: Mac) -> None:
+def begin(cloud: Cloud, mac: Mac) -> None:
     """Begin to charge for a Mac: on its delivery, for the least time at once."""
     price = TYPES[mac.type_name].price / HOUR
-    estate.ledger.meter(mac.id, price, estate.now)
-    commit(estate, mac, estate.now + (MONTH if mac.commitment == MONTHLY else LEASE))
+    cloud.ledger.meter(mac.id, price, cloud.now)
+    commit(cloud, mac, cloud.now + (MONTH if mac.commitment == MONTHLY else LEASE))
 
 
-def commit(estate: Estate, mac: Mac, end: float) -> None:
+def commit(cloud: Cloud, mac: Mac, end: float) -> None:
     """Charge for a Mac until a moment, whatever becomes of it; then it may be deleted."""
     mac.deletable = end
     price = TYPES[mac.type_name].price / HOUR
-    estate.ledger.commit(mac.id, price, estate.now, end)
-    estate.after(end - estate.now, partial(due, estate, mac, end))
+    cloud.ledger.commit(mac.id, price, cloud.now, end)
+    cloud.after(end - cloud.now, partial(due, cloud, mac, end))
 
 
-def due(estate: Estate, mac: Mac, end: float) -> None:
+def due(cloud: Cloud, mac: Mac, end: float) -> None:
     """Renew what is renewed, and delete what was to be deleted, at the end of the paid time."""
     if mac.ended is not None or mac.deletable != end:
         return
     if mac.commitment == MONTHLY and not mac.cancelled:
-        commit(estate, mac, end + MONTH)
+        commit(cloud, mac, end + MONTH)
     elif mac.deletion_scheduled:
-        vanish(estate, mac)
+        vanish(cloud, mac)
 
 
-def change(estate: Estate, mac: Mac, commitment: str) -> None:
+def change(cloud: Cloud, mac: Mac, commitment: str) -> None:
     """Change the commitment: "none" cancels the renewal, and the date stays."""
     if commitment == "none":
         mac.cancelled = True
@@ -62,29 +62,29 @@ def change(estate: Estate, mac: Mac, commitment: str) -> None:
     mac.cancelled = False
     if commitment == MONTHLY and mac.commitment != MONTHLY and mac.deletable is not None:
         mac.commitment = commitment
-        commit(estate, mac, estate.now + MONTH)
+        commit(cloud, mac, cloud.now + MONTH)
     mac.commitment = commitment
 
 
-def schedule(estate: Estate, mac: Mac, *, wanted: bool) -> None:
+def schedule(cloud: Cloud, mac: Mac, *, requested: bool) -> None:
     """Mark a Mac for deletion at its date, or take the mark away."""
-    mac.deletion_scheduled = wanted
-    if wanted and mac.deletable is not None and mac.deletable <= estate.now:
-        estate.after(0.0, partial(due, estate, mac, mac.deletable))
+    mac.deletion_scheduled = requested
+    if requested and mac.deletable is not None and mac.deletable <= cloud.now:
+        cloud.after(0.0, partial(due, cloud, mac, mac.deletable))
 
 
-def check_floor(estate: Estate, mac: Mac) -> None:
+def check_floor(cloud: Cloud, mac: Mac) -> None:
     """Refuse to delete what is still paid for, or is not delivered yet."""
-    end = estate.now + LEASE if mac.deletable is None else mac.deletable
-    if estate.now < end:
-        date = estate.date(end)[:19].replace("T", " ")
-        raise too_early(estate, f"this server cannot be deleted before {date}")
+    end = cloud.now + LEASE if mac.deletable is None else mac.deletable
+    if cloud.now < end:
+        date = cloud.date(end)[:19].replace("T", " ")
+        raise too_early(cloud, f"this server cannot be deleted before {date}")
 
 
-def too_early(estate: Estate, words: str) -> Refused:
+def too_early(cloud: Cloud, words: str) -> Refused:
     """Return the refusal in the shape of the options."""
-    shape = estate.options.macs.floor
-    shape = estate.dice.choice(FLOORS) if shape == "mixed" else shape
+    shape = cloud.options.macs.floor
+    shape = cloud.dice.choice(FLOORS) if shape == "mixed" else shape
     if shape == "412-untyped":
         message = f"precondition failed: unknown precondition, {words}"
         return Refused(412, {"message": message})

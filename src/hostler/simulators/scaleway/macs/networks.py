@@ -4,10 +4,10 @@ from functools import partial
 
 from hostler.simulators.scaleway.api.checks import object_of, text_of, texts_of
 from hostler.simulators.scaleway.api.pages import NEWER, listing, order_of, page_of
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_records import Attachment, Mac
 
 from .bodies import attachment_body, mac_of
@@ -17,17 +17,17 @@ RESOURCE = "server_private_network"
 PATH = ZONE + "/servers/*/private-networks"
 
 
-def attach(estate: Estate, call: Call) -> Answer:
+def attach(cloud: Cloud, call: Call) -> Answer:
     """Attach a Mac to a network."""
-    mac, network = mac_of(estate, call), text_of(call.body, "private_network_id")
+    mac, network = mac_of(cloud, call), text_of(call.body, "private_network_id")
     if not network:
         raise errors.invalid(("private_network_id", "required", ""))
     check_vpc(mac)
     if network in mac.attachments:
         raise errors.invalid(("private_network_id", "constraint", "already attached"))
-    attachment = new_attachment(estate, call, mac, network)
+    attachment = new_attachment(cloud, call, mac, network)
     attachment.ipam_ids = texts_of(call.body, "ipam_ip_ids")
-    return Answer(200, attachment_body(estate, attachment), subject=attachment)
+    return Answer(200, attachment_body(cloud, attachment), subject=attachment)
 
 
 def check_vpc(mac: Mac) -> None:
@@ -36,92 +36,92 @@ def check_vpc(mac: Mac) -> None:
         raise errors.precondition("2026", "attribute_must_be_set", "enable_vpc must be set")
 
 
-def new_attachment(estate: Estate, call: Call, mac: Mac, network: str) -> Attachment:
+def new_attachment(cloud: Cloud, call: Call, mac: Mac, network: str) -> Attachment:
     """Begin to attach a Mac to a network."""
-    most = estate.options.macs.vlan_polls
+    most = cloud.options.macs.vlan_polls
     more = int(call.struck["mac_vlan_late"]) if call.takes("mac_vlan_late") else 0
-    card = estate.networks.card("3c:a6:f6")
+    card = cloud.networks.card("3c:a6:f6")
     attachment = Attachment(
-        **estate.born(mac.owner),
+        **cloud.born(mac.owner),
         name="",
         mac=mac,
         network_id=network,
-        vlan=estate.dice.randint(100, 4000),
+        vlan=cloud.dice.randint(100, 4000),
         card=card,
-        address=estate.networks.private()[0],
-        polls=estate.dice.randint(min(1, most), most) + more,
+        address=cloud.networks.private()[0],
+        polls=cloud.dice.randint(min(1, most), most) + more,
     )
     mac.attachments[network] = attachment
-    estate.attachments.put(attachment)
+    cloud.attachments.put(attachment)
     end = failed if call.takes("mac_attach_fails") else attached
-    estate.after(estate.lasts("mac.attach"), partial(end, estate, attachment))
+    cloud.after(cloud.lasts("mac.attach"), partial(end, cloud, attachment))
     return attachment
 
 
-def attached(estate: Estate, attachment: Attachment) -> None:
+def attached(cloud: Cloud, attachment: Attachment) -> None:
     """End an attachment that is still wanted; it has an address now, the next one if need be."""
     if attachment.status == "attaching":
-        attachment.status, attachment.modified = "attached", estate.now
-        attachment.ipam_ids = attachment.ipam_ids or [estate.new_id()]
+        attachment.status, attachment.modified = "attached", cloud.now
+        attachment.ipam_ids = attachment.ipam_ids or [cloud.new_id()]
 
 
-def failed(estate: Estate, attachment: Attachment) -> None:
+def failed(cloud: Cloud, attachment: Attachment) -> None:
     """End an attachment in error: it has no VLAN, and stays until it is taken out."""
     if attachment.status == "attaching":
-        attachment.status, attachment.modified = "error", estate.now
+        attachment.status, attachment.modified = "error", cloud.now
 
 
-def replace(estate: Estate, call: Call) -> Answer:
+def replace(cloud: Cloud, call: Call) -> Answer:
     """Let a Mac be in these networks and in no other."""
-    mac = mac_of(estate, call)
+    mac = mac_of(cloud, call)
     addresses = object_of(call.body, "per_private_network_ipam_ip_ids")
-    wanted = {network: texts_of(addresses, network) for network in addresses}
+    requested = {network: texts_of(addresses, network) for network in addresses}
     check_vpc(mac)
-    for network in [one for one in mac.attachments if one not in wanted]:
-        begin_detach(estate, mac.attachments[network])
-    for network, ipam_ids in wanted.items():
+    for network in [one for one in mac.attachments if one not in requested]:
+        begin_detach(cloud, mac.attachments[network])
+    for network, ipam_ids in requested.items():
         if network not in mac.attachments:
-            new_attachment(estate, call, mac, network)
+            new_attachment(cloud, call, mac, network)
         mac.attachments[network].ipam_ids = ipam_ids or mac.attachments[network].ipam_ids
-    found = [attachment_body(estate, mac.attachments[network]) for network in wanted]
+    found = [attachment_body(cloud, mac.attachments[network]) for network in requested]
     return Answer(200, {"server_private_networks": found})
 
 
-def find(estate: Estate, call: Call) -> Attachment:
+def find(cloud: Cloud, call: Call) -> Attachment:
     """Return the attachment that a path names."""
-    attachment = mac_of(estate, call).attachments.get(call.names[1])
+    attachment = mac_of(cloud, call).attachments.get(call.names[1])
     if attachment is None:
         raise errors.not_found(RESOURCE, call.names[1])
     return attachment
 
 
-def get(estate: Estate, call: Call) -> Answer:
+def get(cloud: Cloud, call: Call) -> Answer:
     """Show an attachment."""
-    attachment = find(estate, call)
-    return Answer(200, attachment_body(estate, attachment), subject=attachment)
+    attachment = find(cloud, call)
+    return Answer(200, attachment_body(cloud, attachment), subject=attachment)
 
 
-def detach(estate: Estate, call: Call) -> Answer:
+def detach(cloud: Cloud, call: Call) -> Answer:
     """Begin to take a Mac out of a network."""
-    attachment = find(estate, call)
-    begin_detach(estate, attachment)
+    attachment = find(cloud, call)
+    begin_detach(cloud, attachment)
     return Answer(204, subject=attachment)
 
 
-def begin_detach(estate: Estate, attachment: Attachment) -> None:
+def begin_detach(cloud: Cloud, attachment: Attachment) -> None:
     """Plan the end of an attachment."""
-    attachment.status, attachment.modified = "detaching", estate.now
-    estate.after(estate.lasts("mac.attach"), partial(detached, estate, attachment))
+    attachment.status, attachment.modified = "detaching", cloud.now
+    cloud.after(cloud.lasts("mac.attach"), partial(detached, cloud, attachment))
 
 
-def detached(estate: Estate, attachment: Attachment) -> None:
+def detached(cloud: Cloud, attachment: Attachment) -> None:
     """Take an attachment out of the world, once."""
     if attachment.ended is None:
         attachment.mac.attachments.pop(attachment.network_id, None)
-        estate.attachments.drop(attachment, estate.now)
+        cloud.attachments.drop(attachment, cloud.now)
 
 
-def list_all(estate: Estate, call: Call) -> Answer:
+def list_all(cloud: Cloud, call: Call) -> Answer:
     """List attachments, by server, network and project."""
     server, network = call.text("server_id"), call.text("private_network_id")
     project, addresses = call.text("project_id"), set(call.texts("ipam_ip_ids"))
@@ -135,13 +135,13 @@ def list_all(estate: Estate, call: Call) -> Answer:
         )
 
     order = order_of(call, "created_at", "updated_at")
-    items = listing(estate, call, estate.attachments, keep)
+    items = listing(cloud, call, cloud.attachments, keep)
     changed = order.field == "updated_at"
     items.sort(key=lambda one: one.modified if changed else one.created)
     if order.newest_first:
         items.reverse()
-    wire = partial(attachment_body, estate)
-    return page_of(estate, call, items, wire, NEWER.of("server_private_networks"))
+    wire = partial(attachment_body, cloud)
+    return page_of(cloud, call, items, wire, NEWER.of("server_private_networks"))
 
 
 ROUTES = (

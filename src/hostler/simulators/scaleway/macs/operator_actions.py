@@ -4,7 +4,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_catalogue import DEVOS, TYPES
 from hostler.simulators.scaleway.state.mac_records import AT_REST, Mac, MacStatus, OsImage, Porch
 from hostler.simulators.scaleway.state.operator_action import OperatorAction
@@ -14,87 +14,87 @@ from . import images, lease, lifecycle
 STRANGE = "hibernating"  # a status that no document knows
 
 
-def delete(estate: Estate, mac: Mac, _spell: float, _rng: Random) -> None:
+def delete(cloud: Cloud, mac: Mac, _spell: float, _rng: Random) -> None:
     """Delete a Mac, whatever was paid."""
-    lease.vanish(estate, mac)
+    lease.vanish(cloud, mac)
 
 
-def rename(estate: Estate, mac: Mac, _spell: float, rng: Random) -> None:
+def rename(cloud: Cloud, mac: Mac, _spell: float, rng: Random) -> None:
     """Give a Mac a name of nobody's, or that of another Mac."""
-    others = [other.name for other in estate.macs if other is not mac]
+    others = [other.name for other in cloud.macs if other is not mac]
     mac.name = rng.choice((f"renamed by hand {rng.randrange(1000)}", *others))
-    mac.modified = estate.now
+    mac.modified = cloud.now
 
 
-def lock(estate: Estate, mac: Mac, spell: float, _rng: Random) -> None:
+def lock(cloud: Cloud, mac: Mac, spell: float, _rng: Random) -> None:
     """Lock a Mac that is at rest, for a spell."""
-    lifecycle.lock(estate, mac, spell)
+    lifecycle.lock(cloud, mac, spell)
 
 
-def break_down(estate: Estate, mac: Mac, _spell: float, _rng: Random) -> None:
+def break_down(cloud: Cloud, mac: Mac, _spell: float, _rng: Random) -> None:
     """Let a Mac that is ready go into error."""
-    lifecycle.broken(estate, mac)
+    lifecycle.broken(cloud, mac)
 
 
 def detain(
-    statuses: tuple[MacStatus, ...], estate: Estate, mac: Mac, spell: float, rng: Random
+    statuses: tuple[MacStatus, ...], cloud: Cloud, mac: Mac, spell: float, rng: Random
 ) -> None:
     """Let a Mac that is ready be in one of some statuses, for a spell."""
-    lifecycle.enter(estate, mac, rng.choice(statuses))
-    lifecycle.hold(estate, mac, spell)
+    lifecycle.enter(cloud, mac, rng.choice(statuses))
+    lifecycle.hold(cloud, mac, spell)
 
 
-def pool(estate: Estate, mac: Mac, _spell: float, rng: Random) -> None:
+def pool(cloud: Cloud, mac: Mac, _spell: float, rng: Random) -> None:
     """Give a Mac a name of a pool, wiped or not."""
-    prefix = rng.choice(estate.pool_prefixes or ["pool-"])
-    mac.name, mac.modified = f"{prefix}hand{rng.randrange(1000)}", estate.now
+    prefix = rng.choice(cloud.pool_prefixes or ["pool-"])
+    mac.name, mac.modified = f"{prefix}hand{rng.randrange(1000)}", cloud.now
 
 
-def wipe(estate: Estate, mac: Mac, _spell: float, _rng: Random) -> bool:
+def wipe(cloud: Cloud, mac: Mac, _spell: float, _rng: Random) -> bool:
     """Wipe a Mac that is at rest, and install what it has, or the usual image of its type."""
     image = mac.os if mac.os.ended is None else None
-    image = image or images.default_image(estate, TYPES[mac.type_name])
+    image = image or images.default_image(cloud, TYPES[mac.type_name])
     if image is None:
         return False
-    lifecycle.reinstall(estate, mac, lifecycle.Wipe(image=image))
+    lifecycle.reinstall(cloud, mac, lifecycle.Wipe(image=image))
     return True
 
 
-def strange_status(estate: Estate, mac: Mac, spell: float, rng: Random) -> None:
+def strange_status(cloud: Cloud, mac: Mac, spell: float, rng: Random) -> None:
     """Show the status that means unknown, or one that no document knows, for a spell."""
-    mac.shown = rng.choice(("unknown_status", STRANGE))
-    estate.after(spell, partial(usual_status, mac))
+    mac.displayed = rng.choice(("unknown_status", STRANGE))
+    cloud.after(spell, partial(usual_status, mac))
 
 
 def usual_status(mac: Mac) -> None:
     """Show the true status again."""
-    mac.shown = ""
+    mac.displayed = ""
 
 
-def seal(estate: Estate, mac: Mac, spell: float, _rng: Random) -> None:
+def seal(cloud: Cloud, mac: Mac, spell: float, _rng: Random) -> None:
     """Seal the password of a Mac again, for a spell."""
-    mac.sealed_until = max(mac.sealed_until, estate.now + spell)
+    mac.sealed_until = max(mac.sealed_until, cloud.now + spell)
 
 
-def refuse_ssh(estate: Estate, mac: Mac, spell: float, _rng: Random) -> None:
+def refuse_ssh(cloud: Cloud, mac: Mac, spell: float, _rng: Random) -> None:
     """Let a Mac refuse connections to SSH, for a spell."""
-    mac.porch.refused = estate.now + spell
+    mac.porch.refused = cloud.now + spell
 
 
-def silence_ssh(estate: Estate, mac: Mac, spell: float, _rng: Random) -> None:
+def silence_ssh(cloud: Cloud, mac: Mac, spell: float, _rng: Random) -> None:
     """Let SSH on a Mac accept connections and say nothing, for a spell."""
-    mac.porch.silent = estate.now + spell
+    mac.porch.silent = cloud.now + spell
 
 
-def forge_key(_estate: Estate, mac: Mac, _spell: float, _rng: Random) -> None:
+def forge_key(_cloud: Cloud, mac: Mac, _spell: float, _rng: Random) -> None:
     """Let a Mac show another host key, once."""
     mac.porch.wrong_keys += 1
 
 
-def calm(estate: Estate, mac: Mac) -> None:
+def calm(cloud: Cloud, mac: Mac) -> None:
     """End what ails a Mac for a spell."""
     usual_status(mac)
-    mac.sealed_until = min(mac.sealed_until, estate.now + estate.options.macs.sealed)
+    mac.sealed_until = min(mac.sealed_until, cloud.now + cloud.options.macs.sealed)
     mac.porch = Porch()
 
 
@@ -108,16 +108,16 @@ def at_rest(mac: Mac) -> bool:
     return mac.status in AT_REST
 
 
-def retire(estate: Estate, image: OsImage, _spell: float, _rng: Random) -> bool:
+def retire(cloud: Cloud, image: OsImage, _spell: float, _rng: Random) -> bool:
     """Retire an image: hosts that run it go on, nobody can install it any more.
 
     The last one of a type stays, DevOS apart: no type is let on which nothing could be installed,
     and no host of it could ever be wiped.
     """
-    left = [one for one in estate.os_images if one is not image and one.family != DEVOS]
+    left = [one for one in cloud.os_images if one is not image and one.family != DEVOS]
     if any(all(name not in one.types for one in left) for name in image.types):
         return False
-    estate.os_images.drop(image, estate.now)
+    cloud.os_images.drop(image, cloud.now)
     return True
 
 

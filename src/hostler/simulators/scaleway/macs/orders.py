@@ -5,7 +5,7 @@ from typing import Any, cast
 from hostler.simulators.scaleway.api.checks import choice_of, flag_of, owner_of, size_of, text_of
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_catalogue import (
     BANDWIDTH,
     DEFAULT_IMAGE,
@@ -22,39 +22,39 @@ from .images import chosen_image, stock_of
 from .lease import DAY, MONTHLY
 
 
-def create(estate: Estate, call: Call) -> Answer:
+def create(cloud: Cloud, call: Call) -> Answer:
     """Order a Mac; its answer alone shows the password."""
-    (mac,) = order(estate, call, [text_of(call.body, "name")])
-    return Answer(200, mac_body(estate, mac, reveal=True), subject=mac)
+    (mac,) = order(cloud, call, [text_of(call.body, "name")])
+    return Answer(200, mac_body(cloud, mac, reveal=True), subject=mac)
 
 
-def batch(estate: Estate, call: Call) -> Answer:
+def batch(cloud: Cloud, call: Call) -> Answer:
     """Order several Macs: all of them, or none."""
     requests: Any = call.body.get("requests")
     if not isinstance(requests, list) or not requests:
         raise errors.invalid(("requests", "required", ""))
     names = [text_of(cast("dict[str, Any]", one), "name") for one in cast("list[object]", requests)]
-    macs = order(estate, call, names)
-    return Answer(200, {"servers": [mac_body(estate, mac, reveal=True) for mac in macs]})
+    macs = order(cloud, call, names)
+    return Answer(200, {"servers": [mac_body(cloud, mac, reveal=True) for mac in macs]})
 
 
-def order(estate: Estate, call: Call, names: list[str]) -> list[Mac]:
+def order(cloud: Cloud, call: Call, names: list[str]) -> list[Mac]:
     """Make Macs that are being installed, one for each name."""
     sort = type_of(call)
-    image = chosen_image(estate, sort, text_of(call.body, "os_id"))
+    image = chosen_image(cloud, sort, text_of(call.body, "os_id"))
     commitment = choice_of(call.body, "commitment_type") or DAY
     if commitment not in {DAY, MONTHLY}:
         raise errors.invalid(("commitment_type", "constraint", "not a valid value"))
-    check_room(estate, call, sort, len(names))
+    check_room(cloud, call, sort, len(names))
     owner = owner_of(call)
-    macs = [new_mac(estate, owner, name, sort, image) for name in names]
+    macs = [new_mac(cloud, owner, name, sort, image) for name in names]
     for mac in macs:
         equip(mac, call)
-        runners.apply(estate, call, mac)
+        runners.apply(cloud, call, mac)
         mac.commitment = commitment
     for mac in macs:
-        put(estate, mac)
-        lifecycle.deliver(estate, mac, delivery_of(call, usual=image.name == DEFAULT_IMAGE))
+        put(cloud, mac)
+        lifecycle.deliver(cloud, mac, delivery_of(call, usual=image.name == DEFAULT_IMAGE))
     return macs
 
 
@@ -78,28 +78,28 @@ def type_of(call: Call) -> MacType:
     return sort
 
 
-def check_room(estate: Estate, call: Call, sort: MacType, wanted: int) -> None:
+def check_room(cloud: Cloud, call: Call, sort: MacType, requested: int) -> None:
     """Refuse what is not in stock or beyond a quota."""
-    if stock_of(estate, call.place, sort) == "no_stock":
-        raise errors.out_of_stock(estate.generation(), sort.name)
-    limit, organization = estate.options.quotas.get(sort.name), call.organization
-    current = estate.count(organization, sort.name)
-    if limit is not None and current + wanted > limit:
+    if stock_of(cloud, call.place, sort) == "no_stock":
+        raise errors.out_of_stock(cloud.generation(), sort.name)
+    limit, organization = cloud.options.quotas.get(sort.name), call.organization
+    current = cloud.count(organization, sort.name)
+    if limit is not None and current + requested > limit:
         name = mac_quota_name(sort.name)
-        raise errors.quota(estate.generation(), name, limit, current, organization)
+        raise errors.quota(cloud.generation(), name, limit, current, organization)
 
 
-def new_mac(estate: Estate, owner: Owner, name: str, sort: MacType, image: OsImage) -> Mac:
+def new_mac(cloud: Cloud, owner: Owner, name: str, sort: MacType, image: OsImage) -> Mac:
     """Return a Mac that is not in the world yet."""
-    born = estate.born(owner)
+    born = cloud.born(owner)
     return Mac(
         **born,
         name=name or f"apple-silicon-quiet-{born['id'][:8]}",
-        listed_from=estate.listed_from(),
+        listed_from=cloud.listed_from(),
         type_name=sort.name,
         os=image,
-        ip=estate.networks.ipv4(),
-        password=lifecycle.password(estate.dice),
+        ip=cloud.networks.ipv4(),
+        password=lifecycle.password(cloud.dice),
         commitment=DAY,
         bandwidth=BANDWIDTH,
     )
@@ -113,10 +113,10 @@ def equip(mac: Mac, call: Call) -> None:
     mac.kext = flag_of(body, "enable_kext", default=False)
 
 
-def put(estate: Estate, mac: Mac) -> None:
+def put(cloud: Cloud, mac: Mac) -> None:
     """Let a new Mac exist; it costs nothing until it is delivered."""
-    estate.macs.put(mac)
-    estate.mac_at[mac.ip] = mac
-    estate.newborn.append(mac)
-    estate.count(mac.organization, mac.type_name, 1)
-    estate.ledger.open("mac", mac, 0.0, estate.now)
+    cloud.macs.put(mac)
+    cloud.mac_at[mac.ip] = mac
+    cloud.newborn.append(mac)
+    cloud.count(mac.organization, mac.type_name, 1)
+    cloud.ledger.open("mac", mac, 0.0, cloud.now)

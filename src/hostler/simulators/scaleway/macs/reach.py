@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_catalogue import USER
 from hostler.simulators.scaleway.state.mac_records import Disk, Mac, MacStatus
 
@@ -44,26 +44,26 @@ class Reach:
         return fingerprint(self.seed)
 
 
-def reach(estate: Estate, address: str) -> Reach | None:
+def reach(cloud: Cloud, address: str) -> Reach | None:
     """Return what a connection to an address meets now, or None where no Mac is.
 
     A wrong host key is shown to one connection: each call stands for one.
     """
-    mac = estate.mac_at.get(address)
+    mac = cloud.mac_at.get(address)
     if mac is None:
         return None
-    ssh, seed = ssh_of(estate, mac), mac.disk.seed
+    ssh, seed = ssh_of(cloud, mac), mac.disk.seed
     if ssh is Ssh.UP and mac.porch.wrong_keys:
         mac.porch.wrong_keys -= 1
         seed = hashlib.sha256(b"forged " + seed).digest()
     return Reach(mac_id=mac.id, ssh=ssh, user=USER, password=mac.password, disk=mac.disk, seed=seed)
 
 
-def ssh_of(estate: Estate, mac: Mac) -> Ssh:
+def ssh_of(cloud: Cloud, mac: Mac) -> Ssh:
     """Return how SSH on a Mac answers."""
-    if mac.ended is not None or mac.status not in ANSWERING or mac.porch.refused > estate.now:
+    if mac.ended is not None or mac.status not in ANSWERING or mac.porch.refused > cloud.now:
         return Ssh.REFUSED
-    return Ssh.SILENT if mac.porch.silent > estate.now else Ssh.UP
+    return Ssh.SILENT if mac.porch.silent > cloud.now else Ssh.UP
 
 
 @lru_cache(maxsize=1024)

@@ -1,13 +1,11 @@
 """The provider's own runners: configurations that are applied to Macs by their ids."""
 
-from functools import partial
-
 from hostler.simulators.scaleway.api.checks import choice_of, object_of, owner_of, text_of, texts_of
-from hostler.simulators.scaleway.api.pages import NEWER, listing, page_of
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.pages import NEWER, listing
+from hostler.simulators.scaleway.api.resource import Resource
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Body, Call
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_records import Mac, Runner
 
 from .bodies import mac_of
@@ -22,16 +20,16 @@ KEYS = {
 """Where the settings of each sort of runner stand, and which there are."""
 
 
-def create(estate: Estate, call: Call) -> Answer:
+def create(cloud: Cloud, call: Call) -> Answer:
     """Make a configuration."""
     configuration, owner = configuration_of(call.body), owner_of(call)
     runner = Runner(
-        **estate.born(owner),
+        **cloud.born(owner),
         name=configuration["name"],
         configuration=configuration,
     )
-    estate.runners.put(runner)
-    return shown(estate, runner)
+    cloud.runners.put(runner)
+    return RUNNERS.answer(cloud, runner)
 
 
 def configuration_of(body: Body) -> Body:
@@ -54,9 +52,9 @@ def read(settings: Body, name: str) -> object:
     return texts_of(settings, name) if name == "labels" else text_of(settings, name)
 
 
-def body_of(estate: Estate, runner: Runner) -> Body:
+def body_of(cloud: Cloud, runner: Runner) -> Body:
     """Return the body of a runner; that it waits for a Mac that has it is our assumption."""
-    at_work = any(runner.id in mac.runners and mac.delivered for mac in estate.macs)
+    at_work = any(runner.id in mac.runners and mac.delivered for mac in cloud.macs)
     return {
         "id": runner.id,
         "zone": runner.zone,
@@ -66,63 +64,50 @@ def body_of(estate: Estate, runner: Runner) -> Body:
     }
 
 
-def shown(estate: Estate, runner: Runner) -> Answer:
-    """Answer with a runner."""
-    return Answer(200, body_of(estate, runner), subject=runner)
+RUNNERS: Resource[Runner] = Resource(
+    stored=lambda cloud: cloud.runners,
+    name=RESOURCE,
+    body=body_of,
+    style=NEWER.of("runners"),
+)
 
 
-def find(estate: Estate, call: Call) -> Runner:
-    """Return the runner that a path names."""
-    return estate.find(estate.runners, call, call.names[0], RESOURCE)
-
-
-def get(estate: Estate, call: Call) -> Answer:
-    """Show a runner."""
-    return shown(estate, find(estate, call))
-
-
-def update(estate: Estate, call: Call) -> Answer:
+def update(cloud: Cloud, call: Call) -> Answer:
     """Change the configuration of a runner."""
-    runner = find(estate, call)
+    runner = RUNNERS.find(cloud, call)
     runner.configuration = configuration_of(call.body)
-    runner.name, runner.modified = runner.configuration["name"], estate.now
-    return shown(estate, runner)
+    runner.name, runner.modified = runner.configuration["name"], cloud.now
+    return RUNNERS.answer(cloud, runner)
 
 
-def delete(estate: Estate, call: Call) -> Answer:
+def delete(cloud: Cloud, call: Call) -> Answer:
     """Delete a runner, and take it from the Macs that have it."""
-    runner = find(estate, call)
-    estate.runners.drop(runner, estate.now)
-    for mac in estate.macs:
+    runner = RUNNERS.find(cloud, call)
+    for mac in cloud.macs:
         mac.runners = [one for one in mac.runners if one != runner.id]
-    return Answer(204, subject=runner)
+    return RUNNERS.drop(cloud, runner)
 
 
-def list_all(estate: Estate, call: Call) -> Answer:
+def list_all(cloud: Cloud, call: Call) -> Answer:
     """List runners, by the Mac that has them, and by project."""
     project, server = call.text("project_id"), call.text("server_id")
-    of_mac = mac_of(estate, call, server).runners if server else None
+    of_mac = mac_of(cloud, call, server).runners if server else None
 
     def keep(runner: Runner) -> bool:
         return project in ("", runner.project) and (of_mac is None or runner.id in of_mac)
 
-    items = listing(estate, call, estate.runners, keep)
-    return page_of(estate, call, items, partial(body_of, estate), NEWER.of("runners"))
+    return RUNNERS.page(cloud, call, listing(cloud, call, cloud.runners, keep))
 
 
-def apply(estate: Estate, call: Call, mac: Mac) -> None:
+def apply(cloud: Cloud, call: Call, mac: Mac) -> None:
     """Give a Mac the runners that a body names, and no others; without any word, all stay."""
     if call.body.get("applied_runner_configurations") is None:
         return
     asked = object_of(call.body, "applied_runner_configurations")
-    wanted = texts_of(asked, "runner_configuration_ids")
-    mac.runners = [estate.find(estate.runners, call, one, RESOURCE).id for one in wanted]
+    requested = texts_of(asked, "runner_configuration_ids")
+    mac.runners = [cloud.find(cloud.runners, call, one, RESOURCE).id for one in requested]
 
 
-ROUTES = (
-    Route("mac_runner.list", "GET", PATH, list_all),
-    Route("mac_runner.create", "POST", PATH, create),
-    Route("mac_runner.get", "GET", PATH + "/*", get),
-    Route("mac_runner.update", "PATCH", PATH + "/*", update),
-    Route("mac_runner.delete", "DELETE", PATH + "/*", delete),
+ROUTES = RUNNERS.routes(
+    "mac_runner", PATH, list=list_all, create=create, update=update, delete=delete
 )

@@ -4,10 +4,10 @@ from functools import partial
 
 from hostler.simulators.scaleway.api.checks import choice_of, flag_of, object_of, size_of, text_of
 from hostler.simulators.scaleway.api.pages import NEWER, listing, order_of, page_of
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Body, Call
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_catalogue import DEVOS, TYPES
 from hostler.simulators.scaleway.state.mac_records import Mac, OsImage
 
@@ -19,7 +19,7 @@ PATH = ZONE + "/servers"
 COMMITMENTS = ("duration_24h", "renewed_monthly", "none")
 
 
-def list_all(estate: Estate, call: Call) -> Answer:
+def list_all(cloud: Cloud, call: Call) -> Answer:
     """List Macs, the oldest first unless asked otherwise."""
     project, organization = call.text("project_id"), call.text("organization_id")
 
@@ -27,52 +27,52 @@ def list_all(estate: Estate, call: Call) -> Answer:
         return project in ("", mac.project) and organization in ("", mac.organization)
 
     newest = order_of(call, "created_at").newest_first
-    items = listing(estate, call, estate.macs, keep, newest_first=newest)
-    return page_of(estate, call, items, partial(mac_wire, estate), NEWER.of("servers"))
+    items = listing(cloud, call, cloud.macs, keep, newest_first=newest)
+    return page_of(cloud, call, items, partial(mac_wire, cloud), NEWER.of("servers"))
 
 
-def get(estate: Estate, call: Call) -> Answer:
+def get(cloud: Cloud, call: Call) -> Answer:
     """Show a Mac."""
-    return shown(estate, mac_of(estate, call))
+    return answer(cloud, mac_of(cloud, call))
 
 
-def shown(estate: Estate, mac: Mac) -> Answer:
+def answer(cloud: Cloud, mac: Mac) -> Answer:
     """Answer with a Mac."""
-    return Answer(200, mac_wire(estate, mac), subject=mac)
+    return Answer(200, mac_wire(cloud, mac), subject=mac)
 
 
-def update(estate: Estate, call: Call) -> Answer:
+def update(cloud: Cloud, call: Call) -> Answer:
     """Change a Mac, also one that is on its way; of two renames the last holds."""
-    mac, body = mac_of(estate, call), call.body
+    mac, body = mac_of(cloud, call), call.body
     check_unlocked(mac)
     commitment = commitment_of(body)
     scheduled = flag_of(body, "schedule_deletion", default=mac.deletion_scheduled)
     vpc = flag_of(body, "enable_vpc", default=mac.vpc != "vpc_disabled")
     name, bandwidth = text_of(body, "name"), size_of(body, "public_bandwidth_bps")
-    runners.apply(estate, call, mac)
+    runners.apply(cloud, call, mac)
     mac.bandwidth = bandwidth or mac.bandwidth
     if commitment:
-        lease.change(estate, mac, commitment)
-    lease.schedule(estate, mac, wanted=scheduled)
-    set_vpc(estate, mac, wanted=vpc)
-    mac.modified = estate.now
+        lease.change(cloud, mac, commitment)
+    lease.schedule(cloud, mac, requested=scheduled)
+    set_vpc(cloud, mac, requested=vpc)
+    mac.modified = cloud.now
     if name:
-        rename(estate, call, mac, name)
-    return Answer(200, {**mac_body(estate, mac), "name": name or mac.name}, subject=mac)
+        rename(cloud, call, mac, name)
+    return Answer(200, {**mac_body(cloud, mac), "name": name or mac.name}, subject=mac)
 
 
-def rename(estate: Estate, call: Call, mac: Mac, name: str) -> None:
+def rename(cloud: Cloud, call: Call, mac: Mac, name: str) -> None:
     """Give a Mac a name, or begin to: the answer shows it at once in either case."""
     late = spell_of(call, "mac_rename_late") or spell_of(call, "mac_rename_too_late")
     if late:
-        estate.after(late, partial(renamed, estate, mac, name))
+        cloud.after(late, partial(renamed, cloud, mac, name))
     else:
-        renamed(estate, mac, name)
+        renamed(cloud, mac, name)
 
 
-def renamed(estate: Estate, mac: Mac, name: str) -> None:
+def renamed(cloud: Cloud, mac: Mac, name: str) -> None:
     """Let a Mac have a name, whatever it was called in between."""
-    mac.name, mac.modified = name, estate.now
+    mac.name, mac.modified = name, cloud.now
 
 
 def spell_of(call: Call, fault: str) -> float:
@@ -82,19 +82,19 @@ def spell_of(call: Call, fault: str) -> float:
 
 def commitment_of(body: Body) -> str:
     """Return the commitment that a change asks for; here it is an object, unlike at creation."""
-    wanted = choice_of(object_of(body, "commitment_type"), "commitment_type")
-    if wanted and wanted not in COMMITMENTS:
+    requested = choice_of(object_of(body, "commitment_type"), "commitment_type")
+    if requested and requested not in COMMITMENTS:
         raise errors.invalid(("commitment_type", "constraint", "not a valid value"))
-    return wanted
+    return requested
 
 
-def set_vpc(estate: Estate, mac: Mac, *, wanted: bool) -> None:
+def set_vpc(cloud: Cloud, mac: Mac, *, requested: bool) -> None:
     """Begin to let a Mac into private networks, or out of them."""
-    if wanted == (mac.vpc != "vpc_disabled"):
+    if requested == (mac.vpc != "vpc_disabled"):
         return
     mac.vpc = "vpc_updating"
-    goal = "vpc_enabled" if wanted else "vpc_disabled"
-    estate.after(estate.lasts("mac.vpc"), partial(vpc_set, mac, goal))
+    goal = "vpc_enabled" if requested else "vpc_disabled"
+    cloud.after(cloud.lasts("mac.vpc"), partial(vpc_set, mac, goal))
 
 
 def vpc_set(mac: Mac, goal: str) -> None:
@@ -102,38 +102,38 @@ def vpc_set(mac: Mac, goal: str) -> None:
     mac.vpc = goal
 
 
-def delete(estate: Estate, call: Call) -> Answer:
+def delete(cloud: Cloud, call: Call) -> Answer:
     """Delete a Mac at once, if it is no longer paid for and at rest."""
-    mac = mac_of(estate, call)
+    mac = mac_of(cloud, call)
     check_unlocked(mac)
-    lease.check_floor(estate, mac)
+    lease.check_floor(cloud, mac)
     check_at_rest(mac)
-    lease.vanish(estate, mac)
+    lease.vanish(cloud, mac)
     return Answer(204, subject=mac)
 
 
-def reboot(estate: Estate, call: Call) -> Answer:
+def reboot(cloud: Cloud, call: Call) -> Answer:
     """Reboot a Mac."""
-    mac = mac_of(estate, call)
+    mac = mac_of(cloud, call)
     check_at_rest(mac)
-    lifecycle.reboot(estate, mac, spell_of(call, "mac_stuck_rebooting"))
-    return shown(estate, mac)
+    lifecycle.reboot(cloud, mac, spell_of(call, "mac_stuck_rebooting"))
+    return answer(cloud, mac)
 
 
-def reinstall(estate: Estate, call: Call) -> Answer:
+def reinstall(cloud: Cloud, call: Call) -> Answer:
     """Wipe a Mac and install an image, by default the usual one of its type."""
-    mac = mac_of(estate, call)
+    mac = mac_of(cloud, call)
     check_at_rest(mac)
     check_wipeable(mac)
-    wanted = text_of(call.body, "os_id")
-    image = chosen_image(estate, TYPES[mac.type_name], wanted)
+    requested = text_of(call.body, "os_id")
+    image = chosen_image(cloud, TYPES[mac.type_name], requested)
     kext = flag_of(call.body, "enable_kext", default=False)
     if call.takes("mac_os_not_found"):
-        raise errors.not_found(OS, wanted or image.id)
+        raise errors.not_found(OS, requested or image.id)
     if not call.takes("mac_reinstall_ignored"):
         mac.kext = kext
-        lifecycle.reinstall(estate, mac, wipe_of(call, image))
-    return shown(estate, mac)
+        lifecycle.reinstall(cloud, mac, wipe_of(call, image))
+    return answer(cloud, mac)
 
 
 def check_wipeable(mac: Mac) -> None:

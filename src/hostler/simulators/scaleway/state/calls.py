@@ -1,15 +1,39 @@
-"""One request inside the world: its route and arguments, the faults that struck it, its answer."""
+"""Calls: a request in the world, the faults that struck it, its answer, and what a client sees."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 import msgspec
 
-from hostler.ports.http import HttpRequest
+from hostler.ports.http import HttpRequest, Response
 
 from .errors import invalid
 from .records import Record
+
+
+class Fate(StrEnum):
+    """What the client sees of an answer."""
+
+    ANSWERED = "answered"
+    RESET = "reset"  # the connection breaks: no word about the effect
+    HUNG = "hung"  # nothing comes until the client gives up
+    TRUNCATED = "truncated"  # the body breaks off half-way
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer of the world. `response` is None only where `fate` is reset or hung.
+
+    `delay` is the latency of the real API in seconds of world time; whoever carries the reply
+    waits for it, the world never does.
+    """
+
+    response: Response | None
+    delay: float
+    fate: Fate = Fate.ANSWERED
+
 
 Body = dict[str, Any]
 

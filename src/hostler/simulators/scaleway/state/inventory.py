@@ -44,7 +44,7 @@ class Born(TypedDict):
     modified: float
 
 
-class Estate:
+class Cloud:
     """What the handlers work on. Dice: `rng` makes ids, `dice` draws durations and choices."""
 
     def __init__(self, options: Options, rng: Random, now: float) -> None:
@@ -68,7 +68,7 @@ class Estate:
         self.keys: Shelf[SshKey] = Shelf()
         self.macs: Shelf[Mac] = Shelf()
         self.mac_at: dict[str, Mac] = {}  # by address
-        self.gone_macs: set[str] = set()
+        self.deleted_macs: set[str] = set()
         self.pool_prefixes: list[str] = []
         self.os_images: Shelf[OsImage] = Shelf()
         self.attachments: Shelf[Attachment] = Shelf()
@@ -188,9 +188,9 @@ class Estate:
         )
 
 
-def touch(estate: Estate, server: Server) -> None:
+def touch(cloud: Cloud, server: Server) -> None:
     """Note that a server itself has changed."""
-    server.modified = estate.now
+    server.modified = cloud.now
     server.wire = None
 
 

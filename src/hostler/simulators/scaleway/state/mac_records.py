@@ -75,9 +75,9 @@ class OsImage(Record):
 class Mac(Record):
     """A host. `turn` counts its transitions; `installs` how often its disk has been written anew.
 
-    `deletable` is the end of the time that is paid for; None while it is not delivered. `shown` is
-    a status that is shown in place of the true one, `wire` the body that was sent last, with what
-    it was made of.
+    `deletable` is the end of the time that is paid for; None while it is not delivered. `displayed`
+    is a status that is shown in place of the true one, `wire` the body that was sent last, with
+    what it was made of.
     """
 
     type_name: str
@@ -98,7 +98,7 @@ class Mac(Record):
     disk: Disk = field(default_factory=Disk)
     porch: Porch = field(default_factory=Porch)
     runners: list[str] = field(default_factory=list[str])
-    shown: str = ""
+    displayed: str = ""
     wire: tuple[tuple[object, ...], msgspec.Raw] | None = None
     turn: int = 0
     attachments: "dict[str, Attachment]" = field(default_factory=dict)

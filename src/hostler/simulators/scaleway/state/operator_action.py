@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Generic, TypeVar
 
-from .inventory import Estate
+from .inventory import Cloud
 from .records import Record
 
 R = TypeVar("R", bound=Record)
@@ -25,11 +25,11 @@ class OperatorAction(Generic[R]):
     """
 
     kind: type[R]
-    do: Callable[[Estate, R, float, Random], bool | None]
+    do: Callable[[Cloud, R, float, Random], bool | None]
     when: Callable[[R], bool] = always
 
-    def happen(self, estate: Estate, record: Record, spell: float, rng: Random) -> bool:
+    def happen(self, cloud: Cloud, record: Record, spell: float, rng: Random) -> bool:
         """Let it happen; tell if it could."""
         if not isinstance(record, self.kind) or record.ended is not None or not self.when(record):
             return False
-        return self.do(estate, record, spell, rng) is not False
+        return self.do(cloud, record, spell, rng) is not False

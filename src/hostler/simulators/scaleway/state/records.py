@@ -199,7 +199,7 @@ class Server(Record):
     boot_type: str = "local"
     state: str = State.STOPPED
     detail: str = ""
-    shown: str = ""  # a state that is shown in place of the true one
+    displayed: str = ""  # a state that is shown in place of the true one
     protected: bool = False
     dynamic_ip_required: bool = True
     admin_key_id: str | None = None

@@ -17,7 +17,7 @@ class Shelf(Generic[R]):
     def __init__(self) -> None:
         self._by_id: dict[str, R] = {}
         self._by_zone: dict[str, dict[str, R]] = {}
-        self._gone: dict[str, deque[R]] = {}
+        self._deleted: dict[str, deque[R]] = {}
 
     def put(self, item: R) -> None:
         """Add an item, as the newest of its zone."""
@@ -29,7 +29,7 @@ class Shelf(Generic[R]):
         item.ended = now
         self._by_id.pop(item.id, None)
         self._by_zone[item.zone].pop(item.id, None)
-        self._gone.setdefault(item.zone, deque(maxlen=REMEMBERED)).append(item)
+        self._deleted.setdefault(item.zone, deque(maxlen=REMEMBERED)).append(item)
 
     def get(self, item_id: str) -> R | None:
         """Return the item of this id, of any zone."""
@@ -39,9 +39,9 @@ class Shelf(Generic[R]):
         """Return the items of a zone, the oldest first."""
         return self._by_zone.get(zone, {}).values()
 
-    def gone_since(self, zone: str, moment: float) -> list[R]:
+    def deleted_since(self, zone: str, moment: float) -> list[R]:
         """Return what was deleted in a zone after a moment."""
-        return [item for item in self._gone.get(zone, ()) if (item.ended or 0.0) > moment]
+        return [item for item in self._deleted.get(zone, ()) if (item.ended or 0.0) > moment]
 
     def __iter__(self):
         return iter(self._by_id.values())

@@ -212,12 +212,12 @@ def _head_fits(view: memoryview, start: int, size: int) -> bool:
 def _longest(found: list[FileDescriptorProto]) -> list[FileDescriptorProto]:
     """Return the files without those that are the beginning of another one."""
     written = sorted({f.SerializeToString(deterministic=True) for f in found}, key=len)
-    kept = [
+    complete = [
         one
         for place, one in enumerate(written)
         if not any(other.startswith(one) for other in written[place + 1 :])
     ]
-    return [FileDescriptorProto.FromString(one) for one in kept]
+    return [FileDescriptorProto.FromString(one) for one in complete]
 
 
 def _unzip(data: memoryview) -> bytes:

@@ -6,10 +6,9 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from hostler.frontends.fleeting.contract import Group, Refused
+from hostler.frontends.fleeting.contract import Group, Handler, Method, Refused
 from hostler.frontends.fleeting.schema.mapping.mapping import ServiceMap
 from hostler.frontends.fleeting.schema.mapping.services import Service
-from hostler.frontends.fleeting.served import Handler, Method
 
 from .codec import Codec
 

@@ -192,11 +192,11 @@ def _connector(call: _Call, request: Message) -> Connector:
         password=text("password"),
         key=as_bytes(call.value(request, "key")),
         use_static_credentials=call.value(request, "use_static_credentials") is True,
-        opaque=tuple(_kept(call, request)),
+        opaque=tuple(_opaque(call, request)),
     )
 
 
-def _kept(call: _Call, request: Message) -> list[tuple[str, object]]:
+def _opaque(call: _Call, request: Message) -> list[tuple[str, object]]:
     """Return the durations, as they are."""
     pairs = ((name, call.leaf(REQUEST, name), call.value(request, name)) for name in OPAQUE)
     return [(name, raw(leaf, value)) for name, leaf, value in pairs if leaf is not None]
@@ -204,10 +204,10 @@ def _kept(call: _Call, request: Message) -> list[tuple[str, object]]:
 
 def _give_back(call: _Call, reply: Message, connector: Connector) -> None:
     """Write the durations of Init, where they can be said in the field's terms."""
-    for name, kept in connector.opaque:
+    for name, received in connector.opaque:
         leaf = call.leaf(REPLY, name)
-        if leaf is None or not isinstance(kept, Raw):
+        if leaf is None or not isinstance(received, Raw):
             continue
-        value = to_field(kept, leaf)
+        value = to_field(received, leaf)
         if value not in {None, 0, "", (0, 0)}:
             call.set(reply, name, value)

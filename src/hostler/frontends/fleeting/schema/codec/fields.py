@@ -13,7 +13,7 @@ from hostler.frontends.fleeting.schema.mapping.leaves import Leaf
 from hostler.frontends.fleeting.schema.mapping.times import Raw, unit_of
 from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
 from hostler.frontends.fleeting.schema.vocabulary.naming import plain
-from hostler.frontends.fleeting.schema.vocabulary.synonyms import ENUM_WORDS, SPELT
+from hostler.frontends.fleeting.schema.vocabulary.synonyms import CANONICAL, ENUM_WORDS
 
 Read = Callable[[Message], object]
 Write = Callable[[Message, object], None]
@@ -193,7 +193,7 @@ def _enum(value: object, leaf: Leaf) -> int | None:
         return value
     kind, wanted = leaf.field.enum_type, str(value)
     known = values(kind) if kind is not None else _NO_VALUES
-    spellings = (plain(wanted), *(w for w, ours in SPELT.items() if ours == wanted))
+    spellings = (plain(wanted), *(w for w, ours in CANONICAL.items() if ours == wanted))
     found = (known[one] for one in spellings if one in known)
     return next((meant[0][1] for meant in found if len(meant) == 1), None)
 
@@ -204,8 +204,8 @@ def word(leaf: Leaf, value: object) -> str:
     if kind is None:
         return str(value)
     words = (w for w, meant in values(kind).items() if any(n == value for _, n in meant))
-    said = next(words, "")
-    return SPELT.get(said, said if said in _WORDS else "")
+    spelling = next(words, "")
+    return CANONICAL.get(spelling, spelling if spelling in _WORDS else "")
 
 
 def as_bytes(value: object) -> bytes:

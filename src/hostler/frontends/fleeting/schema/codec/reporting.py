@@ -10,7 +10,7 @@ from google.protobuf.message_factory import GetMessageClass
 from hostler.frontends.fleeting.contract import Instance, State
 from hostler.frontends.fleeting.schema.mapping.instances import Entries
 from hostler.frontends.fleeting.schema.mapping.leaves import Leaf, is_map
-from hostler.frontends.fleeting.schema.mapping.states import Said, Spoken
+from hostler.frontends.fleeting.schema.mapping.states import Spoken, StateValue
 
 from .fields import Repeated, get, holder
 
@@ -25,12 +25,12 @@ def reporter(entries: Entries, states: Spoken, method: MethodDescriptor) -> Repo
     if ids is None or state is None:
         raise TypeError("the answer of Update is not mapped")
     if entries.at is None:
-        return _singles(made, _fill(ids.path, state.path, states.said))
+        return _singles(made, _fill(ids.path, state.path, states.written))
     at = entries.at
     listed = ids.path[at]
     if is_map(listed):
-        return _mapped(made, ids.path[: at + 1], state.path[at + 2 :], states.said)
-    fill = _fill(ids.path[at + 1 :], state.path[at + 1 :], states.said)
+        return _mapped(made, ids.path[: at + 1], state.path[at + 2 :], states.written)
+    fill = _fill(ids.path[at + 1 :], state.path[at + 1 :], states.written)
     return _listed(made, ids.path[: at + 1], fill)
 
 
@@ -68,7 +68,7 @@ def _mapped(
     made: type[Message],
     path: Sequence[FieldDescriptor],
     behind: Sequence[FieldDescriptor],
-    said: Mapping[State, Said],
+    written: Mapping[State, StateValue],
 ) -> Report:
     """Return what fills a map of states, or of messages with a state."""
 
@@ -78,11 +78,11 @@ def _mapped(
         if behind:
             entries = cast("Mapping[str, Message]", found)
             for one in instances:
-                setattr(holder(entries[one.id], behind[:-1]), behind[-1].name, said[one.state])
+                setattr(holder(entries[one.id], behind[:-1]), behind[-1].name, written[one.state])
         else:
-            values = cast("MutableMapping[str, Said]", found)
+            values = cast("MutableMapping[str, StateValue]", found)
             for one in instances:
-                values[one.id] = said[one.state]
+                values[one.id] = written[one.state]
         return (reply,)
 
     return report
@@ -91,7 +91,7 @@ def _mapped(
 def _fill(
     ids: tuple[FieldDescriptor, ...],
     states: tuple[FieldDescriptor, ...],
-    said: Mapping[State, Said],
+    written: Mapping[State, StateValue],
 ) -> Fill:
     """Return what writes one instance into a message; the usual, flat one is quickest."""
     own, state = ids[-1].name, states[-1].name
@@ -99,7 +99,7 @@ def _fill(
 
         def flat(message: Message, instance: Instance) -> None:
             setattr(message, own, instance.id)
-            setattr(message, state, said[instance.state])
+            setattr(message, state, written[instance.state])
 
         return flat
 
@@ -107,18 +107,18 @@ def _fill(
 
     def deep(message: Message, instance: Instance) -> None:
         set_id(message, instance.id)
-        set_state(message, said[instance.state])
+        set_state(message, written[instance.state])
 
     return deep
 
 
-def _setter(leaf: Leaf) -> Callable[[Message, Said], None]:
+def _setter(leaf: Leaf) -> Callable[[Message, StateValue], None]:
     """Return what sets a nested or wrapped value."""
     around, name = [field.name for field in leaf.path[:-1]], leaf.field.name
     if leaf.wrapped:
         around, name = [*around, name], "value"
 
-    def write(message: Message, value: Said) -> None:
+    def write(message: Message, value: StateValue) -> None:
         at: object = message
         for one in around:
             at = getattr(at, one)

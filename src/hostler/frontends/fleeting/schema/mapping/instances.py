@@ -8,7 +8,7 @@ from google.protobuf.descriptor import MethodDescriptor
 from hostler.frontends.fleeting.schema.vocabulary.names import UPDATE_ID, UPDATE_LIST, UPDATE_STATE
 from hostler.frontends.fleeting.schema.vocabulary.naming import plain
 from hostler.frontends.fleeting.schema.vocabulary.slots import Kind
-from hostler.frontends.fleeting.schema.vocabulary.stop_words import NEUTRAL
+from hostler.frontends.fleeting.schema.vocabulary.synonyms import NEUTRAL
 
 from .leaves import Leaf, is_map, leaves
 from .match import Chosen, Level, Match, Message, match

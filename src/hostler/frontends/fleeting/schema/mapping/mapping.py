@@ -94,12 +94,12 @@ def map_service(service: Service, override: Override) -> ServiceMap:
             entries = ways or entries
     _settle_terms(calls)
     state = calls["Update"].leaf(REPLY, "state") if "Update" in calls else None
-    said = override.states(service.name)
+    state_names = override.states(service.name)
     return ServiceMap(
         service=service,
         calls=calls,
         entries=entries,
-        states=spoken(state, said, suspends=suspends) if state else None,
+        states=spoken(state, state_names, suspends=suspends) if state else None,
         faults=tuple(_faults(service, calls)),
     )
 
@@ -238,8 +238,8 @@ def below_exact(found: ServiceMap) -> Iterator[str]:
         if one.level in {Level.NEUTRAL, Level.OVERRIDE} and one.leaf is not None:
             why = f": {one.reason}" if one.reason else ""
             yield f"{one.level}: {call}.{side}.{one.slot.name} is {one.leaf.name}{why}"
-        elif one.level is Level.ABSENT and one.said:
-            yield f"{Level.OVERRIDE}: {call}.{side}.{one.slot.name} is said to be nowhere"
+        elif one.level is Level.ABSENT and one.settled:
+            yield f"{Level.OVERRIDE}: {call}.{side}.{one.slot.name} is declared to be nowhere"
     if found.states is None:
         return
     for state, level in found.states.levels.items():

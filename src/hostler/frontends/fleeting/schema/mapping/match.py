@@ -8,11 +8,14 @@ from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
 from hostler.frontends.fleeting.schema.vocabulary.names import ID_ALSO, ID_NAMES
 from hostler.frontends.fleeting.schema.vocabulary.naming import plain, timed
 from hostler.frontends.fleeting.schema.vocabulary.slots import Kind, Need, Slot
-from hostler.frontends.fleeting.schema.vocabulary.stop_words import NEUTRAL
-from hostler.frontends.fleeting.schema.vocabulary.synonyms import ENUM_WORDS, STATE_HINTS, STATES
+from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
+    ENUM_WORDS,
+    NEUTRAL,
+    STATE_HINTS,
+    STATES,
+)
 
-from .defaults import besides, more, unset
-from .leaves import Leaf
+from .leaves import Leaf, besides, more, unset
 
 Chosen = Mapping[str, str]
 """What the operator says of one message: logical field to dotted name; "" is "there is none"."""
@@ -45,7 +48,7 @@ class Match:
 
     `reason` says why nothing was, or why it is less than exact; `candidates` are the fields that an
     operator may name, `likely` the one that is proposed, or "" for saying that there is none.
-    `said`: the operator settled it.
+    `settled`: the operator settled it.
     """
 
     slot: Slot
@@ -55,7 +58,7 @@ class Match:
     candidates: tuple[str, ...] = ()
     barred: tuple[str, ...] = ()
     likely: str | None = None
-    said: bool = False
+    settled: bool = False
 
     @property
     def refused(self) -> bool:
@@ -146,7 +149,7 @@ def _chosen(message: Message, slot: Slot, chosen: Chosen) -> Match:
     """Return what the operator named, if it is there and its type fits."""
     name = chosen[slot.name]
     if not name:
-        return _none_said(slot)
+        return _absent_by_override(slot)
     leaf = next((leaf for leaf in message.leaves if leaf.name == name), None)
     fit = _names(message.suit(slot))
     if leaf is None or leaf.name not in fit:
@@ -155,15 +158,15 @@ def _chosen(message: Message, slot: Slot, chosen: Chosen) -> Match:
         return Match(slot=slot, level=Level.REFUSED, reason=reason, candidates=fit)
     word = leaf.barred(message.after)
     reason = f"its name says {word!r}" if word else ""
-    return Match(slot=slot, level=Level.OVERRIDE, leaf=leaf, reason=reason, said=True)
+    return Match(slot=slot, level=Level.OVERRIDE, leaf=leaf, reason=reason, settled=True)
 
 
-def _none_said(slot: Slot) -> Match:
+def _absent_by_override(slot: Slot) -> Match:
     if slot.need is Need.CRITICAL:
         reason = f"the override says that there is none, but {slot.need}"
         return Match(slot=slot, level=Level.REFUSED, reason=reason)
     reason = "the override says that there is none"
-    return Match(slot=slot, level=Level.ABSENT, reason=reason, said=True)
+    return Match(slot=slot, level=Level.ABSENT, reason=reason, settled=True)
 
 
 def _exact(message: Message, slot: Slot, taken: set[str]) -> Match | None:
@@ -198,8 +201,8 @@ def _around_list(leaf: Leaf, slot: Slot) -> bool:
 def _rest(message: Message, slot: Slot, taken: set[str]) -> Match:
     """Return a neutral match, or that there is none, or a refusal."""
     left = [leaf for leaf in message.suit(slot) if leaf.name not in taken]
-    if said := unset(message.leaves, slot, taken):
-        return _refusal(slot, said, left)
+    if objection := unset(message.leaves, slot, taken):
+        return _refusal(slot, objection, left)
     odd = besides(slot, left) or _oddly_named(message, slot, left)
     if odd is None and slot.sole and len(left) == 1 and _is_neutral(left[0], slot, message):
         reason = "its name says little; it is the only field of its type there"
@@ -227,7 +230,7 @@ def _oddly_named(message: Message, slot: Slot, left: Sequence[Leaf]) -> str | No
 
 def _why(left: Sequence[Leaf], open_: Sequence[Leaf]) -> str:
     if not left:
-        return "no field has a type that could carry it"
+        return "no field has a type that could hold it"
     if not open_:
         return f"{', '.join(_names(left))} has the type, but its name says something else"
     if len(open_) == 1:

@@ -41,7 +41,7 @@ class Override:
     """What was said: by service ("" for all), then by table name, then by key."""
 
     path: str = ""
-    said: Mapping[str, Mapping[str, Chosen]] = field(
+    tables: Mapping[str, Mapping[str, Chosen]] = field(
         default_factory=dict[str, Mapping[str, Chosen]]
     )
 
@@ -60,11 +60,11 @@ class Override:
     @property
     def services(self) -> tuple[str, ...]:
         """The services that were named."""
-        return tuple(name for name in self.said if name)
+        return tuple(name for name in self.tables if name)
 
     def _of(self, service: str, name: str) -> Chosen:
-        everywhere = self.said.get("", {}).get(name, NO_CHOICE)
-        return {**everywhere, **self.said.get(service, {}).get(name, NO_CHOICE)}
+        everywhere = self.tables.get("", {}).get(name, NO_CHOICE)
+        return {**everywhere, **self.tables.get(service, {}).get(name, NO_CHOICE)}
 
 
 NOTHING = Override()
@@ -91,13 +91,13 @@ def parse(content: bytes, path: str) -> Override:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise BadOverride(f"{path} is not TOML: {error}") from None
     faults = list[str]()
-    said = {"": _tables(raw, "", faults)}
+    tables = {"": _tables(raw, "", faults)}
     for name, table in raw.items():
         if _is_service(name, table):
-            said[name] = _tables(cast("dict[str, object]", table), f'"{name}".', faults)
+            tables[name] = _tables(cast("dict[str, object]", table), f'"{name}".', faults)
     if faults:
         raise BadOverride("\n".join((f"{path} is wrong:", *faults)))
-    return Override(path=path, said=said)
+    return Override(path=path, tables=tables)
 
 
 def _is_service(name: str, table: object) -> bool:

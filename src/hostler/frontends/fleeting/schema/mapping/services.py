@@ -44,8 +44,8 @@ class Service:
 def service(descriptor: ServiceDescriptor, override: Override) -> Service:
     """Return a service with its methods by our names, or by those that the operator gave."""
     named = {str(method.name): method for method in descriptor.methods}
-    said = override.methods(descriptor.full_name)
-    ours = {name: named.get(said.get(name, name)) for name in METHODS}
+    chosen = override.methods(descriptor.full_name)
+    ours = {name: named.get(chosen.get(name, name)) for name in METHODS}
     methods = {name: method for name, method in ours.items() if method is not None}
     used = {method.name for method in methods.values()}
     others = tuple(name for name in named if name not in used)

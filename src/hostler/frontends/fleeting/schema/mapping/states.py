@@ -12,7 +12,7 @@ from hostler.frontends.fleeting.schema.vocabulary.synonyms import STATE_HINTS, S
 from .leaves import Leaf
 from .match import Chosen, Level
 
-Said = int | str
+StateValue = int | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class Spoken:
     `reasons` by state where something is refused; `proposals` are values that an override may name.
     """
 
-    said: Mapping[State, Said]
+    written: Mapping[State, StateValue]
     names: Mapping[State, str]
     levels: Mapping[State, Level]
     reasons: Mapping[State, str]
@@ -32,7 +32,7 @@ class Spoken:
     @property
     def offered(self) -> frozenset[State]:
         """The states that may be told."""
-        return frozenset(self.said)
+        return frozenset(self.written)
 
 
 def spoken(leaf: Leaf, chosen: Chosen, *, suspends: bool) -> Spoken:
@@ -47,27 +47,27 @@ def _texts(chosen: Chosen, *, suspends: bool) -> Spoken:
     """Return the states as lower-case texts: their spelling is a guess, and said to be one."""
     resting = frozenset({State.SUSPENDING, State.SUSPENDED, State.RESUMING})
     silent = UNSAID if suspends else UNSAID | resting
-    said = {state: names[0] for state, names in STATES.items() if state not in silent}
-    levels = dict.fromkeys(said, Level.NEUTRAL)
+    written = {state: names[0] for state, names in STATES.items() if state not in silent}
+    levels = dict.fromkeys(written, Level.NEUTRAL)
     reasons = dict[State, str]()
     for state in State:
         if state.value in chosen:
-            _say_text(state, chosen[state.value], said, levels, reasons)
-    return Spoken(said=said, names=said, levels=levels, reasons=reasons, proposals={})
+            _say_text(state, chosen[state.value], written, levels, reasons)
+    return Spoken(written=written, names=written, levels=levels, reasons=reasons, proposals={})
 
 
 def _say_text(
     state: State,
     text: str,
-    said: dict[State, str],
+    written: dict[State, str],
     levels: dict[State, Level],
     reasons: dict[State, str],
 ) -> None:
     levels[state] = Level.OVERRIDE
     if text:
-        said[state] = text
+        written[state] = text
     else:
-        said.pop(state, None)
+        written.pop(state, None)
         levels[state] = Level.ABSENT
         if state in CORE:
             reasons[state] = "the override says that there is none, but no schema works without it"
@@ -78,19 +78,21 @@ def _numbers(kind: EnumDescriptor, chosen: Chosen) -> Spoken:
     known = values(kind)
     found = {state: _number(kind, known, state, chosen) for state in State}
     proposals = {
-        state: _proposal(known, state) for state, (said, _, _, _) in found.items() if said is None
+        state: _proposal(known, state)
+        for state, (written, _, _, _) in found.items()
+        if written is None
     }
     reasons = {state: reason for state, (_, _, _, reason) in found.items() if reason}
-    said = {state: number for state, (number, _, _, _) in found.items() if number is not None}
-    for one, other in _shared(said):
+    written = {state: number for state, (number, _, _, _) in found.items() if number is not None}
+    for one, other in _shared(written):
         reasons[one] = f"{one} and {other} are the same number"
     return Spoken(
-        said=said,
-        names={state: found[state][1] for state in said},
+        written=written,
+        names={state: found[state][1] for state in written},
         levels={state: level for state, (_, _, level, _) in found.items()},
         reasons=reasons,
         proposals={state: proposals.get(state) for state in State if state in reasons},
-        others=tuple(v.name for v in kind.values if v.number not in said.values()),
+        others=tuple(v.name for v in kind.values if v.number not in written.values()),
     )
 
 
@@ -136,12 +138,12 @@ def _proposal(known: Mapping[str, tuple[tuple[str, int], ...]], state: State) ->
     return None if state in CORE else ""
 
 
-def _shared(said: Mapping[State, int]) -> list[tuple[State, State]]:
+def _shared(written: Mapping[State, int]) -> list[tuple[State, State]]:
     """Return pairs of states that one number would say."""
-    order = list(said)
+    order = list(written)
     return [
         (other, one)
         for place, one in enumerate(order)
         for other in order[place + 1 :]
-        if said[one] == said[other]
+        if written[one] == written[other]
     ]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from google.protobuf.descriptor import EnumDescriptor
 
 from .naming import words
-from .stop_words import NEVER
+from .synonyms import NEVER
 
 
 def values(kind: EnumDescriptor) -> Mapping[str, tuple[tuple[str, int], ...]]:

@@ -56,273 +56,178 @@ _ADDRESS = _CONNECT | word_set(
 _PLUGIN = _WRAP | word_set("plugin provider")
 _PROVIDER = _PLUGIN | word_set("group info information details detail properties")
 
-ID_NAMES = _list("id instance_id")
-ID_ALSO = _list("instance name")
-_ID_HINTS = _list("uid uuid identifier machine machine_id node node_id server server_id ref handle")
-_IDS_NAMES = _list("instances ids instance_ids instance")
-_LIST_HINTS = _list("targets victims machines nodes servers members vms hosts group fleet")
+ID_NAMES, ID_ALSO = _list("id instance_id"), _list("instance name")
+_ID_HINTS = "uid uuid identifier machine machine_id node node_id server server_id ref handle"
+_AN_ID = f"id instance_id instance | instance name | {_ID_HINTS}"
+_MANY = "instances ids instance_ids instance"
+_MANY_HINTS = "targets victims machines nodes servers members vms hosts group fleet"
+
+
+def _slot(
+    name: str, kind: Kind, known_by: str, within: frozenset[str], need: Need = Need.OPTIONAL
+) -> Slot:
+    """Return a field; what it is known by is written `names | also | hints`."""
+    names, also, hints, *_ = (_list(part) for part in f"{known_by} | | ".split("|"))
+    return Slot(name=name, kind=kind, names=names, also=also, hints=hints, need=need, within=within)
 
 
 def _connector(*, reply: bool) -> tuple[Slot, ...]:
     """Return the fields of connector_config, which travel in Init and come back in ConnectInfo."""
-
-    def slot(name: str, kind: Kind, names: str, hints: str, need: Need) -> Slot:
-        return Slot(
-            name=name,
-            kind=kind,
-            names=_list(names),
-            hints=_list(hints),
-            need=need,
-            within=_CONNECT if reply else _CONNECTOR,
-        )
-
+    within = _CONNECT if reply else _CONNECTOR
     some, may = Need.EXPECTED, Need.OPTIONAL
-    return (
-        slot("os", Kind.WORD, "os operating_system", "platform guest", some),
-        slot("arch", Kind.WORD, "arch architecture", "machine cpu cpu_arch", some),
-        slot(
-            "protocol",
-            Kind.WORD,
-            "protocol proto connector_protocol connection_protocol",
-            "transport scheme via",
-            some,
-        ),
-        slot("protocol_port", Kind.COUNT, "protocol_port port connection_port", "ssh_port", may),
-        slot("username", Kind.TEXT, "username user user_name", "login account ssh_user", some),
-        slot("password", Kind.SECRET, "password passwd", "pass pwd secret passphrase", some),
-        slot(
-            "key",
-            Kind.SECRET,
-            "key private_key key_bytes private_key_pem",
-            "pem identity ssh_key ssh_private_key key_pem secret_key keydata",
-            some,
-        ),
-        slot(
-            "use_static_credentials",
-            Kind.FLAG,
-            "use_static_credentials static_credentials use_static_creds",
-            "static fixed",
-            may if reply else some,
-        ),
-        slot("keepalive", Kind.OPAQUE, "keepalive keep_alive keepalive_interval", "", may),
-        slot("timeout", Kind.OPAQUE, "timeout connect_timeout connection_timeout", "", may),
+    rows = (
+        ("os", Kind.WORD, some, "os operating_system | | platform guest"),
+        ("arch", Kind.WORD, some, "arch architecture | | machine cpu cpu_arch"),
+        ("protocol", Kind.WORD, some, _PROTOCOL),
+        ("protocol_port", Kind.COUNT, may, "protocol_port port connection_port | | ssh_port"),
+        ("username", Kind.TEXT, some, "username user user_name | | login account ssh_user"),
+        ("password", Kind.SECRET, some, "password passwd | | pass pwd secret passphrase"),
+        ("key", Kind.SECRET, some, _KEY),
+        ("use_static_credentials", Kind.FLAG, may if reply else some, _STATIC),
+        ("keepalive", Kind.OPAQUE, may, "keepalive keep_alive keepalive_interval"),
+        ("timeout", Kind.OPAQUE, may, "timeout connect_timeout connection_timeout"),
     )
+    return tuple(_slot(name, kind, known_by, within, need) for name, kind, need, known_by in rows)
 
 
-_OK = Slot(
-    name="ok",
-    kind=Kind.FLAG,
-    names=_list("ok success successful"),
-    within=_WRAP,
+_PROTOCOL = "protocol proto connector_protocol connection_protocol | | transport scheme via"
+_KEY = (
+    "key private_key key_bytes private_key_pem"
+    " | | pem identity ssh_key ssh_private_key key_pem secret_key keydata"
 )
+_STATIC = "use_static_credentials static_credentials use_static_creds | | static fixed"
+
+_OK = _slot("ok", Kind.FLAG, "ok success successful", _WRAP)
 """A flag beside an answer: an unset one would be read as a failure."""
 
+_IDS = _slot("ids", Kind.IDS, f"{_MANY} | instance name | {_MANY_HINTS}", _WRAP, Need.CRITICAL)
+_DONE = _slot(
+    "succeeded",
+    Kind.IDS,
+    "succeeded succeeded_ids succeeded_instances succeeded_instance_ids accepted"
+    f" | {_MANY} | {_MANY_HINTS} removed deleted done affected suspended resumed stopped",
+    _WRAP,
+    Need.ANSWER,
+)
+_ID = _slot("id", Kind.TEXT, _AN_ID, _INSTANCE, Need.CRITICAL)
 
-def _ids(*, reply: bool) -> Slot:
-    if not reply:
-        return Slot(
-            name="ids",
-            kind=Kind.IDS,
-            names=_IDS_NAMES,
-            also=ID_ALSO,
-            hints=_LIST_HINTS,
-            need=Need.CRITICAL,
-            sole=True,
-            within=_WRAP,
-        )
-    return Slot(
-        name="succeeded",
-        kind=Kind.IDS,
-        names=_list("succeeded succeeded_ids succeeded_instances succeeded_instance_ids accepted"),
-        also=_IDS_NAMES,
-        hints=(*_LIST_HINTS, *_list("removed deleted done affected suspended resumed stopped")),
-        need=Need.ANSWER,
-        sole=True,
-        within=_WRAP,
-    )
-
-
-def _id() -> Slot:
-    return Slot(
-        name="id",
-        kind=Kind.TEXT,
-        names=(*ID_NAMES, "instance"),
-        also=ID_ALSO,
-        hints=_ID_HINTS,
-        need=Need.CRITICAL,
-        sole=True,
-        within=_INSTANCE,
-    )
-
-
-_INIT_REQUEST = (
-    Slot(
-        name="config",
-        kind=Kind.CONFIG,
-        names=_list(
-            "config config_json json_config plugin_config plugin_config_json configuration"
-            " plugin_configuration cfg"
-        ),
-        also=_list("json raw raw_config blob document"),
-        hints=_list("settings options params spec"),
-        need=Need.CRITICAL,
-        sole=True,
-        within=_PLUGIN,
-    ),
-    *_connector(reply=False),
+_CONFIG = _slot(
+    "config",
+    Kind.CONFIG,
+    "config config_json json_config plugin_config plugin_config_json configuration"
+    " plugin_configuration cfg | json raw raw_config blob document | settings options params spec",
+    _PLUGIN,
+    Need.CRITICAL,
 )
 _INIT_REPLY = (
-    Slot(
-        name="id",
-        kind=Kind.TEXT,
-        names=_list("id provider_id group_id instance_group_id"),
-        hints=_list("name identifier uid"),
-        need=Need.EXPECTED,
-        within=_PROVIDER,
+    _slot(
+        "id",
+        Kind.TEXT,
+        "id provider_id group_id instance_group_id | | name identifier uid",
+        _PROVIDER,
+        Need.EXPECTED,
     ),
-    Slot(
-        name="max_size",
-        kind=Kind.COUNT,
-        names=_list("max_size max maximum max_instances maximum_size maximum_instances"),
-        hints=_list("capacity size ceiling upper cap most"),
-        need=Need.EXPECTED,
-        within=_PROVIDER,
+    _slot(
+        "max_size",
+        Kind.COUNT,
+        "max_size max maximum max_instances maximum_size maximum_instances"
+        " | | capacity size ceiling upper cap most",
+        _PROVIDER,
+        Need.EXPECTED,
     ),
-    Slot(
-        name="version", kind=Kind.TEXT, names=_list("version ver plugin_version"), within=_PROVIDER
-    ),
-    Slot(
-        name="build_info",
-        kind=Kind.TEXT,
-        names=_list("build_info buildinfo build build_information"),
-        within=_PROVIDER,
-    ),
-    Slot(
-        name="capabilities",
-        kind=Kind.TEXTS,
-        names=_list("capabilities"),
-        hints=_list("caps features"),
-        within=_PROVIDER,
-    ),
+    _slot("version", Kind.TEXT, "version ver plugin_version", _PROVIDER),
+    _slot("build_info", Kind.TEXT, "build_info buildinfo build build_information", _PROVIDER),
+    _slot("capabilities", Kind.TEXTS, "capabilities | | caps features", _PROVIDER),
     _OK,
 )
-_INCREASE_REQUEST = Slot(
-    name="count",
-    kind=Kind.COUNT,
-    names=_list("n delta count num increment"),
-    also=_list("number amount"),
-    hints=_list("by quantity how_many add more extra additional instances size"),
-    need=Need.CRITICAL,
-    sole=True,
-    within=_WRAP,
+_INCREASE_REQUEST = _slot(
+    "count",
+    Kind.COUNT,
+    "n delta count num increment | number amount"
+    " | by quantity how_many add more extra additional instances size",
+    _WRAP,
+    Need.CRITICAL,
 )
-_INCREASE_REPLY = Slot(
-    name="succeeded",
-    kind=Kind.COUNT,
-    names=_list("succeeded succeeded_count num_succeeded accepted accepted_count"),
-    also=_list("n num count delta number amount"),
-    hints=_list("granted given added got made started created instances increase"),
-    need=Need.ANSWER,
-    sole=True,
-    within=_WRAP,
+_INCREASE_REPLY = _slot(
+    "succeeded",
+    Kind.COUNT,
+    "succeeded succeeded_count num_succeeded accepted accepted_count"
+    " | n num count delta number amount"
+    " | granted given added got made started created instances increase",
+    _WRAP,
+    Need.ANSWER,
 )
 _CONNECT_REPLY = (
-    Slot(
-        name="id",
-        kind=Kind.TEXT,
-        names=ID_NAMES,
-        hints=("instance", *_ID_HINTS),
-        need=Need.EXPECTED,
-        within=_REACHED,
-    ),
+    _slot("id", Kind.TEXT, f"id instance_id | | instance {_ID_HINTS}", _REACHED, Need.EXPECTED),
     *_connector(reply=True),
-    Slot(
-        name="external",
-        kind=Kind.TEXT,
-        names=_list(
-            "external external_addr external_address external_ip external_host"
-            " public_addr public_address public_ip public_host"
-        ),
-        hints=_list("public wan outside outer addr address ip host reachable hostname public_ipv4"),
-        need=Need.EXPECTED,
-        within=_ADDRESS,
+    _slot(
+        "external",
+        Kind.TEXT,
+        "external external_addr external_address external_ip external_host"
+        " public_addr public_address public_ip public_host"
+        " | | public wan outside outer addr address ip host reachable hostname public_ipv4",
+        _ADDRESS,
+        Need.EXPECTED,
     ),
-    Slot(
-        name="internal",
-        kind=Kind.TEXT,
-        names=_list(
-            "internal internal_addr internal_address internal_ip internal_host"
-            " private_addr private_address private_ip private_host"
-        ),
-        hints=_list("private lan inside inner local private_ipv4"),
-        need=Need.EXPECTED,
-        within=_ADDRESS,
+    _slot(
+        "internal",
+        Kind.TEXT,
+        "internal internal_addr internal_address internal_ip internal_host"
+        " private_addr private_address private_ip private_host"
+        " | | private lan inside inner local private_ipv4",
+        _ADDRESS,
+        Need.EXPECTED,
     ),
-    Slot(
-        name="expires",
-        kind=Kind.TIME,
-        names=_list("expires expires_at expiry expiration expire_time expires_on"),
-        within=_CONNECT,
+    _slot(
+        "expires",
+        Kind.TIME,
+        "expires expires_at expiry expiration expire_time expires_on",
+        _CONNECT,
     ),
     _OK,
 )
-_HEALTHY = Slot(
-    name="healthy",
-    kind=Kind.FLAG,
-    names=_list("healthy ok alive success well"),
-    hints=_list("up good running"),
-    need=Need.EXPECTED,
-    within=_INSTANCE,
+_HEALTHY = _slot(
+    "healthy",
+    Kind.FLAG,
+    "healthy ok alive success well | | up good running",
+    _INSTANCE,
+    Need.EXPECTED,
 )
 
-UPDATE_LIST = Slot(
-    name="instances",
-    kind=Kind.IDS,
-    names=_list("instances instance instance_states"),
-    also=_list("machines servers nodes states statuses updates"),
-    hints=_LIST_HINTS,
-    need=Need.CRITICAL,
-    sole=True,
-    within=_WRAP,
+UPDATE_LIST = _slot(
+    "instances",
+    Kind.IDS,
+    "instances instance instance_states"
+    f" | machines servers nodes states statuses updates | {_MANY_HINTS}",
+    _WRAP,
+    Need.CRITICAL,
 )
 """The list in Update's answer, or for a stream the message of one instance."""
-UPDATE_ID = Slot(
-    name="id",
-    kind=Kind.TEXT,
-    names=(*ID_NAMES, "instance"),
-    also=ID_ALSO,
-    hints=_ID_HINTS,
-    need=Need.CRITICAL,
-    sole=True,
-    within=_ENTRY,
-)
-UPDATE_STATE = Slot(
-    name="state",
-    kind=Kind.STATE,
-    names=_list("state instance_state"),
-    also=_list("status phase"),
-    hints=_list("condition stage lifecycle mode st"),
-    need=Need.CRITICAL,
-    sole=True,
-    within=_STATUS,
+UPDATE_ID = _slot("id", Kind.TEXT, _AN_ID, _ENTRY, Need.CRITICAL)
+UPDATE_STATE = _slot(
+    "state",
+    Kind.STATE,
+    "state instance_state | status phase | condition stage lifecycle mode st",
+    _STATUS,
+    Need.CRITICAL,
 )
 
 SLOTS: Mapping[tuple[str, str], tuple[Slot, ...]] = {
-    ("Init", REQUEST): _INIT_REQUEST,
+    ("Init", REQUEST): (_CONFIG, *_connector(reply=False)),
     ("Init", REPLY): _INIT_REPLY,
     ("Update", REQUEST): (),
     ("Update", REPLY): (UPDATE_LIST, UPDATE_ID, UPDATE_STATE),
     ("Increase", REQUEST): (_INCREASE_REQUEST,),
     ("Increase", REPLY): (_INCREASE_REPLY, _OK),
-    ("Decrease", REQUEST): (_ids(reply=False),),
-    ("Decrease", REPLY): (_ids(reply=True), _OK),
-    ("Suspend", REQUEST): (_ids(reply=False),),
-    ("Suspend", REPLY): (_ids(reply=True), _OK),
-    ("Resume", REQUEST): (_ids(reply=False),),
-    ("Resume", REPLY): (_ids(reply=True), _OK),
-    ("ConnectInfo", REQUEST): (_id(),),
+    ("Decrease", REQUEST): (_IDS,),
+    ("Decrease", REPLY): (_DONE, _OK),
+    ("Suspend", REQUEST): (_IDS,),
+    ("Suspend", REPLY): (_DONE, _OK),
+    ("Resume", REQUEST): (_IDS,),
+    ("Resume", REPLY): (_DONE, _OK),
+    ("ConnectInfo", REQUEST): (_ID,),
     ("ConnectInfo", REPLY): _CONNECT_REPLY,
-    ("Heartbeat", REQUEST): (_id(),),
+    ("Heartbeat", REQUEST): (_ID,),
     ("Heartbeat", REPLY): (_HEALTHY,),
     ("Shutdown", REQUEST): (),
     ("Shutdown", REPLY): (_OK,),

@@ -33,8 +33,7 @@ class Need(StrEnum):
 class Slot:
     """One logical field of a call: what it holds, and by which names it is known.
 
-    `sole`: its message can mean one thing only, so that a neutral name is enough. `within`: the
-    words that may stand around it, in the names of the messages that it is nested in.
+    `within`: the words that may stand around it, in the names of the messages that it is nested in.
     """
 
     name: str
@@ -43,5 +42,9 @@ class Slot:
     also: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
     need: Need = Need.OPTIONAL
-    sole: bool = False
     within: frozenset[str] = frozenset()
+
+    @property
+    def sole(self) -> bool:
+        """Whether its message can mean one thing only, so that a neutral name is enough."""
+        return self.need in {Need.CRITICAL, Need.ANSWER}

@@ -15,8 +15,8 @@ from hostler.providers.scaleway.common.wire import Ip, Server
 
 from . import scan
 from .lost_tags import Roots
-from .private_addresses import Cards
 from .read import Kin, Reader, kin_of
+from .scan import Cards
 from .statuses import strange
 
 Sight = tuple[ObservedScope, tuple[Resource, ...]]
@@ -52,7 +52,7 @@ class Observer:
                 for zone in dict.fromkeys(scope.zone for scope in scopes)
             ]
         sights = [sight for task in tasks for sight in task.result()]
-        resources = {resource.id: resource for _, shown in sights for resource in shown}
+        resources = {resource.id: resource for _, seen in sights for resource in seen}
         words = (strange(resource.slot.kind, resource.status) for resource in resources.values())
         return Observation(
             observed=tuple(observed for observed, _ in sights),
@@ -70,11 +70,11 @@ class Observer:
     def _completed(self, sight: Sight) -> Sight:
         """Return a whole listing of servers with those that only their root volumes tell of."""
         observed, resources = sight
-        zone, shown = observed.scope.zone, {resource.id for resource in resources}
+        zone, seen = observed.scope.zone, {resource.id for resource in resources}
         if observed.scope.machine is not None:
             return sight
         claimed = self._roots.claimed(zone)
-        fresh = {resource: found for resource, found in claimed.items() if resource not in shown}
+        fresh = {resource: found for resource, found in claimed.items() if resource not in seen}
         reader = self._reader(zone)
         late = (reader.server(s, claim) for s, claim in fresh.values() if self._ours(s.project))
         kin = {resource: kin_of(server, claim) for resource, (server, claim) in fresh.items()}

@@ -4,17 +4,54 @@ Nothing in here raises for what the outside does: a listing that is not whole sa
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Generic, TypeVar
 
 from hostler.domain.ids import ResourceId, Zone
 from hostler.domain.model.resource import Scope
+from hostler.ports.clock import Clock
 from hostler.providers.scaleway.common.endpoints import WITHOUT_BLOCK, Api
 from hostler.providers.scaleway.common.errors import TROUBLE, Failed, is_missing
 from hostler.providers.scaleway.common.owner_tags import address_id, machine_tag
 from hostler.providers.scaleway.common.pages import Listing, Named
 from hostler.providers.scaleway.common.wire import BlockVolume, Ip, Server, Volume
+
+AGAIN = timedelta(minutes=1)
+"""How long IPAM is left alone after it could not be read."""
+
+
+class Cards:
+    """What was learnt of cards' addresses, zone by zone."""
+
+    def __init__(self, api: Api, clock: Clock) -> None:
+        self._api, self._clock = api, clock
+        self._known = dict[Zone, dict[str, str]]()
+        self._shut = 0.0
+
+    def of(self, zone: Zone) -> Mapping[str, str]:
+        """Return the private IPv4 address of each card, as far as they were learnt."""
+        return self._known.get(zone, {})
+
+    async def learn(self, zone: Zone, servers: Iterable[Server], *, whole: bool) -> None:
+        """Learn the addresses of these servers' cards; a whole listing lets others be forgotten."""
+        cards = {nic.id for server in servers for nic in server.private_nics or () if nic.id}
+        known = self._known.get(zone, {})
+        if whole and cards != known.keys():
+            known = self._known[zone] = {card: ip for card, ip in known.items() if card in cards}
+        if cards <= known.keys() or self._clock.boot() < self._shut:
+            return
+        listing = await self._api.private_addresses(zone)
+        if listing.error:
+            self._shut = self._clock.boot() + AGAIN.total_seconds()
+        found = {
+            ip.resource.id: ip.address.partition("/")[0]
+            for ip in listing.found.values()
+            if ip.resource is not None and ip.address
+        }
+        self._known[zone] = {**known, **{c: found[c] for c in cards if c in found}}
+
 
 N = TypeVar("N", bound=Named)
 
@@ -101,8 +138,8 @@ async def volumes(
         disks = Disks(local, block)
     else:
         disks = await _of_machine(api, scope, owners)
-    shown = {*disks.local.found, *disks.block.found}
-    ids = frozenset({*scope.known, *(resource for resource in held if resource not in shown)})
+    listed = {*disks.local.found, *disks.block.found}
+    ids = frozenset({*scope.known, *(resource for resource in held if resource not in listed)})
     await _ask_both(api, scope.zone, ids, disks)
     return disks
 

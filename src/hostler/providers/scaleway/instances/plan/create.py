@@ -180,7 +180,7 @@ def _owner_tag(site: Site) -> tuple[Call, ...]:
     """Tag the volumes and set their rates; wait for those that no observation shows yet."""
     calls = list[Call]()
     for index, disk in enumerate(site.template.volumes):
-        fact, volume = f"volume {index} marked", site.volume(index)
+        fact, volume = f"volume {index} tagged", site.volume(index)
         if volume is None or site.done(fact):
             continue
         args: Arguments = (("type", disk.type), ("iops", disk.iops))
@@ -232,7 +232,7 @@ def _whole(site: Site) -> bool:
     """Tell whether every slot is bound, and everything is written that only a start would read."""
     volumes = range(0 if site.planned else len(site.template.volumes))
     slots = (SERVER, *site.addresses, *(Slot("volume", index) for index in volumes))
-    facts = [f"volume {index} marked" for index in range(len(site.template.volumes))]
+    facts = [f"volume {index} tagged" for index in range(len(site.template.volumes))]
     return all(site.machine.bound(slot) for slot in slots) and all(site.done(f) for f in facts)
 
 

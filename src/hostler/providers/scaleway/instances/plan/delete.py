@@ -1,14 +1,15 @@
-"""Delete: from the resources that exist to none, by what each resource allows now. Pure.
+"""Delete: from the resources that exist to none, or to a server in standby. Pure.
 
 Never a fixed sequence: an address goes at once (that stops its cost), a server by `terminate` where
 the API allows that and by deletion when it is off, a volume once nothing holds it. Whatever is on
-its way somewhere is waited for.
+its way somewhere is waited for. Standby is `stop_in_place` at Scaleway: the server is on the bill
+as before, and comes back in seconds (reference/scaleway-instances.md, actions and timings).
 """
 
 from collections.abc import Iterable
 
-from hostler.domain.model.calls import Call, Effect
-from hostler.domain.model.machine import Machine
+from hostler.domain.model.calls import Call, Effect, Shows
+from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.resource import Condition, Resource
 from hostler.providers.scaleway.common.owner_tags import pooled
 
@@ -18,11 +19,43 @@ from .calls import (
     DELETE_VOLUME,
     NOTE_VOLUMES,
     RELEASE_ADDRESS,
+    SERVER,
+    STAND_BY,
     TERMINATE,
     UNPROTECT,
     Arguments,
     whose,
 )
+
+
+def stand_by(machine: Machine, resources: tuple[Resource, ...]) -> tuple[Call, ...]:
+    """Return the call that sends the machine's server to standby, once, while it is up."""
+    bound = machine.bound(SERVER)
+    server = next((resource for resource in resources if resource.id == bound), None)
+    if server is None or server.condition is not Condition.UP:
+        return ()
+    asked = machine.last_asked(SERVER, STAND_BY)
+    if (
+        asked is not None
+        and asked.at >= machine.since
+        and asked.call_state in {CallState.DONE, CallState.OPEN}
+    ):
+        return ()
+    if "stop_in_place" not in server.allowed:
+        return ()
+    return (
+        Call(
+            kind=STAND_BY,
+            slot=SERVER,
+            zone=server.zone,
+            effect=Effect.CHANGE,
+            target=server.id,
+            attempt=machine.place(SERVER).attempt,
+            once=True,
+            shows=Shows.REST,
+            args=whose(machine),
+        ),
+    )
 
 
 def clear(

@@ -38,12 +38,12 @@ def version_key(image: Os) -> tuple[tuple[int, ...], str]:
 
 def families(images: Iterable[Os], type_name: str) -> tuple[str, ...]:
     """Return the families of which a type can boot an image."""
-    told = {
+    names = {
         image.family or ""
         for image in images
         if _fits(image, family_key(image.family or ""), type_name)
     }
-    return tuple(sorted(told - {""}))
+    return tuple(sorted(names - {""}))
 
 
 def newest(images: Iterable[Os], family: str, type_name: str) -> Os | None:

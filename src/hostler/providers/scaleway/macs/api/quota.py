@@ -27,7 +27,7 @@ class Quotas:
 
     def __init__(self, api: MacApi) -> None:
         self._api, self._iam = api, Api(api.client)
-        self._told = set[str]()
+        self._reported = set[str]()
 
     async def beyond(self, call: Call, type_name: str) -> Refused | None:
         """Return why the hosts of an order are more than there may be, with for how many is room.
@@ -66,13 +66,13 @@ class Quotas:
             return None
         limits = limits_of(type_name, zone, listing.found.values())
         if not limits:
-            self._unknown(type_name, "none is told")
+            self._unknown(type_name, "no limit is listed")
         return highest(limits)
 
     def _unknown(self, about: str, why: str) -> None:
         """Tell once that a quota is not known."""
-        if about not in self._told:
-            self._told.add(about)
+        if about not in self._reported:
+            self._reported.add(about)
             log.info("a quota is not known before hosts are ordered", about=about, why=why)
 
 

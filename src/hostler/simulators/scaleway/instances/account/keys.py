@@ -8,11 +8,10 @@ from dataclasses import replace
 
 from hostler.simulators.scaleway.api.checks import flag_of, owner_of, text_of
 from hostler.simulators.scaleway.api.pages import NEWER
-from hostler.simulators.scaleway.api.resource import Resource
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Resource, Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.records import SshKey
 
 PATH = "/iam/v1alpha1/ssh-keys"
@@ -31,22 +30,22 @@ def fingerprint_of(public_key: str) -> str:
     return f"{BITS.get(parts[0], 256)} MD5:{pairs} ({parts[0]})"
 
 
-def key_body(estate: Estate, key: SshKey) -> dict[str, object]:
+def key_body(cloud: Cloud, key: SshKey) -> dict[str, object]:
     """Return the body of a key."""
     return {
         "id": key.id,
         "name": key.name,
         "public_key": key.public_key,
         "fingerprint": key.fingerprint,
-        "created_at": estate.zulu(key.created),
-        "updated_at": estate.zulu(key.modified),
+        "created_at": cloud.zulu(key.created),
+        "updated_at": cloud.zulu(key.modified),
         "organization_id": key.organization,
         "project_id": key.project,
         "disabled": key.disabled,
     }
 
 
-def wanted(call: Call) -> Callable[[SshKey], bool]:
+def filter_of(call: Call) -> Callable[[SshKey], bool]:
     """Return the filter that a query asks for."""
     name, disabled = call.text("name"), call.text("disabled").lower()
     project = call.text("project_id")
@@ -62,40 +61,40 @@ def wanted(call: Call) -> Callable[[SshKey], bool]:
 
 
 KEYS: Resource[SshKey] = Resource(
-    stored=lambda estate: estate.keys,
+    stored=lambda cloud: cloud.keys,
     name="ssh_key",
     body=key_body,
     style=NEWER.of("ssh_keys"),
-    keep=wanted,
+    keep=filter_of,
 )
 
 
-def create(estate: Estate, call: Call) -> Answer:
+def create(cloud: Cloud, call: Call) -> Answer:
     """Add a key."""
     public_key = text_of(call.body, "public_key")
     fingerprint = fingerprint_of(public_key)
     owner = owner_of(call)
     key = SshKey(
-        **estate.born(replace(owner, zone="")),
+        **cloud.born(replace(owner, zone="")),
         name=text_of(call.body, "name") or "key",
         public_key=public_key,
         fingerprint=fingerprint,
     )
-    estate.keys.put(key)
-    estate.ledger.open("ssh_key", key, 0.0, estate.now)
-    return KEYS.answer(estate, key)
+    cloud.keys.put(key)
+    cloud.ledger.open("ssh_key", key, 0.0, cloud.now)
+    return KEYS.answer(cloud, key)
 
 
-def update(estate: Estate, call: Call) -> Answer:
+def update(cloud: Cloud, call: Call) -> Answer:
     """Change a key."""
-    key = KEYS.find(estate, call)
+    key = KEYS.find(cloud, call)
     key.name = text_of(call.body, "name") or key.name
     key.disabled = flag_of(call.body, "disabled", default=key.disabled)
-    key.modified = estate.now
-    return KEYS.answer(estate, key)
+    key.modified = cloud.now
+    return KEYS.answer(cloud, key)
 
 
-def metadata(_estate: Estate, _call: Call) -> Answer:
+def metadata(_cloud: Cloud, _call: Call) -> Answer:
     """Tell which platform this is."""
     body = {"platform": "scaleway", "partition": "default", "domain": "scaleway.com"}
     return Answer(200, body)

@@ -1,18 +1,21 @@
-"""What is for sale, as the API tells it: types and their availability; and the dashboard."""
+"""What is for sale, as the API tells it: types, their availability, quotas; and the dashboard."""
 
 from functools import partial
 
-from hostler.simulators.scaleway.api.pages import dict_page
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.pages import NEWER, dict_page, page_of
+from hostler.simulators.scaleway.api.resource import Route
+from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.catalogue import (
     GB,
     GIB,
     HOURS_IN_MONTH,
     ServerType,
+    quota_name,
     types_of,
 )
-from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.inventory import Cloud
+from hostler.simulators.scaleway.state.mac_catalogue import TYPES, mac_quota_name
 from hostler.simulators.scaleway.state.records import Server, State
 
 ZONE = "/instance/v1/zones/*"
@@ -66,49 +69,49 @@ def gpu_info(sort: ServerType) -> dict[str, object]:
     }
 
 
-def type_list(_estate: Estate, call: Call) -> Answer:
+def type_list(_cloud: Cloud, call: Call) -> Answer:
     """List the types of a zone."""
     return dict_page(
         call, "servers", ((sort.name, type_body(sort)) for sort in types_of(call.place).values())
     )
 
 
-def availability(estate: Estate, call: Call) -> Answer:
+def availability(cloud: Cloud, call: Call) -> Answer:
     """List how much there is of the types of a zone."""
-    found = partial(estate.availability, call.place)
+    found = partial(cloud.availability, call.place)
     entries = ((name, {"availability": found(name)}) for name in types_of(call.place))
     return dict_page(call, "servers", entries)
 
 
-def compatible(estate: Estate, call: Call) -> Answer:
+def compatible(cloud: Cloud, call: Call) -> Answer:
     """List the types that a server could be changed to."""
-    server = estate.server(call)
+    server = cloud.server(call)
     names = [sort.name for sort in types_of(call.place).values() if sort.arch == server.arch]
     return Answer(200, {"compatible_types": names}, subject=server)
 
 
-def dashboard(estate: Estate, call: Call) -> Answer:
+def dashboard(cloud: Cloud, call: Call) -> Answer:
     """Count what an organisation has in a zone."""
     own = call.organization
-    servers = [found for found in estate.servers.within(call.place) if found.organization == own]
-    ips = [found for found in estate.addresses.within(call.place) if found.organization == own]
-    locals_ = [found for found in estate.locals.within(call.place) if found.organization == own]
+    servers = [found for found in cloud.servers.within(call.place) if found.organization == own]
+    ips = [found for found in cloud.addresses.within(call.place) if found.organization == own]
+    locals_ = [found for found in cloud.locals.within(call.place) if found.organization == own]
     count = {
         "volumes_count": len(locals_),
         "running_servers_count": sum(server.state == State.RUNNING for server in servers),
         "servers_by_types": by_type(servers),
         "images_count": 0,
-        "snapshots_count": len(list(estate.snapshots.within(call.place))),
+        "snapshots_count": len(list(cloud.snapshots.within(call.place))),
         "servers_count": len(servers),
         "ips_count": len(ips),
-        "security_groups_count": len(list(estate.groups.within(call.place))),
+        "security_groups_count": len(list(cloud.groups.within(call.place))),
         "ips_unused": sum(address.server is None for address in ips),
         "volumes_l_ssd_count": sum(volume.kind == "l_ssd" for volume in locals_),
         "volumes_b_ssd_count": 0,
         "volumes_l_ssd_total_size": sum(v.size for v in locals_ if v.kind == "l_ssd"),
         "volumes_b_ssd_total_size": 0,
-        "private_nics_count": len(list(estate.nics.within(call.place))),
-        "placement_groups_count": len(list(estate.placements.within(call.place))),
+        "private_nics_count": len(list(cloud.nics.within(call.place))),
+        "placement_groups_count": len(list(cloud.placements.within(call.place))),
         "volumes_scratch_count": sum(volume.kind == "scratch" for volume in locals_),
     }
     return Answer(200, {"dashboard": count})
@@ -122,7 +125,30 @@ def by_type(servers: list[Server]) -> dict[str, int]:
     return counts
 
 
+def quota_list(cloud: Cloud, call: Call) -> Answer:
+    """List the quotas of the key's organisation."""
+    organization = call.text("organization_id")
+    if not organization:
+        raise errors.invalid(("organization_id", "required", ""))
+    if organization != call.organization:
+        raise errors.forbidden("read", "organization")
+    quotas = sorted(cloud.options.quotas.items())
+    return page_of(cloud, call, quotas, quotum_body, NEWER.of("quota"))
+
+
+def quotum_body(quotum: tuple[str, int]) -> dict[str, object]:
+    """Return the body of a quota: a limit of the whole organisation, as it is counted here."""
+    key, limit = quotum
+    return {
+        "name": mac_quota_name(key) if key in TYPES else quota_name(key),
+        "limit": limit,
+        "locality_type": "global",
+        "limits": [{"global": True, "limit": limit}],
+    }
+
+
 ROUTES = (
+    Route("quota.list", "GET", "/iam/v1alpha1/quota", quota_list),
     Route("type.list", "GET", ZONE + "/products/servers", type_list),
     Route("type.availability", "GET", ZONE + "/products/servers/availability", availability),
     Route("type.compatible", "GET", ZONE + "/servers/*/compatible-types", compatible),

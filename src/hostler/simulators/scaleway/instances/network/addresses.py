@@ -15,7 +15,7 @@ from hostler.simulators.scaleway.api.resource import Resource
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.catalogue import IPV4_PER_HOUR
-from hostler.simulators.scaleway.state.inventory import Estate, touch
+from hostler.simulators.scaleway.state.inventory import Cloud, touch
 from hostler.simulators.scaleway.state.records import Address, Owner, Server, State
 
 PATH = "/instance/v1/zones/*/ips"
@@ -43,7 +43,7 @@ def address_body(address: Address) -> dict[str, object]:
     }
 
 
-def wanted(call: Call) -> Callable[[Address], bool]:
+def filter_of(call: Call) -> Callable[[Address], bool]:
     """Return the filter that a query asks for; `name` is a part of the address."""
     keep, part, kind = matching(call), call.text("name"), call.choice("type")
     return lambda address: (
@@ -52,110 +52,110 @@ def wanted(call: Call) -> Callable[[Address], bool]:
 
 
 ADDRESSES: Resource[Address] = Resource(
-    stored=lambda estate: estate.addresses,
+    stored=lambda cloud: cloud.addresses,
     name="instance_ip",
     body=lambda _, address: address_body(address),
     style=INSTANCE.of("ips"),
     key="ip",
-    keep=wanted,
+    keep=filter_of,
     newest_first=True,
 )
 
 
-def create(estate: Estate, call: Call) -> Answer:
+def create(cloud: Cloud, call: Call) -> Answer:
     """Make an address, attached if a server is named."""
     body = call.body
     kind = choice_of(body, "type") or "routed_ipv4"
     if kind not in KINDS:
         raise errors.invalid(("type", "constraint", "must be one of routed_ipv4, routed_ipv6"))
     owner = owner_of(call)
-    check_quota(estate, owner.organization, "ips", estate.options.quotas.get("ips"))
+    check_quota(cloud, owner.organization, "ips", cloud.options.quotas.get("ips"))
     server_id = text_of(body, "server")
-    server = estate.server(call, server_id) if server_id else None
-    address = new_address(estate, kind, owner)
+    server = cloud.server(call, server_id) if server_id else None
+    address = new_address(cloud, kind, owner)
     address.tags = tags_of(body)
-    estate.addresses.put(address)
-    estate.newborn.append(address)
-    estate.count(owner.organization, "ips", 1)
+    cloud.addresses.put(address)
+    cloud.newborn.append(address)
+    cloud.count(owner.organization, "ips", 1)
     rate = IPV4_PER_HOUR / 3600 if kind == "routed_ipv4" else 0.0
-    estate.ledger.open("address", address, rate, estate.now)
+    cloud.ledger.open("address", address, rate, cloud.now)
     if server:
-        attach(estate, address, server)
+        attach(cloud, address, server)
     location = (("Location", f"/ips/{address.id}"),)
-    return ADDRESSES.answer(estate, address, 201, location)
+    return ADDRESSES.answer(cloud, address, 201, location)
 
 
-def new_address(estate: Estate, kind: str, owner: Owner, *, dynamic: bool = False) -> Address:
+def new_address(cloud: Cloud, kind: str, owner: Owner, *, dynamic: bool = False) -> Address:
     """Return a new address that nobody holds and no list shows yet."""
-    nets = estate.networks
+    nets = cloud.networks
     return Address(
-        **estate.born(owner),
+        **cloud.born(owner),
         name="",
-        listed_from=estate.listed_from(),
+        listed_from=cloud.listed_from(),
         kind=kind,
         ip=nets.prefix() if kind == "routed_ipv6" else nets.ipv4(),
-        ipam_id=estate.new_id(),
+        ipam_id=cloud.new_id(),
         dynamic=dynamic,
     )
 
 
-def find(estate: Estate, call: Call) -> Address:
+def find(cloud: Cloud, call: Call) -> Address:
     """Return the address that a path names, by its id or by the IPv4 address itself."""
     name = call.names[0]
     if "." not in name:
-        return ADDRESSES.find(estate, call)
-    for address in estate.addresses.within(call.place):
+        return ADDRESSES.find(cloud, call)
+    for address in cloud.addresses.within(call.place):
         if address.ip == name and address.organization == call.organization:
             return address
     raise errors.not_found("instance_ip", f"{name}/32")
 
 
-def get(estate: Estate, call: Call) -> Answer:
+def get(cloud: Cloud, call: Call) -> Answer:
     """Show an address."""
-    return ADDRESSES.answer(estate, find(estate, call))
+    return ADDRESSES.answer(cloud, find(cloud, call))
 
 
-def update(estate: Estate, call: Call) -> Answer:
+def update(cloud: Cloud, call: Call) -> Answer:
     """Attach, detach or move an address, and change its tags and its reverse name."""
-    address, body = find(estate, call), call.body
+    address, body = find(cloud, call), call.body
     if "server" in body:
         server_id = text_of(body, "server")
-        server = estate.server(call, server_id) if server_id else None
-        move(estate, address, server)
+        server = cloud.server(call, server_id) if server_id else None
+        move(cloud, address, server)
     if "tags" in body:
         address.tags = tags_of(body)
     if "reverse" in body:
         address.reverse = text_of(body, "reverse") or None
-    address.modified = estate.now
+    address.modified = cloud.now
     if address.server:
-        touch(estate, address.server)
-    return ADDRESSES.answer(estate, address)
+        touch(cloud, address.server)
+    return ADDRESSES.answer(cloud, address)
 
 
-def delete(estate: Estate, call: Call) -> Answer:
+def delete(cloud: Cloud, call: Call) -> Answer:
     """Give an address back, also one that is attached: its server shows it no more."""
-    address = find(estate, call)
-    remove(estate, address)
+    address = find(cloud, call)
+    remove(cloud, address)
     return Answer(204, subject=address)
 
 
-def remove(estate: Estate, address: Address) -> None:
+def remove(cloud: Cloud, address: Address) -> None:
     """Take an address out of the world."""
-    detach(estate, address)
-    estate.addresses.drop(address, estate.now)
-    estate.count(address.organization, "ips", -1)
-    estate.networks.free(address.ip)
+    detach(cloud, address)
+    cloud.addresses.drop(address, cloud.now)
+    cloud.count(address.organization, "ips", -1)
+    cloud.networks.free(address.ip)
 
 
-def move(estate: Estate, address: Address, server: Server | None) -> None:
+def move(cloud: Cloud, address: Address, server: Server | None) -> None:
     """Attach an address to another server, or to none."""
     if address.server is server:
         return
     if server:
         check_room(server, [*server.addresses, address])
-    detach(estate, address)
+    detach(cloud, address)
     if server:
-        attach(estate, address, server)
+        attach(cloud, address, server)
 
 
 def check_room(server: Server, addresses: list[Address]) -> None:
@@ -166,52 +166,52 @@ def check_room(server: Server, addresses: list[Address]) -> None:
             raise errors.invalid(("public_ips", "constraint", words))
 
 
-def attach(estate: Estate, address: Address, server: Server) -> None:
+def attach(cloud: Cloud, address: Address, server: Server) -> None:
     """Attach a free address; on a server that is up it is pending for a moment."""
     address.server = server
     server.addresses.append(address)
     address.state = "attached"
     if server.state in (State.RUNNING, State.STARTING):
         address.state = "pending"
-        settle = partial(settled, estate, address, server)
-        estate.after(estate.lasts("address.attach"), settle)
-    touch(estate, server)
-    announce(estate, server)
+        settle = partial(settled, cloud, address, server)
+        cloud.after(cloud.lasts("address.attach"), settle)
+    touch(cloud, server)
+    announce(cloud, server)
 
 
-def settled(estate: Estate, address: Address, server: Server) -> None:
+def settled(cloud: Cloud, address: Address, server: Server) -> None:
     """End the pending state of an address that is still where it was."""
     if address.server is server and address.state == "pending":
         address.state = "attached"
-        touch(estate, server)
+        touch(cloud, server)
 
 
-def detach(estate: Estate, address: Address) -> None:
+def detach(cloud: Cloud, address: Address) -> None:
     """Free an address."""
     server = address.server
     address.state, address.server = "detached", None
     if server:
-        silence(estate, server)
+        silence(cloud, server)
         server.addresses.remove(address)
-        touch(estate, server)
-        announce(estate, server)
+        touch(cloud, server)
+        announce(cloud, server)
 
 
-def announce(estate: Estate, server: Server) -> None:
+def announce(cloud: Cloud, server: Server) -> None:
     """Let the guest of a server, if it is up, be heard at all IPv4 addresses of it."""
     if not server.guest_up:
         return
     for address in server.addresses:
         if address.kind == "routed_ipv4":
-            estate.guests[address.ip] = server.id
-    estate.guests_changed += 1
+            cloud.guests[address.ip] = server.id
+    cloud.guests_changed += 1
 
 
-def silence(estate: Estate, server: Server) -> None:
+def silence(cloud: Cloud, server: Server) -> None:
     """Let nobody be heard at the addresses of a server."""
     for address in server.addresses:
-        if estate.guests.pop(address.ip, None):
-            estate.guests_changed += 1
+        if cloud.guests.pop(address.ip, None):
+            cloud.guests_changed += 1
 
 
 ROUTES = ADDRESSES.routes("ip", PATH, create=create, get=get, update=update, delete=delete)

@@ -1,11 +1,12 @@
 """Security groups and their rules, whose list says no total."""
 
+from hostler.simulators.scaleway.api.bodies import instance_body
 from hostler.simulators.scaleway.api.checks import owner_of, tags_of, text_of
 from hostler.simulators.scaleway.api.pages import INSTANCE, window
 from hostler.simulators.scaleway.api.resource import Resource, routes
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Body, Call
-from hostler.simulators.scaleway.state.inventory import Estate, touch
+from hostler.simulators.scaleway.state.inventory import Cloud, touch
 from hostler.simulators.scaleway.state.records import Owner, SecurityGroup, SecurityRule
 
 PATH = "/instance/v1/zones/*/security_groups"
@@ -28,45 +29,38 @@ RULE: dict[str, object] = {
 }
 
 
-def default_group(estate: Estate, owner: Owner) -> SecurityGroup:
+def default_group(cloud: Cloud, owner: Owner) -> SecurityGroup:
     """Return the default group of a project in a zone, which is made when first needed."""
-    for group in estate.groups.within(owner.zone):
+    for group in cloud.groups.within(owner.zone):
         if group.default and group.owner == owner:
             return group
-    group = new_group(estate, owner, "Default security group")
+    group = new_group(cloud, owner, "Default security group")
     group.default = True
     return group
 
 
-def new_group(estate: Estate, owner: Owner, name: str) -> SecurityGroup:
+def new_group(cloud: Cloud, owner: Owner, name: str) -> SecurityGroup:
     """Make a group without rules."""
     group = SecurityGroup(
-        **estate.born(owner),
+        **cloud.born(owner),
         name=name,
         fields=dict(DEFAULTS),
     )
-    estate.groups.put(group)
-    estate.ledger.open("security_group", group, 0.0, estate.now)
+    cloud.groups.put(group)
+    cloud.ledger.open("security_group", group, 0.0, cloud.now)
     return group
 
 
-def body_of(estate: Estate, group: SecurityGroup) -> dict[str, object]:
+def body_of(cloud: Cloud, group: SecurityGroup) -> dict[str, object]:
     """Return the body of a group."""
-    users = [server for server in estate.servers.within(group.zone) if owns(server, group)]
+    users = [server for server in cloud.servers.within(group.zone) if owns(server, group)]
     return {
-        "id": group.id,
-        "name": group.name,
+        **instance_body(cloud, group),
         **group.fields,
-        "organization": group.organization,
-        "project": group.project,
-        "tags": group.tags,
         "organization_default": group.default,
         "project_default": group.default,
-        "creation_date": estate.date(group.created),
-        "modification_date": estate.date(group.modified),
         "servers": [{"id": server.id, "name": server.name} for server in users],
         "state": "available",
-        "zone": group.zone,
     }
 
 
@@ -76,7 +70,7 @@ def owns(server: object, group: SecurityGroup) -> bool:
 
 
 GROUPS: Resource[SecurityGroup] = Resource(
-    stored=lambda estate: estate.groups,
+    stored=lambda cloud: cloud.groups,
     name="instance_security_group",
     body=body_of,
     style=INSTANCE.of("security_groups"),
@@ -84,22 +78,20 @@ GROUPS: Resource[SecurityGroup] = Resource(
 )
 
 
-def list_all(estate: Estate, call: Call) -> Answer:
+def list_all(cloud: Cloud, call: Call) -> Answer:
     """List groups; the project that asks has at least its default one."""
-    default_group(
-        estate, Owner(call.place, call.organization, call.text("project") or call.project)
-    )
-    return GROUPS.list_all(estate, call)
+    default_group(cloud, Owner(call.place, call.organization, call.text("project") or call.project))
+    return GROUPS.list_all(cloud, call)
 
 
-def create(estate: Estate, call: Call) -> Answer:
+def create(cloud: Cloud, call: Call) -> Answer:
     """Make a group."""
     name = text_of(call.body, "name")
     if not name:
         raise errors.invalid(("name", "required", ""))
-    group = new_group(estate, owner_of(call), name)
+    group = new_group(cloud, owner_of(call), name)
     fill(group, call.body)
-    return GROUPS.answer(estate, group, 201)
+    return GROUPS.answer(cloud, group, 201)
 
 
 def fill(group: SecurityGroup, body: Body) -> None:
@@ -112,23 +104,23 @@ def fill(group: SecurityGroup, body: Body) -> None:
             group.fields[name] = body[name]
 
 
-def update(estate: Estate, call: Call) -> Answer:
+def update(cloud: Cloud, call: Call) -> Answer:
     """Change a group."""
-    group = GROUPS.find(estate, call)
+    group = GROUPS.find(cloud, call)
     fill(group, call.body)
-    group.modified = estate.now
-    for server in estate.servers.within(call.place):
+    group.modified = cloud.now
+    for server in cloud.servers.within(call.place):
         if owns(server, group):
-            touch(estate, server)
-    return GROUPS.answer(estate, group)
+            touch(cloud, server)
+    return GROUPS.answer(cloud, group)
 
 
-def delete(estate: Estate, call: Call) -> Answer:
+def delete(cloud: Cloud, call: Call) -> Answer:
     """Delete a group that no server is in."""
-    group = GROUPS.find(estate, call)
-    if any(owns(server, group) for server in estate.servers.within(call.place)):
+    group = GROUPS.find(cloud, call)
+    if any(owns(server, group) for server in cloud.servers.within(call.place)):
         raise errors.conflict("Group is in use. You cannot delete it.")
-    return GROUPS.drop(estate, group)
+    return GROUPS.drop(cloud, group)
 
 
 def rule_body(group: SecurityGroup, rule: SecurityRule) -> dict[str, object]:
@@ -136,9 +128,9 @@ def rule_body(group: SecurityGroup, rule: SecurityRule) -> dict[str, object]:
     return {"id": rule.id, **rule.fields, "zone": group.zone}
 
 
-def rule_list(estate: Estate, call: Call) -> Answer:
+def rule_list(cloud: Cloud, call: Call) -> Answer:
     """List rules. No header says how many there are."""
-    group = GROUPS.find(estate, call)
+    group = GROUPS.find(cloud, call)
     start, size = window(call, INSTANCE)
     rules = [rule_body(group, rule) for rule in group.rules.values()][start : start + size]
     return Answer(200, {"rules": rules}, subject=group)
@@ -149,11 +141,11 @@ def rule_fields(body: Body, old: dict[str, object]) -> dict[str, object]:
     return {name: body[name] if body.get(name) is not None else old[name] for name in RULE}
 
 
-def rule_create(estate: Estate, call: Call) -> Answer:
+def rule_create(cloud: Cloud, call: Call) -> Answer:
     """Add a rule."""
-    group = GROUPS.find(estate, call)
+    group = GROUPS.find(cloud, call)
     fields = rule_fields(call.body, {**RULE, "position": len(group.rules) + 1})
-    rule = SecurityRule(id=estate.new_id(), fields=fields)
+    rule = SecurityRule(id=cloud.new_id(), fields=fields)
     group.rules[rule.id] = rule
     return Answer(201, {"rule": rule_body(group, rule)}, subject=group)
 
@@ -166,23 +158,23 @@ def rule_find(group: SecurityGroup, call: Call) -> SecurityRule:
     return rule
 
 
-def rule_get(estate: Estate, call: Call) -> Answer:
+def rule_get(cloud: Cloud, call: Call) -> Answer:
     """Show a rule."""
-    group = GROUPS.find(estate, call)
+    group = GROUPS.find(cloud, call)
     return Answer(200, {"rule": rule_body(group, rule_find(group, call))}, subject=group)
 
 
-def rule_update(estate: Estate, call: Call) -> Answer:
+def rule_update(cloud: Cloud, call: Call) -> Answer:
     """Change a rule."""
-    group = GROUPS.find(estate, call)
+    group = GROUPS.find(cloud, call)
     rule = rule_find(group, call)
     rule.fields = rule_fields(call.body, rule.fields)
     return Answer(200, {"rule": rule_body(group, rule)}, subject=group)
 
 
-def rule_delete(estate: Estate, call: Call) -> Answer:
+def rule_delete(cloud: Cloud, call: Call) -> Answer:
     """Remove a rule."""
-    group = GROUPS.find(estate, call)
+    group = GROUPS.find(cloud, call)
     del group.rules[rule_find(group, call).id]
     return Answer(204, subject=group)
 

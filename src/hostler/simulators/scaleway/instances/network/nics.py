@@ -6,11 +6,10 @@ from functools import partial
 from hostler.simulators.scaleway.api.bodies import nic_body
 from hostler.simulators.scaleway.api.checks import tags_of, text_of
 from hostler.simulators.scaleway.api.pages import INSTANCE, NEWER, page_of
-from hostler.simulators.scaleway.api.resource import routes
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Resource, Route, routes
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
-from hostler.simulators.scaleway.state.inventory import Estate, touch
+from hostler.simulators.scaleway.state.inventory import Cloud, touch
 from hostler.simulators.scaleway.state.mac_records import Attachment
 from hostler.simulators.scaleway.state.records import Nic, Server
 
@@ -22,22 +21,31 @@ NOWHERE = "00000000-0000-0000-0000-000000000000"
 """Networks are not made here: each id names one, but for this one."""
 
 
-def create(estate: Estate, call: Call) -> Answer:
+NICS: Resource[Nic] = Resource(
+    stored=lambda cloud: cloud.nics,
+    name="instance_private_nic",
+    body=nic_body,
+    style=INSTANCE.of("private_nics"),
+    key="private_nic",
+)
+
+
+def create(cloud: Cloud, call: Call) -> Answer:
     """Give a server a card in a private network; it is available at once."""
-    server, network = estate.server(call), text_of(call.body, "private_network_id")
+    server, network = cloud.server(call), text_of(call.body, "private_network_id")
     if not network:
         raise errors.invalid(("private_network_id", "required", ""))
     check_network(network)
     if len(server.nics) >= MOST:
-        raise errors.quota(estate.generation(), "private_nics", MOST, MOST, server.organization)
+        raise errors.quota(cloud.generation(), "private_nics", MOST, MOST, server.organization)
     if any(nic.network_id == network for nic in server.nics.values()):
         words = "the server has a card in this private network"
         raise errors.invalid(("private_network_id", "constraint", words))
-    nic = new_nic(estate, server, network)
+    nic = new_nic(cloud, server, network)
     nic.tags = tags_of(call.body)
     server.nics[nic.id] = nic
-    touch(estate, server)
-    return Answer(201, {"private_nic": nic_body(estate, nic)}, subject=nic)
+    touch(cloud, server)
+    return Answer(201, {"private_nic": nic_body(cloud, nic)}, subject=nic)
 
 
 def check_network(network: str) -> None:
@@ -46,65 +54,61 @@ def check_network(network: str) -> None:
         raise errors.not_found("private_network", network)
 
 
-def new_nic(estate: Estate, server: Server, network: str) -> Nic:
+def new_nic(cloud: Cloud, server: Server, network: str) -> Nic:
     """Make a card."""
-    mac = estate.networks.card("02:00:00")
-    lag = estate.dice.uniform(0.0, estate.options.ipam_lag)
+    mac = cloud.networks.card("02:00:00")
+    lag = cloud.dice.uniform(0.0, cloud.options.ipam_lag)
     nic = Nic(
-        **estate.born(server.owner),
+        **cloud.born(server.owner),
         name="",
         server=server,
         network_id=network,
         mac=mac,
-        ipam_from=estate.now + lag,
-        ipam_ids=(estate.new_id(), estate.new_id()),
-        addresses=estate.networks.private(),
+        ipam_from=cloud.now + lag,
+        ipam_ids=(cloud.new_id(), cloud.new_id()),
+        addresses=cloud.networks.private(),
     )
-    estate.nics.put(nic)
-    estate.ledger.open("private_nic", nic, 0.0, estate.now)
+    cloud.nics.put(nic)
+    cloud.ledger.open("private_nic", nic, 0.0, cloud.now)
     return nic
 
 
-def find(estate: Estate, call: Call) -> Nic:
+def find(cloud: Cloud, call: Call) -> Nic:
     """Return the card that a path names."""
-    nic = estate.server(call).nics.get(call.names[1])
+    nic = cloud.server(call).nics.get(call.names[1])
     if nic is None:
         raise errors.not_found("instance_private_nic", call.names[1])
     return nic
 
 
-def list_all(estate: Estate, call: Call) -> Answer:
+def list_all(cloud: Cloud, call: Call) -> Answer:
     """List the cards of a server."""
-    wire = partial(nic_body, estate)
-    items = list(estate.server(call).nics.values())
-    return page_of(estate, call, items, wire, INSTANCE.of("private_nics"))
+    return NICS.page(cloud, call, list(cloud.server(call).nics.values()))
 
 
-def get(estate: Estate, call: Call) -> Answer:
+def get(cloud: Cloud, call: Call) -> Answer:
     """Show a card."""
-    nic = find(estate, call)
-    return Answer(200, {"private_nic": nic_body(estate, nic)}, subject=nic)
+    return NICS.answer(cloud, find(cloud, call))
 
 
-def update(estate: Estate, call: Call) -> Answer:
+def update(cloud: Cloud, call: Call) -> Answer:
     """Change the tags of a card."""
-    nic = find(estate, call)
+    nic = find(cloud, call)
     if call.body.get("tags") is not None:
         nic.tags = tags_of(call.body)
-    touch(estate, nic.server)
-    return Answer(200, {"private_nic": nic_body(estate, nic)}, subject=nic)
+    touch(cloud, nic.server)
+    return NICS.answer(cloud, nic)
 
 
-def delete(estate: Estate, call: Call) -> Answer:
+def delete(cloud: Cloud, call: Call) -> Answer:
     """Take a card from its server."""
-    nic = find(estate, call)
+    nic = find(cloud, call)
     del nic.server.nics[nic.id]
-    estate.nics.drop(nic, estate.now)
-    touch(estate, nic.server)
-    return Answer(204, subject=nic)
+    touch(cloud, nic.server)
+    return NICS.drop(cloud, nic)
 
 
-def network_get(estate: Estate, call: Call) -> Answer:
+def network_get(cloud: Cloud, call: Call) -> Answer:
     """Show a network, as far as a client must be able to read it."""
     (network,) = call.names
     check_network(network)
@@ -115,8 +119,8 @@ def network_get(estate: Estate, call: Call) -> Answer:
         "project_id": call.project,
         "region": call.place,
         "tags": [],
-        "created_at": estate.zulu(0.0),
-        "updated_at": estate.zulu(0.0),
+        "created_at": cloud.zulu(0.0),
+        "updated_at": cloud.zulu(0.0),
         "subnets": [],
         "vpc_id": NOWHERE,
         "dhcp_enabled": True,
@@ -125,41 +129,41 @@ def network_get(estate: Estate, call: Call) -> Answer:
     return Answer(200, body)
 
 
-def ipam_list(estate: Estate, call: Call) -> Answer:
+def ipam_list(cloud: Cloud, call: Call) -> Answer:
     """List the private addresses of a region, without those that are too new to be known."""
-    wanted, kind = call.text("resource_id"), call.choice("resource_type")
+    requested, kind = call.text("resource_id"), call.choice("resource_type")
     network, ipv6 = call.text("private_network_id"), call.text("is_ipv6").lower()
     cards = [
         nic
-        for nic in estate.nics
+        for nic in cloud.nics
         if nic.zone.startswith(call.place + "-")
         and nic.organization == call.organization
-        and nic.ipam_from <= estate.now
-        and wanted in ("", nic.id)
+        and nic.ipam_from <= cloud.now
+        and requested in ("", nic.id)
         and kind in ("", "instance_private_nic")
         and network in ("", nic.network_id)
     ]
     items = [
-        partial(ipam_body, estate, call.place, nic, six)
+        partial(ipam_body, cloud, call.place, nic, six)
         for nic in cards
         for six in (0, 1)
         if ipv6 in ("", ("false", "true")[six])
     ]
-    return page_of(estate, call, [*items, *of_macs(estate, call)], made, NEWER.of("ips"))
+    return page_of(cloud, call, [*items, *of_macs(cloud, call)], made, NEWER.of("ips"))
 
 
-def of_macs(estate: Estate, call: Call) -> list[Make]:
+def of_macs(cloud: Cloud, call: Call) -> list[Make]:
     """Return the private addresses of Macs that a list asks for; they are all IPv4."""
-    wanted, kind = call.text("resource_id"), call.choice("resource_type")
+    requested, kind = call.text("resource_id"), call.choice("resource_type")
     network, ipv6 = call.text("private_network_id"), call.text("is_ipv6").lower()
     if kind not in ("", MAC_NIC) or ipv6 == "true":
         return []
     return [
-        partial(ipam_body_of_mac, estate, call.place, one, ipam_id)
-        for one in estate.attachments
+        partial(ipam_body_of_mac, cloud, call.place, one, ipam_id)
+        for one in cloud.attachments
         if one.zone.startswith(call.place + "-")
         and one.organization == call.organization
-        and wanted in ("", one.id)
+        and requested in ("", one.id)
         and network in ("", one.network_id)
         for ipam_id in (one.ipam_ids if one.status == "attached" else ())
     ]
@@ -171,47 +175,41 @@ def made(make: Make) -> dict[str, object]:
 
 
 def ipam_body_of_mac(
-    estate: Estate, region: str, attachment: Attachment, ipam_id: str
+    cloud: Cloud, region: str, attachment: Attachment, ipam_id: str
 ) -> dict[str, object]:
     """Return the body of a Mac's private address."""
-    return {
-        "id": ipam_id,
-        "address": attachment.address,
-        "project_id": attachment.project,
-        "is_ipv6": False,
-        "created_at": estate.zulu(attachment.created),
-        "updated_at": estate.zulu(attachment.modified),
-        "source": {"private_network_id": attachment.network_id},
-        "resource": {
-            "type": MAC_NIC,
-            "id": attachment.id,
-            "mac_address": attachment.card,
-            "name": attachment.mac.name,
-        },
-        "tags": [],
-        "reverses": [],
-        "region": region,
-        "zone": None,
+    resource = {
+        "type": MAC_NIC,
+        "id": attachment.id,
+        "mac_address": attachment.card,
+        "name": attachment.mac.name,
     }
+    own = {"id": ipam_id, "address": attachment.address, "is_ipv6": False}
+    return {**own, "tags": [], **ipam_shared(cloud, region, attachment, resource)}
 
 
-def ipam_body(estate: Estate, region: str, nic: Nic, six: int) -> dict[str, object]:
-    """Return the body of a private address: a CIDR string."""
+def ipam_body(cloud: Cloud, region: str, nic: Nic, six: int) -> dict[str, object]:
+    """Return the body of a server's private address: a CIDR string."""
+    resource = {
+        "type": "instance_private_nic",
+        "id": nic.id,
+        "mac_address": nic.mac,
+        "name": nic.server.name,
+    }
+    own = {"id": nic.ipam_ids[six], "address": nic.addresses[six], "is_ipv6": bool(six)}
+    return {**own, "tags": nic.tags, **ipam_shared(cloud, region, nic, resource)}
+
+
+def ipam_shared(
+    cloud: Cloud, region: str, card: Nic | Attachment, resource: dict[str, str]
+) -> dict[str, object]:
+    """Return what the body of every private address has; `resource` is what has the address."""
     return {
-        "id": nic.ipam_ids[six],
-        "address": nic.addresses[six],
-        "project_id": nic.project,
-        "is_ipv6": bool(six),
-        "created_at": estate.zulu(nic.created),
-        "updated_at": estate.zulu(nic.modified),
-        "source": {"private_network_id": nic.network_id},
-        "resource": {
-            "type": "instance_private_nic",
-            "id": nic.id,
-            "mac_address": nic.mac,
-            "name": nic.server.name,
-        },
-        "tags": nic.tags,
+        "project_id": card.project,
+        "created_at": cloud.zulu(card.created),
+        "updated_at": cloud.zulu(card.modified),
+        "source": {"private_network_id": card.network_id},
+        "resource": resource,
         "reverses": [],
         "region": region,
         "zone": None,

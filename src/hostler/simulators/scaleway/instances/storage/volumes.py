@@ -3,15 +3,14 @@
 from collections.abc import Callable
 from functools import partial
 
-from hostler.simulators.scaleway.api.bodies import block_volume_body
+from hostler.simulators.scaleway.api.bodies import block_body, block_volume_body
 from hostler.simulators.scaleway.api.checks import object_of, owner_of, size_of, tags_of, text_of
 from hostler.simulators.scaleway.api.pages import NEWER, listing
-from hostler.simulators.scaleway.api.resource import Resource
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Resource, Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.catalogue import BLOCK_GB_PER_HOUR, GB
-from hostler.simulators.scaleway.state.inventory import Estate, touch
+from hostler.simulators.scaleway.state.inventory import Cloud, touch
 from hostler.simulators.scaleway.state.records import (
     BlockVolume,
     Owner,
@@ -24,23 +23,23 @@ SMALLEST = 5 * GB
 DEFAULT_SIZE = 10 * GB
 IOPS = (5000, 15000)
 VOLUMES: Resource[BlockVolume] = Resource(
-    stored=lambda estate: estate.volumes,
+    stored=lambda cloud: cloud.volumes,
     name="volume",
     body=block_volume_body,
     style=NEWER.of("volumes"),
 )
 
 
-def new_volume(estate: Estate, owner: Owner, name: str, size: int) -> BlockVolume:
+def new_volume(cloud: Cloud, owner: Owner, name: str, size: int) -> BlockVolume:
     """Make a volume that is being created; who calls decides when it is available."""
     volume = BlockVolume(
-        **estate.born(owner),
+        **cloud.born(owner),
         name=name,
-        listed_from=estate.listed_from(),
+        listed_from=cloud.listed_from(),
         size=size,
     )
-    estate.volumes.put(volume)
-    estate.ledger.open("volume", volume, price(volume), estate.now)
+    cloud.volumes.put(volume)
+    cloud.ledger.open("volume", volume, price(volume), cloud.now)
     return volume
 
 
@@ -49,23 +48,23 @@ def price(volume: BlockVolume) -> float:
     return volume.size / GB * BLOCK_GB_PER_HOUR * (2 if volume.iops > IOPS[0] else 1) / 3600
 
 
-def create(estate: Estate, call: Call) -> Answer:
+def create(cloud: Cloud, call: Call) -> Answer:
     """Make an empty volume, or one from a snapshot; it is available some seconds later."""
     body = call.body
     snapshot_id = text_of(object_of(body, "from_snapshot"), "snapshot_id")
     size = size_of(object_of(body, "from_empty")) or size_of(object_of(body, "from_snapshot"))
     if snapshot_id:
-        found = estate.find(estate.block_snapshots, call, snapshot_id, "snapshot")
+        found = cloud.find(cloud.block_snapshots, call, snapshot_id, "snapshot")
         size = size or found.size
     if size < SMALLEST:
         raise errors.invalid(("size", "constraint", "volume size is too small"))
-    name = text_of(body, "name") or f"vol-{estate.new_id()[:8]}"
+    name = text_of(body, "name") or f"vol-{cloud.new_id()[:8]}"
     iops = checked_iops(size_of(body, "perf_iops") or IOPS[0])
-    volume = new_volume(estate, owner_of(call), name, size)
+    volume = new_volume(cloud, owner_of(call), name, size)
     volume.tags, volume.iops, volume.snapshot_id = tags_of(body), iops, snapshot_id or None
-    estate.ledger.meter(volume.id, price(volume), estate.now)
-    estate.after(estate.lasts("volume.create"), partial(made, volume))
-    return VOLUMES.answer(estate, volume)
+    cloud.ledger.meter(volume.id, price(volume), cloud.now)
+    cloud.after(cloud.lasts("volume.create"), partial(made, volume))
+    return VOLUMES.answer(cloud, volume)
 
 
 def checked_iops(iops: int) -> int:
@@ -81,7 +80,7 @@ def made(volume: BlockVolume) -> None:
         volume.status = "in_use" if volume.reference else "available"
 
 
-def list_all(estate: Estate, call: Call) -> Answer:
+def list_all(cloud: Cloud, call: Call) -> Answer:
     """List volumes. Any of the tags is enough here, unlike in the Instance API."""
     tags, product = call.texts("tags"), call.text("product_resource_id")
     name, project = call.text("name"), call.text("project_id")
@@ -97,14 +96,12 @@ def list_all(estate: Estate, call: Call) -> Answer:
         )
 
     newest = call.text("order_by") == "created_at_desc"
-    return VOLUMES.page(
-        estate, call, listing(estate, call, estate.volumes, keep, newest_first=newest)
-    )
+    return VOLUMES.page(cloud, call, listing(cloud, call, cloud.volumes, keep, newest_first=newest))
 
 
-def update(estate: Estate, call: Call) -> Answer:
+def update(cloud: Cloud, call: Call) -> Answer:
     """Change a volume, in use or not; another size or performance passes through `updating`."""
-    volume, body = VOLUMES.find(estate, call), call.body
+    volume, body = VOLUMES.find(cloud, call), call.body
     size, iops = size_of(body) or volume.size, size_of(body, "perf_iops") or volume.iops
     checked_iops(iops)
     if size < volume.size:
@@ -114,106 +111,100 @@ def update(estate: Estate, call: Call) -> Answer:
     if (size, iops) != (volume.size, volume.iops):
         volume.size, volume.iops = size, iops
         volume.status = "updating"
-        estate.after(estate.lasts("volume.update"), partial(updated, estate, volume))
-        estate.ledger.meter(volume.id, price(volume), estate.now)
+        cloud.after(cloud.lasts("volume.update"), partial(updated, cloud, volume))
+        cloud.ledger.meter(volume.id, price(volume), cloud.now)
     volume.name = text_of(body, "name") or volume.name
     if body.get("tags") is not None:
         volume.tags = tags_of(body)
-    volume.modified = estate.now
-    return VOLUMES.answer(estate, volume)
+    volume.modified = cloud.now
+    return VOLUMES.answer(cloud, volume)
 
 
-def updated(estate: Estate, volume: BlockVolume) -> None:
+def updated(cloud: Cloud, volume: BlockVolume) -> None:
     """End an update."""
     if volume.status == "updating":
         volume.status = "in_use" if volume.reference else "available"
-        volume.modified = estate.now
+        volume.modified = cloud.now
 
 
-def delete(estate: Estate, call: Call) -> Answer:
+def delete(cloud: Cloud, call: Call) -> Answer:
     """Delete a volume that nothing uses: it is gone at once."""
-    volume = VOLUMES.find(estate, call)
+    volume = VOLUMES.find(cloud, call)
     if volume.reference:
         words = "volume must not be in the in_use status"
-        raise errors.precondition(estate.generation(), "resource_still_in_use", words)
+        raise errors.precondition(cloud.generation(), "resource_still_in_use", words)
     if volume.status != "available":
         raise errors.transient("volume", volume.id, volume.status)
     volume.status = "deleted"
-    return VOLUMES.drop(estate, volume)
+    return VOLUMES.drop(cloud, volume)
 
 
-def attach(estate: Estate, volume: BlockVolume, server: Server) -> None:
+def attach(cloud: Cloud, volume: BlockVolume, server: Server) -> None:
     """Tie a free volume to a server."""
     volume.server = server
-    volume.reference = Reference(id=estate.new_id(), server_id=server.id, created=estate.now)
+    volume.reference = Reference(id=cloud.new_id(), server_id=server.id, created=cloud.now)
     if volume.status == "available":
         volume.status = "in_use"
 
 
-def detach(estate: Estate, volume: BlockVolume, how: str) -> None:
+def detach(cloud: Cloud, volume: BlockVolume, how: str) -> None:
     """Take a volume from its server at once; Block Storage notices after a while (`how`)."""
     tie = volume.reference
     if volume.server:
-        touch(estate, volume.server)
+        touch(cloud, volume.server)
     volume.server, volume.attaching = None, False
     if tie:
         tie.status = "detaching"
         if how == "now":
-            detached(estate, volume, tie)
+            detached(cloud, volume, tie)
         else:
-            estate.after(estate.lasts(how), partial(detached, estate, volume, tie))
+            cloud.after(cloud.lasts(how), partial(detached, cloud, volume, tie))
 
 
-def detached(estate: Estate, volume: BlockVolume, tie: Reference) -> None:
+def detached(cloud: Cloud, volume: BlockVolume, tie: Reference) -> None:
     """End the detaching of a volume."""
     if volume.reference is tie:
-        volume.reference, volume.detached = None, estate.now
-        volume.modified = estate.now
+        volume.reference, volume.detached = None, cloud.now
+        volume.modified = cloud.now
         volume.status = "available" if volume.status in ("in_use", "updating") else volume.status
 
 
-def snapshot_body(estate: Estate, snapshot: Snapshot) -> dict[str, object]:
+def snapshot_body(cloud: Cloud, snapshot: Snapshot) -> dict[str, object]:
     """Return the body of a snapshot of Block Storage."""
     parent = {"id": snapshot.volume_id, "name": snapshot.volume_name, "type": "sbs_5k"}
     return {
-        "id": snapshot.id,
-        "name": snapshot.name,
+        **block_body(cloud, snapshot),
         "parent_volume": {**parent, "status": "available"} if snapshot.volume_id else None,
         "size": snapshot.size,
-        "project_id": snapshot.project,
-        "created_at": estate.zulu(snapshot.created),
-        "updated_at": estate.zulu(snapshot.modified),
         "references": [],
         "status": snapshot.state,
-        "tags": snapshot.tags,
         "class": "sbs",
         "public": False,
         "kms_key_id": None,
-        "zone": snapshot.zone,
     }
 
 
-def snapshots_wanted(call: Call) -> Callable[[Snapshot], bool]:
+def snapshot_filter(call: Call) -> Callable[[Snapshot], bool]:
     """Return the filter that a query asks for; any of the tags is enough."""
     tags, name = call.texts("tags"), call.text("name")
     return lambda found: (not tags or any(tag in found.tags for tag in tags)) and name in found.name
 
 
 SNAPSHOTS: Resource[Snapshot] = Resource(
-    stored=lambda estate: estate.block_snapshots,
+    stored=lambda cloud: cloud.block_snapshots,
     name="snapshot",
     body=snapshot_body,
     style=NEWER.of("snapshots"),
-    keep=snapshots_wanted,
+    keep=snapshot_filter,
 )
 
 
-def snapshot_create(estate: Estate, call: Call) -> Answer:
+def snapshot_create(cloud: Cloud, call: Call) -> Answer:
     """Take a snapshot of a volume; it is available some seconds later."""
-    volume = estate.find(estate.volumes, call, text_of(call.body, "volume_id"), "volume")
+    volume = cloud.find(cloud.volumes, call, text_of(call.body, "volume_id"), "volume")
     owner = owner_of(call)
     snapshot = Snapshot(
-        **estate.born(owner),
+        **cloud.born(owner),
         name=text_of(call.body, "name") or f"snap-{volume.name}",
         tags=tags_of(call.body),
         kind="sbs",
@@ -222,10 +213,10 @@ def snapshot_create(estate: Estate, call: Call) -> Answer:
         volume_id=volume.id,
         volume_name=volume.name,
     )
-    estate.block_snapshots.put(snapshot)
-    estate.ledger.open("snapshot", snapshot, 0.0, estate.now)
-    estate.after(estate.lasts("snapshot.block"), partial(snapped, snapshot))
-    return SNAPSHOTS.answer(estate, snapshot)
+    cloud.block_snapshots.put(snapshot)
+    cloud.ledger.open("snapshot", snapshot, 0.0, cloud.now)
+    cloud.after(cloud.lasts("snapshot.block"), partial(snapped, snapshot))
+    return SNAPSHOTS.answer(cloud, snapshot)
 
 
 def snapped(snapshot: Snapshot) -> None:

@@ -1,4 +1,4 @@
-"""Where the schema is looked for, in which order, and what is told where it is nowhere."""
+"""Where the schema is looked for, in which order, and what is reported if it is nowhere."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ import pytest
 from schema_kit import written
 
 from hostler.frontends.fleeting.schema.binary.processes import Process, ProcFolder
-from hostler.frontends.fleeting.schema.cache import kept_at
+from hostler.frontends.fleeting.schema.cache import read_cache
 from hostler.frontends.fleeting.schema.learn import Learning, Learnt, learn, relearn
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -137,61 +137,63 @@ def test_without_ancestors_it_is_said_that_none_could_be_observed() -> None:
     assert "no process above this one" in learn(learning()).refusal
 
 
-# ---------------------------------------------------------------- what was kept
+# ---------------------------------------------------------------- what was cached
 
 
 def served_once(tmp_path: Path) -> Path:
-    """Serve once, and return where the schema was kept."""
-    kept = tmp_path / "state" / "kept"
-    learnt = learn(learning(process(put(tmp_path, "runner")), cache=kept))
-    assert not kept.exists()
+    """Serve once, and return where the schema was cached."""
+    cache = tmp_path / "state" / "cache"
+    learnt = learn(learning(process(put(tmp_path, "runner")), cache=cache))
+    assert not cache.exists()
     learnt.begun()
-    return kept
+    return cache
 
 
 def test_what_has_served_is_used_where_no_runner_can_be_read(tmp_path: Path) -> None:
-    kept = served_once(tmp_path)
+    cache = served_once(tmp_path)
     later = NOW + timedelta(days=2, hours=1)
     closed = process(tmp_path / "gone", name="gitlab-runner")
-    learnt = learn(learning(closed, cache=kept, now=lambda: later))
+    learnt = learn(learning(closed, cache=cache, now=lambda: later))
     assert names(learnt) == ["test.v1.Plugin"]
-    assert "kept 2 days, 1:00:00 ago" in warnings(learnt)
+    assert "cached 2 days, 1:00:00 ago" in warnings(learnt)
     assert "process 10 (gitlab-runner): cannot be read" in warnings(learnt)
-    before = kept_at(kept)
+    before = read_cache(cache)
     learnt.begun()
-    assert kept_at(kept) == before
+    assert read_cache(cache) == before
 
 
-def test_what_was_kept_does_not_count_where_a_runner_was_read_and_has_none(tmp_path: Path) -> None:
-    kept = served_once(tmp_path)
+def test_what_was_cached_does_not_count_where_a_runner_was_read_and_has_none(
+    tmp_path: Path,
+) -> None:
+    cache = served_once(tmp_path)
     changed = process(put(tmp_path, "gitlab-runner", b"changed"), name="gitlab-runner")
-    assert learn(learning(changed, cache=kept)).services == ()
+    assert learn(learning(changed, cache=cache)).services == ()
 
 
-def test_what_was_kept_does_not_count_against_a_choice(tmp_path: Path) -> None:
-    kept = served_once(tmp_path)
-    assert learn(learning(cache=kept, choice=str(tmp_path / "typo"))).services == ()
+def test_what_was_cached_does_not_count_against_a_choice(tmp_path: Path) -> None:
+    cache = served_once(tmp_path)
+    assert learn(learning(cache=cache, choice=str(tmp_path / "typo"))).services == ()
 
 
 def test_a_damaged_cache_is_as_none(tmp_path: Path) -> None:
-    kept = served_once(tmp_path)
-    content = kept.read_bytes()
+    cache = served_once(tmp_path)
+    content = cache.read_bytes()
     for size in range(0, len(content), 37):
-        kept.write_bytes(content[:size])
-        assert learn(learning(cache=kept)).services == ()
+        cache.write_bytes(content[:size])
+        assert learn(learning(cache=cache)).services == ()
 
 
 def test_a_cache_that_cannot_be_written_troubles_nobody(tmp_path: Path) -> None:
     (tmp_path / "state").write_bytes(b"a file, no folder")
-    found = learning(process(put(tmp_path, "runner")), cache=tmp_path / "state" / "kept")
+    found = learning(process(put(tmp_path, "runner")), cache=tmp_path / "state" / "cache")
     learn(found).begun()
     assert names(learn(found)) == ["test.v1.Plugin"]
 
 
-def test_what_was_kept_can_be_learnt_again(tmp_path: Path) -> None:
-    kept = kept_at(served_once(tmp_path))
-    assert kept is not None
-    assert names(relearn(learning(), kept)) == ["test.v1.Plugin"]
+def test_what_was_cached_can_be_learnt_again(tmp_path: Path) -> None:
+    cache = read_cache(served_once(tmp_path))
+    assert cache is not None
+    assert names(relearn(learning(), cache)) == ["test.v1.Plugin"]
 
 
 # ---------------------------------------------------------------- override files
@@ -230,7 +232,7 @@ def test_of_two_services_one_may_be_refused_and_the_lines_name_it(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"[Decrease.reply", "not TOML"),
         (b"\xff\xfe", "not TOML"),
@@ -244,12 +246,12 @@ def test_of_two_services_one_may_be_refused_and_the_lines_name_it(tmp_path: Path
     ],
 )
 def test_an_override_file_with_a_mistake_is_refused_with_its_place(
-    tmp_path: Path, content: bytes, said: str
+    tmp_path: Path, content: bytes, message: str
 ) -> None:
     override = tmp_path / "schema.toml"
     override.write_bytes(content)
     learnt = learn(learning(process(put(tmp_path, "r")), override=override))
-    assert said in learnt.refusal
+    assert message in learnt.refusal
     assert learnt.services == ()
 
 

@@ -1,4 +1,4 @@
-"""Standby, as a pure function: asked for once, of what is up; and switched on again after it."""
+"""Standby, as a pure function: requested once, of what is up, and woken again after it."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -5,8 +5,13 @@ import pytest
 from hostler.frontends.fleeting.contract import CORE, State
 from hostler.frontends.fleeting.schema.vocabulary.names import METHODS, SLOTS
 from hostler.frontends.fleeting.schema.vocabulary.naming import plain, timed, words
-from hostler.frontends.fleeting.schema.vocabulary.stop_words import NEUTRAL, NEVER, barring
-from hostler.frontends.fleeting.schema.vocabulary.synonyms import STATE_HINTS, STATES
+from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
+    NEUTRAL,
+    NEVER,
+    STATE_HINTS,
+    STATES,
+    barring,
+)
 
 
 def test_every_call_has_a_request_and_a_reply() -> None:

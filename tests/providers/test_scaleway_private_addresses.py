@@ -123,10 +123,10 @@ async def test_without_private_networks_ipam_is_never_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "arch"), [("x86_64", "amd64"), ("arm64", "arm64"), ("", ""), ("mips", "")]
+    ("output", "arch"), [("x86_64", "amd64"), ("arm64", "arm64"), ("", ""), ("mips", "")]
 )
-async def test_the_processor_is_called_as_go_calls_it(told: str, arch: str) -> None:
-    body = {**running(FOUR), "arch": told}
+async def test_the_processor_is_called_as_go_calls_it(output: str, arch: str) -> None:
+    body = {**running(FOUR), "arch": output}
     resource = await observed(page(SERVERS, "servers", body), template=Template())
     connection = reach(resource)
     assert connection is not None

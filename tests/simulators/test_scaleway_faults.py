@@ -1,4 +1,4 @@
-"""The weather of the simulated Scaleway: each fault is reached, counted, and does what it says."""
+"""Faults of the simulated Scaleway: each is reached, counted, and does what it says."""
 
 import json
 from collections.abc import Callable
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from hostler.simulators.scaleway.api.replies import Fate
 from hostler.simulators.scaleway.faults.rates import (
     AMBIENT,
     FAULTS,
@@ -19,6 +18,7 @@ from hostler.simulators.scaleway.faults.rates import (
     parse,
 )
 from hostler.simulators.scaleway.routes import ROUTES
+from hostler.simulators.scaleway.state.calls import Fate
 
 from .conftest import BLOCK, ZONE, Bench
 
@@ -29,7 +29,7 @@ BODY = {"name": "s", "commercial_type": "DEV1-S", "image": "ubuntu_noble"}
 
 def count(bench: Bench) -> int:
     """Return how many servers there are, whatever lists say."""
-    return len(bench.world.estate.servers)
+    return len(bench.world.cloud.servers)
 
 
 def script(bench: Bench, fault: str, route: str = "", spell: float | None = None) -> None:
@@ -127,7 +127,7 @@ def not_found_flicker(bench: Bench) -> None:
     script(bench, "not_found_flicker", "server.get")
     status, body = bench.refusal("GET", f"{SERVERS}/{server}")
     assert (status, body["resource"], body["resource_id"]) == (404, "instance_server", server)
-    assert bench.shown(server)["id"] == server
+    assert bench.read_server(server)["id"] == server
 
 
 def on_delete(fault: str, status: int, kind: str) -> Check:
@@ -150,7 +150,7 @@ def locked_423(bench: Bench) -> None:
     script(bench, "locked_423", "server.delete", spell=30.0)
     assert bench.refusal("DELETE", f"{SERVERS}/{server}")[1]["type"] == "locked"
     assert bench.act(server, "poweron").status == 423
-    assert bench.shown(server)["id"] == server
+    assert bench.read_server(server)["id"] == server
     bench.now = 31.0
     assert bench.act(server, "poweron").status == 202
 
@@ -206,7 +206,7 @@ def out_of_stock_start(bench: Bench) -> None:
     server = bench.server()["id"]
     script(bench, "out_of_stock_start")
     assert bench.act(server, "poweron").status == 503
-    assert bench.shown(server)["state"] == "stopped"
+    assert bench.read_server(server)["state"] == "stopped"
 
 
 def start_falls_back(bench: Bench) -> None:
@@ -221,9 +221,9 @@ def stuck_starting(bench: Bench) -> None:
     script(bench, "stuck_starting", "server.action", spell=500.0)
     bench.act(server, "poweron")
     bench.now = 499.0
-    assert bench.shown(server)["state"] == "starting"
+    assert bench.read_server(server)["state"] == "starting"
     bench.now = 600.0
-    assert bench.shown(server)["state"] == "running"
+    assert bench.read_server(server)["state"] == "running"
 
 
 def stuck_stopping(bench: Bench) -> None:
@@ -231,7 +231,7 @@ def stuck_stopping(bench: Bench) -> None:
     script(bench, "stuck_stopping", "server.action.terminate", spell=500.0)
     bench.act(server, "terminate")
     bench.now += 499.0
-    assert bench.shown(server)["state_detail"] == "terminating"
+    assert bench.read_server(server)["state_detail"] == "terminating"
     bench.world.clear_fault_rates()
     assert bench.ask("GET", f"{SERVERS}/{server}").status == 404
 
@@ -239,16 +239,16 @@ def stuck_stopping(bench: Bench) -> None:
 def unknown_status(bench: Bench) -> None:
     server = bench.server()["id"]
     script(bench, "unknown_status", "server.get", spell=30.0)
-    bench.shown(server)
-    assert bench.shown(server)["state"] == "hibernating"
+    bench.read_server(server)
+    assert bench.read_server(server)["state"] == "hibernating"
     bench.now = 31.0
-    assert bench.shown(server)["state"] == "stopped"
+    assert bench.read_server(server)["state"] == "stopped"
 
 
 def guest_poweroff(bench: Bench) -> None:
     server = bench.running()["id"]
     assert bench.world.act("guest_poweroff", server)
-    assert bench.shown(server)["state"] == "stopped in place"
+    assert bench.read_server(server)["state"] == "stopped in place"
     assert not bench.world.act("guest_poweroff", server)
 
 
@@ -265,14 +265,14 @@ def address_deleted_by_hand(bench: Bench) -> None:
     script(bench, "address_deleted_by_hand", "ip.get")
     bench.json("GET", f"{ZONE}/ips/{ip}")
     assert bench.ask("GET", f"{ZONE}/ips/{ip}").status == 404
-    assert bench.shown(server)["public_ips"] == []
+    assert bench.read_server(server)["public_ips"] == []
 
 
 def tag_edited(bench: Bench) -> None:
     server = bench.server(tags=["ours"])
     for _ in range(30):
         assert bench.world.act("tag_edited", server["id"])
-    assert bench.shown(server["id"])["tags"] == []
+    assert bench.read_server(server["id"])["tags"] == []
     volume = bench.json("GET", f"{BLOCK}/volumes/{server['volumes']['0']['id']}")
     assert volume["name"].startswith("renamed by hand")
 
@@ -280,7 +280,7 @@ def tag_edited(bench: Bench) -> None:
 def quota_exceeded(bench: Bench) -> None:
     script(bench, "quota_exceeded", "ip.create")
     assert bench.refusal("POST", f"{ZONE}/ips", {})[1]["type"] == "quotas_exceeded"
-    assert len(bench.world.estate.addresses) == 0
+    assert len(bench.world.cloud.addresses) == 0
 
 
 def volume_delete_refused(bench: Bench) -> None:
@@ -303,19 +303,19 @@ def protected_by_hand(bench: Bench) -> None:
 def server_locked(bench: Bench) -> None:
     server = bench.running()["id"]
     bench.now += 30.0
-    guest = bench.world.estate.servers.get(server)
+    guest = bench.world.cloud.servers.get(server)
     bench.world.advance()
     assert guest is not None
     assert guest.guest_up
     assert bench.world.act("server_locked", server, spell=50.0)
     assert not bench.world.act("server_locked", server)
-    assert bench.shown(server)["state"] == "locked"
-    assert bench.shown(server)["allowed_actions"] == []
+    assert bench.read_server(server)["state"] == "locked"
+    assert bench.read_server(server)["allowed_actions"] == []
     assert not guest.guest_up
     assert bench.act(server, "terminate").status == 423
     assert bench.ask("DELETE", f"{ZONE}/servers/{server}").status == 423
     bench.now += 51.0
-    assert bench.shown(server)["state"] == "running"
+    assert bench.read_server(server)["state"] == "running"
     assert bench.act(server, "terminate").status == 202
 
 
@@ -389,7 +389,7 @@ def drive(bench: Bench, turns: int) -> None:
         bench.reply("POST", f"{ZONE}/ips", {})
         bench.reply("GET", SERVERS, query="per_page=3")
         bench.reply("GET", f"{BLOCK}/volumes")
-        servers = list(bench.world.estate.servers)
+        servers = list(bench.world.cloud.servers)
         if len(servers) < 8:
             bench.reply("POST", SERVERS, BODY)
         if servers:
@@ -398,10 +398,10 @@ def drive(bench: Bench, turns: int) -> None:
             body = {"action": {"stopped": "poweron", "running": ended}.get(one.state, "terminate")}
             bench.reply("POST", f"{SERVERS}/{one.id}/action", body)
             bench.reply("GET", f"{SERVERS}/{one.id}")
-        for volume in list(bench.world.estate.volumes)[:2]:
+        for volume in list(bench.world.cloud.volumes)[:2]:
             bench.reply("DELETE", f"{BLOCK}/volumes/{volume.id}")
-        if len(bench.world.estate.addresses) > 30:
-            address = next(iter(bench.world.estate.addresses))
+        if len(bench.world.cloud.addresses) > 30:
+            address = next(iter(bench.world.cloud.addresses))
             bench.reply("DELETE", f"{ZONE}/ips/{address.id}")
 
 
@@ -412,9 +412,9 @@ def test_after_the_storm_no_fault_happens_and_no_spell_goes_on() -> None:
     before = dict(bench.world.faults)
     drive(bench, 300)
     assert bench.world.faults == before
-    shown = {server.shown for server in bench.world.estate.servers}
-    assert shown <= {""}
-    assert not any(server.protected for server in bench.world.estate.servers)
+    printed = {server.displayed for server in bench.world.cloud.servers}
+    assert printed <= {""}
+    assert not any(server.protected for server in bench.world.cloud.servers)
 
 
 def test_a_rule_strikes_the_call_it_names_and_no_other(bench: Bench) -> None:
@@ -435,10 +435,10 @@ def test_weather_is_read_from_toml_and_all_its_mistakes_are_told(tmp_path: Path)
     assert load(str(file)) == FaultRates(
         {"slow": 0.5, "guest_poweroff": 12.0}, {"slow": (1.0, 2.0)}
     )
-    with pytest.raises(BadFaultRates) as told:
+    with pytest.raises(BadFaultRates) as output:
         parse('[rates]\nfog = 1\nslow = 1.5\nhung = "x"\n[spells]\nslow = 3\n[other]\n')
     for word in ("rates.fog", "rates.slow", "rates.hung", "spells.slow", "other"):
-        assert word in str(told.value)
+        assert word in str(output.value)
     with pytest.raises(BadFaultRates, match="neither one of calm, lively, storm"):
         load("no-such-file.toml")
     assert load("storm") is PRESETS["storm"]

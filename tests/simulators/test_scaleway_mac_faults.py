@@ -1,4 +1,4 @@
-"""The weather of the simulated Macs: each fault is reached, counted, and does what it says."""
+"""Faults of the simulated Macs: each is reached, counted, and does what it says."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from hostler.simulators.scaleway.api.replies import Fate
 from hostler.simulators.scaleway.faults.catalogue import (
     CALLS,
     FAULTS,
@@ -17,6 +16,7 @@ from hostler.simulators.scaleway.faults.catalogue import (
 )
 from hostler.simulators.scaleway.faults.rates import LIVELY, PRESETS, STORM, FaultRates, Rule
 from hostler.simulators.scaleway.macs.bodies import mac_body, mac_wire
+from hostler.simulators.scaleway.state.calls import Fate
 from hostler.simulators.scaleway.state.mac_records import MOVING
 
 from .conftest import Bench
@@ -41,7 +41,7 @@ def made(bench: Bench) -> str:
     return found
 
 
-def shown(bench: Bench, mac: str) -> Any:
+def read_mac(bench: Bench, mac: str) -> Any:
     return bench.json("GET", f"{SERVERS}/{mac}")
 
 
@@ -55,14 +55,14 @@ def failed_500(bench: Bench) -> None:
     mac = made(bench)
     script(bench, "failed_500", "mac.update")
     assert bench.refusal("PATCH", f"{SERVERS}/{mac}", {"name": "x"})[0] == 500
-    assert shown(bench, mac)["name"] == "pool-1"
+    assert read_mac(bench, mac)["name"] == "pool-1"
 
 
 def failed_500_after(bench: Bench) -> None:
     mac = made(bench)
     script(bench, "failed_500_after", "mac.update")
     assert bench.refusal("PATCH", f"{SERVERS}/{mac}", {"name": "x"})[0] == 500
-    assert shown(bench, mac)["name"] == "x"
+    assert read_mac(bench, mac)["name"] == "x"
 
 
 def hung_after(bench: Bench) -> None:
@@ -76,11 +76,11 @@ def mac_reinstall_fails(bench: Bench) -> None:
     script(bench, "mac_reinstall_fails", "mac.reinstall")
     assert bench.json("POST", f"{SERVERS}/{mac}/reinstall", {})["status"] == "reinstalling"
     bench.now += 3600.0
-    assert shown(bench, mac)["status"] == "error"
+    assert read_mac(bench, mac)["status"] == "error"
     assert installs(bench) == [1]
     bench.json("POST", f"{SERVERS}/{mac}/reinstall", {})
     bench.now += 3600.0
-    assert (shown(bench, mac)["status"], installs(bench)) == ("ready", [2])
+    assert (read_mac(bench, mac)["status"], installs(bench)) == ("ready", [2])
 
 
 def mac_reinstall_ignored(bench: Bench) -> None:
@@ -92,7 +92,7 @@ def mac_reinstall_ignored(bench: Bench) -> None:
 
 
 def installs(bench: Bench) -> list[int]:
-    return [mac.installs for mac in bench.world.estate.macs]
+    return [mac.installs for mac in bench.world.cloud.macs]
 
 
 def mac_renamed_by_hand(bench: Bench) -> None:
@@ -100,16 +100,16 @@ def mac_renamed_by_hand(bench: Bench) -> None:
     names: set[str] = set()
     for _ in range(20):
         assert bench.world.act("mac_renamed_by_hand", mac)
-        names.add(shown(bench, mac)["name"])
+        names.add(read_mac(bench, mac)["name"])
     assert "other" in names
     assert len(names) > 2
-    assert shown(bench, other)["name"] == "other"
+    assert read_mac(bench, other)["name"] == "other"
 
 
 def mac_deleted_by_hand(bench: Bench) -> None:
     mac = made(bench)
     script(bench, "mac_deleted_by_hand", "mac.get")
-    assert shown(bench, mac)["status"] == "ready"
+    assert read_mac(bench, mac)["status"] == "ready"
     assert bench.ask("GET", f"{SERVERS}/{mac}").status == 404
 
 
@@ -117,9 +117,9 @@ def mac_locked(bench: Bench) -> None:
     mac = made(bench)
     assert bench.world.act("mac_locked", mac, spell=300.0)
     assert not bench.world.act("mac_locked", mac)
-    seen = [shown(bench, mac)["status"]]
+    seen = [read_mac(bench, mac)["status"]]
     bench.now += 60.0
-    seen.append(shown(bench, mac)["status"])
+    seen.append(read_mac(bench, mac)["status"])
     for method, path in (
         ("PATCH", ""),
         ("DELETE", ""),
@@ -128,19 +128,19 @@ def mac_locked(bench: Bench) -> None:
     ):
         assert bench.refusal(method, f"{SERVERS}/{mac}{path}", {})[1]["type"] == "locked"
     bench.now += 241.0
-    seen.append(shown(bench, mac)["status"])
+    seen.append(read_mac(bench, mac)["status"])
     bench.now += 60.0
-    seen.append(shown(bench, mac)["status"])
+    seen.append(read_mac(bench, mac)["status"])
     assert seen == ["locking", "locked", "unlocking", "ready"]
 
 
 def mac_broken(bench: Bench) -> None:
     mac = made(bench)
     assert bench.world.act("mac_broken", mac)
-    assert shown(bench, mac)["status"] == "error"
+    assert read_mac(bench, mac)["status"] == "error"
     assert bench.json("POST", f"{SERVERS}/{mac}/reboot", {})["status"] == "rebooting"
     bench.now += 3600.0
-    assert shown(bench, mac)["status"] == "ready"
+    assert read_mac(bench, mac)["status"] == "ready"
 
 
 def mac_busy(bench: Bench) -> None:
@@ -148,16 +148,16 @@ def mac_busy(bench: Bench) -> None:
     seen: set[str] = set()
     for _ in range(20):
         assert bench.world.act("mac_busy", mac, spell=50.0)
-        seen.add(shown(bench, mac)["status"])
+        seen.add(read_mac(bench, mac)["status"])
         assert bench.refusal("POST", f"{SERVERS}/{mac}/reinstall", {})[1]["current_state"] in seen
         bench.now += 51.0
-        assert shown(bench, mac)["status"] == "ready"
+        assert read_mac(bench, mac)["status"] == "ready"
     assert seen == {"busy", "updating"}
 
 
 def mac_image_retired(bench: Bench) -> None:
     mac = made(bench)
-    os_id = shown(bench, mac)["os"]["id"]
+    os_id = read_mac(bench, mac)["os"]["id"]
     assert bench.world.act("mac_image_retired", os_id)
     assert bench.refusal("GET", f"{ZONE}/os/{os_id}")[1]["resource"] == "os"
 
@@ -168,9 +168,9 @@ def effect_too_late(bench: Bench) -> None:
     assert bench.reply("PATCH", f"{SERVERS}/{mac}", {"name": "x"}).fate is not Fate.ANSWERED
     bench.now += 89.0
     bench.json("PATCH", f"{SERVERS}/{mac}", {"name": "y"})
-    assert shown(bench, mac)["name"] == "y"
+    assert read_mac(bench, mac)["name"] == "y"
     bench.now += 512.0
-    assert shown(bench, mac)["name"] == "x"
+    assert read_mac(bench, mac)["name"] == "x"
 
 
 def list_shifted(bench: Bench) -> None:
@@ -184,11 +184,11 @@ def list_shifted(bench: Bench) -> None:
 
 def mac_os_not_found(bench: Bench) -> None:
     mac = made(bench)
-    os_id = shown(bench, mac)["os"]["id"]
+    os_id = read_mac(bench, mac)["os"]["id"]
     script(bench, "mac_os_not_found", "mac.reinstall")
     body = bench.refusal("POST", f"{SERVERS}/{mac}/reinstall", {"os_id": os_id})[1]
     assert (body["type"], body["resource"], body["resource_id"]) == ("not_found", "os", os_id)
-    assert shown(bench, mac)["status"] == "ready"
+    assert read_mac(bench, mac)["status"] == "ready"
     assert bench.ask("GET", f"{ZONE}/os/{os_id}").status == 200
 
 
@@ -199,7 +199,7 @@ def mac_transient_409(bench: Bench) -> None:
     assert {body["type"] for body in found} == {"transient_state"}
     assert {body["resource_id"] for body in found} == {mac}
     assert {body["current_state"] for body in found} == {*MOVING} - {"reinstalling"}
-    assert shown(bench, mac)["status"] == "ready"
+    assert read_mac(bench, mac)["status"] == "ready"
 
 
 def mac_precondition_412(bench: Bench) -> None:
@@ -208,7 +208,7 @@ def mac_precondition_412(bench: Bench) -> None:
     status, body = bench.refusal("PATCH", f"{SERVERS}/{mac}", {"name": "x"})
     assert (status, body["type"]) == (412, "precondition_failed")
     assert body["precondition"] == "unknown_precondition"
-    assert shown(bench, mac)["name"] == "pool-1"
+    assert read_mac(bench, mac)["name"] == "pool-1"
 
 
 def mac_precondition_untyped(bench: Bench) -> None:
@@ -216,7 +216,7 @@ def mac_precondition_untyped(bench: Bench) -> None:
     script(bench, "mac_precondition_untyped", "mac.update")
     status, body = bench.refusal("PATCH", f"{SERVERS}/{mac}", {"name": "x"})
     assert (status, set(body)) == (412, {"message"})
-    assert shown(bench, mac)["name"] == "pool-1"
+    assert read_mac(bench, mac)["name"] == "pool-1"
 
 
 def late(fault: str, before: float, after: float) -> Check:
@@ -227,11 +227,11 @@ def late(fault: str, before: float, after: float) -> Check:
         script(bench, fault, "mac.update")
         assert bench.json("PATCH", f"{SERVERS}/{mac}", {"name": "x"})["name"] == "x"
         bench.now += before
-        assert shown(bench, mac)["name"] == "pool-1"
+        assert read_mac(bench, mac)["name"] == "pool-1"
         bench.json("PATCH", f"{SERVERS}/{mac}", {"name": "y"})
-        assert shown(bench, mac)["name"] == "y"
+        assert read_mac(bench, mac)["name"] == "y"
         bench.now += after - before
-        assert shown(bench, mac)["name"] == "x"
+        assert read_mac(bench, mac)["name"] == "x"
 
     return check
 
@@ -252,9 +252,9 @@ def stuck(fault: str, path: str, status: str, least: float, most: float) -> Chec
         script(bench, fault, path.replace("/", "mac."), spell=5000.0)
         assert bench.json("POST", f"{SERVERS}/{mac}{path}", {})["status"] == status
         bench.now += 5000.0 + least
-        assert shown(bench, mac)["status"] == status
+        assert read_mac(bench, mac)["status"] == status
         bench.now += most
-        assert shown(bench, mac)["status"] == "ready"
+        assert read_mac(bench, mac)["status"] == "ready"
 
     return check
 
@@ -271,9 +271,9 @@ def mac_stuck_starting(bench: Bench) -> None:
     script(bench, "mac_stuck_starting", "mac.create", spell=5000.0)
     mac = bench.json("POST", SERVERS, BODY)["id"]
     bench.now += 5059.0
-    assert shown(bench, mac)["status"] == "starting"
+    assert read_mac(bench, mac)["status"] == "starting"
     bench.now += 1800.0
-    assert shown(bench, mac)["status"] == "ready"
+    assert read_mac(bench, mac)["status"] == "ready"
 
 
 def mac_order_lost(bench: Bench) -> None:
@@ -286,25 +286,25 @@ def mac_never_delivered(bench: Bench) -> None:
     script(bench, "mac_never_delivered", "mac.create")
     mac = bench.json("POST", SERVERS, BODY)["id"]
     bench.now += 29 * 86400.0
-    found = shown(bench, mac)
+    found = read_mac(bench, mac)
     assert (found["status"], found["delivered"]) == ("starting", False)
 
 
 def mac_delivery_fails(bench: Bench) -> None:
     script(bench, "mac_delivery_fails", "mac.create")
     mac = made(bench)
-    found = shown(bench, mac)
+    found = read_mac(bench, mac)
     assert (found["status"], found["delivered"]) == ("error", True)
     bench.json("POST", f"{SERVERS}/{mac}/reinstall", {})
     bench.now += 3600.0
-    assert shown(bench, mac)["status"] == "ready"
+    assert read_mac(bench, mac)["status"] == "ready"
 
 
 def mac_ssh_late(bench: Bench) -> None:
     mac = made(bench)
     script(bench, "mac_ssh_late", "mac.reinstall", spell=200.0)
     bench.json("POST", f"{SERVERS}/{mac}/reinstall", {})
-    while shown(bench, mac)["status"] != "ready":
+    while read_mac(bench, mac)["status"] != "ready":
         bench.now += 1.0
     assert reached(bench, mac) == "refused"
     bench.now += 201.0
@@ -313,7 +313,7 @@ def mac_ssh_late(bench: Bench) -> None:
 
 def reached(bench: Bench, mac: str) -> str:
     """Return how SSH on a Mac answers."""
-    found = bench.world.reach(shown(bench, mac)["ip"])
+    found = bench.world.reach(read_mac(bench, mac)["ip"])
     assert found is not None
     return found.ssh
 
@@ -342,19 +342,19 @@ def mac_pooled_by_hand(bench: Bench) -> None:
     mac = made(bench)
     bench.json("PATCH", f"{SERVERS}/{mac}", {"name": "worker"})
     assert bench.world.act("mac_pooled_by_hand", mac)
-    assert shown(bench, mac)["name"].startswith("pool-")
+    assert read_mac(bench, mac)["name"].startswith("pool-")
     bench.world.stock_macs(1, prefix="spare-")
     assert bench.world.act("mac_pooled_by_hand", mac)
-    assert shown(bench, mac)["name"].startswith("spare-")
+    assert read_mac(bench, mac)["name"].startswith("spare-")
 
 
 def mac_reinstalled_by_hand(bench: Bench) -> None:
     mac = made(bench)
     assert bench.world.act("mac_reinstalled_by_hand", mac)
-    assert shown(bench, mac)["status"] == "reinstalling"
+    assert read_mac(bench, mac)["status"] == "reinstalling"
     assert not bench.world.act("mac_reinstalled_by_hand", mac)
     bench.now += 3600.0
-    assert (shown(bench, mac)["status"], installs(bench)) == ("ready", [2])
+    assert (read_mac(bench, mac)["status"], installs(bench)) == ("ready", [2])
 
 
 def mac_stuck_locking(bench: Bench) -> None:
@@ -363,10 +363,10 @@ def mac_stuck_locking(bench: Bench) -> None:
     for _ in range(20):
         assert bench.world.act("mac_stuck_locking", mac, spell=50.0)
         bench.now += 49.0
-        seen.add(shown(bench, mac)["status"])
+        seen.add(read_mac(bench, mac)["status"])
         assert bench.refusal("POST", f"{SERVERS}/{mac}/reinstall", {})[1]["current_state"] in seen
         bench.now += 2.0
-        assert shown(bench, mac)["status"] == "ready"
+        assert read_mac(bench, mac)["status"] == "ready"
     assert seen == {"locking", "unlocking"}
 
 
@@ -375,19 +375,19 @@ def mac_unknown_status(bench: Bench) -> None:
     seen: set[str] = set()
     for _ in range(20):
         assert bench.world.act("mac_unknown_status", mac, spell=50.0)
-        seen.add(shown(bench, mac)["status"])
+        seen.add(read_mac(bench, mac)["status"])
         bench.now += 51.0
-        assert shown(bench, mac)["status"] == "ready"
+        assert read_mac(bench, mac)["status"] == "ready"
     assert seen == {"unknown_status", "hibernating"}
 
 
 def mac_sealed(bench: Bench) -> None:
     mac = made(bench)
-    assert "sealed" not in shown(bench, mac)["vnc_url"]
+    assert "sealed" not in read_mac(bench, mac)["vnc_url"]
     assert bench.world.act("mac_sealed", mac, spell=50.0)
-    assert "sealed" in shown(bench, mac)["vnc_url"]
+    assert "sealed" in read_mac(bench, mac)["vnc_url"]
     bench.now += 51.0
-    assert "sealed" not in shown(bench, mac)["vnc_url"]
+    assert "sealed" not in read_mac(bench, mac)["vnc_url"]
 
 
 def ailing(fault: str, ssh: str) -> Check:
@@ -398,7 +398,7 @@ def ailing(fault: str, ssh: str) -> Check:
         assert reached(bench, mac) == "up"
         assert bench.world.act(fault, mac, spell=100.0)
         assert reached(bench, mac) == ssh
-        assert shown(bench, mac)["status"] == "ready"
+        assert read_mac(bench, mac)["status"] == "ready"
         path = f"{ZONE}/connectivity-diagnostics"
         started = bench.json("POST", path, {"server_id": mac})["diagnostic_id"]
         bench.now += 40.0
@@ -420,7 +420,7 @@ def mac_ssh_hung(bench: Bench) -> None:
 
 def mac_ssh_wrong_key(bench: Bench) -> None:
     mac = made(bench)
-    address = shown(bench, mac)["ip"]
+    address = read_mac(bench, mac)["ip"]
     usual = host_key(bench, address)
     assert host_key(bench, address) == usual
     assert bench.world.act("mac_ssh_wrong_key", mac)
@@ -527,10 +527,10 @@ def test_what_strikes_any_order_strikes_that_of_a_mac(bench: Bench) -> None:
 def test_good_weather_ends_a_spell_and_its_old_end_disturbs_nothing(bench: Bench, mac: str) -> None:
     assert bench.world.act("mac_busy", mac, spell=20.0)
     bench.world.clear_fault_rates()
-    assert shown(bench, mac)["status"] == "ready"
+    assert read_mac(bench, mac)["status"] == "ready"
     bench.json("POST", f"{SERVERS}/{mac}/reboot", {})
     bench.now += 25.0
-    assert shown(bench, mac)["status"] == "rebooting"
+    assert read_mac(bench, mac)["status"] == "rebooting"
 
 
 def test_good_weather_ends_what_ails_a_mac(bench: Bench, mac: str) -> None:
@@ -542,9 +542,9 @@ def test_good_weather_ends_what_ails_a_mac(bench: Bench, mac: str) -> None:
     usual = bench.world.console.mac(mac).disk.seed
     bench.world.clear_fault_rates()
     bench.now += 61.0
-    assert (reached(bench, mac), shown(bench, mac)["status"]) == ("up", "ready")
-    assert "sealed" not in shown(bench, mac)["vnc_url"]
-    found = bench.world.reach(shown(bench, mac)["ip"])
+    assert (reached(bench, mac), read_mac(bench, mac)["status"]) == ("up", "ready")
+    assert "sealed" not in read_mac(bench, mac)["vnc_url"]
+    found = bench.world.reach(read_mac(bench, mac)["ip"])
     assert found is not None
     assert found.seed == usual
 
@@ -581,7 +581,7 @@ def test_after_a_storm_of_macs_all_of_them_come_to_rest() -> None:
 
 def busy(bench: Bench, turn: int) -> None:
     """Ask something of everything."""
-    macs = list(bench.world.estate.macs)
+    macs = list(bench.world.cloud.macs)
     if len(macs) < 6:
         bench.reply("POST", SERVERS, {**BODY, "enable_vpc": True})
         return
@@ -599,7 +599,7 @@ def test_what_is_sent_of_a_mac_is_always_what_it_is_now() -> None:
     for turn in range(400):
         bench.now += 60.0
         busy(bench, turn)
-        estate = bench.world.estate
-        for mac in estate.macs:
-            sent = msgspec.json.decode(mac_wire(estate, mac))
-            assert sent == msgspec.to_builtins(mac_body(estate, mac))
+        cloud = bench.world.cloud
+        for mac in cloud.macs:
+            sent = msgspec.json.decode(mac_wire(cloud, mac))
+            assert sent == msgspec.to_builtins(mac_body(cloud, mac))

@@ -44,7 +44,7 @@ class HostLog:
 
     def failure(self, message: str, error: BaseException, /, **fields: object) -> None:
         """Write an error with its whole traceback, in one line."""
-        self.event("error", message, error=_said(error), stacktrace=trace(error), **fields)
+        self.event("error", message, error=_summary(error), stacktrace=trace(error), **fields)
 
     def _write(self, data: bytes) -> None:
         """Write all of it, or drop it where nobody reads."""
@@ -61,7 +61,7 @@ def trace(error: BaseException) -> str:
     return "".join(traceback.format_exception(error))
 
 
-def _said(error: BaseException) -> str:
+def _summary(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 

@@ -1,4 +1,4 @@
-"""The provider's words in ours, and the marks that say whose a part is."""
+"""The provider's words in ours, and the owner tags that say whose a resource is."""
 
 import pytest
 from hypothesis import given

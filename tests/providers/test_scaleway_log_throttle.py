@@ -1,4 +1,4 @@
-"""What an endpoint that cannot be reached says to the log: it is told, and floods nothing."""
+"""What an endpoint that cannot be reached writes to the log: one event, and no flood."""
 
 import contextlib
 from datetime import timedelta
@@ -22,12 +22,12 @@ PROXY = answer(b"<html>", 502)
 Answer = Response | NotSent | NoAnswer
 
 
-async def told(*answers: Answer, apart: timedelta = S, method: str = "GET") -> list[EventDict]:
+async def output(*answers: Answer, apart: timedelta = S, method: str = "GET") -> list[EventDict]:
     """Ask so often, each time another path, and return what was logged above debugging."""
     clock = HandClock()
     paths = [f"{INSTANCE}/servers/{number}" for number in range(len(answers))]
     asked = zip(paths, answers, strict=True)
-    script = Script([Exchange(method=method, path=path, answer=said) for path, said in asked])
+    script = Script([Exchange(method=method, path=path, answer=message) for path, message in asked])
     client = Client(script, account(), clock)
     with capture_logs() as logs:
         for path in paths:
@@ -43,7 +43,7 @@ def events(logs: list[EventDict]) -> list[tuple[str, int]]:
 
 
 async def test_silence_is_told_first_then_once_a_minute_with_its_count_then_its_end():
-    logs = await told(*[LOST] * 130, WELL, WELL)
+    logs = await output(*[LOST] * 130, WELL, WELL)
     assert events(logs) == [
         ("no answer", 1),
         ("no answer", 60),
@@ -56,18 +56,18 @@ async def test_silence_is_told_first_then_once_a_minute_with_its_count_then_its_
 
 
 async def test_it_does_not_matter_how_an_endpoint_is_out_of_order():
-    logs = await told(LOST, DEAF, PROXY, LOST, PROXY)
+    logs = await output(LOST, DEAF, PROXY, LOST, PROXY)
     assert events(logs) == [("no answer", 1)]
-    assert events(await told(PROXY, LOST, WELL)) == [("refused", 1), ("answers again", 1)]
+    assert events(await output(PROXY, LOST, WELL)) == [("refused", 1), ("answers again", 1)]
 
 
 async def test_any_answer_of_the_api_itself_ends_a_silence():
-    assert events(await told(LOST, DENIED))[1] == ("answers again", 1)
-    assert events(await told(LOST, PROXY)) == [("no answer", 1)]
+    assert events(await output(LOST, DENIED))[1] == ("answers again", 1)
+    assert events(await output(LOST, PROXY)) == [("no answer", 1)]
 
 
 async def test_what_comes_and_goes_is_told_once_a_minute():
-    logs = await told(*[LOST, WELL] * 60)
+    logs = await output(*[LOST, WELL] * 60)
     assert events(logs) == [
         ("no answer", 1),
         ("answers again", 1),
@@ -77,20 +77,20 @@ async def test_what_comes_and_goes_is_told_once_a_minute():
 
 
 async def test_silence_after_a_quiet_hour_is_told_at_once():
-    logs = await told(LOST, WELL, LOST, WELL, apart=timedelta(hours=1))
+    logs = await output(LOST, WELL, LOST, WELL, apart=timedelta(hours=1))
     assert events(logs) == [("no answer", 1), ("answers again", 1)] * 2
 
 
 async def test_the_same_refusal_is_told_once_a_minute_and_another_one_at_once():
-    logs = await told(*[DENIED] * 70, QUOTA, WELL, QUOTA, method="DELETE")
+    logs = await output(*[DENIED] * 70, QUOTA, WELL, QUOTA, method="DELETE")
     assert events(logs) == [("refused", 1), ("refused", 60), ("refused", 1)]
     assert [line["type"] for line in logs][1:] == ["permissions_denied", "quotas_exceeded"]
 
 
 async def test_what_is_not_there_when_it_is_looked_for_is_no_trouble():
     missing = answer({"type": "not_found"}, 404)
-    assert await told(missing, missing) == []
-    assert events(await told(missing, missing, method="DELETE")) == [("refused", 1)]
+    assert await output(missing, missing) == []
+    assert events(await output(missing, missing, method="DELETE")) == [("refused", 1)]
 
 
 async def test_what_is_not_told_is_there_for_debugging_without_the_secret():
