@@ -17,12 +17,11 @@ from datetime import UTC, datetime, timedelta
 import structlog
 from figures import Figure, show
 
-from hostler.controllers.observe.snapshot import Occasion, gather
+from hostler.controllers.observe.snapshot import Occasion, gather, view
 from hostler.controllers.runtime.leases import Tenure
 from hostler.controllers.runtime.settings import Account, Ports
 from hostler.controllers.runtime.state import AccountState, Steadiness
 from hostler.domain.decide import decide
-from hostler.domain.decision.view import view_of
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import (
     AccountName,
@@ -173,7 +172,7 @@ async def measured() -> tuple[float, float]:
         gc.collect()
         begun = time.process_time()
         state.inventory = merge(state.inventory, await provider.observe(scopes))
-        seen = view_of(await gather(ports, state, occasion, steady), FLEET, state.keeps)
+        seen = view(state, await gather(ports, state, occasion, steady), FLEET)
         decided = decide(seen, provider)
         hosts = await gather(ports, state, replace(occasion, fleets=()), steady)
         decide_hosts(hosts)

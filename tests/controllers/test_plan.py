@@ -14,7 +14,7 @@ from hostler.domain.model.calls import Call, Effect, Shows
 from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.fake import FakeScene
 from hostler.ports.store import Fence
@@ -163,10 +163,10 @@ class Naming:
             target=resource.id,
             once=True,
             shows=Shows.OWNER_TAG,
-            aim="releasing",
+            aim=Stage.RELEASING,
             args=(("machine", machine.id),),
         )
-        if resource.note("stage") != "releasing":
+        if resource.host.stage != Stage.RELEASING:
             return (owner_tag,)
         wipe = replace(owner_tag, kind="wipe", shows=Shows.WIPE)
         return (wipe,) if resource.status == "up" else ()

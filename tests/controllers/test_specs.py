@@ -52,7 +52,7 @@ async def test_a_server_is_made_as_was_asked_and_its_bootstrap_data_is_shown_now
     (machine,) = await yard.machines()
     (server,) = yard.world.servers()
     assert (machine.spec, machine.offer, machine.template) == (spec, LARGE, "gpu-1")
-    assert server.note("type") == "large"
+    assert server.type == "large"
     assert yard.provider.booted_with == {server.id: SECRET}
     shown = f"{await yard.store.events(limit=10_000)} {machine} {logged}"
     assert logged

@@ -6,6 +6,7 @@ from datetime import timedelta
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import FleetName, InstallationId, MachineId, machine_id
 from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Stage
 from hostler.lab.scenes.macs import (
     FLEET,
     MINUTE,
@@ -19,7 +20,7 @@ from hostler.lab.scenes.macs import (
 )
 from hostler.lab.scenes.servers import Hostler
 from hostler.ports.metrics import Count
-from hostler.providers.scaleway.macs.plan.names import Name, Stage, pool_digest
+from hostler.providers.scaleway.macs.plan.names import Name, pool_digest
 from hostler.simulators.scaleway.faults.rates import Rule
 
 THEIRS = Name(

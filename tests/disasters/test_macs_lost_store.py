@@ -5,7 +5,8 @@ from datetime import timedelta
 
 from hostler.domain.hosts.allocation import CLAIMED_TWICE
 from hostler.domain.ids import InstallationId
-from hostler.domain.model.snapshot import OrphanClass, RequestKind
+from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.macs import MINUTE, MacStand, play_macs, stage
 from hostler.lab.scenes.servers import Hostler
 

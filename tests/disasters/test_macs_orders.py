@@ -4,7 +4,8 @@ from datetime import timedelta
 
 from hostler.domain.model.host import HostCondition
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import OrphanClass, RequestKind
+from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.snapshot import RequestKind
 from hostler.domain.policy.purchasing import Limits
 from hostler.lab.scenes.macs import FLEET, MINUTE, POOL
 from hostler.lab.scenes.servers import Hostler, Stand, play

@@ -11,7 +11,7 @@ from hostler.domain.ids import Epoch
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.model.machine import LEFT, CallState, Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.testing.scenes.builders import BEGIN
 from hostler.testing.scenes.hosts import (
@@ -56,8 +56,8 @@ def test_a_claim_that_came_too_late_is_kept_with_the_host_as_long_as_its_name_sa
 
 
 @pytest.mark.parametrize("stage", ["claimed", "standby", "rested", "releasing"])
-@pytest.mark.parametrize("aim", ["wiping", "retiring"])
-def test_a_name_that_a_machine_had_given_up_is_a_late_one(stage: str, aim: str) -> None:
+@pytest.mark.parametrize("aim", [Stage.WIPING, Stage.RETIRING])
+def test_a_name_that_a_machine_had_given_up_is_a_late_one(stage: str, aim: Stage) -> None:
     """It was gone, and its host the next one's: an old rename took effect."""
     retry_at = box(stage, holder=MINE)
     gone = on_host(Phase.DELETED, asked=(call("mark", CallState.DONE, aim=aim),))
@@ -77,7 +77,7 @@ def test_a_tenants_name_on_a_clean_host_is_wiped_away_until_the_host_was_put_bac
     back: datetime | None, goal: HostGoal | None
 ) -> None:
     """From then on somebody else may have it: the ledger tells."""
-    asked = (call("mac.free", CallState.DONE, back, aim="pool"),) if back else ()
+    asked = (call("mac.free", CallState.DONE, back, aim=Stage.POOL),) if back else ()
     host = record(
         condition=HostCondition.WIPING, goal=HostGoal.CLEAN, wiping=BEGIN, wiped=LATER, asked=asked
     )
@@ -87,16 +87,16 @@ def test_a_tenants_name_on_a_clean_host_is_wiped_away_until_the_host_was_put_bac
 
 
 def test_a_living_machines_late_claim_of_a_host_is_kept_too() -> None:
-    living = on_host(Phase.STARTING, asked=(call("mark", CallState.LAPSED, aim="pending"),))
+    living = on_host(Phase.STARTING, asked=(call("mark", CallState.LAPSED, aim=Stage.PENDING),))
     snapshot = hosts_snapshot(DIRTY, PENDING, living=(living,), now=LATER)
     assert decided(snapshot).host.late == MINE
 
 
 def test_an_order_is_over_when_it_is_up_and_delivered() -> None:
     coming = record(condition=HostCondition.COMING, origin=HostOrigin.ORDERED, order=MINE)
-    for resource in (box("ordered"), box("ordered", Condition.BUSY, delivered="yes")):
+    for resource in (box("ordered"), box("ordered", Condition.BUSY, delivered=True)):
         assert decided(hosts_snapshot(coming, resource)).host.condition is HostCondition.COMING
-    observed_at = hosts_snapshot(coming, box("ordered", delivered="yes"))
+    observed_at = hosts_snapshot(coming, box("ordered", delivered=True))
     there = decided(replace(observed_at, orders={MINE: BEGIN})).host
     assert (there.condition, there.wiped, there.delivered) == (HostCondition.FREE, BEGIN, BEGIN)
 
@@ -140,7 +140,7 @@ def test_a_host_that_somebody_else_took_during_its_wipe_is_theirs() -> None:
 
 
 def test_a_call_of_an_older_epoch_may_have_been_begun_as_late_as_the_take_over() -> None:
-    owner_tag = replace(call("mark", aim="wiping"), epoch=Epoch(0))
+    owner_tag = replace(call("mark", aim=Stage.WIPING), epoch=Epoch(0))
     host = record(goal=HostGoal.CLEAN, asked=(owner_tag,))
 
     def call_state(now: timedelta, took: timedelta) -> CallState:

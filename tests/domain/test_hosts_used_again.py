@@ -15,14 +15,17 @@ from hostler.domain.model.machine import Asked, CallState
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import (
     Condition,
+    HostFacts,
     Observation,
     ObservedScope,
     Resource,
     Scope,
     Slot,
+    Stage,
 )
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.testing.scenes.builders import BEGIN
+from hostler.testing.scenes.hosts import CAPABILITIES
 
 ZONE = Zone("fr-par-1")
 MAC = HostId("mac-1")
@@ -47,7 +50,7 @@ def snapshot(host: Host, stage: str, at: datetime = BEGIN, name: str = "") -> Ac
         status="ready",
         condition=Condition.UP,
         name=name or host.name,
-        notes=(("stage", stage),),
+        host=HostFacts(stage=Stage(stage)),
     )
     observed = ObservedScope(scope=Scope(ZONE, HOST.kind), begun=at, complete=True)
     return AccountSnapshot(
@@ -59,7 +62,7 @@ def snapshot(host: Host, stage: str, at: datetime = BEGIN, name: str = "") -> Ac
         machines={},
         past={},
         inventory=merge(Inventory(), Observation(observed=(observed,), resources=(resource,))),
-        capabilities=Capabilities(main=Slot("server"), hosts=HOST.kind),
+        capabilities=Capabilities(main=Slot("server"), hosts=CAPABILITIES.hosts),
         epoch=Epoch(1),
         took=BEGIN - 600 * MIN,
         steady=BEGIN - 600 * MIN,
@@ -129,12 +132,12 @@ def free() -> Host:
 def test_free_host_stays_clean_under_its_own_name() -> None:
     same = snapshot(free(), "pool")
     assert after(same).condition is HostCondition.FREE
-    assert is_clean(free(), same.inventory.sightings[ResourceId(MAC)].resource)
+    assert is_clean(free(), same.inventory.sightings[ResourceId(MAC)].resource, CAPABILITIES)
 
 
 def test_free_host_under_another_name_of_the_pool_was_in_somebodys_hands() -> None:
     """A person lent it and put it back between two looks: it is wiped before it is claimed."""
     other = snapshot(free(), "pool", name="pool-by-hand")
-    assert not is_clean(free(), other.inventory.sightings[ResourceId(MAC)].resource)
+    assert not is_clean(free(), other.inventory.sightings[ResourceId(MAC)].resource, CAPABILITIES)
     assert after(other).condition is HostCondition.DIRTY
     assert after(other).wiped is None

@@ -10,8 +10,8 @@ from hostler.domain.model.commands import Decision, Reclaim, SaveFleet, SaveOrph
 from hostler.domain.model.fleet import Caps
 from hostler.domain.model.machine import Origin, Protection
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Condition, Resource, Slot
-from hostler.domain.model.snapshot import OrphanClass, RequestKind
+from hostler.domain.model.resource import Condition, OrphanClass, Resource, Slot
+from hostler.domain.model.snapshot import RequestKind
 from hostler.testing.fakes.planner import ADDRESS, SERVER
 from hostler.testing.scenes.builders import (
     ABROAD,
@@ -377,7 +377,7 @@ def test_what_was_up_when_it_was_adopted_is_no_mere_rollback_if_it_fails() -> No
 
 def test_adopted_machine_may_be_of_a_type_that_the_fleet_does_not_know() -> None:
     scene = strange()
-    odd = replace(server(machine(7), installation=ABROAD), notes=(("type", "huge"),))
+    odd = replace(server(machine(7), installation=ABROAD), type="huge")
     scene.exist(odd)
     scene.observe()
     adopt(scene)

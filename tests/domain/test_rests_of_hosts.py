@@ -13,7 +13,7 @@ from hostler.domain.model.fleet import Order, Sized
 from hostler.domain.model.host import Free
 from hostler.domain.model.machine import Asked, CallState, Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.policy.purchasing import Limits
 from hostler.testing.fakes.planner import FakePlanner
@@ -120,7 +120,7 @@ def test_another_record_of_its_host_is_asked_about_where_its_machine_rests() -> 
 
 def test_the_first_observation_after_an_owner_tag_is_not_slept_through() -> None:
     """What a host shows then is what a wipe by somebody else would change."""
-    owner_tag = call("mac.rename.claimed", CallState.DONE, LATER, aim="claimed")
+    owner_tag = call("mac.rename.claimed", CallState.DONE, LATER, aim=Stage.CLAIMED)
     snapshot = at_rest(replace(owner_tag, slot=CAPABILITIES.main))
     resources = (tenant(stage="claimed", witness="password of today"), box("claimed"))
     snapshot = replace(

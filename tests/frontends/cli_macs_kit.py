@@ -25,13 +25,14 @@ from hostler.domain.ids import (
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Offer
+from hostler.domain.model.resource import Stage
 from hostler.ports.http import HttpRequest, Response
 from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Account as Credentials
 from hostler.providers.scaleway.common.settings import Secret
-from hostler.providers.scaleway.macs.plan.names import Name, Stage, pool_digest
+from hostler.providers.scaleway.macs.plan.names import Name, pool_digest
 from hostler.providers.scaleway.macs.provider import Macs
 from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate
 from hostler.simulators.scaleway.state.options import Options

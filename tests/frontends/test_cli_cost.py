@@ -123,7 +123,7 @@ def test_leased_hosts_are_billed_by_the_windows_that_are_paid(capsys: Out) -> No
         fenced = await fence(services.store_)
         host = ordered(NOW - 10 * H)
         await services.store_.save_host(host, (), fenced)
-        monthly = replace(host, id=HostId("mac-2"), commitment="renewed_monthly")
+        monthly = replace(host, id=HostId("mac-2"), renews=True)
         await services.store_.save_host(monthly, (), fenced)
 
     run(furnish())

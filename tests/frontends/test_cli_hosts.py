@@ -15,11 +15,10 @@ from hostler.domain.model.fleet import FleetRow, Probe, ProbeKind
 from hostler.domain.model.host import HostCondition, HostGoal, ReleasePolicy, allocation_of
 from hostler.domain.model.machine import Known, Machine, Offer, Place
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Slot
-from hostler.domain.model.snapshot import Orphan, OrphanClass
+from hostler.domain.model.resource import OrphanClass, Slot, Stage
+from hostler.domain.model.snapshot import Orphan
 from hostler.domain.policy.bootstrap import digest_of
 from hostler.domain.policy.revisions import Lapse, Revision
-from hostler.providers.scaleway.macs.plan.names import Stage
 
 Out = pytest.CaptureFixture[str]
 

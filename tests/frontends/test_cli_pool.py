@@ -10,8 +10,8 @@ from cli_macs_kit import ELSEWHERE, FIRST, FLEET, MACS, POOL, ZONE, WithMacs, ke
 
 from hostler.domain.ids import HostId
 from hostler.domain.model.host import HostCondition, HostGoal
+from hostler.domain.model.resource import Stage
 from hostler.domain.model.snapshot import Request, RequestKind
-from hostler.providers.scaleway.macs.plan.names import Stage
 
 Out = pytest.CaptureFixture[str]
 

@@ -18,8 +18,8 @@ from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Offer, Protection
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Condition, OwnerTag, Resource, Slot
-from hostler.domain.model.snapshot import Orphan, OrphanClass
+from hostler.domain.model.resource import Condition, OrphanClass, OwnerTag, Resource, Slot
+from hostler.domain.model.snapshot import Orphan
 
 Out = pytest.CaptureFixture[str]
 FIRST = machine_id(1)

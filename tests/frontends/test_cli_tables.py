@@ -14,7 +14,8 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Doubt
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Orphan, OrphanClass
+from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.snapshot import Orphan
 from hostler.domain.reporting.history import tell
 from hostler.frontends.cli.console.format import clean, parse_time
 from hostler.frontends.cli.render import tables

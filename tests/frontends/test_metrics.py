@@ -17,7 +17,8 @@ from hostler.controllers.runtime.measurements import (
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import AccountName, ResourceId, Zone
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Orphan, OrphanClass
+from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.snapshot import Orphan
 from hostler.frontends.metrics.metrics import PrometheusMetrics
 from hostler.frontends.metrics.serve import serving
 from hostler.ports.metrics import Count, Gauge

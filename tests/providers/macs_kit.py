@@ -22,14 +22,14 @@ from hostler.domain.model.calls import Call, Outcome, Shows
 from hostler.domain.model.host import Host, allocation_of
 from hostler.domain.model.machine import Asked, CallState, Machine, Offer
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.policy.purchasing import Limits
 from hostler.ports.http import HttpRequest, Response
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Account, Secret
 from hostler.providers.scaleway.macs.api.wire import Mac
 from hostler.providers.scaleway.macs.plan.machine_calls import REINSTALL, tag_kind
-from hostler.providers.scaleway.macs.plan.names import Name, Stage, pool_digest
+from hostler.providers.scaleway.macs.plan.names import Name, pool_digest
 from hostler.providers.scaleway.macs.plan.read import SERVER, MacReader
 from hostler.providers.scaleway.macs.provider import Macs
 from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate

@@ -35,7 +35,7 @@ FLEET = FleetName("macs")
 ZONE = Zone("fr-par-1")
 POOL = "pool-"
 SERVERS = f"/apple-silicon/v1alpha1/zones/{ZONE}/servers"
-ALLOCATIONS = frozenset({"pending", "claimed", "standby", "rested", "releasing"})
+TENANT = frozenset({"pending", "claimed", "standby", "rested", "releasing"})
 PACE = 0.1  # of a wipe: the kit waits in rounds of seconds
 
 
@@ -122,7 +122,7 @@ class MacsRig:
         return tuple(
             Thing(id=allocation_of(HostId(mac), MachineId(words[-3])), machine=MachineId(words[-3]))
             for mac, words in sorted(told)
-            if len(words) > 1 and words[1] in ALLOCATIONS
+            if len(words) > 1 and words[1] in TENANT
         )
 
     async def wait(self, time: timedelta) -> None:

@@ -56,7 +56,7 @@ def resource(slot: Slot, id_: str, condition: Condition, **fields: object) -> Re
         zone=ZONE,
         owner_tag=claim(slot).owner_tag,
         condition=condition,
-        notes=(("type", "sbs_volume"),),
+        type="sbs_volume",
     )
     return replace(base, **fields)
 

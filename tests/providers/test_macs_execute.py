@@ -25,12 +25,12 @@ from hostler.domain.model.host import HOST as HOSTS
 from hostler.domain.model.host import Host, HostGoal, HostOrigin
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import Condition, Observation, Resource, Scope
+from hostler.domain.model.resource import Condition, Observation, Resource, Scope, Stage
 from hostler.providers.scaleway.common.errors import Failed, Problem
 from hostler.providers.scaleway.macs import execute
 from hostler.providers.scaleway.macs.api import refusals
 from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
-from hostler.providers.scaleway.macs.plan.names import Stage, name_of
+from hostler.providers.scaleway.macs.plan.names import name_of
 from hostler.providers.scaleway.macs.plan.read import SERVER
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.simulators.scaleway.state.options import FLOORS
@@ -80,7 +80,7 @@ async def test_a_claim_renames_a_free_host_and_says_from_which_pool_it_came() ->
     assert found is not None
     assert (found.stage, found.machine) == (Stage.PENDING, MACHINE)
     (resource,) = outcome.resources
-    assert (resource.id, resource.note("pool"), resource.condition) == (
+    assert (resource.id, resource.host.pool, resource.condition) == (
         p.allocation_of,
         "pool-",
         Condition.STARTING,
@@ -395,18 +395,16 @@ async def test_a_deletion_that_comes_too_early_is_scheduled(shape: str) -> None:
     )
     p.world.console.rename(p.ids[0], name(Stage.RETIRING))
     resource = await seen(p)
-    due = resource.note("deletable")
+    due = resource.host.paid_until
     assert due
-    unknown_since = replace(
-        resource, notes=tuple(note for note in resource.notes if note[0] != "deletable")
-    )
+    unknown_since = replace(resource, host=replace(resource.host, paid_until=None))
     call = on_host(p, HostGoal.RETIRED, unknown_since)
     assert call.kind == machine_calls.DELETE
     outcome = await p.do(call)
     assert isinstance(outcome, Done)
     assert not outcome.gone
     assert p.mac.deletion_scheduled
-    assert outcome.resources[0].note("scheduled") == "yes"
+    assert outcome.resources[0].host.scheduled
     retry_at = await p.do(call)
     assert isinstance(retry_at, Done), "asked again, it is as it was"
 
@@ -475,7 +473,7 @@ async def test_no_secret_is_in_what_an_observation_or_a_call_tells() -> None:
     resource = await claimed(p, Stage.RELEASING)
     outcome: Outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), resource))
     assert secret not in repr((resource, outcome))
-    assert resource.note("witness")
+    assert resource.host.witness
 
 
 async def test_an_answer_that_shows_another_machines_name_tells_nothing_of_ours() -> None:

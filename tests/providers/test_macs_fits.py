@@ -20,8 +20,7 @@ from hostler.domain.ids import FleetName, InstallationId, Zone
 from hostler.domain.model.host import HOST as HOSTS
 from hostler.domain.model.host import allocation_of
 from hostler.domain.model.machine import Known, Place
-from hostler.domain.model.resource import Scope
-from hostler.providers.scaleway.macs.plan.names import Stage
+from hostler.domain.model.resource import Scope, Stage
 from hostler.providers.scaleway.macs.plan.read import SERVER
 
 ELSEWHERE = Zone("fr-par-3")

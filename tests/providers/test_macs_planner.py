@@ -30,16 +30,16 @@ from hostler.domain.model.host import HOST as HOST_SLOT
 from hostler.domain.model.host import HostGoal, HostOrigin, ReleasePolicy, allocation_of
 from hostler.domain.model.machine import RESTED, RETIRE, Asked, CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import Resource, Stage
 from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
-from hostler.providers.scaleway.macs.plan.names import Stage
+from hostler.providers.scaleway.macs.plan.names import STAGES
 from hostler.providers.scaleway.macs.plan.read import SERVER
 from hostler.providers.scaleway.macs.plan.statuses import STATUSES
 
 LATER = NOW + timedelta(minutes=30)
 STATES = (*STATUSES, "unknown_status", "hibernating", "")
 TEXTS = {
-    **{str(stage): name(stage) for stage in Stage},
+    **{str(stage): name(stage) for stage in STAGES},
     "another machine's": name(machine=OTHER),
     "foreign": name(installation=STRANGER),
     "damaged": name()[:-1],
@@ -321,10 +321,10 @@ def test_an_owner_tag_tells_what_the_host_showed_that_a_wipe_changes() -> None:
     rested, lost = tenancy_part(Stage.RESTED), tenancy_part(None)
     sealed = tenancy_part(None, vnc_url="vnc://m1:%3Csealed%3E@51.159.0.1:5900")
     (woken,) = calls(Goal.PRESENT, machine(was_ready=NOW), rested)
-    assert woken.witness == rested.note("witness") != ""
+    assert woken.witness == rested.host.witness != ""
     known = machine(was_ready=NOW, asked=(replace(tagged(Stage.CLAIMED), witness="known"),))
     (retry_at,) = calls(Goal.PRESENT, known, lost)
-    assert retry_at.witness == lost.note("witness")
+    assert retry_at.witness == lost.host.witness
     (unknown_since,) = calls(Goal.PRESENT, known, sealed)
     assert unknown_since.witness == "known"
     kept = machine(was_ready=NOW, asked=(replace(tagged(Stage.RESTED), witness="known"),))

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from macs_kit import FLEET, HOST, MACHINE, OTHER, STRANGER, mac, name, reader
 
-from hostler.domain.model.host import allocation_of
-from hostler.domain.model.resource import Condition
+from hostler.domain.model.host import TENANT, allocation_of
+from hostler.domain.model.resource import Condition, Stage
 from hostler.providers.scaleway.macs.api.networks import Attached
-from hostler.providers.scaleway.macs.plan.names import ALLOCATIONS, Stage
 from hostler.providers.scaleway.macs.plan.read import SEALED, password
 
 
@@ -47,9 +46,9 @@ def test_no_vnc_address_breaks_the_reading(text: str) -> None:
 
 
 def test_a_witness_tells_passwords_apart_and_none_of_them() -> None:
-    first = reader().host(mac(sudo_password="hunter2hunter2")).note("witness")
-    other = reader().host(mac(sudo_password="hunter3hunter3")).note("witness")
-    sealed = reader().host(mac(sudo_password=SEALED, vnc_url="")).note("witness")
+    first = reader().host(mac(sudo_password="hunter2hunter2")).host.witness
+    other = reader().host(mac(sudo_password="hunter3hunter3")).host.witness
+    sealed = reader().host(mac(sudo_password=SEALED, vnc_url="")).host.witness
     assert first
     assert first != other
     assert sealed == ""
@@ -77,19 +76,19 @@ def test_a_witness_tells_passwords_apart_and_none_of_them() -> None:
 def test_a_name_tells_the_stage_and_the_pool(text: str, stage: str, pool: str) -> None:
     """The longest prefix wins; what names no known pool goes to the account's own."""
     resource = reader().host(mac(name=text))
-    assert (resource.note("stage"), resource.note("pool")) == (stage, pool)
+    assert (resource.host.stage, resource.host.pool) == (stage, pool)
 
 
 def test_without_a_pool_of_the_account_an_unknown_one_is_unknown() -> None:
     resource = reader(default="").host(mac(name=name(pool="never-heard-of-")))
-    assert resource.note("pool") == ""
-    assert reader(default="", pools=()).host(mac(name="pool-1")).note("stage") == "other"
+    assert resource.host.pool == ""
+    assert reader(default="", pools=()).host(mac(name="pool-1")).host.stage == Stage.OTHER
 
 
 @pytest.mark.parametrize("stage", Stage)
 def test_only_the_stages_of_a_machine_are_its_allocation(stage: Stage) -> None:
     resource = reader().allocation_of(mac(name=name(stage)))
-    assert (resource is not None) is (stage in ALLOCATIONS)
+    assert (resource is not None) is (stage in TENANT)
     if resource is not None:
         assert resource.id == allocation_of(HOST, MACHINE)
         assert resource.owner_tag is not None
@@ -114,31 +113,31 @@ def test_an_allocation_that_is_over_by_its_name_is_none() -> None:
 @pytest.mark.parametrize(
     ("commitment", "told"),
     [
-        (None, ""),
-        ({"type": "duration_24h"}, ""),
-        ({"type": "renewed_monthly", "cancelled": False}, "renews"),
-        ({"type": "renewed_monthly"}, "renews"),
-        ({"type": "renewed_monthly", "cancelled": True}, ""),
+        (None, False),
+        ({"type": "duration_24h"}, False),
+        ({"type": "renewed_monthly", "cancelled": False}, True),
+        ({"type": "renewed_monthly"}, True),
+        ({"type": "renewed_monthly", "cancelled": True}, False),
     ],
 )
-def test_a_commitment_is_told_while_it_renews(commitment: object, told: str) -> None:
-    assert reader().host(mac(commitment=commitment)).note("commitment") == told
+def test_a_commitment_is_told_while_it_renews(commitment: object, told: bool) -> None:
+    assert reader().host(mac(commitment=commitment)).host.renews is told
 
 
 def test_dates_deletions_and_deliveries_are_told() -> None:
     date = datetime(2026, 6, 12, 7, 6, 59, tzinfo=UTC)
     resource = reader().host(mac(deletable_at="2026-06-12T07:06:59Z", deletion_scheduled=True))
-    assert resource.note("deletable") == date.isoformat()
-    assert resource.note("scheduled") == "yes"
+    assert resource.host.paid_until == date
+    assert resource.host.scheduled is True
     bare = reader().host(mac(deletable_at="soon", delivered=None, os=None, type=None))
-    assert (bare.note("deletable"), bare.note("delivered"), bare.note("family")) == ("", "", "")
+    assert (bare.host.paid_until, bare.host.delivered, bare.host.image) == (None, False, "")
 
 
 def test_the_family_is_that_of_the_image_or_else_of_its_name() -> None:
     named = reader().host(mac(os={"id": "1", "name": "macos-tahoe-26.6.1", "family": ""}))
     devos = reader().host(mac(os={"id": "1", "name": "devos-tahoe-2026.06.30", "family": "DevOS"}))
-    assert named.note("family") == "tahoe"
-    assert devos.note("family") == "devos"
+    assert named.host.image == "tahoe"
+    assert devos.host.image == "devos"
 
 
 @pytest.mark.parametrize(

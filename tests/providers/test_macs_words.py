@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostler.domain.model.resource import Condition
-from hostler.providers.scaleway.macs.plan.names import ALLOCATIONS, Stage
+from hostler.domain.model.host import TENANT
+from hostler.domain.model.resource import Condition, Stage
 from hostler.providers.scaleway.macs.plan.statuses import (
     STATUSES,
     allocation_condition,
@@ -26,7 +26,7 @@ DOCUMENTED = {
     "reinstalling",
     "busy",
 }
-STAGES = (*sorted(ALLOCATIONS), None)
+STAGES = (*sorted(TENANT), None)
 
 
 def test_every_documented_status_but_the_unknown_one_has_a_meaning() -> None:
@@ -48,7 +48,7 @@ def test_an_allocation_is_up_only_when_it_is_claimed_and_ready(
     stage: Stage | None, status: str
 ) -> None:
     stands = allocation_condition(stage, status)
-    up = stage is Stage.CLAIMED and status == "ready"
+    up = stage == Stage.CLAIMED and status == "ready"
     assert (stands is Condition.UP) is up
 
 

@@ -88,7 +88,7 @@ def test_a_volume_waits_for_the_server_that_holds_it_and_no_other():
 
 
 def test_protection_by_hand_is_respected_and_ours_is_lifted():
-    protected = replace(server(Condition.UP, RUNNING), notes=(("protected", "yes"),))
+    protected = replace(server(Condition.UP, RUNNING), protected=True)
     assert kinds(provider(), machine(), (protected,)) == []
     ours = provider(template=Template(protected=True))
     assert kinds(ours, machine(), (protected,)) == ["server.unprotect srv-1"]

@@ -202,7 +202,7 @@ async def test_protection_is_lifted():
         ),
     )
     assert isinstance(outcome, Done)
-    assert outcome.resources[0].note("protected") == ""
+    assert outcome.resources[0].protected is False
 
 
 async def test_the_volumes_of_a_server_are_written_down_without_asking():
@@ -214,7 +214,7 @@ async def test_the_volumes_of_a_server_are_written_down_without_asking():
     )
     outcome = await done(note)
     assert isinstance(outcome, Done)
-    assert [(p.id, p.slot, p.owner, p.note("type")) for p in outcome.resources] == [
+    assert [(p.id, p.slot, p.owner, p.type) for p in outcome.resources] == [
         ("vol-7", Slot("volume", 0), "srv-1", "sbs_volume"),
         ("vol-8", Slot("volume", 1), "srv-1", "l_ssd"),
     ]

@@ -71,7 +71,7 @@ async def test_a_server_is_read_whole():
     assert resource.created.isoformat() == "2026-07-30T12:54:36.209806+00:00"
     assert resource.note("volumes") == "0:vol-1:sbs_volume"
     assert resource.note("nics") == "net-1"
-    assert resource.note("protected") == "yes"
+    assert resource.protected
     assert observation.observed[0].complete
     assert observation.observed[0].begun == NOW
 
@@ -116,7 +116,7 @@ async def test_addresses_and_volumes_are_read_whole():
     assert address.address == "51.15.0.1"
     assert address.condition is Condition.BUSY
     assert (ssd.slot, ssd.owner, ssd.condition) == (Slot("volume", 1), "srv-1", Condition.BUSY)
-    assert (ssd.note("type"), ssd.note("size")) == ("l_ssd", "10")
+    assert (ssd.type, ssd.note("size")) == ("l_ssd", "10")
     assert (block.slot, block.owner, block.condition) == (
         Slot("volume", 0),
         "srv-1",

@@ -7,7 +7,7 @@ import pytest
 
 from hostler.domain.ids import AccountName, HostId, MachineId, ResourceId, Zone, machine_id
 from hostler.domain.model.host import HOST, Host, HostCondition
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import HostFacts, Resource, Stage
 from hostler.domain.reporting.hosts import HostStatus
 from hostler.queries.hosts import next_step
 
@@ -20,7 +20,9 @@ NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 def status(stage: str | None, binding: MachineId | None = None, **record: Any) -> HostStatus:
     """Return a host with a record and, where a stage is told, an observation of it."""
-    resource = Resource(id=ResourceId(ID), slot=HOST, zone=ZONE, notes=(("stage", stage or ""),))
+    resource = Resource(
+        id=ResourceId(ID), slot=HOST, zone=ZONE, host=HostFacts(stage=Stage(stage or ""))
+    )
     kept = Host(id=ID, account=MAIN, zone=ZONE, **record) if record else None
     return HostStatus(
         id=ID, account=MAIN, record=kept, resource=resource if stage else None, binding=binding

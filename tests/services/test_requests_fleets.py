@@ -4,7 +4,8 @@ import pytest
 
 from hostler.domain.errors import RequestRefused
 from hostler.domain.ids import FleetName, InstallationId, ResourceId, Zone
-from hostler.domain.model.snapshot import Orphan, OrphanClass
+from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.snapshot import Orphan
 from hostler.requests.fleets import check_source
 from hostler.testing.scenes.builders import BEGIN
 

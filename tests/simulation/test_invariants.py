@@ -19,8 +19,8 @@ from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import Asked, CallState, Deletion, Machine, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.provider import Capabilities
-from hostler.domain.model.resource import OwnerTag, Slot
-from hostler.domain.model.snapshot import Orphan, OrphanClass, Snapshot
+from hostler.domain.model.resource import OrphanClass, OwnerTag, Slot
+from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.model.subject import ask
 from hostler.testing import invariants, sureness
 from hostler.testing.invariants import Attempts, Bounds, Recorded, Thing, Touch, Violation

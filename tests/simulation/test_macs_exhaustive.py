@@ -10,14 +10,13 @@ from hostler.domain.ids import Epoch
 from hostler.domain.model.calls import Call, Effect, Shows
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Asked, CallState, Machine
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import Resource, Stage
 from hostler.lab.model_check.macs.calls import HOSTS, next_of
 from hostler.lab.model_check.macs.cycles import Actor
 from hostler.lab.model_check.macs.explore import PERSON, QUICK, explore
 from hostler.lab.model_check.macs.model import World
 from hostler.lab.model_check.macs.values import Setting
 from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
-from hostler.providers.scaleway.macs.plan.names import Stage
 from hostler.providers.scaleway.macs.plan.read import SERVER
 from hostler.testing.scenes.builders import BEGIN
 
@@ -90,7 +89,7 @@ def single_rename(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def at_once(machine: Machine, resource: Resource, stage: Stage, *rest: Effect) -> Call:
         return owner_tag(
-            machine, resource, Stage.CLAIMED if stage is Stage.PENDING else stage, *rest
+            machine, resource, Stage.CLAIMED if stage == Stage.PENDING else stage, *rest
         )
 
     monkeypatch.setattr(machine_calls, "_claim", claimed)

@@ -11,7 +11,6 @@ import structlog
 
 from hostler.domain.decide import decide
 from hostler.domain.decision.cache import LONGEST, DecisionCache
-from hostler.domain.decision.view import view_of
 from hostler.domain.errors import Fenced, StoreError
 from hostler.domain.hosts.next_calls import moved_events
 from hostler.domain.ids import MachineId
@@ -35,7 +34,7 @@ from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.observation.blockers import world_is_right, zone_is_known
 from hostler.ports.metrics import Count, Gauge
 
-from .observe.snapshot import Occasion, gather
+from .observe.snapshot import Occasion, gather, view
 from .runtime.leases import Tenure
 from .runtime.measurements import measure_machines
 from .runtime.settings import Ports
@@ -110,7 +109,7 @@ class Reconciler:
         """Gather, decide, record. A save that fails drops its machine from this cycle, no more."""
         tenure, number = occasion.tenure, occasion.cycle
         account = await gather(self._ports, self._state, occasion, self._steadiness)
-        snapshot = view_of(account, fleet, self._state.keeps)
+        snapshot = view(self._state, account, fleet)
         self._state.world[fleet.name] = world_is_right(snapshot)
         doubted = sum(machine.doubt is not None for machine in snapshot.machines)
         self._state.wave[fleet.name] = in_wave(fleet, snapshot.row, doubted, snapshot.now)

@@ -123,9 +123,8 @@ class HostSteps:
         host = _answered(subject, call, Done(), self.snapshot)
         if call.shows is not Shows.OWNER_TAG:
             return host, resources
-        others = tuple(note for note in resources[0].notes if note[0] != "stage")
-        notes = (("stage", call.aim), *others)
-        return host, (replace(resources[0], name="<its new name>", notes=notes),)
+        facts = replace(resources[0].host, stage=call.aim)
+        return host, (replace(resources[0], name="<its new name>", host=facts),)
 
     def waits(self, subject: Host, resources: Resources, ready: Ready, *, made: bool) -> str:
         """Return what is waited for: after any call, what the next observation shows."""
@@ -137,8 +136,11 @@ class HostSteps:
         if until is not None and subject.quarantined(self.snapshot.now):
             when = f"{until:%Y-%m-%d %H:%M} UTC"
             return f"the end of its quarantine at {when} ({subject.reason}); then it is wiped again"
-        if resource.note("scheduled"):
-            return f"its deletion at {resource.note('deletable')[:16].replace('T', ' ')} UTC"
+        if resource.host.scheduled:
+            paid_until = resource.host.paid_until
+            return (
+                f"its deletion at {paid_until:%Y-%m-%d %H:%M} UTC" if paid_until else "its deletion"
+            )
         if resource.condition is Condition.WIPING or subject.wiping is not None:
             return f"the end of its wipe (now: {resource.status})"
         return f"it is {resource.status}"

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 
 import structlog
 
@@ -61,17 +60,17 @@ class HostReconciler:
         if sightings is self._counted[0] and hosts is self._counted[1]:
             return
         self._counted = sightings, hosts
-        kind = self._state.account.provider.capabilities.hosts
+        kind = self._state.account.provider.capabilities.host_kind
         counts = Counter[Labels]()
         until = dict[Labels, float]()
         for sighting in sightings.values():
             resource = sighting.resource
             if resource.slot.kind == kind:
                 record = hosts.get(HostId(resource.id))
-                state = str(record.condition) if record else resource.note("stage")
-                counts[resource.zone, resource.note("type"), state] += 1
-                if told := resource.note("deletable"):
-                    until[resource.zone, resource.id] = datetime.fromisoformat(told).timestamp()
+                state = str(record.condition) if record else resource.host.stage
+                counts[resource.zone, resource.type, state] += 1
+                if paid_until := resource.host.paid_until:
+                    until[resource.zone, resource.id] = paid_until.timestamp()
         self._ports.metrics.replace(Gauge.HOSTS, counts, self._state.account.name)
         self._ports.metrics.replace(Gauge.PAID_UNTIL, until, self._state.account.name)
 

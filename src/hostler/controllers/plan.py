@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from hostler.domain.decide import decide
-from hostler.domain.decision.view import view_of
 from hostler.domain.hosts.claims import CLEAN
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.hosts.next_calls import HostPlanner
@@ -22,7 +21,7 @@ from hostler.domain.observation.certainty import resources_of
 from hostler.ports.store import Lease
 
 from .expected_calls import HostSteps, MachineSteps, expected_calls
-from .observe.snapshot import Occasion, gather
+from .observe.snapshot import Occasion, gather, view
 from .runtime.leases import Tenure
 from .runtime.settings import Account, Ports, Settings
 from .runtime.state import AccountState, Steadiness
@@ -93,7 +92,7 @@ async def observe_fleet(
 ) -> Snapshot:
     """Return what a cycle of this fleet would know now."""
     facts = await observe_once(ports, account, (fleet,), settings)
-    return view_of(facts, fleet, AccountState(account).keeps)
+    return view(AccountState(account), facts, fleet)
 
 
 async def plan(ports: Ports, account: Account, fleet: Fleet, settings: Settings) -> Plan:

@@ -77,8 +77,8 @@ async def _images(store: Store, fleet: Fleet) -> tuple[Image, ...]:
 
 
 def _terms(host: Host) -> Terms:
-    """Return how a host is billed, by the commitment in its record."""
-    if "month" in host.commitment:
+    """Return how a host is billed: by the month where another one is going to be paid."""
+    if host.renews:
         return MONTHLY
     return DAILY if host.paid_until is not None else HOURLY
 

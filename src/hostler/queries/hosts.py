@@ -10,18 +10,16 @@ from hostler.domain.ids import AccountName
 from hostler.domain.machines import rollout
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import HostCondition, ReleasePolicy
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.policy.bootstrap import digest_of
 from hostler.domain.reporting.hosts import (
-    FOREIGN,
-    OTHERS,
-    POOL,
+    OUTSIDE,
     HostStatus,
     host_statuses,
     observed_hosts,
 )
-from hostler.ports.hosts import KeepsHosts
+from hostler.ports.hosts import KeepsHosts, PoolsHosts
 from hostler.ports.store import Store
 
 from .providers import Providers
@@ -57,14 +55,14 @@ def next_step(host: HostStatus, now: datetime) -> str:
 
 
 def _idle(host: HostStatus) -> str:
-    record, stage = host.record, host.note("stage")
+    record, stage = host.record, host.facts.stage
     if host.is_available:
         clean = record is not None and record.condition is HostCondition.FREE and record.wiped
         wipe = "without wiping it: its last wipe is proved" if clean else "and wipes it first"
         return f"the next machine that it fits claims it, {wipe}"
-    if stage == FOREIGN:
+    if stage is Stage.FOREIGN:
         return "it is left alone: another installation has it"
-    if stage in OTHERS:
+    if stage in OUTSIDE:
         return "it is left alone; `hostler pool FILE add` puts it into the pool"
     return "no record explains it: see hostler orphans" if host.resource else "it was not observed"
 
@@ -73,10 +71,10 @@ def owner(host: HostStatus) -> str:
     """Return whose a host is."""
     if host.binding is not None:
         return f"machine {host.binding}, by our records"
-    if host.note("stage") == FOREIGN:
-        return f"installation {host.note('installation') or 'unknown: its name does not say'}"
-    if host.note("stage") == POOL:
-        return f"nobody: it is free, in the pool {host.note('pool')}"
+    if host.facts.stage is Stage.FOREIGN:
+        return f"installation {host.facts.installation or 'unknown: its name does not say'}"
+    if host.facts.stage is Stage.POOL:
+        return f"nobody: it is free, in the pool {host.facts.pool}"
     if host.machine is not None:
         return f"ours by its name, which mentions {host.machine}"
     return "nobody of ours" if host.resource else ""
@@ -85,9 +83,9 @@ def owner(host: HostStatus) -> str:
 def on_release(host: HostStatus) -> str:
     """Return what becomes of a host when its machine releases it, if it is ours at all."""
     record = host.record
-    if record is None or (host.binding is None and host.note("stage") in OTHERS):
+    if record is None or (host.binding is None and host.facts.stage in OUTSIDE):
         return ""
-    if host.note("stage") in OTHERS:
+    if host.facts.stage in OUTSIDE:
         return "it is left as it is for as long as it has this name"
     if record.retires:
         requested = record.policy is ReleasePolicy.TERMINATE
@@ -177,4 +175,4 @@ def _unless_any_fits(reasons: list[str]) -> str:
 def pool_of(account: Account, fleet: Fleet) -> str:
     """Return how the names in a fleet's pool begin; empty where it has none."""
     provider = account.provider
-    return provider.pool_of(fleet.name) if isinstance(provider, KeepsHosts) else ""
+    return provider.pool_of(fleet.name) if isinstance(provider, PoolsHosts) else ""

@@ -104,5 +104,5 @@ class EngineRecords:
         return frozenset(
             machine.id
             for machine in machines
-            if any(sightings[i].resource.note("protected") for i in machine.ids() if i in sightings)
+            if any(sightings[i].resource.protected for i in machine.ids() if i in sightings)
         )

@@ -8,7 +8,8 @@ from hostler.config.units import format_duration
 from hostler.domain.fleets.reclaim import orphan_report
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.snapshot import Orphan, OrphanClass
+from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.snapshot import Orphan
 from hostler.ports.store import Store
 
 from .providers import Providers, incomplete, require_observed

@@ -7,7 +7,8 @@ from datetime import timedelta
 from hostler.domain.errors import RequestRefused
 from hostler.domain.ids import FleetName, InstallationId, MachineId
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.snapshot import Orphan, OrphanClass, RequestKind
+from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.snapshot import Orphan, RequestKind
 
 from .recording import Accepted, Author, new_request, protecting
 

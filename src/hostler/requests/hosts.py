@@ -9,8 +9,9 @@ from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import HostCondition, HostGoal
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
+from hostler.domain.model.resource import Stage
 from hostler.domain.model.snapshot import RequestKind
-from hostler.domain.reporting.hosts import FOREIGN, OTHERS, POOL, HostStatus
+from hostler.domain.reporting.hosts import OUTSIDE, HostStatus
 
 from .recording import Accepted, Author, new_request
 
@@ -35,7 +36,7 @@ def add_to_pool(
             "table"
         )
     _check(hosts, _unavailable)
-    there = [host.name for host in hosts if host.note("stage") == POOL and _is_claimable(host)]
+    there = [host.name for host in hosts if host.facts.stage is Stage.POOL and _is_claimable(host)]
     if there:
         raise RequestRefused(f"already in the pool: {', '.join(there)}")
     return tuple(_about(RequestKind.POOL_ADD, author, fleet, host) for host in hosts)
@@ -136,7 +137,7 @@ def _not_ours_to_retire(host: HostStatus) -> str:
         return foreign
     if host.binding is not None:
         return f"machine {host.binding} has it: hostler retire FILE {host.binding} --why …"
-    if host.note("stage") in OTHERS:
+    if host.facts.stage in OUTSIDE:
         return "it is not in the pool: put it in first (hostler pool FILE add), or use the console"
     if host.record is not None and host.record.goal is HostGoal.RETIRED:
         return "it is being given up"
@@ -145,9 +146,9 @@ def _not_ours_to_retire(host: HostStatus) -> str:
 
 def _foreign(host: HostStatus, act: str) -> str:
     """Return that another installation has a host, if one has."""
-    if host.note("stage") != FOREIGN:
+    if host.facts.stage is not Stage.FOREIGN:
         return ""
-    installation = host.note("installation") or "its name does not say which"
+    installation = host.facts.installation or "its name does not say which"
     return f"another installation has it ({installation}); it is not ours to {act}"
 
 
@@ -162,7 +163,7 @@ def _busy(host: HostStatus) -> str:
 def _unfit(host: HostStatus) -> str:
     if host.resource is None:
         return "the provider does not show it any more"
-    if not host.note("delivered"):
+    if not host.facts.delivered:
         return "it is not delivered yet"
     return f"it is {host.status}" if host.status in _FAILED else ""
 

@@ -7,8 +7,8 @@ from hostler.domain.ids import MachineId
 from hostler.domain.model.calls import Call
 from hostler.domain.model.machine import Asked, CallState, Machine, Offer, Origin
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Slot
-from hostler.domain.model.snapshot import Orphan, OrphanClass, Snapshot
+from hostler.domain.model.resource import OrphanClass, Slot
+from hostler.domain.model.snapshot import Orphan, Snapshot
 
 from .invariants import Found, Thing, Violation
 

@@ -5,7 +5,7 @@ All of them are deletions to the gate: what somebody asked for when he gave the 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from hosts_kit import OWNER_TAG, WIPE, Site
 
@@ -29,9 +29,9 @@ class HostStage:
     stage: str
     host: Host
 
-    async def opened(self, paid_until: str = "") -> Site:
+    async def opened(self, paid_until: datetime | None = None) -> Site:
         """Return the site just before the cycle that decides on it."""
-        site = await Site.opened(self.host, box(self.stage, deletable=paid_until))
+        site = await Site.opened(self.host, box(self.stage, paid_until=paid_until))
         site.provider.calls = (self.call,)
         return site
 

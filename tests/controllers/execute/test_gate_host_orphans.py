@@ -18,8 +18,15 @@ from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.commands import Reclaim
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import HostCondition
-from hostler.domain.model.resource import Observation, ObservedScope, OwnerTag, Resource, Scope
-from hostler.domain.model.snapshot import Orphan, OrphanClass, Snapshot
+from hostler.domain.model.resource import (
+    Observation,
+    ObservedScope,
+    OrphanClass,
+    OwnerTag,
+    Resource,
+    Scope,
+)
+from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.policy.gate import CHECKS, Act
 from hostler.testing.scenes.builders import ABROAD, BEGIN, FLEET, HOME, MIN, WEB, ZONE
 from hostler.testing.scenes.hosts import BOX, box, fleet_snapshot

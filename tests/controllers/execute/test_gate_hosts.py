@@ -16,7 +16,7 @@ CASES = [(name, stage) for name, scene in SCENES.items() for stage in scene.stag
 async def spoiled(name: str, stage: str) -> Site:
     """Decide on a call, let the scene's one thing go wrong, and see the call through."""
     scene = SCENES[name]
-    paid_until = (BEGINNING + A_DAY).isoformat() if scene.paid else ""
+    paid_until = BEGINNING + A_DAY if scene.paid else None
     site = await STAGES[stage].opened(paid_until)
     await site.reconcile(lambda: scene.spoil(site))
     return site

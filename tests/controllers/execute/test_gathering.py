@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from hosts_kit import Site
 
-from hostler.controllers.observe.snapshot import gather
-from hostler.domain.decision.view import view_of
+from hostler.controllers.observe.snapshot import gather, view
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.testing.scenes.builders import FLEET
 from hostler.testing.scenes.hosts import BOX, box
@@ -66,7 +65,7 @@ async def test_the_clock_is_read_after_every_record() -> None:
 
 async def test_a_host_with_a_call_in_flight_is_free_for_no_fleet() -> None:
     site, _ = await opened()
-    free = view_of(await gathered(site), FLEET, site.state.keeps).free
+    free = view(site.state, await gathered(site), FLEET).free
     assert [host.id for host in free] == [BOX]
     site.state.host_records.moving.add(BOX)
-    assert view_of(await gathered(site), FLEET, site.state.keeps).free == ()
+    assert view(site.state, await gathered(site), FLEET).free == ()

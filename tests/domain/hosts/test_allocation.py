@@ -12,7 +12,7 @@ from hostler.domain.model.calls import Shows
 from hostler.domain.model.host import HostOrigin, ReleasePolicy
 from hostler.domain.model.machine import RESTED, RETIRE, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.model.transition import Transition
 from hostler.testing.scenes.builders import BEGIN
 from hostler.testing.scenes.hosts import BOX, MINE, call, fleet_snapshot, on_host, record, tenant
@@ -67,7 +67,7 @@ def test_the_pool_that_the_observation_tells_serves_a_record_without_one() -> No
 
 @pytest.mark.parametrize("stage", ["other", "unnamed", "foreign"])
 def test_a_host_that_bears_somebody_elses_name_is_left_to_them(stage: str) -> None:
-    transition = ended(tenant(stage, tagged=False))
+    transition = ended(tenant(stage, owned=False))
     assert (transition.machine.phase, transition.machine.reason) == (
         Phase.DELETED,
         Reason.HOST_TAKEN,
@@ -82,10 +82,10 @@ def test_a_host_that_is_ours_by_name_or_by_binding_is_released(stage: str) -> No
 
 def test_nothing_is_settled_before_the_host_is_seen_and_its_calls_are_sure() -> None:
     assert ended(None, pool="").machine.phase is Phase.STOPPING
-    promised = replace(tenant("other", tagged=False), status="promised")
+    promised = replace(tenant("other", owned=False), status="promised")
     assert ended(promised).machine.phase is Phase.STOPPING
     machine = on_host(Phase.STOPPING, asked=(call("mark", CallState.OPEN, shows=Shows.OWNER_TAG),))
-    resource = tenant("other", tagged=False)
+    resource = tenant("other", owned=False)
     snapshot = fleet_snapshot((machine,), (resource,), hosts=(record(),), bindings={MINE: BOX})
     transition = stopping(
         Transition(before=machine, machine=machine, resources=(resource,)), snapshot
@@ -112,21 +112,21 @@ def watching(resource: Resource, machine: Machine) -> Machine:
 def test_that_another_installation_had_the_host_is_kept_until_the_name_is_its_machines_again() -> (
     None
 ):
-    foreign = tenant("foreign", tagged=False, named="claimed")
+    foreign = tenant("foreign", owned=False, tagged=Stage.CLAIMED)
     had = watching(foreign, on_host())
     assert had.fact(HAD) is not None
     assert watching(foreign, had).fact(HAD) == had.fact(HAD)
-    assert watching(tenant("pool", tagged=False), had).fact(HAD) is not None
+    assert watching(tenant("pool", owned=False), had).fact(HAD) is not None
     assert watching(tenant("claimed"), had).fact(HAD) is None
 
 
 @pytest.mark.parametrize(
     ("resource", "ready"),
     [
-        (tenant("foreign", tagged=False, named="wiping"), True),
-        (tenant("foreign", tagged=False), True),
-        (tenant("other", tagged=False), True),
-        (tenant("foreign", tagged=False, named="claimed"), False),
+        (tenant("foreign", owned=False, tagged=Stage.WIPING), True),
+        (tenant("foreign", owned=False), True),
+        (tenant("other", owned=False), True),
+        (tenant("foreign", owned=False, tagged=Stage.CLAIMED), False),
     ],
 )
 def test_no_other_name_says_that_another_installations_machine_used_the_host(
@@ -137,7 +137,7 @@ def test_no_other_name_says_that_another_installations_machine_used_the_host(
     assert watching(resource, machine).fact(HAD) is None
 
 
-IN_POOL = tenant("pool", tagged=False)
+IN_POOL = tenant("pool", owned=False)
 LAST = BEGIN - timedelta(minutes=1)
 
 
@@ -145,7 +145,7 @@ LAST = BEGIN - timedelta(minutes=1)
     ("machine", "resource", "lost"),
     [
         (on_host().with_fact(HAD, BEGIN), IN_POOL, Reason.HOST_USED),
-        (on_host().with_fact(HAD, BEGIN), tenant("other", tagged=False), None),
+        (on_host().with_fact(HAD, BEGIN), tenant("other", owned=False), None),
         (on_host().with_fact(HAD, BEGIN), tenant("claimed"), None),
         (on_host(), IN_POOL, None),
         (on_host(Phase.STANDBY).with_fact(RESTED, BEGIN), IN_POOL, Reason.HOST_USED),
@@ -178,7 +178,7 @@ def test_a_stranger_is_left_alone_unless_it_is_given_up() -> None:
 
 
 def test_that_a_host_is_claimed_twice_is_noted_once_and_as_long_as_it_lasts() -> None:
-    twice = watching(tenant("other", tagged=False), on_host())
+    twice = watching(tenant("other", owned=False), on_host())
     assert twice.fact(CLAIMED_TWICE) == BEGIN
-    assert watching(tenant("other", tagged=False), twice) == twice
+    assert watching(tenant("other", owned=False), twice) == twice
     assert watching(tenant("claimed"), twice).fact(CLAIMED_TWICE) is None

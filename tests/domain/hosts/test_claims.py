@@ -21,12 +21,13 @@ from hostler.domain.model.calls import Shows
 from hostler.domain.model.host import Free, Host, HostCondition, allocation_of
 from hostler.domain.model.machine import CallState, Deletion, Known, Machine, Offer, Place
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.model.transition import Transition
 from hostler.testing.fakes.planner import SERVER
 from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER, ZONE
 from hostler.testing.scenes.hosts import (
     BOX,
+    CAPABILITIES,
     CONSISTENCY_DELAY,
     MAIN,
     MINE,
@@ -48,14 +49,14 @@ FREE = record(condition=HostCondition.FREE, wiped=BEGIN, name=box().name)
 def fits_pool(offer: Offer, resource: Resource) -> str:
     """Fit what is in the pool."""
     del offer
-    return "" if resource.note("stage") in {"pool", "parked"} else "it is not in the pool"
+    return "" if resource.host.stage in {Stage.POOL, Stage.PARKED} else "it is not in the pool"
 
 
 def free(
     *resources: Resource, hosts: tuple[Host, ...] = (), tied: tuple[HostId, ...] = ()
 ) -> list[tuple[str, bool]]:
     known = {host.id: host for host in hosts}
-    found = free_hosts(FLEET, inventory(resources), "host", known, tied, fits_pool, BEGIN)
+    found = free_hosts(FLEET, inventory(resources), CAPABILITIES, known, tied, fits_pool, BEGIN)
     return [(one.id, one.clean) for one in found]
 
 
@@ -120,12 +121,12 @@ def test_clean_hosts_come_first_then_those_with_few_strikes_then_our_own() -> No
 )
 def test_another_password_voids_the_proof(kept: str, observed_at: str, clean: bool) -> None:
     """Somebody wiped it, and may have used it since; what is sealed says nothing."""
-    assert is_clean(replace(FREE, witness=kept), box(witness=observed_at)) is clean
+    assert is_clean(replace(FREE, witness=kept), box(witness=observed_at), CAPABILITIES) is clean
 
 
 def test_another_name_in_the_pool_voids_the_proof() -> None:
     """Somebody had it in hand since we put it there."""
-    assert not is_clean(FREE, box(host=OTHER))
+    assert not is_clean(FREE, box(host=OTHER), CAPABILITIES)
 
 
 def waiting(number: int = 1, phase: Phase = Phase.PENDING, **fields: object) -> Machine:
@@ -234,7 +235,7 @@ def starting(*asked: object, **fields: object) -> Machine:
     return replace(on_host(Phase.STARTING, was_ready=None, places=(), asked=asked), **fields)
 
 
-OWNER_TAG = call("mac.rename.pending", CallState.DONE, aim="pending", shows=Shows.OWNER_TAG)
+OWNER_TAG = call("mac.rename.pending", CallState.DONE, aim=Stage.PENDING, shows=Shows.OWNER_TAG)
 LOST = replace(OWNER_TAG, call_state=CallState.LAPSED)
 
 
@@ -323,7 +324,7 @@ def test_a_host_that_somebody_took_out_of_the_pool_is_not_said_to_be_dirty(
     dirty = record(condition=HostCondition.DIRTY)
     snapshot = fleet_snapshot((), (box(stage),), hosts=(dirty,))
     assert none_free(snapshot).endswith(f"(hosts: 1 {word})")
-    if stage == "pool":
+    if stage == Stage.POOL:
         assert none_free(fleet_snapshot((), (box(stage),))).endswith("(hosts: 1 in the pool)")
 
 

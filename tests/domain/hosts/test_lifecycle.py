@@ -10,7 +10,7 @@ from hostler.domain.ids import FleetName
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.model.machine import RETIRE, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.testing.scenes.builders import BEGIN
 from hostler.testing.scenes.hosts import (
@@ -93,8 +93,8 @@ def test_a_wipe_that_nobody_saw_is_asked_for_again(call_state: CallState) -> Non
     assert transition.host.wiping is None
 
 
-@pytest.mark.parametrize("aim", ["claimed", "standby"])
-def test_a_wipe_of_before_the_use_says_nothing_of_what_the_machine_left(aim: str) -> None:
+@pytest.mark.parametrize("aim", [Stage.CLAIMED, Stage.STANDBY])
+def test_a_wipe_of_before_the_use_says_nothing_of_what_the_machine_left(aim: Stage) -> None:
     used = call(f"mac.rename.{aim}", CallState.DONE, LATER, aim=aim)
     transition = left_by(gone(asked=(call(WIPE, CallState.DONE, BEGIN), used)))
     assert transition.host.condition is HostCondition.DIRTY
@@ -155,12 +155,12 @@ def test_a_wipe_is_over_when_an_observation_of_after_its_begin_shows_the_host_up
 @pytest.mark.parametrize("stage", ["pool", "parked"])
 def test_a_wiped_host_is_free_once_it_bears_a_name_that_may_be_claimed(stage: str) -> None:
     """In the pool under the very name that it was put back under: by another, a person did it."""
-    put = replace(call("mac.free", CallState.DONE, aim="pool"), name=box(stage).name)
+    put = replace(call("mac.free", CallState.DONE, aim=Stage.POOL), name=box(stage).name)
     wiped = replace(WIPING, wiped=LATER).with_asked(put)
     transition = decided(hosts_snapshot(wiped, box(stage), now=LATER))
     assert (transition.host.condition, transition.goal) == (HostCondition.FREE, None)
     renamed = replace(box(stage), name="pool-by-hand")
-    if stage == "pool":
+    if stage == Stage.POOL:
         host = decided(hosts_snapshot(wiped, renamed, now=LATER)).host
         assert (host.condition, host.wiped, host.goal) == (HostCondition.DIRTY, None, None)
     early = decided(hosts_snapshot(WIPING, box(stage, Condition.WIPING), now=LATER))
@@ -244,7 +244,7 @@ def test_the_hosts_own_wipe_counts_when_it_is_seen() -> None:
 
 
 def test_an_open_call_of_a_host_is_closed_by_what_an_observation_shows() -> None:
-    owner_tag = call("mac.rename.wiping", aim="wiping")
+    owner_tag = call("mac.rename.wiping", aim=Stage.WIPING)
     host = record(goal=HostGoal.CLEAN, asked=(owner_tag,))
     done = decided(hosts_snapshot(host, box("wiping"), now=BEGIN + SECOND))
     assert done.host.asked[0].call_state is CallState.DONE
@@ -295,13 +295,13 @@ def test_a_parked_host_that_bears_an_older_name_of_ours_again_is_wiped_anew(stag
     since may be another's, and a name that is not of its last tenancy is nobody's effect.
     """
     parked = replace(
-        FREE, machine=MINE, asked=(call("mac.rename.parked", CallState.DONE, aim="parked"),)
+        FREE, machine=MINE, asked=(call("mac.rename.parked", CallState.DONE, aim=Stage.PARKED),)
     )
     transition = decided(hosts_snapshot(parked, box(stage, holder=MINE), now=LATER))
     assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
     assert transition.host.wiped is None
     offered = replace(
-        FREE, machine=MINE, asked=(call("mac.rename.pool", CallState.DONE, LATER, aim="pool"),)
+        FREE, machine=MINE, asked=(call("mac.rename.pool", CallState.DONE, LATER, aim=Stage.POOL),)
     )
     for host, holder in ((offered, MINE), (parked, HIS), (replace(parked, asked=()), MINE)):
         transition = decided(hosts_snapshot(host, box(stage, holder=holder), now=LATER))
@@ -332,7 +332,7 @@ def test_a_dirty_host_that_waits_under_our_own_name_is_wiped_at_once(
     assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, goal)
     put_in = record(goal=HostGoal.POOLED)
     kept = decided(hosts_snapshot(put_in, box(stage), now=LATER))
-    assert kept.goal is (None if stage == "pool" else HostGoal.POOLED)
+    assert kept.goal is (None if stage == Stage.POOL else HostGoal.POOLED)
 
 
 @pytest.mark.parametrize("stage", ["pending", "claimed", "standby", "rested", "releasing"])
@@ -385,18 +385,18 @@ def test_a_quarantine_ends_with_a_wipe_and_keeps_its_strikes() -> None:
 
 
 def test_what_the_provider_says_is_written_down() -> None:
-    date = (BEGIN + timedelta(days=1)).isoformat()
-    resource = box("retiring", deletable=date, scheduled="yes", commitment="renews")
+    date = BEGIN + timedelta(days=1)
+    resource = box("retiring", paid_until=date, scheduled=True, renews=True)
     host = record(condition=HostCondition.RETIRING, goal=HostGoal.RETIRED, pool="")
     transition = decided(hosts_snapshot(host, resource, now=LATER))
     assert transition.host.scheduled == transition.host.paid_until == BEGIN + timedelta(days=1)
-    assert (transition.host.commitment, transition.host.pool, transition.host.price) == (
-        "renews",
+    assert (transition.host.renews, transition.host.pool, transition.host.price) == (
+        True,
         "pool-",
         0.2,
     )
     assert transition.host.billed_from == LATER
-    undone = decided(hosts_snapshot(transition.host, box("retiring", deletable=date), now=LATER))
+    undone = decided(hosts_snapshot(transition.host, box("retiring", paid_until=date), now=LATER))
     assert undone.host.scheduled is None
 
 

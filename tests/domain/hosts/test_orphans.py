@@ -5,13 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.hosts.orphans import ACTIONABLE, CLASS, WHY_NOT, copied, orphans, set_aside
+from hostler.domain.hosts.orphans import ACTIONABLE, WHY_NOT, copied, orphans, set_aside
 from hostler.domain.ids import InstallationId
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.machine import LEFT, CallState, Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Condition, Resource
-from hostler.domain.model.snapshot import OrphanClass
+from hostler.domain.model.resource import Condition, OrphanClass, Resource, Stage
 from hostler.testing.scenes.builders import ABROAD, BEGIN, HOME, WEB
 from hostler.testing.scenes.hosts import BOX, HIS, MINE, box, call, inventory, on_host, record
 
@@ -31,7 +30,7 @@ def told(
         {living.id: living} if living else {},
         {past.id: past} if past else {},
     )
-    classes = [orphan.note(CLASS) for orphan in found]
+    classes = [orphan.orphan for orphan in found]
     return classes[0] if classes else None
 
 
@@ -66,7 +65,7 @@ def test_a_host_without_a_record_is_told_by_its_stage(stage: str, cls: str | Non
 def test_a_host_that_was_given_the_name_of_an_order_is_told_and_never_taken_back() -> None:
     resource = replace(box("ordered", holder=MINE), created=BEGIN - timedelta(days=7))
     (found,) = copied(inventory((resource,)), "host", {}, {MINE: BEGIN})
-    assert found.note(CLASS) == OrphanClass.DUPLICATE_NAME
+    assert found.orphan == OrphanClass.DUPLICATE_NAME
     assert found.owner_tag is not None
     assert found.owner_tag.machine == MINE
     assert OrphanClass.DUPLICATE_NAME not in ACTIONABLE
@@ -76,7 +75,7 @@ def test_a_host_that_was_given_the_name_of_an_order_is_told_and_never_taken_back
 
 
 def test_what_the_provider_ends_or_locked_is_not_to_be_taken_back() -> None:
-    assert told(box("claimed", scheduled="yes", holder=HIS)) == OrphanClass.SCHEDULED
+    assert told(box("claimed", scheduled=True, holder=HIS)) == OrphanClass.SCHEDULED
     for condition in (Condition.LOCKED, Condition.FAILED):
         assert told(box("claimed", condition, holder=HIS)) == OrphanClass.LOCKED
     assert not ACTIONABLE & {OrphanClass.SCHEDULED, OrphanClass.LOCKED, OrphanClass.DOUBLE}
@@ -101,8 +100,8 @@ def test_a_goal_explains_a_host_whatever_it_is_called() -> None:
 @pytest.mark.parametrize(
     "machine",
     [
-        on_host(Phase.DELETED, asked=(call("mark", CallState.LAPSED, aim="pending"),)),
-        on_host(Phase.DELETED, asked=(call("mark", CallState.REFUSED, aim="pending"),)),
+        on_host(Phase.DELETED, asked=(call("mark", CallState.LAPSED, aim=Stage.PENDING),)),
+        on_host(Phase.DELETED, asked=(call("mark", CallState.REFUSED, aim=Stage.PENDING),)),
         on_host(Phase.DELETED).with_fact(f"{LEFT} {BOX}", BEGIN),
     ],
     ids=["given up", "refused", "let go of"],
@@ -122,7 +121,7 @@ def test_a_double_stays_one_when_nothing_but_the_hosts_record_knows_it() -> None
 
 
 def test_a_claim_that_was_believed_is_no_double() -> None:
-    done = on_host(Phase.DELETED, asked=(call("mark", CallState.DONE, aim="pending"),))
+    done = on_host(Phase.DELETED, asked=(call("mark", CallState.DONE, aim=Stage.PENDING),))
     assert told(PENDING, past=done) == OrphanClass.PENDING_STALE
 
 
@@ -153,7 +152,7 @@ def test_a_host_that_no_machine_can_have_for_now_is_told(
     resources = inventory((box("quarantined", holder=MINE),))
     now = BEGIN + timedelta(hours=hours)
     found = tuple(set_aside(resources, {BOX: host}, {}, now, BEGIN))
-    assert [resource.note(CLASS) for resource in found] == ["set-aside"] * aside
+    assert [resource.orphan for resource in found] == ["set-aside"] * aside
     assert [resource.owner_tag.fleet for resource in found if resource.owner_tag] == [WEB] * aside
     assert not tuple(set_aside(resources, {BOX: host}, {BOX: MINE}, now, BEGIN)), "a machine has it"
     assert OrphanClass.SET_ASIDE not in ACTIONABLE
@@ -173,9 +172,9 @@ def test_a_second_host_under_the_name_of_an_adopted_machine_is_told(
     named: str, ours: tuple[InstallationId, ...], cls: OrphanClass | None
 ) -> None:
     """The machine was taken over with the other one: this one was in no record and no ledger."""
-    resource = box("foreign", named=named, installation=ABROAD, holder=MINE)
+    resource = box("foreign", tagged=Stage(named), installation=ABROAD, holder=MINE)
     (found, *_) = [*orphans(inventory((resource,)), "host", {}, {}, {}, {}, ours), None]
-    assert (found.note(CLASS) if found else None) == cls
+    assert (found.orphan if found else None) == cls
     tied = orphans(inventory((resource,)), "host", {}, {BOX: MINE}, {MINE: on_host()}, {}, ours)
     assert not list(tied), "its machine has it"
 
@@ -192,6 +191,6 @@ def test_a_name_of_a_wipe_that_comes_after_the_host_was_put_back_is_told_as_a_do
     call_state: CallState, cls: OrphanClass
 ) -> None:
     """Another installation may have claimed it from the pool by then, and may use it."""
-    back = call("mac.free", call_state, aim="pool")
+    back = call("mac.free", call_state, aim=Stage.POOL)
     host = record(condition=HostCondition.DIRTY, asked=(back,))
     assert told(box("wiping", holder=HIS), host) == cls

@@ -12,7 +12,7 @@ from hostler.domain.model.commands import SaveHost
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import OwnerTag, Resource
+from hostler.domain.model.resource import OwnerTag, Resource, Stage
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 from hostler.testing.fakes.planner import FakePlanner
 from hostler.testing.scenes.builders import BEGIN, FLEET, HOME, WEB
@@ -108,7 +108,7 @@ def test_a_fleet_makes_room_for_those_that_join_it() -> None:
 
 def foreign(named: str) -> Resource:
     owner_tag = OwnerTag(installation=HOME, fleet=WEB, machine=HIS, attempt=0)
-    return replace(box("foreign", named=named), owner_tag=owner_tag)
+    return replace(box("foreign", tagged=Stage(named)), owner_tag=owner_tag)
 
 
 @pytest.mark.parametrize(

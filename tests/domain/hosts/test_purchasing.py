@@ -158,7 +158,7 @@ def test_a_host_that_fits_no_offer_is_no_supply_and_is_given_up_at_the_end_of_it
 
 def test_a_host_that_is_still_bound_to_a_machine_that_is_over_is_supply() -> None:
     """A process died between the tie and the record: it is loosened in this turn."""
-    host, observed_at = ordered(left=5 * HOUR), box("ordered", delivered="yes")
+    host, observed_at = ordered(left=5 * HOUR), box("ordered", delivered=True)
     assert many(bought(1, host, resources=(observed_at,))) == 1, "it fits no offer"
     assert many(bought(1, host, resources=(observed_at,), left=(BOX,))) == 0
 
@@ -216,7 +216,7 @@ def test_what_is_lent_and_only_scheduled_to_end_counts_once_and_for_whoever_boug
 )
 def test_what_is_given_up_counts_among_the_most_until_it_is_gone(deletion: Host) -> None:
     """It is paid for, and the provider's quota counts it: beyond both a host was bought."""
-    resource = replace(box("parked"), notes=(*box("parked").notes, ("type", "other")))
+    resource = replace(box("parked"), type="other")
     found = bought(1, deletion, resources=(resource,), most=1)
     assert (many(found), found.limit) == (0, "1 hosts at most, and 1 stand or are coming")
     assert many(bought(1, deletion, resources=(resource,), most=2)) == 1

@@ -7,14 +7,14 @@ import pytest
 
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.machine import Asked, CallState, Machine
-from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.observation import effects
 from hostler.testing.scenes.builders import BEGIN
 from hostler.testing.scenes.hosts import CONSISTENCY_DELAY, box, call, on_host, tenant
 
 SECOND = timedelta(seconds=1)
 SURE = BEGIN + CONSISTENCY_DELAY
-OWNER_TAG = call("mark", aim="claimed")
+OWNER_TAG = call("mark", aim=Stage.CLAIMED)
 WIPE = replace(call("mac.reinstall"), witness="before")
 NOTHING = call("uncommit", shows=Shows.NOTHING)
 
@@ -69,34 +69,32 @@ def test_a_newer_date_is_no_proof_of_a_wipe() -> None:
 @pytest.mark.parametrize(
     ("aim", "updated", "call_state"),
     [
-        ("pending", "", CallState.DONE),
-        ("pending", SURE.isoformat(), CallState.DONE),
-        ("pending", (SURE + SECOND).isoformat(), CallState.LAPSED),
-        ("claimed", (SURE + SECOND).isoformat(), CallState.DONE),
+        (Stage.PENDING, None, CallState.DONE),
+        (Stage.PENDING, SURE, CallState.DONE),
+        (Stage.PENDING, SURE + SECOND, CallState.LAPSED),
+        (Stage.CLAIMED, SURE + SECOND, CallState.DONE),
     ],
 )
 def test_a_claim_whose_host_was_changed_beyond_the_consistency_delay_is_not_believed(
-    aim: str, updated: str, call_state: CallState
+    aim: Stage, updated: datetime | None, call_state: CallState
 ) -> None:
     """Its answer was lost, and nobody looked in between: it may have hit somebody's live host."""
     asked, resource = call("mark", aim=aim), box(aim)
-    dated = (
-        replace(resource, notes=(*resource.notes, ("updated", updated))) if updated else resource
-    )
+    dated = replace(resource, host=replace(resource.host, updated=updated))
     assert effects.call_state(asked, dated, SURE + 2 * SECOND, SURE) is call_state
 
 
 LATER = BEGIN + 2 * SECOND
 
 
-def used(aim: str = "claimed", witness: str = "before", *more: Asked) -> Machine:
+def used(aim: Stage = Stage.CLAIMED, witness: str = "before", *more: Asked) -> Machine:
     """Return a machine whose host was marked so, and showed that witness then."""
     owner_tag = replace(call(f"mark.{aim}", CallState.DONE, aim=aim), witness=witness)
     return on_host(asked=(owner_tag, *more))
 
 
-@pytest.mark.parametrize("aim", ["claimed", "rested"])
-def test_a_host_in_use_or_at_rest_that_shows_another_witness_was_wiped(aim: str) -> None:
+@pytest.mark.parametrize("aim", [Stage.CLAIMED, Stage.RESTED])
+def test_a_host_in_use_or_at_rest_that_shows_another_witness_was_wiped(aim: Stage) -> None:
     """The wipe itself need not be seen: it may begin and end between two looks."""
     machine = used(aim)
     assert effects.was_wiped(machine, tenant(witness="after"), LATER)
@@ -109,8 +107,8 @@ def test_a_host_in_use_or_at_rest_that_shows_another_witness_was_wiped(aim: str)
     "machine",
     [
         used(witness=""),
-        used("pending"),
-        used("claimed", "before", replace(WIPE, at=BEGIN + SECOND)),
+        used(Stage.PENDING),
+        used(Stage.CLAIMED, "before", replace(WIPE, at=BEGIN + SECOND)),
         replace(used(), was_ready=None),
         on_host(),
     ],
@@ -122,9 +120,9 @@ def test_what_is_not_known_to_be_as_it_was_proves_no_wipe_by_others(machine: Mac
 
 def test_the_newest_owner_tag_tells_what_the_host_showed() -> None:
     rested = replace(
-        call("mark.rested", CallState.DONE, LATER, aim="rested"), witness="wiped for it"
+        call("mark.rested", CallState.DONE, LATER, aim=Stage.RESTED), witness="wiped for it"
     )
-    machine = used("claimed", "before", replace(WIPE, at=BEGIN + SECOND), rested)
+    machine = used(Stage.CLAIMED, "before", replace(WIPE, at=BEGIN + SECOND), rested)
     assert effects.witness_of(machine) == "wiped for it"
     assert not effects.was_wiped(machine, tenant("rested", witness="wiped for it"), LATER + SECOND)
 
@@ -136,9 +134,9 @@ def test_a_witness_that_was_sealed_is_learnt_while_the_host_is_surely_ours() -> 
         (used(), open_, LATER),
         (sealed, tenant(), LATER),
         (sealed, open_, BEGIN),
-        (sealed, tenant("foreign", tagged=False, witness="his"), LATER),
+        (sealed, tenant("foreign", owned=False, witness="his"), LATER),
         (sealed, tenant("releasing", witness="seen"), LATER),
-        (used("claimed", "", replace(WIPE, at=BEGIN + SECOND)), open_, LATER),
-        (used("pending", ""), tenant("pending", witness="seen"), LATER),
+        (used(Stage.CLAIMED, "", replace(WIPE, at=BEGIN + SECOND)), open_, LATER),
+        (used(Stage.PENDING, ""), tenant("pending", witness="seen"), LATER),
     ):
         assert effects.witnessed(machine, resource, at) is machine

@@ -10,7 +10,7 @@ from hostler.domain.machines.next_calls import Ready, allowed, cleans
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.resource import Condition, HostFacts, Resource, Stage
 from hostler.domain.model.subject import ask
 from hostler.domain.observation.certainty import resources_of
 from hostler.domain.observation.outcomes import (
@@ -199,13 +199,13 @@ def test_plan_assumes_that_calls_do_what_they_say() -> None:
 
 
 def test_plan_assumes_that_an_owner_tag_shows_on_its_host_until_it_ends_the_allocation() -> None:
-    host = replace(server(EMPTY), notes=(("stage", "claimed"), ("user", "m1")))
+    host = replace(server(EMPTY), host=HostFacts(stage=Stage.CLAIMED))
     owner_tag = replace(
-        TELL, target=host.id, effect=Effect.DESTROY, shows=Shows.OWNER_TAG, aim="releasing"
+        TELL, target=host.id, effect=Effect.DESTROY, shows=Shows.OWNER_TAG, aim=Stage.RELEASING
     )
-    assert planned(owner_tag, 0, (host,)).resources[0].note("stage") == "releasing"
+    assert planned(owner_tag, 0, (host,)).resources[0].host.stage == Stage.RELEASING
     assert planned(owner_tag, 0, (host,)).gone == ()
-    assert planned(replace(owner_tag, aim="wiping"), 0, (host,)).gone == (host.id,)
+    assert planned(replace(owner_tag, aim=Stage.WIPING), 0, (host,)).gone == (host.id,)
 
 
 # ---------------------------------------------------------------- allowed
@@ -285,4 +285,4 @@ def test_call_says_what_it_is() -> None:
     assert str(REMOVE) == f"{REMOVE_ADDRESS} {REMOVE.target}"
     assert str(MAKE) == "server.make for server"
     assert MAKE.arg("size") is None
-    assert Resource(id=ResourceId("x"), slot=ADDRESS, zone=ZONE).note("type") == ""
+    assert Resource(id=ResourceId("x"), slot=ADDRESS, zone=ZONE).type == ""

@@ -31,7 +31,7 @@ from hostler.domain.policy.remediation import (
 )
 from hostler.domain.policy.revisions import Drift, Revision, Tried, roll_failed
 from hostler.ports.command import Question
-from hostler.ports.hosts import KeepsHosts
+from hostler.ports.hosts import DiagnosesHosts, KnowsPasswords
 from hostler.ports.preparer import Hides, Order, Prepared
 from hostler.ports.provider import Connection
 
@@ -149,7 +149,7 @@ class Outfitter:
 
     async def _password(self, host: Host, snapshot: Snapshot) -> Hides | None:
         provider = self._provider
-        if not _asks(snapshot) or not isinstance(provider, KeepsHosts):
+        if not _asks(snapshot) or not isinstance(provider, KnowsPasswords):
             return None
         return await provider.password(host.zone, host.id)
 
@@ -195,7 +195,7 @@ class Outfitter:
             trouble = accepted(trouble, Remedy.REBOOT)
         step = next_remedy(replace(trouble, strikes=host.strikes), LADDER)
         provider = self._provider
-        if step.remedy is Remedy.DIAGNOSE and isinstance(provider, KeepsHosts):
+        if step.remedy is Remedy.DIAGNOSE and isinstance(provider, DiagnosesHosts):
             trouble = diagnosed(trouble, await provider.diagnose(host.zone, host.id))
         return replace(host, trouble=trouble)
 

@@ -17,6 +17,7 @@ from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.fleet import FleetRow, Timers
 from hostler.domain.model.host import OTHERS, Host, HostGoal
 from hostler.domain.model.machine import Machine
+from hostler.domain.model.resource import Stage
 from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.observation.blockers import protection, world_is_right
 from hostler.domain.policy.gate import Act, Evidence
@@ -100,7 +101,7 @@ class EvidenceMaker:
     def of_host(self, call: Call, host: Host, tenure: Tenure) -> Evidence:
         """Return the evidence for one call on a host that no machine has."""
         resource = self._state.inventory.resource(ResourceId(host.id))
-        stage = resource.note("stage") if resource is not None else None
+        stage = resource.host.stage if resource is not None else None
         return self._made(
             Act.DELETE if call.effect is Effect.DESTROY else Act.CHANGE,
             tenure,
@@ -236,10 +237,10 @@ def _is_counted(orphan: Orphan, snapshot: Snapshot, row: FleetRow) -> bool:
     return any(before) or snapshot.now in row.destructions
 
 
-def is_ours(host: Host, stage: str) -> bool:
+def is_ours(host: Host, stage: Stage) -> bool:
     """Tell whether the host's name is ours, or somebody named it to be put into the pool."""
-    if host.adopted and stage == "foreign":
+    if host.adopted and stage is Stage.FOREIGN:
         return True
     if host.goal is HostGoal.POOLED:
-        return stage != "foreign"
+        return stage is not Stage.FOREIGN
     return stage not in OTHERS

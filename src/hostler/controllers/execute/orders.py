@@ -12,6 +12,7 @@ from hostler.domain.model.calls import Refusal, Refused
 from hostler.domain.model.commands import Event, OrderHosts
 from hostler.domain.model.phases import Reason
 from hostler.domain.model.snapshot import Snapshot
+from hostler.ports.hosts import BuysHosts
 
 from .evidence import EvidenceMaker
 from .sending import Sender
@@ -50,8 +51,8 @@ class Buyer:
         self, command: OrderHosts, snapshot: Snapshot, tenure: Tenure
     ) -> Refused | None:
         """Send an order; return how it was refused, if it was."""
-        provider = self._state.keeps
-        if provider is None:
+        provider = self._state.account.provider
+        if not isinstance(provider, BuysHosts):
             return None
         call = provider.order(snapshot.fleet.name, command.orders)
         await self._sender.wait(call, Priority.MAKE)

@@ -121,8 +121,8 @@ class Reclaimer:
             machine=machine,
             fleet=snapshot.fleet.name,
             goal=HostGoal.CLEAN,
-            pool=resource.note("pool") or record.pool,
-            type=resource.note("type"),
+            pool=resource.host.pool or record.pool,
+            type=resource.type,
             name=resource.name,
             wiped=None,
             wiping=None,
@@ -170,14 +170,18 @@ class Reclaimer:
 
 
 def _tenancy(resource: Resource) -> ResourceId:
-    return allocation_of(HostId(resource.id), MachineId(resource.note("holder")))
+    return allocation_of(HostId(resource.id), resource.host.holder or MachineId(""))
 
 
 def _same_host(now: Resource, decided: Resource) -> bool:
     """Tell whether a host is what was decided on: its name, status, place and promises."""
-    asked = ("stage", "holder", "type", "delivered", "scheduled")
-    same = all(now.note(key) == decided.note(key) for key in asked)
-    return same and (now.name, now.status, now.zone) == (decided.name, decided.status, decided.zone)
+    return _judged_by(now) == _judged_by(decided)
+
+
+def _judged_by(resource: Resource) -> tuple[object, ...]:
+    facts = resource.host
+    promises = facts.stage, facts.holder, facts.delivered, facts.scheduled
+    return (*promises, resource.name, resource.status, resource.zone, resource.type)
 
 
 def _same(now: Resource, decided: Resource) -> bool:

@@ -16,9 +16,12 @@ from hostler.domain.model.inventory import Inventory, merge
 from hostler.domain.model.machine import CallState, Known, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.provider import Capabilities
-from hostler.domain.model.resource import ObservedScope, Resource, Scope
+from hostler.domain.model.resource import Observation, ObservedScope, Resource, Scope
+from hostler.domain.observation.allocations import Allocations, scopes_of_hosts
 from hostler.ports.metrics import Count, Gauge, Metrics
 from hostler.ports.provider import Provider
+
+from .snapshot import records
 
 _MOVING = frozenset({Phase.STARTING, Phase.STOPPING, Phase.DRAINING, Phase.FAILED})
 
@@ -172,7 +175,7 @@ class Observer:
         provider = self._account.provider
         cost = requests_for(provider, scopes, self._state.inventory)
         await self._budget.take(Priority.OBSERVE, cost)
-        observation = await provider.observe(scopes)
+        observation = await self._asked(scopes)
         self._state.asked = self._state.asked[_CLOSE_AT_ONCE:]
         for word in observation.strange:
             self._ports.metrics.count(Count.UNKNOWN_STATUSES, self._account.name, word[:64])
@@ -187,6 +190,25 @@ class Observer:
         if whole:
             age = (self._ports.clock.now() - min(whole)).total_seconds()
             self._ports.metrics.gauge(Gauge.OBSERVATION_AGE, age, self._account.name)
+
+    async def _asked(self, scopes: tuple[Scope, ...]) -> Observation:
+        """Observe, then read the records where they alone say which machine has which host."""
+        capabilities = self._account.provider.capabilities
+        asked = scopes_of_hosts(scopes, capabilities)
+        observation = await self._account.provider.observe(asked)
+        if asked is scopes:
+            return observation
+        state, store = self._state, self._ports.store
+        await state.host_records.refresh(store)
+        for fleet in self._account.fleets:
+            await records(self._ports, state, fleet)
+        allocations = Allocations(
+            capabilities=capabilities,
+            installation=(await store.identity()).ours[0],
+            bindings=state.host_records.bindings,
+            machines={m.id: m for f in self._account.fleets for m in state.living(f.name)},
+        )
+        return allocations.observed(scopes, observation)
 
     def _tell(self, observed: ObservedScope) -> None:
         """Warn of a listing that failed; a whole zone's that goes on failing is no news."""

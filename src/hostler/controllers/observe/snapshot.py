@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hostler.controllers.runtime.leases import Tenure
 from hostler.controllers.runtime.measurements import measure_orphans
 from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState, Steadiness
-from hostler.domain.decision.view import named
+from hostler.domain.decision.view import HostTerms, named, view_of
 from hostler.domain.ids import CycleId, MachineId
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import AccountSnapshot, Orphan
+from hostler.domain.model.snapshot import AccountSnapshot, Orphan, Snapshot
+from hostler.ports.hosts import BuysHosts, PoolsHosts
 from hostler.ports.store import Identity
 
 
@@ -32,7 +34,7 @@ async def gather(
 
     The records of fleets that the cycle is not about are those that were read or saved last.
     """
-    if state.account.provider.capabilities.hosts:
+    if state.account.provider.capabilities.host_kind:
         await state.host_records.refresh(ports.store)
     read = {fleet.name: await records(ports, state, fleet) for fleet in occasion.fleets}
     facts = _facts(ports, state, occasion, steadiness)
@@ -52,6 +54,18 @@ async def gather(
         now=now,
         protected={f.name: why for f in facts.fleets if (why := state.protection(f.name, now))},
     )
+
+
+def view(state: AccountState, facts: AccountSnapshot, fleet: Fleet) -> Snapshot:
+    """Return what this fleet may know of the facts, with what its provider says of its hosts."""
+    provider, keeps, terms = state.account.provider, state.keeps, None
+    if keeps is not None:
+        terms = HostTerms(
+            pool=provider.pool_of(fleet.name) if isinstance(provider, PoolsHosts) else "",
+            limits=provider.limits(fleet.name) if isinstance(provider, BuysHosts) else None,
+            fits=partial(keeps.fits, fleet.name),
+        )
+    return view_of(facts, fleet, terms)
 
 
 def _facts(

@@ -1,12 +1,11 @@
 """View: what of an account one fleet's cycle may know, out of the facts gathered for all of it."""
 
-from collections.abc import Iterable
-from functools import partial
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from hostler.domain.hosts.claims import free_hosts
 from hostler.domain.hosts.orphans import copied, orphans, others, set_aside, usurped
-from hostler.domain.ids import FleetName, HostId, MachineId, ResourceId
+from hostler.domain.ids import HostId, MachineId, ResourceId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Free
 from hostler.domain.model.machine import Offer
@@ -16,30 +15,25 @@ from hostler.domain.observation.ownership import Sorted, bound_in, sort_out
 from hostler.domain.policy.purchasing import Limits
 
 
-class HostTerms(Protocol):
-    """What a provider says of the hosts that a fleet may have, where hosts outlive machines."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostTerms:
+    """What a provider says of the hosts that a fleet may have, where hosts outlive machines.
 
-    def pool_of(self, fleet: FleetName) -> str:
-        """Return how the names in a fleet's pool begin; empty where it has none. Pure."""
-        ...
+    `pool` is how the names in its pool begin, `limits` those of ordering hosts, and `fits` says why
+    a host may not be claimed for an offer: an empty text where it may.
+    """
 
-    def limits(self, fleet: FleetName) -> Limits | None:
-        """Return the limits of ordering hosts for a fleet; None where none may be ordered. Pure."""
-        ...
-
-    def fits(self, fleet: FleetName, offer: Offer, resource: Resource) -> str:
-        """Return why a host may not be claimed for this offer of a fleet; empty where it may."""
-        ...
+    pool: str
+    limits: Limits | None
+    fits: Callable[[Offer, Resource], str]
 
 
 def named(account: AccountSnapshot) -> tuple[MachineId, ...]:
     """Return the machines that are not living and that tags, bindings or hosts' names name."""
     inventory, ours = account.inventory, account.ours
-    if account.capabilities.hosts:
-        holders = {MachineId(resource.note("holder")) for resource in _hosts(account)}
-        return tuple(
-            sorted({*holders, *account.bindings.values()} - account.machines.keys() - {""})
-        )
+    if account.capabilities.host_kind:
+        holders = {r.host.holder for r in _hosts(account) if r.host.holder}
+        return tuple(sorted({*holders, *account.bindings.values()} - account.machines.keys()))
     unknown = inventory.tagged.keys() - account.machines.keys() - account.moving
     tags = (
         (machine, inventory.sightings[resource].resource.owner_tag)
@@ -50,14 +44,14 @@ def named(account: AccountSnapshot) -> tuple[MachineId, ...]:
 
 
 def _hosts(account: AccountSnapshot) -> Iterable[Resource]:
-    kind, sightings = account.capabilities.hosts, account.inventory.sightings.values()
+    kind, sightings = account.capabilities.host_kind, account.inventory.sightings.values()
     return (s.resource for s in sightings if s.resource.slot.kind == kind)
 
 
 def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> Snapshot:
     """Return what a cycle of this fleet may know; `terms` where hosts outlive machines."""
     found = _unexplained(account, fleet)
-    named_late = () if account.capabilities.hosts else found.machines()
+    named_late = () if account.capabilities.host_kind else found.machines()
     late = tuple(machine for m in named_late if (machine := account.past.get(m)) is not None)
     known = {machine.id for machine in late}
     return Snapshot(
@@ -92,8 +86,8 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
         hosts=account.hosts,
         bindings={machine: host for host, machine in account.bindings.items()},
         free=_free(account, fleet, terms) if terms else (),
-        pool=terms.pool_of(fleet.name) if terms else "",
-        limits=terms.limits(fleet.name) if terms else None,
+        pool=terms.pool if terms else "",
+        limits=terms.limits if terms else None,
         usurped=_usurped(account),
         moving_hosts=account.moving_hosts,
         answers=account.answers,
@@ -109,7 +103,7 @@ def _is_ripe(request: Request, account: AccountSnapshot) -> bool:
     """Tell whether a request can be granted, or be found to be about a host that there is not."""
     if request.host is None or account.inventory.resource(ResourceId(request.host)) is not None:
         return True
-    kind = account.capabilities.hosts
+    kind = account.capabilities.host_kind
     observations = [at for (_, observed), at in account.inventory.whole.items() if observed == kind]
     return bool(observations) and all(at > request.at for at in observations)
 
@@ -119,7 +113,7 @@ def _unexplained(account: AccountSnapshot, fleet: Fleet) -> Sorted:
     inventory, machines = account.inventory, account.living[fleet.name]
     living = {machine.id for machine in machines} | account.moving
     found = sort_out(inventory, fleet.name, living, lambda: bound_in(machines), account.ours)
-    kind = account.capabilities.hosts
+    kind = account.capabilities.host_kind
     if not kind:
         return found
     foreign = others(inventory, kind, account.hosts, account.bindings)
@@ -157,6 +151,5 @@ def _free(account: AccountSnapshot, fleet: Fleet, terms: HostTerms) -> tuple[Fre
     """
     requested = {request.host for request in account.requests if request.host is not None}
     taken = {*account.bindings, *account.moving_hosts, *requested}
-    fits = partial(terms.fits, fleet.name)
-    kind = account.capabilities.hosts
-    return free_hosts(fleet, account.inventory, kind, account.hosts, taken, fits, account.now)
+    offered = fleet, account.inventory, account.capabilities, account.hosts
+    return free_hosts(*offered, taken, terms.fits, account.now)

@@ -59,7 +59,7 @@ def records_for(
     """
     groups = dict[MachineId, list[Resource]]()
     for resource in resources:
-        if resource.owner_tag is not None and resource.slot.kind != snapshot.capabilities.hosts:
+        if resource.owner_tag is not None and resource.slot.kind != snapshot.capabilities.host_kind:
             groups.setdefault(resource.owner_tag.machine, []).append(resource)
     return tuple(
         _record(machine, tuple(group), row.serial + number, snapshot)
@@ -105,7 +105,7 @@ def _place(place: Place, resource: Resource, snapshot: Snapshot) -> Place:
 
 
 def _offer(resource: Resource, snapshot: Snapshot) -> Offer:
-    named = resource.note("type")
+    named = resource.type
     for offer in snapshot.fleet.offers:
         if offer.type == named and offer.zone == resource.zone:
             return offer

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hostler.domain.hosts.orphans import ACTIONABLE, CLASS, WHY_NOT
+from hostler.domain.hosts.orphans import ACTIONABLE, WHY_NOT
 from hostler.domain.ids import HostId, MachineId, ResourceId
 from hostler.domain.model.commands import Reclaim, SaveOrphans
 from hostler.domain.model.fleet import FleetRow, destructions_left
 from hostler.domain.model.machine import Known, Machine, Offer, Place, cost_between
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.provider import Planner
-from hostler.domain.model.resource import Resource
-from hostler.domain.model.snapshot import Orphan, OrphanClass, Snapshot
+from hostler.domain.model.resource import OrphanClass, Resource
+from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.observation.blockers import paused
 
 ENOUGH = 2
@@ -43,7 +43,7 @@ def orphan_report(snapshot: Snapshot) -> SaveOrphans:
 
 def _class(resource: Resource, older: Orphan | None, snapshot: Snapshot) -> OrphanClass:
     """Return what a resource is suspected to be; a claim that is young may still be under way."""
-    cls = OrphanClass(resource.note(CLASS) or OrphanClass.UNRECORDED)
+    cls = OrphanClass(resource.orphan or OrphanClass.UNRECORDED)
     first = older.first if older else snapshot.now
     if cls is OrphanClass.PENDING_STALE and snapshot.now - first < snapshot.fleet.timers.grace:
         return OrphanClass.PENDING_FRESH
@@ -143,7 +143,10 @@ def _has_pool(resource: ResourceId, snapshot: Snapshot) -> bool:
         snapshot.inventory.sightings.get(resource),
         snapshot.hosts.get(HostId(resource)),
     )
-    named = sighting is not None and bool(sighting.resource.note("pool"))
+    hosts = snapshot.capabilities.hosts
+    if hosts is not None and not hosts.needs_pool:
+        return True
+    named = sighting is not None and bool(sighting.resource.host.pool)
     return named or (host is not None and bool(host.pool))
 
 

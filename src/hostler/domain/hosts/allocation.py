@@ -9,7 +9,7 @@ from dataclasses import replace
 from hostler.domain.model.host import OTHERS, TENANT, Host
 from hostler.domain.model.machine import RETIRE, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, event, move
 from hostler.domain.observation.effects import came_late
@@ -60,7 +60,7 @@ def watched(transition: Transition, snapshot: Snapshot) -> Transition:
         return transition
     transition = _had(transition, resource, snapshot)
     machine = transition.machine
-    late = came_late(machine, resource.note("stage"))
+    late = came_late(machine, resource.host.stage)
     usurped = machine.host in snapshot.usurped
     if not late and not usurped and not _is_others(resource, snapshot):
         calm = machine.fact(CLAIMED_TWICE) is None
@@ -84,13 +84,13 @@ def watched(transition: Transition, snapshot: Snapshot) -> Transition:
 
 def _had(transition: Transition, resource: Resource, snapshot: Snapshot) -> Transition:
     """Write down that another installation's machine has the host, by its name, or had it."""
-    machine, stage = transition.machine, resource.note("stage")
+    machine, stage = transition.machine, resource.host.stage
     others = (
-        stage == "foreign" and resource.note("named") in TENANT and _is_others(resource, snapshot)
+        stage is Stage.FOREIGN and resource.host.tagged in TENANT and _is_others(resource, snapshot)
     )
     if machine.fact(HAD) is None and machine.was_ready is not None and others:
         return replace(transition, machine=machine.with_fact(HAD, snapshot.now))
-    if machine.fact(HAD) is not None and resource.owner_tag is not None and stage == "claimed":
+    if machine.fact(HAD) is not None and resource.owner_tag is not None and stage is Stage.CLAIMED:
         return replace(transition, machine=machine.without_fact(HAD))
     return transition
 
@@ -118,22 +118,23 @@ def _left_alone(transition: Transition, host: Host | None, snapshot: Snapshot) -
         or any(a.call_state is CallState.OPEN for a in machine.asked)
     ):
         return None
-    if came_late(machine, resource.note("stage")):
+    if came_late(machine, resource.host.stage):
         return Reason.HOST_TAKEN
     if machine.host in snapshot.usurped or _is_others(resource, snapshot):
         return Reason.HOST_TAKEN
     if machine.fact(STRANGER) is not None and machine.fact(RETIRE) is None:
         return Reason.NOT_PREPARED
-    if (
-        machine.fact(RETIRE) is not None
-        or resource.note("pool")
-        or (host is not None and host.pool)
-    ):
+    if machine.fact(RETIRE) is not None or not _needs_pool(snapshot):
         return None
-    return Reason.RELEASE_SKIPPED
+    pooled = resource.host.pool or (host is not None and host.pool)
+    return None if pooled else Reason.RELEASE_SKIPPED
+
+
+def _needs_pool(snapshot: Snapshot) -> bool:
+    return snapshot.capabilities.hosts is None or snapshot.capabilities.hosts.needs_pool
 
 
 def _is_others(resource: Resource, snapshot: Snapshot) -> bool:
     """Tell whether a host's name was given by nobody whose owner tags are ours by now."""
     adopted = resource.owner_tag is not None and resource.owner_tag.installation in snapshot.ours
-    return resource.note("stage") in OTHERS and not adopted
+    return resource.host.stage in OTHERS and not adopted

@@ -10,15 +10,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hostler.domain.ids import AccountName, HostId, MachineId, ResourceId
+from hostler.domain.model.capabilities import Cleaning, Ownership
 from hostler.domain.model.commands import Bind
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import AT_HOME, OTHERS, WAITING, Free, Host, HostCondition, host_of
 from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import LEFT, CallState, Machine, Offer, Place
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.provider import Capabilities
+from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, event, move, wait
+
+from . import power
 
 CLEAN = "clean"
 """The fact that a machine's host was proved clean when it was taken."""
@@ -45,7 +49,7 @@ class Assigned:
 def free_hosts(  # noqa: PLR0913, PLR0917 - all that makes a host free
     fleet: Fleet,
     inventory: Inventory,
-    kind: str,
+    capabilities: Capabilities,
     hosts: Mapping[HostId, Host],
     tied: Iterable[HostId],
     fits: Fits,
@@ -56,43 +60,65 @@ def free_hosts(  # noqa: PLR0913, PLR0917 - all that makes a host free
     found = list[Free]()
     for sighting in inventory.sightings.values():
         resource = sighting.resource
-        if resource.slot.kind != kind or HostId(resource.id) in taken:
+        if resource.slot.kind != capabilities.host_kind or HostId(resource.id) in taken:
             continue
         offer = next((o for o in fleet.offers if not fits(o, resource)), None)
         record = hosts.get(HostId(resource.id))
-        if offer is not None and _may_be_taken(record, resource, now):
-            clean = record is not None and is_clean(record, resource)
+        if offer is not None and _may_be_taken(record, resource, capabilities, now):
+            clean = record is not None and is_clean(record, resource, capabilities)
             found.append(Free(resource=resource, offer=offer, record=record, clean=clean))
     return tuple(sorted(found, key=_preference))
 
 
-def is_clean(record: Host, resource: Resource) -> bool:
-    """Tell whether a free host's wipe is proved, and nothing since speaks against it."""
-    same = not (record.witness and resource.note("witness")) or record.witness == resource.note(
-        "witness"
-    )
+def is_clean(record: Host, resource: Resource, capabilities: Capabilities) -> bool:
+    """Tell whether a free host is proved clean, and nothing since speaks against it.
+
+    Where anybody may give it a name, any but the one that we left it under speaks against it.
+    """
+    if capabilities.hosts is not None and capabilities.hosts.ownership is not Ownership.NAMES:
+        return record.condition is HostCondition.FREE
+    same = not (record.witness and resource.host.witness) or record.witness == resource.host.witness
     ours = (
         resource.name == record.name
     )  # any other name of the pool is somebody else's, or a person's
     return record.condition is HostCondition.FREE and record.wiped is not None and same and ours
 
 
-def _may_be_taken(record: Host | None, resource: Resource, now: datetime) -> bool:
+def _may_be_taken(
+    record: Host | None, resource: Resource, capabilities: Capabilities, now: datetime
+) -> bool:
     """Tell whether a machine may take a host now, for all that its record says.
 
-    Without a record only a name of the pool says that it may: a name of ours is a slip then, or its
-    record is lost, and the orphan report tells it.
+    What no claim wipes must be free. Without a record only a name of the pool says that it may be
+    taken: a name of ours is a slip then, or its record is lost, and the orphan report tells it.
     """
+    wipes = capabilities.hosts is None or capabilities.hosts.cleaning is Cleaning.WIPE
     if record is None:
-        return resource.note("stage") == "pool"
+        return wipes and resource.host.stage is Stage.POOL
+    if not wipes and (
+        record.condition is not HostCondition.FREE or not _is_whole(record, resource)
+    ):
+        return False
+    if not power.may_start(record, capabilities.power, now):
+        return False
     unsure = any(asked.call_state is CallState.OPEN for asked in record.asked)
     return record.condition in _TAKEABLE and not unsure and not record.quarantined(now)
+
+
+def _is_whole(record: Host, resource: Resource) -> bool:
+    """Tell whether a host is where machines take it from, shows its own key, and is not ill."""
+    same_key = record.host_key is None or resource.host.host_key in {
+        "",
+        record.host_key.key,
+    }
+    well = resource.condition not in {Condition.FAILED, Condition.UNKNOWN, Condition.LOCKED}
+    return well and same_key and resource.host.stage is Stage.POOL
 
 
 def _preference(free: Free) -> tuple[bool, int, bool, str]:
     """Clean before dirty, few strikes before many, what we pay for anyway before the pool."""
     record = free.record
-    ours = free.resource.note("stage") in WAITING
+    ours = free.resource.host.stage in WAITING
     return (not free.clean, record.strikes if record else 0, not ours, free.resource.id)
 
 
@@ -114,7 +140,9 @@ def assign(
     """Give a host to each machine that waits for one, while there are any that fit."""
     if not snapshot.capabilities.hosts:
         return Assigned(transitions=transitions)
-    left, binds, given = list(snapshot.free), list[Bind](), list[Transition]()
+    machines = (transition.machine for transition in transitions)
+    left = list(power.startable(snapshot.free, machines, snapshot))
+    binds, given = list[Bind](), list[Transition]()
     for transition in transitions:
         if (retry_at := _untied(transition, account, snapshot)) is not None:
             binds.append(retry_at)
@@ -238,9 +266,9 @@ def taken(free: Free, machine: Machine, account: AccountName, snapshot: Snapshot
         machine=machine.id,
         fleet=machine.fleet,
         goal=None,
-        type=resource.note("type"),
+        type=resource.type,
         image=free.offer.image,
-        pool=resource.note("pool") or record.pool,
+        pool=resource.host.pool or record.pool,
         name=resource.name,
         wiped=None,
         wiping=None,
@@ -304,7 +332,7 @@ def _has_it(transition: Transition, snapshot: Snapshot) -> bool:
         )
     if (
         snapshot.inventory.observed_at(sighting) <= newest
-        or sighting.resource.note("holder") == machine.id
+        or sighting.resource.host.holder == machine.id
     ):
         return True
     owner_tags = (
@@ -315,8 +343,8 @@ def _has_it(transition: Transition, snapshot: Snapshot) -> bool:
         observed_at <= tagged + snapshot.capabilities.consistency_delay for tagged in owner_tags
     ):
         return True
-    stage = sighting.resource.note("stage")
-    named = machine.fact(ADOPTED) is not None and stage != "foreign"
+    stage = sighting.resource.host.stage
+    named = machine.fact(ADOPTED) is not None and stage is not Stage.FOREIGN
     return not machine.places and (named or stage in AT_HOME)
 
 
@@ -333,7 +361,7 @@ _OUTSIDE = {"pool": "in the pool", "other": "outside the pool", "unnamed": "with
 
 def _stands(resource: Resource, record: Host | None) -> str:
     """Return how a host stands, in a word: by its record, or by its name where that says more."""
-    stage = resource.note("stage")
+    stage = resource.host.stage
     aside = stage in OTHERS and record is not None and record.goal is None
     if record is None or (aside and record.condition is HostCondition.DIRTY):
         return _OUTSIDE.get(stage, stage)
@@ -345,7 +373,7 @@ def none_free(snapshot: Snapshot) -> str:
     counts = dict[str, int]()
     for sighting in snapshot.inventory.sightings.values():
         resource = sighting.resource
-        if resource.slot.kind == snapshot.capabilities.hosts:
+        if resource.slot.kind == snapshot.capabilities.host_kind:
             word = _stands(resource, snapshot.hosts.get(HostId(resource.id)))
             counts[word] = counts.get(word, 0) + 1
     told = ", ".join(f"{number} {word}" for word, number in sorted(counts.items())) or "none at all"

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.model.inventory import Inventory
-from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
 
 LONGEST = timedelta(hours=3)
@@ -45,7 +45,7 @@ def _named(inventory: Inventory, kind: str, hosts: Mapping[HostId, Host]) -> Ite
     for sighting in inventory.sightings.values():
         resource = sighting.resource
         known = resource.slot.kind != kind or HostId(resource.id) in hosts
-        if not known and resource.note("stage") == "ordered":
+        if not known and resource.host.stage is Stage.ORDERED:
             yield resource
 
 
@@ -58,13 +58,13 @@ def _is_ordered(
     not where another host of that order is younger by the same clock. Where the order is on no row
     any more, the name is the proof, as long as one host alone ever bore it.
     """
-    order = MachineId(resource.note("holder"))
-    at = orders.get(order)
+    order = resource.host.holder
+    at = orders.get(order) if order is not None else None
     known = any(host.order == order for host in hosts.values())
     bearers = [
         other
         for other in (sighting.resource for sighting in inventory.sightings.values())
-        if other.note("stage") == "ordered" and other.note("holder") == order
+        if other.host.stage is Stage.ORDERED and other.host.holder == order
     ]
     if at is None or resource.created is None:
         return not known and all(other.id == resource.id for other in bearers)
@@ -81,24 +81,24 @@ def delivered(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host
     ordered in its place.
     """
     now = snapshot.now
-    if not resource.note("delivered"):
+    if not resource.host.delivered:
         return _given_up(host, now) if _is_overdue(host, now, snapshot.jumped) else host
     if resource.condition is Condition.FAILED:
         mended = replace(host, delivered=now, goal=HostGoal.CLEAN)
         return mended.now(HostCondition.DIRTY, now, "delivered in error")
     if resource.condition is not Condition.UP:
         return host
-    if resource.note("stage") != "ordered" or host.order not in snapshot.orders:
+    if resource.host.stage is not Stage.ORDERED or host.order not in snapshot.orders:
         there = replace(host, delivered=now)
         return there.now(HostCondition.DIRTY, now, "delivered, and perhaps used since")
-    fresh = replace(host, wiped=now, delivered=now, witness=resource.note("witness"))
+    fresh = replace(host, wiped=now, delivered=now, witness=resource.host.witness)
     return fresh.now(HostCondition.FREE, now, "delivered")
 
 
 def after_all(host: Host, resource: Resource, now: datetime) -> Host:
     """Return the record of a host that is given up, which is paid for if it was delivered late."""
     bought = host.origin is HostOrigin.ORDERED and host.delivered is None
-    return replace(host, delivered=now) if bought and resource.note("delivered") else host
+    return replace(host, delivered=now) if bought and resource.host.delivered else host
 
 
 def _is_overdue(host: Host, now: datetime, jumped: datetime | None) -> bool:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from hostler.domain.ids import FleetName, HostId, MachineId, ResourceId, evolve
+from hostler.domain.ids import HostId, MachineId, ResourceId, evolve
+from hostler.domain.model.capabilities import Ownership
 from hostler.domain.model.host import (
     OURS,
     TENANT,
@@ -22,12 +23,12 @@ from hostler.domain.model.host import (
 )
 from hostler.domain.model.machine import RETIRE, RETIRE_ASKED, Asked, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.domain.observation import effects
 from hostler.domain.policy.remediation import LADDER, quarantined_for, settled
 
-from . import allocation, delivery
+from . import allocation, cleaning, delivery, power
 from . import wiping as wipes
 from .allocation import ALONE, FAULT, STRANGER
 
@@ -41,7 +42,24 @@ def decide_hosts(snapshot: AccountSnapshot) -> tuple[HostTransition, ...]:
     known = tuple(
         _decided(host, snapshot) for host in hosts if host.id not in snapshot.moving_hosts
     )
-    return (*known, *_come(snapshot), *_unrecorded(snapshot))
+    return (*known, *_come(snapshot), *_listed(snapshot), *_unrecorded(snapshot))
+
+
+def _listed(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
+    """Record each host that its owner lists, where no name has to say first that it may be taken.
+
+    What is switched, or waits for its cleaning, is remembered from the first sight on.
+    """
+    if snapshot.capabilities.hosts is None or snapshot.capabilities.hosts.needs_pool:
+        return
+    for sighting in snapshot.inventory.sightings.values():
+        resource, host = sighting.resource, HostId(sighting.resource.id)
+        if resource.slot.kind != snapshot.capabilities.host_kind or host in snapshot.hosts:
+            continue
+        if resource.host.stage is Stage.POOL and host not in snapshot.bindings:
+            blank = Host(id=host, account=snapshot.account, zone=resource.zone, since=snapshot.now)
+            listed = cleaning.unused(_described(blank, resource, snapshot), resource, snapshot)
+            yield HostTransition(before=blank, host=listed, resource=resource)
 
 
 def _unrecorded(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
@@ -58,7 +76,7 @@ def _unrecorded(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
 
 def _come(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
     for resource in delivery.came(
-        snapshot.inventory, snapshot.capabilities.hosts, snapshot.hosts, snapshot.orders
+        snapshot.inventory, snapshot.capabilities.host_kind, snapshot.hosts, snapshot.orders
     ):
         blank = Host(id=HostId(resource.id), account=snapshot.account, zone=resource.zone)
         host = replace(
@@ -66,9 +84,9 @@ def _come(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
             origin=HostOrigin.ORDERED,
             condition=HostCondition.COMING,
             since=snapshot.now,
-            order=MachineId(resource.note("holder")),
-            fleet=FleetName(resource.note("fleet")),
-            buyer=FleetName(resource.note("fleet")),
+            order=resource.host.holder,
+            fleet=resource.host.fleet,
+            buyer=resource.host.fleet,
             reason="it was ordered",
         )
         yield HostTransition(
@@ -108,7 +126,7 @@ def names_unknown(host: Host, resource: Resource, known: Collection[MachineId]) 
     The records are older than the name: a backup was put back. Somebody may use the host, so that
     it is for the orphan report, and what was proved before says nothing.
     """
-    return resource.note("holder") != host.machine and effects.is_unknown(resource, known)
+    return resource.host.holder != host.machine and effects.is_unknown(resource, known)
 
 
 def _described(host: Host, resource: Resource | None, snapshot: AccountSnapshot) -> Host:
@@ -119,15 +137,16 @@ def _described(host: Host, resource: Resource | None, snapshot: AccountSnapshot)
     return evolve(
         host,
         name=resource.name,
-        adopted=host.adopted and resource.note("stage") == "foreign",
+        adopted=host.adopted and resource.host.stage is Stage.FOREIGN,
         observed=resource.status,
         price=price,
         billed_from=host.billed_from or snapshot.now,
-        type=resource.note("type") or host.type,
-        pool=resource.note("pool") or host.pool,
-        commitment=resource.note("commitment"),
-        paid_until=_moment(resource.note("deletable")) or host.paid_until,
-        scheduled=_moment(resource.note("deletable")) if resource.note("scheduled") else None,
+        type=resource.type or host.type,
+        pool=resource.host.pool or host.pool,
+        renews=resource.host.renews,
+        paid_until=resource.host.paid_until or host.paid_until,
+        scheduled=resource.host.paid_until if resource.host.scheduled else None,
+        power=power.observed(host, resource, snapshot),
     )
 
 
@@ -138,18 +157,14 @@ def _late(host: Host, resource: Resource | None, snapshot: AccountSnapshot) -> M
     """
     if resource is None:
         return host.late
-    if resource.note("stage") not in TENANT:
+    holder = resource.host.holder
+    if resource.host.stage not in TENANT or holder is None:
         return None
-    holder = MachineId(resource.note("holder"))
     machine = snapshot.machines.get(holder) or snapshot.past.get(holder)
     if machine is not None and effects.claimed_late(machine, resource):
         return holder
-    lasts = host.late == holder and (machine is None or resource.note("stage") == "pending")
+    lasts = host.late == holder and (machine is None or resource.host.stage is Stage.PENDING)
     return holder if lasts else None
-
-
-def _moment(text: str) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
 
 
 def _passed_on(
@@ -175,13 +190,20 @@ def _passed_on(
         host = replace(host, goal=HostGoal.CLEAN, wiping=wipe.closed).with_asked(wipe)
         host = host.now(HostCondition.WIPING, snapshot.now, machine.reason)
     else:
-        ours = transition.resource is None or transition.resource.note("stage") in OURS
+        ours = transition.resource is None or _may_be_cleaned(transition.resource, snapshot)
         ours = ours and not (
-            transition.resource and effects.came_late(machine, transition.resource.note("stage"))
+            transition.resource and effects.came_late(machine, transition.resource.host.stage)
         )
         host = replace(host, goal=HostGoal.CLEAN if ours else None)
         host = host.now(HostCondition.DIRTY, snapshot.now, machine.reason)
     return replace(transition, host=host, unbind=machine.id)
+
+
+def _may_be_cleaned(resource: Resource, snapshot: AccountSnapshot) -> bool:
+    """Tell whether a host is ours still, by its tag; where our records say it, it always is."""
+    hosts = snapshot.capabilities.hosts
+    recorded = hosts is not None and hosts.ownership is Ownership.RECORD
+    return recorded or resource.host.stage in OURS
 
 
 def _judged(host: Host, machine: Machine, snapshot: AccountSnapshot) -> Host:
@@ -205,7 +227,7 @@ def _wipe_of(machine: Machine) -> Asked | None:
     One that was asked for before the claim wiped what others had left, and says nothing of what
     this machine left.
     """
-    used = [a.at for a in machine.asked if a.aim in {"claimed", "standby"}]
+    used = [a.at for a in machine.asked if a.aim in {Stage.CLAIMED, Stage.STANDBY}]
     wipes = [a for a in machine.asked if a.shows is effects.Shows.WIPE]
     newest = max(wipes, key=lambda asked: asked.at, default=None)
     if newest is None or any(at > newest.at for at in used):
@@ -216,7 +238,7 @@ def _wipe_of(machine: Machine) -> Asked | None:
 def _missing(transition: HostTransition, snapshot: AccountSnapshot) -> HostTransition:
     """A host that two complete observations lack, a gap apart, is gone until one shows it again."""
     host = transition.host
-    observed = snapshot.inventory.whole.get((host.zone, snapshot.capabilities.hosts))
+    observed = snapshot.inventory.whole.get((host.zone, snapshot.capabilities.host_kind))
     if observed is None or host.condition is HostCondition.GONE:
         return transition
     if host.missing is None:
@@ -255,9 +277,9 @@ def _stands(
     """Move a host that no machine has along with what an observation shows of it."""
     planner: dict[HostCondition, Callable[[Host, Resource, AccountSnapshot], Host]] = {
         HostCondition.COMING: delivery.delivered,
-        HostCondition.FREE: wipes.left,
+        HostCondition.FREE: cleaning.left,
         HostCondition.DIRTY: _dirty,
-        HostCondition.WIPING: wipes.wiped,
+        HostCondition.WIPING: cleaning.followed,
         HostCondition.RETIRING: _called_back,
         HostCondition.QUARANTINED: _served,
         HostCondition.ALLOCATED: _found,
@@ -274,13 +296,13 @@ def _dirty(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     One that waits under our own name is paid for by us: it is wiped at once, for only what is free
     is given up at the end of its window. A machine let go of it before its claim took effect.
     """
-    if host.goal is None and resource.note("stage") in WAITING:
+    if host.goal is None and resource.host.stage in WAITING:
         return replace(host, goal=HostGoal.CLEAN)
     if host.goal is HostGoal.CLEAN:
-        return wipes.wiped(host, resource, snapshot)
-    if host.goal is HostGoal.POOLED and resource.note("stage") == "pool":
+        return cleaning.followed(host, resource, snapshot)
+    if host.goal is HostGoal.POOLED and resource.host.stage is Stage.POOL:
         return replace(host, goal=None)
-    return host
+    return host if host.goal is not None else cleaning.unused(host, resource, snapshot)
 
 
 def _served(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
@@ -309,7 +331,7 @@ def _is_wanted_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -
     The fleet that had it last lacks hosts, or the one that bought it: for both it counts as one.
     """
     lacks = host.fleet in snapshot.starved or host.buyer in snapshot.starved
-    deletion = resource.note("stage") == "retiring"
+    deletion = resource.host.stage is Stage.RETIRING
     return lacks and deletion and may_come_back(host, snapshot.now)
 
 
@@ -323,5 +345,6 @@ def _found(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
 def _aimed(transition: HostTransition, snapshot: AccountSnapshot) -> HostTransition:
     """Pursue the host's goal, unless its fleet is paused or protected: then it stays as it is."""
     host = transition.host
-    blocker = snapshot.protected.get(host.fleet, "") if host.fleet and host.goal else ""
-    return evolve(transition, goal=None if blocker else host.goal, blocker=blocker)
+    goal = host.goal or power.goal(host, snapshot)
+    blocker = snapshot.protected.get(host.fleet, "") if host.fleet and goal else ""
+    return evolve(transition, goal=None if blocker else goal, blocker=blocker)

@@ -12,15 +12,11 @@ from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, Res
 from hostler.domain.model.host import GIVEN_UP, KEPT, OURS, TENANT, Host, HostCondition, HostGoal
 from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import CallState, Machine
-from hostler.domain.model.resource import Condition, OwnerTag, Resource
-from hostler.domain.model.snapshot import OrphanClass
+from hostler.domain.model.resource import Condition, OrphanClass, OwnerTag, Resource, Stage
 from hostler.domain.observation.effects import claimed_late, is_unknown
 
 from .delivery import Orders, copies
 from .wiping import is_overdue
-
-CLASS = "class"
-"""The note that says of which class a suspected host is."""
 
 ACTIONABLE = frozenset(
     {OrphanClass.UNRECORDED, OrphanClass.PENDING_STALE, OrphanClass.RELEASING_STUCK}
@@ -40,9 +36,9 @@ WHY_NOT: Mapping[OrphanClass, str] = {
 }
 
 _STAGES = {
-    "pending": OrphanClass.PENDING_STALE,
-    "releasing": OrphanClass.RELEASING_STUCK,
-    "wiping": OrphanClass.RELEASING_STUCK,
+    Stage.PENDING: OrphanClass.PENDING_STALE,
+    Stage.RELEASING: OrphanClass.RELEASING_STUCK,
+    Stage.WIPING: OrphanClass.RELEASING_STUCK,
 }
 _AT_WORK = frozenset(
     {
@@ -63,7 +59,7 @@ def orphans(  # noqa: PLR0913, PLR0917 - all that may explain a host
     past: Mapping[MachineId, Machine],
     ours: Collection[InstallationId] = (),
 ) -> Iterator[Resource]:
-    """Yield every host under a name of ours that no record explains, with its class in its notes.
+    """Yield every host under a name of ours that no record explains, with its class.
 
     Its owner tag is what its name says, so that it is grouped with the machine that it names.
     `ours` are the installations whose names are ours by adoption too: what they told of twice is
@@ -72,7 +68,7 @@ def orphans(  # noqa: PLR0913, PLR0917 - all that may explain a host
     for sighting in inventory.sightings.values():
         resource = sighting.resource
         adopted = _is_adopted(resource, ours)
-        if resource.slot.kind != kind or not (adopted or resource.note("stage") in OURS | GIVEN_UP):
+        if resource.slot.kind != kind or not (adopted or resource.host.stage in OURS | GIVEN_UP):
             continue
         host = HostId(resource.id)
         record = hosts.get(host)
@@ -80,20 +76,20 @@ def orphans(  # noqa: PLR0913, PLR0917 - all that may explain a host
             continue
         double = adopted or (record is not None and _came_late(record, resource))
         cls = OrphanClass.DOUBLE if double else _class(resource, bindings, living, past)
-        yield replace(_tagged(resource), notes=(*resource.notes, (CLASS, str(cls))))
+        yield replace(_tagged(resource), orphan=cls)
 
 
 def _came_late(record: Host, resource: Resource) -> bool:
     """Tell whether a host shows a name that came after it was given back: another may have it."""
-    given_back = any(a.aim == "pool" and a.call_state is CallState.DONE for a in record.asked)
-    wiping_again = resource.note("stage") == "wiping" and given_back
-    return wiping_again or record.late == resource.note("holder")
+    given_back = any(a.aim is Stage.POOL and a.call_state is CallState.DONE for a in record.asked)
+    wiping_again = resource.host.stage is Stage.WIPING and given_back
+    return wiping_again or record.late == resource.host.holder
 
 
 def _is_adopted(resource: Resource, ours: Collection[InstallationId]) -> bool:
     """Tell whether a host bears a tenant's name of an installation that was adopted."""
-    tenant = resource.note("stage") == "foreign" and resource.note("named") in TENANT
-    return tenant and resource.note("installation") in ours
+    tenant = resource.host.stage is Stage.FOREIGN and resource.host.tagged in TENANT
+    return tenant and resource.host.installation in ours
 
 
 def copied(
@@ -101,8 +97,7 @@ def copied(
 ) -> Iterator[Resource]:
     """Yield every host that a person gave the name of an order of ours."""
     for resource in copies(inventory, kind, hosts, orders):
-        cls = str(OrphanClass.DUPLICATE_NAME)
-        yield replace(_tagged(resource), notes=(*resource.notes, (CLASS, cls)))
+        yield replace(_tagged(resource), orphan=OrphanClass.DUPLICATE_NAME)
 
 
 def others(
@@ -118,9 +113,9 @@ def others(
     """
     for sighting in inventory.sightings.values():
         resource = sighting.resource
-        if resource.slot.kind != kind or resource.note("stage") != "foreign":
+        if resource.slot.kind != kind or resource.host.stage is not Stage.FOREIGN:
             continue
-        kept = resource.note("named") in KEPT
+        kept = resource.host.tagged in KEPT
         record = hosts.get(HostId(resource.id))
         if kept and HostId(resource.id) not in bindings and (record is None or not record.adopted):
             yield _tagged(resource)
@@ -147,15 +142,16 @@ def set_aside(
         tagged = _tagged(resource)
         if tagged.owner_tag is not None and (fleet := host.fleet or host.buyer):
             tagged = replace(tagged, owner_tag=replace(tagged.owner_tag, fleet=fleet))
-        yield replace(tagged, notes=(*resource.notes, (CLASS, str(OrphanClass.SET_ASIDE))))
+        yield replace(tagged, orphan=OrphanClass.SET_ASIDE)
 
 
 def _tagged(resource: Resource) -> Resource:
     """Return a host with the owner tag that its name is."""
+    facts = resource.host
     owner_tag = OwnerTag(
-        installation=InstallationId(resource.note("installation")),
-        fleet=FleetName(resource.note("fleet")),
-        machine=MachineId(resource.note("holder")),
+        installation=facts.installation or InstallationId(""),
+        fleet=facts.fleet or FleetName(""),
+        machine=facts.holder or MachineId(""),
         attempt=0,
     )
     return replace(resource, owner_tag=owner_tag)
@@ -201,7 +197,7 @@ def _class(
     living: Mapping[MachineId, Machine],
     past: Mapping[MachineId, Machine],
 ) -> OrphanClass:
-    holder = MachineId(resource.note("holder"))
+    holder = resource.host.holder or MachineId("")
     if bindings.get(HostId(resource.id), holder) != holder:
         return OrphanClass.DOUBLE
     machine = living.get(holder) or past.get(holder)
@@ -211,8 +207,8 @@ def _class(
         return (
             OrphanClass.DUPLICATE_NAME if holder in bindings.values() else OrphanClass.PENDING_FRESH
         )
-    if resource.note("scheduled"):
+    if resource.host.scheduled:
         return OrphanClass.SCHEDULED
     if resource.condition in {Condition.LOCKED, Condition.FAILED}:
         return OrphanClass.LOCKED
-    return _STAGES.get(resource.note("stage"), OrphanClass.UNRECORDED)
+    return _STAGES.get(resource.host.stage, OrphanClass.UNRECORDED)

@@ -21,7 +21,7 @@ from hostler.domain.model.host import (
 )
 from hostler.domain.model.machine import CallState, Machine, Offer, Origin
 from hostler.domain.model.phases import Goal, Phase, Reason
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 
 from .claims import ADOPTED, CLEAN
@@ -47,7 +47,7 @@ def pooled(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
             fleet=snapshot.fleet.name,
             goal=HostGoal.POOLED,
             pool=snapshot.pool,
-            type=resource.note("type"),
+            type=resource.type,
             name=resource.name,
             policy=ReleasePolicy.KEEP if record.origin is HostOrigin.ORDERED else None,
             quarantined_until=None,
@@ -69,7 +69,7 @@ def given_up(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
             resource is None
             or request.host is None
             or request.host in tied
-            or resource.note("stage") in OTHERS
+            or resource.host.stage in OTHERS
         ):
             continue
         record = snapshot.hosts.get(request.host) or Host(
@@ -81,7 +81,7 @@ def given_up(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
             machine=record.machine or _nobody(request.host),
             goal=HostGoal.RETIRED,
             policy=ReleasePolicy.TERMINATE,
-            type=resource.note("type"),
+            type=resource.type,
             name=resource.name,
             quarantined_until=None,
             asked=tuple(asked for asked in record.asked if asked.call_state is CallState.OPEN),
@@ -99,12 +99,12 @@ def taken_over(resources: Iterable[Resource], snapshot: Snapshot) -> Iterator[Sa
     tied = frozenset(snapshot.bindings.values())
     for resource in resources:
         if (
-            resource.slot.kind != snapshot.capabilities.hosts
+            resource.slot.kind != snapshot.capabilities.host_kind
             or resource.owner_tag is None
             or HostId(resource.id) in tied
         ):
             continue
-        retires = resource.note("named") == "retiring"
+        retires = resource.host.tagged is Stage.RETIRING
         known = snapshot.hosts.get(HostId(resource.id))
         record = known or Host(
             id=HostId(resource.id), account=snapshot.fleet.account, zone=resource.zone
@@ -115,8 +115,8 @@ def taken_over(resources: Iterable[Resource], snapshot: Snapshot) -> Iterator[Sa
             machine=resource.owner_tag.machine,
             adopted=True,
             goal=HostGoal.RETIRED if retires else HostGoal.CLEAN,
-            pool=resource.note("pool") or snapshot.pool,
-            type=resource.note("type"),
+            pool=resource.host.pool or snapshot.pool,
+            type=resource.type,
             image=snapshot.fleet.offers[0].image,
             name=resource.name,
             wiped=None,
@@ -169,7 +169,7 @@ def _machine(request: Request, resource: Resource, serial: int, snapshot: Snapsh
         created=snapshot.now,
         since=snapshot.now,
         phase=Phase.STARTING,
-        offer=Offer(type=resource.note("type"), zone=resource.zone, image=image),
+        offer=Offer(type=resource.type, zone=resource.zone, image=image),
         reason=str(Reason.ADOPTED),
         template=snapshot.fleet.template,
         origin=Origin.ADOPTED,
@@ -192,4 +192,4 @@ def _nobody(host: HostId) -> MachineId:
 
 def _is_foreign(resource: Resource) -> bool:
     """Tell whether another installation has it: that is not ours to take, whoever asks."""
-    return resource.note("stage") == "foreign"
+    return resource.host.stage is Stage.FOREIGN

@@ -24,7 +24,7 @@ from hostler.domain.model.host import (
 )
 from hostler.domain.model.machine import CallState, Deletion
 from hostler.domain.model.phases import Goal, Phase, Reason
-from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition
 from hostler.domain.observation.blockers import paused, world_is_right, zone_is_known
@@ -205,7 +205,7 @@ def _leased(transitions: tuple[Transition, ...], snapshot: Snapshot) -> Iterator
     for host in snapshot.hosts.values():
         if host.fleet != snapshot.fleet.name or not _may_go(host) or host.delivered is None:
             continue
-        paid_until = host.paid_until or host.delivered + snapshot.capabilities.floor
+        paid_until = host.paid_until or host.delivered + _paid_period(snapshot)
         transition = holders.get(host.id)
         free = (
             _free_from(host, paid_until, snapshot)
@@ -219,6 +219,12 @@ def _leased(transitions: tuple[Transition, ...], snapshot: Snapshot) -> Iterator
             free_from=free,
             useless=transition is None and _is_of_no_use(host, snapshot),
         )
+
+
+def _paid_period(snapshot: Snapshot) -> timedelta:
+    """Return the least time that a host is paid for, once it was ordered."""
+    hosts = snapshot.capabilities.hosts
+    return (hosts.paid_period if hosts else None) or timedelta(0)
 
 
 def _is_of_no_use(host: Host, snapshot: Snapshot) -> bool:
@@ -251,7 +257,7 @@ def _free_from(host: Host, paid_until: datetime, snapshot: Snapshot) -> datetime
     since, resource = host.since or snapshot.now, snapshot.inventory.resource(ResourceId(host.id))
     if resource is None:
         return since
-    if resource.note("stage") in OTHERS:
+    if resource.host.stage in OTHERS:
         return None
     offered = {*snapshot.bindings.values(), *(free.id for free in snapshot.free)}
     useless = _is_at_hand(host, resource) and host.id not in offered
@@ -261,9 +267,9 @@ def _free_from(host: Host, paid_until: datetime, snapshot: Snapshot) -> datetime
 def _is_at_hand(host: Host, resource: Resource) -> bool:
     """Tell whether nothing but what it is keeps a host from being taken."""
     unsure = any(asked.call_state is CallState.OPEN for asked in host.asked)
-    if host.condition is not HostCondition.FREE or unsure or resource.note("scheduled"):
+    if host.condition is not HostCondition.FREE or unsure or resource.host.scheduled:
         return False
-    return resource.condition is Condition.UP and resource.note("stage") in AT_HOME
+    return resource.condition is Condition.UP and resource.host.stage in AT_HOME
 
 
 def _is_coming(order: Order, snapshot: Snapshot) -> bool:
@@ -289,7 +295,7 @@ def _observed_for(order: Order, snapshot: Snapshot) -> Order:
     Its record is made by the hosts' own cycle, which comes after ours.
     """
     observed_at = any(
-        resource.note("stage") == "ordered" and resource.note("holder") == order.id
+        resource.host.stage is Stage.ORDERED and resource.host.holder == order.id
         for resource in (sighting.resource for sighting in snapshot.inventory.sightings.values())
     )
     whole = _shown_at(order, snapshot)
@@ -301,7 +307,7 @@ def _observed_for(order: Order, snapshot: Snapshot) -> Order:
 
 def _shown_at(order: Order, snapshot: Snapshot) -> datetime | None:
     """Return when the newest complete observation of an order's zone began."""
-    return snapshot.inventory.whole.get((order.offer.zone, snapshot.capabilities.hosts))
+    return snapshot.inventory.whole.get((order.offer.zone, snapshot.capabilities.host_kind))
 
 
 def _given_up(transition: Transition, ends: dict[HostId, Ended], snapshot: Snapshot) -> Transition:
@@ -337,7 +343,7 @@ def _waits_in_pool(host: Host, snapshot: Snapshot) -> bool:
 def _is_pooled(host: Host, snapshot: Snapshot) -> bool:
     """Tell whether a host bears a name of the pool, and nothing is done about it."""
     resource = snapshot.inventory.resource(ResourceId(host.id))
-    return host.goal is None and resource is not None and resource.note("stage") == "pool"
+    return host.goal is None and resource is not None and resource.host.stage is Stage.POOL
 
 
 def _retired(host: Host, end: Ended, snapshot: Snapshot) -> SaveHost:

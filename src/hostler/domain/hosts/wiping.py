@@ -19,13 +19,13 @@ from hostler.domain.model.host import (
     HostGoal,
 )
 from hostler.domain.model.machine import Asked, CallState
-from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.observation import effects
 from hostler.domain.policy.remediation import LADDER, pause_after, wipe_failed
 from hostler.domain.policy.revisions import Drift
 
-_IN_USE = TENANT - {"releasing"}
+_IN_USE = TENANT - {Stage.RELEASING}
 """The stages of names that a wipe of ours never leaves."""
 
 LONGEST = timedelta(hours=3)
@@ -50,8 +50,8 @@ def left(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
 
     Also where it is a name of the pool: that is not the one that we gave it after its wipe.
     """
-    if resource.note("stage") in AT_HOME and resource.name == snapshot.hosts[host.id].name:
-        broken = resource.condition is Condition.FAILED and resource.note("stage") in WAITING
+    if resource.host.stage in AT_HOME and resource.name == snapshot.hosts[host.id].name:
+        broken = resource.condition is Condition.FAILED and resource.host.stage in WAITING
         return _mended(host, snapshot) if broken else host
     goal = HostGoal.CLEAN if _is_named_late(host, resource) else None
     void = replace(unproved(host), goal=goal)
@@ -70,10 +70,9 @@ def _is_named_late(host: Host, resource: Resource) -> bool:
 
     Nobody else takes what we parked, so that it is ours to wipe still.
     """
-    parked = any(a.aim == "parked" and a.call_state is CallState.DONE for a in host.asked)
-    older = (
-        resource.note("stage") in GIVEN_UP | {"wiping"} and resource.note("holder") == host.machine
-    )
+    parked = any(a.aim is Stage.PARKED and a.call_state is CallState.DONE for a in host.asked)
+    facts = resource.host
+    older = facts.stage in GIVEN_UP | {Stage.WIPING} and facts.holder == host.machine
     return parked and older and not _was_offered(host)
 
 
@@ -87,13 +86,13 @@ def wiped(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
         begun = replace(host, wiping=wipe.closed)
         host = begun.now(HostCondition.WIPING, snapshot.now, "its wipe was seen")
     if host.wiping is None:  # in the pool it is wiped before it is claimed, and not before
-        pooled = resource.note("stage") == "pool"
+        pooled = resource.host.stage is Stage.POOL
         return replace(host, goal=None) if pooled else _begun(host, wipe, at, snapshot)
     if resource.condition is Condition.FAILED:
-        return _struck(host, snapshot, "its wipe ended in error")
+        return struck(host, snapshot, "its wipe ended in error")
     if host.wiped is None and resource.condition is Condition.UP and at > host.wiping:
         host = replace(
-            host, wiped=snapshot.now, cleaned=snapshot.now, witness=resource.note("witness")
+            host, wiped=snapshot.now, cleaned=snapshot.now, witness=resource.host.witness
         )
         host = replace(host, applied="", drift=Drift(), asked=_without_wipes(host))
     return host if host.wiped is None else _clean(host, resource, snapshot)
@@ -101,10 +100,10 @@ def wiped(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
 
 def _clean(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """Return a host whose wipe is proved: free once it stands where machines take it from."""
-    stage = resource.note("stage")
+    stage = resource.host.stage
     if host.quarantined(snapshot.now):
         return host.now(HostCondition.QUARANTINED, snapshot.now, f"{host.strikes} strikes")
-    if stage == "pool" and not _is_put_back(host, resource):
+    if stage is Stage.POOL and not _is_put_back(host, resource):
         return _pooled_by_hand(host, snapshot)
     if stage in AT_HOME:
         return replace(host, goal=None).now(HostCondition.FREE, snapshot.now, "wiped, and put back")
@@ -120,27 +119,27 @@ def _renamed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host 
     is wiped again, unless it was in the pool before: then somebody else may use it, and it is
     reported.
     """
-    stage = resource.note("stage")
+    stage = resource.host.stage
     if stage in OTHERS and not host.adopted:
         return left(host, resource, snapshot)
     if stage in _IN_USE:
         goal = None if _was_offered(host) else HostGoal.CLEAN
         void = replace(unproved(host), goal=goal)
         return void.now(HostCondition.DIRTY, snapshot.now, "somebody gave it a tenant's name again")
-    if stage == "pool" and _is_unproved(host, resource):
+    if stage is Stage.POOL and _is_unproved(host, resource):
         return _pooled_by_hand(host, snapshot)
     return None
 
 
 def _is_put_back(host: Host, resource: Resource) -> bool:
     """Tell whether a host of the pool bears the very name that we put it back under."""
-    return any(asked.aim == "pool" and asked.name == resource.name for asked in host.asked)
+    return any(asked.aim is Stage.POOL and asked.name == resource.name for asked in host.asked)
 
 
 def _was_offered(host: Host) -> bool:
     """Tell whether a host was put back since its wipe: somebody else may have it by now."""
     wiped = host.wiped
-    return wiped is not None and any(a.aim == "pool" and a.at >= wiped for a in host.asked)
+    return wiped is not None and any(a.aim is Stage.POOL and a.at >= wiped for a in host.asked)
 
 
 def _pooled_by_hand(host: Host, snapshot: AccountSnapshot) -> Host:
@@ -175,10 +174,10 @@ def _begun(host: Host, wipe: Asked | None, at: datetime, snapshot: AccountSnapsh
     lapsed = wipe is not None and wipe.call_state is CallState.LAPSED
     if not lapsed or not is_overdue(host, at, since):
         return host
-    return _struck(host, snapshot, "its wipe never began")
+    return struck(host, snapshot, "its wipe never began")
 
 
-def _struck(host: Host, snapshot: AccountSnapshot, why: str) -> Host:
+def struck(host: Host, snapshot: AccountSnapshot, why: str) -> Host:
     """A wipe that failed counts against the host: it is tried again later, or left alone."""
     others = tuple(a for a in host.asked if a.shows is not effects.Shows.WIPE)
     strikes = host.strikes + 1

@@ -81,7 +81,7 @@ def _taken(machine: Machine, resource: Resource, snapshot: Snapshot) -> Reason |
     ):
         return Reason.WIPED
     used = machine.woken or machine.fact(HAD) is not None
-    pooled = resource.owner_tag is None and resource.note("stage") in AT_HOME
+    pooled = resource.owner_tag is None and resource.host.stage in AT_HOME
     return Reason.HOST_USED if used and pooled else None
 
 

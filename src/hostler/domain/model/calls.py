@@ -5,6 +5,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 from hostler.domain.ids import ResourceId, Zone
+from hostler.domain.model.resource import Stage
 
 from .resource import Resource, Slot
 
@@ -61,7 +62,7 @@ class Call:
     once: bool = False
     shows: Shows = Shows.RESOURCE
     fact: str = ""
-    aim: str = ""
+    aim: Stage = Stage.NONE
     witness: str = ""
     ends_payment: bool = False
     args: tuple[tuple[str, Argument], ...] = ()

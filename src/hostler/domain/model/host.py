@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from hostler.domain.ids import AccountName, FleetName, HostId, MachineId, ResourceId, Zone
+from hostler.domain.model.resource import Stage
 from hostler.domain.policy.host_keys import HostKey
 from hostler.domain.policy.remediation import Trouble
 from hostler.domain.policy.revisions import Drift, Tried
@@ -44,6 +45,7 @@ class HostGoal(StrEnum):
     """What is wanted of a host, apart from any machine on it; *pooled* is without a wipe yet."""
 
     CLEAN = "clean"
+    OFF = "off"
     RETIRED = "retired"
     POOLED = "pooled"
 
@@ -60,6 +62,14 @@ class ReleasePolicy(StrEnum):
 
     TERMINATE = "terminate"
     KEEP = "keep"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostPower:
+    """Whether a host was last seen on, and since when; None where no observation told."""
+
+    on: bool | None = None
+    since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +126,7 @@ class Host:
     delivered: datetime | None = None
     paid_until: datetime | None = None
     scheduled: datetime | None = None
-    commitment: str = ""
+    renews: bool = False
     price: float = 0.0
     spent: float = 0.0
     billed_from: datetime | None = None
@@ -126,6 +136,7 @@ class Host:
     unknown_since: datetime | None = None
     error: str = ""
     reason: str = ""
+    power: HostPower = HostPower()
 
     def last_asked(self, kind: str) -> Asked | None:
         """Return the newest *once* call of this kind, or None."""
@@ -205,29 +216,29 @@ def host_of(resource: ResourceId) -> HostId:
     return HostId(resource.partition("#")[0])
 
 
-TENANT = frozenset({"pending", "claimed", "standby", "rested", "releasing"})
+TENANT = frozenset({Stage.PENDING, Stage.CLAIMED, Stage.STANDBY, Stage.RESTED, Stage.RELEASING})
 """The stages in which the name names a machine that holds the host, or is about to."""
 
 
-WAITING = frozenset({"parked", "ordered"})
+WAITING = frozenset({Stage.PARKED, Stage.ORDERED})
 """The stages in which a host that we pay for waits for its next machine."""
 
 
-AT_HOME = WAITING | {"pool"}
+AT_HOME = WAITING | {Stage.POOL}
 """The stages in which a host may be taken, if nothing else speaks against it."""
 
 
-GIVEN_UP = frozenset({"quarantined", "retiring"})
+GIVEN_UP = frozenset({Stage.QUARANTINED, Stage.RETIRING})
 """The stages of hosts that no machine shall have, for a while or for good."""
 
 
-KEPT = WAITING | GIVEN_UP | {"wiping"}
+KEPT = WAITING | GIVEN_UP | {Stage.WIPING}
 """The stages in which a host is kept without being a machine's."""
 
 
-OURS = TENANT | {"wiping", "parked"}
+OURS = TENANT | {Stage.WIPING, Stage.PARKED}
 """The stages that say that a host is this installation's, and not given up."""
 
 
-OTHERS = frozenset({"foreign", "other", "unnamed"})
+OTHERS = frozenset({Stage.FOREIGN, Stage.OTHER, Stage.UNNAMED})
 """The stages of names that nobody of this installation wrote."""

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, ResourceId, Zone
+from hostler.domain.model.resource import Stage
 
 from .calls import Call, Refusal, Shows
 from .phases import PHASES, Goal, Phase
@@ -118,7 +119,7 @@ class Asked:
     shows: Shows
     call_state: CallState = CallState.OPEN
     closed: datetime | None = None
-    aim: str = ""
+    aim: Stage = Stage.NONE
     witness: str = ""
     name: str = ""
 

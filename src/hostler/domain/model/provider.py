@@ -7,6 +7,7 @@ from typing import Protocol
 from hostler.domain.ids import Zone
 
 from .calls import Call
+from .capabilities import HostCapabilities, PowerLimits
 from .machine import Machine
 from .phases import Goal
 from .resource import Resource, Slot
@@ -19,9 +20,9 @@ class Capabilities:
     `main` is the slot whose resource must be up; `kinds` are all kinds of resource that its
     observations list, in the order in which they are listed; `consistency_delay` bounds how long
     effects and listings may lag, with `consistency_delays` for single kinds of call; `standby` says
-    whether a machine may be kept while off; `floor` is the least time that is paid for; `hosts` is
-    the kind of the resources that are hosts, where machines are allocations of hosts that outlive
-    them; `own_templates` and `own_bootstraps` say whether a single machine may have a template, and
+    whether a machine may be kept while off; `hosts` is what is true of its hosts, where machines
+    are allocations of hosts that outlive them, and None where they are created and destroyed;
+    `own_templates` and `own_bootstraps` say whether a single machine may have a template, and
     bootstrap data, of its own (see MachineSpec).
     """
 
@@ -30,13 +31,22 @@ class Capabilities:
     consistency_delay: timedelta = timedelta(seconds=60)
     consistency_delays: tuple[tuple[str, timedelta], ...] = ()
     standby: bool = False
-    hosts: str = ""
-    floor: timedelta = timedelta(0)
+    hosts: HostCapabilities | None = None
     deadline: timedelta = timedelta(seconds=20)
     page: int = 100
     own_templates: bool = False
     own_bootstraps: bool = False
     zones: tuple[Zone, ...] = ()
+
+    @property
+    def host_kind(self) -> str:
+        """The kind of the resources that are hosts; empty where there are none."""
+        return "" if self.hosts is None else self.hosts.kind
+
+    @property
+    def power(self) -> PowerLimits | None:
+        """How often a host may be switched; None where its power is not ours to decide."""
+        return None if self.hosts is None else self.hosts.power
 
     def consistency_delay_of(self, kind: str) -> timedelta:
         """Return the consistency delay of one kind of call, or the general one."""

@@ -51,19 +51,95 @@ class OwnerTag:
     attempt: int
 
 
+class Stage(StrEnum):
+    """What a host is there for, as what is written on it says.
+
+    POOL is free to be taken by anybody. PENDING to RELEASING are a machine's: being claimed, in
+    use, on the way into standby, in standby, being released. WIPING to RETIRING are the host's own:
+    being cleaned, kept clean for the next machine, ordered and never used, left alone, given up.
+    FOREIGN is another installation's; OTHER and UNNAMED are outside every pool. Where ownership is
+    in our records alone, every host is in the POOL. NONE is no host at all.
+    """
+
+    NONE = ""
+    POOL = "pool"
+    PENDING = "pending"
+    CLAIMED = "claimed"
+    STANDBY = "standby"
+    RESTED = "rested"
+    RELEASING = "releasing"
+    WIPING = "wiping"
+    PARKED = "parked"
+    ORDERED = "ordered"
+    QUARANTINED = "quarantined"
+    RETIRING = "retiring"
+    FOREIGN = "foreign"
+    OTHER = "other"
+    UNNAMED = "unnamed"
+
+
+class OrphanClass(StrEnum):
+    """What an orphan probably is; those below *foreign* are of hosts alone: hosts/orphans.py."""
+
+    UNRECORDED = "unrecorded"
+    FOREIGN = "foreign"
+    PENDING_FRESH = "pending-fresh"
+    PENDING_STALE = "pending-stale"
+    RELEASING_STUCK = "releasing-stuck"
+    DUPLICATE_NAME = "duplicate-name"
+    SCHEDULED = "scheduled-deletion"
+    LOCKED = "locked-or-error"
+    DOUBLE = "double"
+    SET_ASIDE = "set-aside"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostFacts:
+    """What an observation says of a host; an allocation has the facts of its host.
+
+    `tagged` is the stage that its owner tag tells, whoever wrote that; `holder`, `fleet` and
+    `installation` are whom the tag names. `pool` is the prefix of the names of its pool, `image`
+    what it runs. `paid_until` is until when it is paid for, and cannot be deleted; `scheduled` that
+    the provider will delete it then; `renews` that another period is going to be paid. `updated` is
+    when it last changed, where that can speak against a claim. `witness` is something that changes
+    with a wipe, `cleaned` that its cleaning was seen to end well, `host_key` the SSH host key that
+    it shows.
+    """
+
+    stage: Stage = Stage.NONE
+    tagged: Stage = Stage.NONE
+    holder: MachineId | None = None
+    fleet: FleetName | None = None
+    installation: InstallationId | None = None
+    pool: str = ""
+    image: str = ""
+    delivered: bool = False
+    paid_until: datetime | None = None
+    scheduled: bool = False
+    renews: bool = False
+    updated: datetime | None = None
+    witness: str = ""
+    cleaned: bool = False
+    host_key: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
     """One thing at a provider, as it was seen, or as a definite answer described it.
 
-    `slot` is the place that it fills or would fill; `mark` is None where none can be read; `owner`
-    is the resource that it hangs on (the server of a volume); `status` is the provider's own word
-    and `condition` ours; `allowed` are the provider's words for what may be asked of it now;
-    `price` is in euros per hour; `notes` are facts that only its provider understands.
+    `slot` is the place that it fills or would fill; `owner_tag` is None where none can be read;
+    `owner` is the resource that it hangs on (the server of a volume); `type` is its commercial
+    type; `status` is the provider's own word and `condition` ours; `allowed` are the provider's
+    words for what may be asked of it now; `price` is in euros per hour; `protected` says that the
+    provider refuses to delete it; `host` is what else is known of a host, or an allocation of one;
+    `notes` are facts that only its provider understands. `surplus` and `orphan` are our judgement
+    of it, not an observation.
     """
 
     id: ResourceId
     slot: Slot
     zone: Zone
+    type: str = ""
     owner_tag: OwnerTag | None = None
     status: str = ""
     condition: Condition = Condition.UNKNOWN
@@ -73,8 +149,11 @@ class Resource:
     price: float = 0.0
     name: str = ""
     address: str = ""
+    protected: bool = False
+    host: HostFacts = HostFacts()
     notes: tuple[tuple[str, str], ...] = ()
     surplus: bool = False
+    orphan: OrphanClass | None = None
 
     def note(self, key: str) -> str:
         """Return one of the provider's own facts about this resource, or an empty string."""

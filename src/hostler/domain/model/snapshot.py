@@ -16,6 +16,8 @@ from hostler.domain.ids import (
     ResourceId,
     Zone,
 )
+from hostler.domain.model.provider import Capabilities
+from hostler.domain.model.resource import OrphanClass
 from hostler.domain.policy.purchasing import Limits
 from hostler.domain.policy.revisions import Revision
 
@@ -23,23 +25,7 @@ from .fleet import Fleet, FleetRow
 from .host import Free, Host, HostGoal
 from .inventory import Inventory
 from .machine import Machine, MachineSpec
-from .provider import Capabilities
 from .resource import Resource
-
-
-class OrphanClass(StrEnum):
-    """What an orphan probably is; those below *foreign* are of hosts alone: hosts/orphans.py."""
-
-    UNRECORDED = "unrecorded"
-    FOREIGN = "foreign"
-    PENDING_FRESH = "pending-fresh"
-    PENDING_STALE = "pending-stale"
-    RELEASING_STUCK = "releasing-stuck"
-    DUPLICATE_NAME = "duplicate-name"
-    SCHEDULED = "scheduled-deletion"
-    LOCKED = "locked-or-error"
-    DOUBLE = "double"
-    SET_ASIDE = "set-aside"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,10 +13,10 @@ from hostler.domain.model.calls import Shows
 from hostler.domain.model.host import TENANT
 from hostler.domain.model.machine import LEFT, Asked, CallState, Machine, Place
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.resource import Condition, HostFacts, Resource, Stage
 from hostler.domain.model.snapshot import Snapshot
 
-_LEAVING = frozenset({"wiping", "retiring"})
+_LEAVING = frozenset({Stage.WIPING, Stage.RETIRING})
 """The aims of the last name that a machine gives its host: from then on it is the host's own."""
 
 
@@ -42,9 +42,11 @@ def call_state(
 def _has_effect(asked: Asked, resource: Resource) -> bool:
     match asked.shows:
         case Shows.OWNER_TAG:
-            return resource.note("stage") == asked.aim
+            return resource.host.stage == asked.aim
         case Shows.WIPE:
             return resource.condition is Condition.WIPING or _another(asked.witness, resource)
+        case Shows.POWER | Shows.REST:
+            return resource.condition in _EFFECTS[asked.shows]
         case _:
             return False
 
@@ -54,13 +56,13 @@ def _landed_late(asked: Asked, resource: Resource, sure: datetime) -> bool:
 
     That date proves nothing else: here it can only speak against a claim.
     """
-    updated = resource.note("updated")
-    return bool(updated) and asked.aim == "pending" and datetime.fromisoformat(updated) > sure
+    updated = resource.host.updated
+    return updated is not None and asked.aim is Stage.PENDING and updated > sure
 
 
 def _another(witness: str, resource: Resource) -> bool:
     """Tell whether what a wipe changes is another than before the call; unknown is no proof."""
-    return bool(witness) and bool(resource.note("witness")) and resource.note("witness") != witness
+    return bool(witness) and bool(resource.host.witness) and resource.host.witness != witness
 
 
 def witness_of(machine: Machine) -> str:
@@ -85,7 +87,7 @@ def was_wiped(machine: Machine, resource: Resource, at: datetime) -> bool:
 
 def witnessed(machine: Machine, resource: Resource, at: datetime) -> Machine:
     """Return the record with what its host shows while that was sealed at its last owner tag."""
-    owner_tag, witness = _kept_as(machine), resource.note("witness")
+    owner_tag, witness = _kept_as(machine), resource.host.witness
     if (
         owner_tag is None
         or owner_tag.witness
@@ -93,7 +95,7 @@ def witnessed(machine: Machine, resource: Resource, at: datetime) -> Machine:
         or at <= (owner_tag.closed or owner_tag.at)
     ):
         return machine
-    mine = resource.owner_tag is not None and resource.note("stage") == owner_tag.aim
+    mine = resource.owner_tag is not None and resource.host.stage == owner_tag.aim
     wiped = any(a.shows is Shows.WIPE and a.at > owner_tag.at for a in machine.asked)
     if not mine or wiped or owner_tag.call_state is not CallState.DONE:
         return machine
@@ -103,18 +105,22 @@ def witnessed(machine: Machine, resource: Resource, at: datetime) -> Machine:
 def _kept_as(machine: Machine) -> Asked | None:
     """Return the newest call that tagged the host as in use or in standby."""
     owner_tags = (
-        a for a in machine.asked if a.shows is Shows.OWNER_TAG and a.aim in {"claimed", "rested"}
+        a
+        for a in machine.asked
+        if a.shows is Shows.OWNER_TAG and a.aim in {Stage.CLAIMED, Stage.RESTED}
     )
     return max(owner_tags, key=lambda asked: asked.at, default=None)
 
 
-def came_late(machine: Machine, stage: str) -> bool:
+def came_late(machine: Machine, stage: Stage) -> bool:
     """Tell whether a host shows a claim that was given up as without effect, or was refused since.
 
     Its effect came beyond the consistency delay: somebody else may have claimed the host meanwhile,
     and use it.
     """
-    claims = (asked for asked in machine.asked if asked.aim == stage == "pending")
+    if stage is not Stage.PENDING:
+        return False
+    claims = (asked for asked in machine.asked if asked.aim is Stage.PENDING)
     return any(asked.call_state in {CallState.LAPSED, CallState.REFUSED} for asked in claims)
 
 
@@ -123,9 +129,9 @@ def claimed_late(machine: Machine, resource: Resource) -> bool:
 
     Somebody else may have claimed the host meanwhile, and may use it.
     """
-    if resource.note("stage") != "pending":
+    if resource.host.stage is not Stage.PENDING:
         return _came_back(machine, resource)
-    return came_late(machine, "pending") or machine.fact(f"{LEFT} {resource.id}") is not None
+    return came_late(machine, Stage.PENDING) or machine.fact(f"{LEFT} {resource.id}") is not None
 
 
 def _came_back(machine: Machine, resource: Resource) -> bool:
@@ -136,13 +142,13 @@ def _came_back(machine: Machine, resource: Resource) -> bool:
     given = any(
         asked.aim in _LEAVING and asked.call_state is CallState.DONE for asked in machine.asked
     )
-    return machine.phase is Phase.DELETED and given and resource.note("stage") in TENANT
+    return machine.phase is Phase.DELETED and given and resource.host.stage in TENANT
 
 
 def is_unknown(resource: Resource, known: Collection[MachineId]) -> bool:
     """Tell whether a host bears the name of a tenant of ours that is not among those known."""
-    holder = MachineId(resource.note("holder"))
-    return bool(holder) and resource.note("stage") in TENANT and holder not in known
+    holder = resource.host.holder
+    return holder is not None and resource.host.stage in TENANT and holder not in known
 
 
 def certain_from(asked: Asked, snapshot: Snapshot) -> datetime:
@@ -190,8 +196,8 @@ def _host_call_state(machine: Machine, asked: Asked, snapshot: Snapshot) -> Call
         )
         return call_state(asked, None, observed, certain_from(asked, snapshot))
     resource = sighting.resource
-    if asked.shows is Shows.OWNER_TAG and resource.note("holder") != machine.id:
-        resource = replace(resource, notes=())
+    if asked.shows is Shows.OWNER_TAG and resource.host.holder != machine.id:
+        resource = replace(resource, host=HostFacts())
     return call_state(
         asked, resource, snapshot.inventory.observed_at(sighting), certain_from(asked, snapshot)
     )

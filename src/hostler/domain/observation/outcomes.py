@@ -175,11 +175,10 @@ def planned(call: Call, number: int, resources: tuple[Resource, ...]) -> Done:
 
 
 def _tagged(resource: Resource, call: Call) -> Resource:
-    notes = (note for note in resource.notes if note[0] != "stage")
     owner_tag = resource.owner_tag or OwnerTag(
         installation=InstallationId("<ours>"),
         fleet=FleetName(str(call.arg("fleet") or "")),
         machine=MachineId(str(call.arg("machine") or "")),
         attempt=0,
     )
-    return replace(resource, owner_tag=owner_tag, notes=(*notes, ("stage", call.aim)))
+    return replace(resource, owner_tag=owner_tag, host=replace(resource.host, stage=call.aim))

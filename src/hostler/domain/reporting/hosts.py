@@ -9,18 +9,18 @@ from datetime import datetime, timedelta
 
 from hostler.domain.ids import AccountName, HostId, MachineId
 from hostler.domain.model.host import AT_HOME, Host, HostCondition
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import HostFacts, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
 
-POOL, FOREIGN, OTHERS = "pool", "foreign", frozenset({"other", "unnamed"})
-"""What a host's name says: it is in a pool, another installation's, or nobody's."""
+OUTSIDE = frozenset({Stage.OTHER, Stage.UNNAMED})
+"""The stages of hosts that are in no pool, and nobody's."""
 
 _NAMED = {
-    POOL: "in the pool",
-    FOREIGN: "another installation's",
-    "ordered": "ordered",
-    "unnamed": "unnamed",
-    "other": "not in a pool",
+    Stage.POOL: "in the pool",
+    Stage.FOREIGN: "another installation's",
+    Stage.ORDERED: "ordered",
+    Stage.UNNAMED: "unnamed",
+    Stage.OTHER: "not in a pool",
 }
 
 
@@ -34,9 +34,10 @@ class HostStatus:
     resource: Resource | None = None
     binding: MachineId | None = None
 
-    def note(self, name: str) -> str:
-        """Return what the observation notes of it, or an empty string."""
-        return self.resource.note(name) if self.resource else ""
+    @property
+    def facts(self) -> HostFacts:
+        """What the newest observation says of it; nothing at all where none shows it."""
+        return self.resource.host if self.resource else HostFacts()
 
     @property
     def name(self) -> str:
@@ -46,7 +47,8 @@ class HostStatus:
     @property
     def type(self) -> str:
         """Its commercial type."""
-        return self.note("type") or (self.record.type if self.record else "")
+        type_ = self.resource.type if self.resource else ""
+        return type_ or (self.record.type if self.record else "")
 
     @property
     def zone(self) -> str:
@@ -63,11 +65,11 @@ class HostStatus:
     @property
     def state(self) -> str:
         """Its condition by its record, or what its name says where there is no record."""
-        stage, record = self.note("stage"), self.record
+        stage, record = self.facts.stage, self.record
         if self.binding is not None:
             return str(HostCondition.ALLOCATED)
         if record is not None and (record.goal is not None or not self._only_name_known):
-            return _NAMED[POOL] if self._was_put_in_pool else str(record.condition)
+            return _NAMED[Stage.POOL] if self._was_put_in_pool else str(record.condition)
         if stage in _NAMED:
             return _NAMED[stage]
         return f"unrecorded: {stage}" if stage else "unknown"
@@ -76,7 +78,7 @@ class HostStatus:
     def _only_name_known(self) -> bool:
         """Whether its record says no more than its name: nothing is proved about its disk."""
         dirty = self.record is not None and self.record.condition is HostCondition.DIRTY
-        return dirty and self.note("stage") in _NAMED
+        return dirty and self.facts.stage in _NAMED
 
     @property
     def _was_put_in_pool(self) -> bool:
@@ -90,36 +92,35 @@ class HostStatus:
     @property
     def is_idle(self) -> bool:
         """Whether its name is a pool's or nobody's: nothing is being done to it."""
-        return self.note("stage") in {POOL, *OTHERS}
+        return self.facts.stage in {Stage.POOL, *OUTSIDE}
 
     @property
     def is_available(self) -> bool:
         """Whether the next machine that it fits may claim it."""
-        return self.note("stage") in AT_HOME
+        return self.facts.stage in AT_HOME
 
     @property
     def machine(self) -> MachineId | None:
         """The machine that has it, or that its name mentions."""
-        named = self.binding or self.note("holder")
-        return MachineId(named) if named else None
+        return self.binding or self.facts.holder
 
     @property
     def fleet(self) -> str:
         """The fleet of that machine, or the last one that had it."""
-        return self.note("fleet") or str((self.record.fleet if self.record else None) or "")
+        fleet = self.facts.fleet or (self.record.fleet if self.record else None)
+        return str(fleet or "")
 
     @property
     def paid_until(self) -> datetime | None:
         """Until when it is paid for, whether it is used or not."""
-        deletable = self.note("deletable")
-        if deletable:
-            return datetime.fromisoformat(deletable)
+        if self.facts.paid_until is not None:
+            return self.facts.paid_until
         return self.record.paid_until if self.record else None
 
     @property
     def scheduled(self) -> datetime | None:
         """When the provider will delete it, where that was requested."""
-        if self.note("scheduled"):
+        if self.facts.scheduled:
             return self.paid_until
         return self.record.scheduled if self.record else None
 
@@ -164,6 +165,6 @@ def observed_hosts(snapshot: AccountSnapshot) -> tuple[HostStatus, ...]:
     """Return the hosts of a snapshot."""
     sightings = snapshot.inventory.sightings.values()
     resources = (
-        s.resource for s in sightings if s.resource.slot.kind == snapshot.capabilities.hosts
+        s.resource for s in sightings if s.resource.slot.kind == snapshot.capabilities.host_kind
     )
     return host_statuses(snapshot.account, snapshot.hosts, snapshot.bindings, resources)

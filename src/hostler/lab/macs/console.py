@@ -4,7 +4,8 @@ from functools import partial
 from random import Random
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId
-from hostler.providers.scaleway.macs.plan.names import Name, Stage, pool_digest
+from hostler.domain.model.resource import Stage
+from hostler.providers.scaleway.macs.plan.names import Name, pool_digest
 from hostler.simulators.scaleway.state.mac_catalogue import published
 from hostler.simulators.scaleway.state.mac_records import Mac
 from hostler.simulators.scaleway.world import World
@@ -32,7 +33,7 @@ def _fits(act: str, mac: Mac, pools: tuple[str, ...]) -> bool:
     stage = stage_of(mac.name)
     match act:
         case "claimed_pooled" | "claimed_renamed":
-            return stage == "claimed"
+            return stage is Stage.CLAIMED
         case "pending_renamed":
             return stage in {"pending", "releasing", "wiping"}
         case _:

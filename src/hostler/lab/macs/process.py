@@ -3,6 +3,7 @@
 import contextvars
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Protocol, runtime_checkable
 
 from hostler.domain.ids import FleetName, HostId, Zone
 from hostler.domain.model.calls import Call, Outcome
@@ -15,7 +16,7 @@ from hostler.domain.policy.remediation import Diagnosis
 from hostler.lab.harness.gates import Gate
 from hostler.lab.harness.prediction import PredictionCheck
 from hostler.lab.harness.process import Process, WatchedProvider
-from hostler.ports.hosts import KeepsHosts
+from hostler.ports.hosts import BuysHosts, DiagnosesHosts, KeepsHosts, KnowsPasswords, PoolsHosts
 from hostler.ports.preparer import Hides
 from hostler.ports.provider import Provider
 from hostler.providers.scaleway.macs.plan.machine_calls import ORDER
@@ -44,14 +45,19 @@ def named(call: Call) -> Call:
     return replace(call, args=(*args, ("machine", machine)))
 
 
+@runtime_checkable
+class LeasesHosts(KeepsHosts, PoolsHosts, BuysHosts, DiagnosesHosts, KnowsPasswords, Protocol):
+    """A provider with every ability that hosts can have."""
+
+
 class WatchedMacs(WatchedProvider):
     """The real provider, and the half of it that hosts need."""
 
     def __init__(self, inner: Provider, process: Process, prediction: PredictionCheck) -> None:
         super().__init__(inner, process, prediction)
-        if not isinstance(inner, KeepsHosts):
+        if not isinstance(inner, LeasesHosts):
             raise TypeError(type(inner))
-        self._hosts: KeepsHosts = inner
+        self._hosts: LeasesHosts = inner
 
     async def do(self, call: Call) -> Outcome:
         """Make one call; it is begun under a lease (S8), whenever its last request is sent.

@@ -7,7 +7,7 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import HostCondition, host_of
 from hostler.domain.model.machine import LEFT, Machine
 from hostler.domain.model.phases import Reason
-from hostler.domain.model.snapshot import OrphanClass
+from hostler.domain.model.resource import OrphanClass
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.simulators.scaleway.world import World

@@ -11,10 +11,9 @@ from typing import Any
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
 from hostler.domain.model.host import HostCondition
 from hostler.domain.model.machine import Asked, CallState
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import Resource, Stage
 from hostler.providers.scaleway.common.errors import Failed, Problem
 from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
-from hostler.providers.scaleway.macs.plan.names import Stage
 
 from .server_mutations import Function
 
@@ -89,7 +88,7 @@ def nothing_waits(good: Function) -> Function:
     """Say that no host waits for its wipe: it is put into the pool, and wiped there."""
 
     def wiped(host: Any, resource: Resource) -> tuple[Call, ...]:
-        if resource.note("stage") == Stage.WIPING:
+        if resource.host.stage is Stage.WIPING:
             return (_WAYS["_free"](host, resource),)
         return good(host, resource)
 
@@ -100,7 +99,7 @@ def wiped_by_the_host(_: Function) -> Function:
     """Let a machine go from its host before anything is wiped."""
 
     def absent(self: Any) -> tuple[Call, ...]:
-        stage = Stage.WIPING if self.stage == Stage.RELEASING else Stage.RELEASING
+        stage = Stage.WIPING if self.stage is Stage.RELEASING else Stage.RELEASING
         return (_WAYS["_owner_tag"](self.machine, self.resource, stage, Effect.DESTROY),)
 
     return absent

@@ -8,8 +8,8 @@ from hostler.domain.machines.failure import suspected
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import CallState, Known, Machine, Place
 from hostler.domain.model.phases import Reason
-from hostler.domain.model.resource import Condition, Resource
-from hostler.domain.model.snapshot import Orphan, OrphanClass, Snapshot
+from hostler.domain.model.resource import Condition, OrphanClass, Resource
+from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.model.transition import Transition
 from hostler.domain.policy.gate import Barred, Evidence
 from hostler.providers.scaleway.common.errors import Failed, Problem
@@ -230,7 +230,7 @@ def doubt_nothing(_: Function) -> Function:
 def all_tags_are_ours(good: Function) -> Function:
     """Take every tag in the fleet's name for one of ours."""
 
-    def view_of(*args: Any) -> Snapshot:
+    def view(*args: Any) -> Snapshot:
         snapshot: Snapshot = good(*args)
         owner_tags = {
             resource.owner_tag.installation
@@ -244,7 +244,7 @@ def all_tags_are_ours(good: Function) -> Function:
             unexplained=(*snapshot.unexplained, *snapshot.foreign),
         )
 
-    return view_of
+    return view
 
 
 def remember_nothing(_: Function) -> Function:

@@ -186,7 +186,7 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
     "lost-store-reclaimed": Mutant(
         summary="what carries another installation's tag is taken for leftovers",
         puts=(
-            ("controllers.cycle:view_of", server_mutations.all_tags_are_ours),
+            ("controllers.cycle:view", server_mutations.all_tags_are_ours),
             ("providers.scaleway.instances.provider:Instances._touchable", server_mutations.always),
         ),
         scenario=_alone(Disruption(at=400, fault="store_lost"), reclaim=True, replicas=1),

@@ -5,7 +5,8 @@ from datetime import timedelta
 
 from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import OrphanClass, Request, RequestKind
+from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.lab.checks.world_facts import things_in
 from hostler.lab.harness.bystanders import remove_volume
 from hostler.lab.harness.process import Home

@@ -51,7 +51,8 @@ def _at(host: Host, resource: ResourceId, status: str) -> Resource:
         status=status,
         name=host.name,
         address=host.address,
-        notes=(("type", "host"), ("host", host.name)),
+        type="host",
+        notes=(("host", host.name),),
     )
 
 

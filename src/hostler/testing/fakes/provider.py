@@ -292,7 +292,7 @@ class FakeProvider:
             owner_tag=self._owner_tag(call),
             created=self.world.clock.now(),
             price=0.01,
-            notes=(("type", kind),) if call.kind == MAKE_SERVER else (),
+            type=kind if call.kind == MAKE_SERVER else "",
         )
         server = call.kind == MAKE_SERVER
         made = self.world.add(_in_state(resource, Condition.OFF if server else Condition.FREE))

@@ -14,13 +14,14 @@ from hostler.domain.ids import (
     machine_id,
 )
 from hostler.domain.model.calls import Shows
+from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import HOST, Free, Host, allocation_of
 from hostler.domain.model.inventory import Inventory, Sighting
 from hostler.domain.model.machine import Asked, CallState, Known, Machine, Place
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.provider import Capabilities
-from hostler.domain.model.resource import Condition, OwnerTag, Resource
+from hostler.domain.model.resource import Condition, HostFacts, OwnerTag, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 from hostler.testing.fakes.planner import SERVER
 
@@ -34,7 +35,9 @@ CAPABILITIES = Capabilities(
     main=SERVER,
     kinds=("server", "host"),
     standby=True,
-    hosts="host",
+    hosts=HostCapabilities(
+        ownership=Ownership.NAMES, cleaning=Cleaning.WIPE, paid_period=timedelta(hours=24)
+    ),
     consistency_delay=CONSISTENCY_DELAY,
 )
 """What machines that are allocations of hosts are like."""
@@ -44,10 +47,12 @@ def box(
     stage: str = "pool",
     condition: Condition = Condition.UP,
     host: HostId = BOX,
-    **notes: str,
+    *,
+    type: str = OFFER.type,  # noqa: A002 - as the resource calls it
+    **facts: object,
 ) -> Resource:
-    """Return a host as an observation shows it; its pool is known unless `notes` say otherwise."""
-    told = {"stage": stage, "pool": "pool-", "type": OFFER.type, **notes}
+    """Return a host as an observation shows it; its pool is known unless `facts` say otherwise."""
+    given = HostFacts(stage=Stage(stage), pool="pool-")
     return Resource(
         id=ResourceId(host),
         slot=HOST,
@@ -56,7 +61,8 @@ def box(
         condition=condition,
         name=f"{stage} {host}",
         price=0.2,
-        notes=tuple((key, value) for key, value in told.items() if value),
+        type=type,
+        host=replace(given, **facts),
     )
 
 
@@ -65,17 +71,18 @@ def tenant(
     condition: Condition = Condition.UP,
     machine: MachineId = MINE,
     *,
-    tagged: bool = True,
-    **notes: str,
+    owned: bool = True,
+    type: str = OFFER.type,  # noqa: A002 - as the resource calls it
+    **facts: object,
 ) -> Resource:
     """Return a machine's allocation of the host."""
     owner_tag = OwnerTag(installation=HOME, fleet=WEB, machine=machine, attempt=0)
-    resource = box(stage, condition, BOX, holder=machine, **notes)
+    resource = box(stage, condition, BOX, type=type, holder=machine, **facts)
     return replace(
         resource,
         id=allocation_of(BOX, machine),
         slot=SERVER,
-        owner_tag=owner_tag if tagged else None,
+        owner_tag=owner_tag if owned else None,
     )
 
 
@@ -109,7 +116,7 @@ def call(
     call_state: CallState = CallState.OPEN,
     at: datetime = BEGIN,
     *,
-    aim: str = "",
+    aim: Stage = Stage.NONE,
     shows: Shows = Shows.OWNER_TAG,
 ) -> Asked:
     """Return a call on a host as a record keeps it; a wipe by its kind."""

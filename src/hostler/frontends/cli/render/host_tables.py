@@ -7,7 +7,7 @@ from datetime import datetime
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hostler.domain.reporting.hosts import OTHERS, HostStatus
+from hostler.domain.reporting.hosts import OUTSIDE, HostStatus
 from hostler.queries.wording import count, euros, rounded, utc
 
 from .tables import ink, table
@@ -75,9 +75,9 @@ def remarks(host: HostStatus, now: datetime) -> tuple[str, ...]:
         found.append(count(host.record.strikes, "strike"))
     if host.scheduled is not None:
         found.append(f"deleted at {utc(host.scheduled)}")
-    if host.note("commitment"):
+    if host.facts.renews:
         found.append("its commitment renews")
-    if host.binding is not None and host.note("stage") in OTHERS:
+    if host.binding is not None and host.facts.stage in OUTSIDE:
         found.append("somebody gave it this name")
     if host.status not in {"", "ready"}:
         found.append(host.status)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hostler.domain.model.machine import Machine, cost
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import OrphanClass
+from hostler.domain.model.resource import OrphanClass
 from hostler.domain.reporting.history import Line
 from hostler.frontends.cli.console.format import clean
 from hostler.queries.fleets import FleetStatus

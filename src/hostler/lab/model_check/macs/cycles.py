@@ -140,7 +140,7 @@ class Caller:
         host = ask(host, call, NOW, MINE)
         saves.save(saves.side.with_host(host))
         snapshot = self._observer.inventory(saves.side.saw).resource(ResourceId(host.id))
-        ours = snapshot is not None and snapshot.note("stage") not in {
+        ours = snapshot is not None and snapshot.host.stage not in {
             "foreign",
             "other",
             "unnamed",

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId
-from hostler.providers.scaleway.macs.plan.names import Name, Stage, name_of, pool_digest
+from hostler.domain.model.resource import Stage
+from hostler.providers.scaleway.macs.plan.names import Name, name_of, pool_digest
 
 from .calls import HOSTS, POOL, READY
 from .observations import Home

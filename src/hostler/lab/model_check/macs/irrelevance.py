@@ -24,8 +24,7 @@ from hostler.domain.model.machine import (
     Place,
 )
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.resource import Resource
-from hostler.providers.scaleway.macs.plan.names import Stage
+from hostler.domain.model.resource import HostFacts, Resource, Stage
 from hostler.providers.scaleway.macs.plan.read import SERVER
 
 from .calls import host_in
@@ -89,8 +88,7 @@ def _resources(side: Side) -> Iterator[Resource]:
             id=resource.id, slot=resource.slot, zone=resource.zone, owner_tag=resource.owner_tag
         )
         if host_of(resource.id) in busy:
-            stage = resource.note("stage")
-            yield replace(plain, notes=(("stage", stage),) if stage else ())
+            yield replace(plain, host=HostFacts(stage=resource.host.stage))
         elif resource.owner_tag is None and resource.slot == SERVER:
             yield plain
 
@@ -114,7 +112,7 @@ def _is_of_old(asked: Asked) -> bool:
 def unsure(side: Side) -> Iterator[HostId | None]:
     """Yield the hosts of which it is not known whether they were claimed: their dates may tell."""
     for machine in side.machines:
-        if any(a.aim == Stage.PENDING and a.call_state is CallState.OPEN for a in machine.asked):
+        if any(a.aim is Stage.PENDING and a.call_state is CallState.OPEN for a in machine.asked):
             yield machine.host
 
 
@@ -159,8 +157,8 @@ def _plain_gone(
 
 def _outlasts(asked: Asked, *, bound: bool) -> bool:
     """Tell whether a host's own record or the ledger asks for a call of a machine that is gone."""
-    came_late = asked.aim == Stage.PENDING and asked.call_state is CallState.LAPSED
-    return came_late or (bound and (asked.shows is Shows.WIPE or asked.aim == Stage.CLAIMED))
+    came_late = asked.aim is Stage.PENDING and asked.call_state is CallState.LAPSED
+    return came_late or (bound and (asked.shows is Shows.WIPE or asked.aim is Stage.CLAIMED))
 
 
 def _plain_machine(machine: Machine, snapshot: datetime, consistency_delay: timedelta) -> Machine:
@@ -199,7 +197,7 @@ def _plain_machine(machine: Machine, snapshot: datetime, consistency_delay: time
 
 def _in_doubt_until(machine: Machine) -> bool:
     """Tell whether it matters when a claim was made: until it settled, also of one that ends."""
-    released = any(asked.aim == Stage.RELEASING for asked in machine.asked)
+    released = any(asked.aim is Stage.RELEASING for asked in machine.asked)
     never = machine.phase is Phase.STOPPING and machine.was_ready is None and not released
     return machine.phase is Phase.STARTING or never
 
@@ -262,8 +260,8 @@ def _is_over(asked: Asked, *, begins: bool, used: bool, puts: bool) -> bool:
         return False
     if asked.shows is Shows.WIPE:
         return asked.call_state is CallState.LAPSED
-    if asked.aim in {Stage.WIPING, "pool"}:
-        return not (puts and asked.aim == "pool")
+    if asked.aim in {Stage.WIPING, Stage.POOL}:
+        return not (puts and asked.aim is Stage.POOL)
     done = asked.call_state is CallState.DONE
     matters = {Stage.PENDING: not done, Stage.CLAIMED: done and not used}
     return asked.at == LONG_AGO and not matters.get(Stage(asked.aim), False)

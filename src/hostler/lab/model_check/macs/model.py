@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from hostler.domain.ids import MachineId
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Stage
 from hostler.lab.model_check.explore import Transition, Violated
-from hostler.providers.scaleway.macs.plan.names import Stage, name_of
+from hostler.providers.scaleway.macs.plan.names import name_of
 
 from . import host_effects
 from .calls import HOSTS, POOL, WIPING, Write, host_in
@@ -291,5 +292,5 @@ def _holders(side: Side, host: int, box: Box) -> tuple[MachineId, ...]:
 
 def _has(machine: Machine) -> bool:
     """Tell whether a machine's record says that its claim was completed."""
-    asked = any(a.aim == Stage.CLAIMED and a.call_state is CallState.DONE for a in machine.asked)
+    asked = any(a.aim is Stage.CLAIMED and a.call_state is CallState.DONE for a in machine.asked)
     return asked or machine.was_ready is not None

@@ -138,7 +138,7 @@ class Observer:
             lambda: bound_in(side.machines),
             (home.installation,),
         )
-        kind = self.provider.capabilities.hosts
+        kind = self.provider.capabilities.host_kind
         fits = partial(self.provider.fits, fleet.name)
         return Snapshot(
             cycle=CycleId("turn"),
@@ -157,7 +157,9 @@ class Observer:
             moving=moving,
             hosts=hosts,
             bindings=tied_to(side),
-            free=free_hosts(fleet, inventory, kind, hosts, {*bindings, *busy}, fits, NOW),
+            free=free_hosts(
+                fleet, inventory, self.provider.capabilities, hosts, {*bindings, *busy}, fits, NOW
+            ),
         )
 
     def hosts_snapshot(self, side: Side) -> AccountSnapshot:

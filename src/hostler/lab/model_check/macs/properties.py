@@ -4,7 +4,8 @@ from hostler.domain.hosts.allocation import CLAIMED_TWICE
 from hostler.domain.ids import HostId
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase, Reason
-from hostler.providers.scaleway.macs.plan.names import Stage, name_of
+from hostler.domain.model.resource import Stage
+from hostler.providers.scaleway.macs.plan.names import name_of
 
 from .calls import HOSTS, POOL, READY
 from .installation import Side

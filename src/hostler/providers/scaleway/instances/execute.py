@@ -184,7 +184,8 @@ class InstanceCalls:
             status="in_use",
             condition=Condition.BUSY,
             owner=owner,
-            notes=(("type", disk.type), ("size", str(disk.size))),
+            type=disk.type,
+            notes=(("size", str(disk.size)),),
         )
 
     def _not_made(self, failed: Failed, call: Call) -> Outcome:
@@ -252,7 +253,7 @@ class InstanceCalls:
             owner_tag=claim_for(call, slot, self._installation).owner_tag,
             status="promised",
             owner=owner,
-            notes=(("type", type_),),
+            type=type_,
         )
 
     async def _unprotect(self, call: Call, target: ResourceId) -> Outcome:

@@ -12,7 +12,7 @@ import structlog
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused
 from hostler.domain.model.host import AT_HOME, HOST, WAITING, allocation_of
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import Resource, Stage
 from hostler.ports.clock import Clock
 from hostler.providers.scaleway.common.errors import (
     TROUBLE,
@@ -29,7 +29,7 @@ from .api.quota import Quotas
 from .api.refusals import floor_date, is_floor, is_reinstalling
 from .api.wire import Mac
 from .plan import machine_calls
-from .plan.names import Name, Stage, name_of, pool_digest
+from .plan.names import Name, name_of, pool_digest
 from .plan.read import MacReader
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.macs")
@@ -111,8 +111,8 @@ class MacCalls:
     def _not_free(self, call: Call, mac: Mac) -> str:
         """Return why a host may not be claimed: claims observe it afresh, whatever was seen."""
         resource = self._reader(Zone("")).host(mac)
-        adopts = call.arg("adopted") and resource.note("stage") != "foreign"
-        if resource.note("stage") not in AT_HOME and not adopts:
+        adopts = call.arg("adopted") and resource.host.stage is not Stage.FOREIGN
+        if resource.host.stage not in AT_HOME and not adopts:
             return f"it is not in the pool any more: {mac.name!r}"
         if mac.status not in _READY or not mac.delivered or mac.deletion_scheduled:
             return f"it is {mac.status}, delivered: {mac.delivered}"
@@ -144,7 +144,7 @@ class MacCalls:
         fleet, machine = str(call.arg("fleet") or ""), str(call.arg("machine") or "")
         if old is not None and not (fleet and machine):
             fleet, machine = old.fleet, old.machine
-        pool, waits = resource.note("pool"), resource.note("stage") in WAITING
+        pool, waits = resource.host.pool, resource.host.stage in WAITING
         if old is None or not (waits or old.machine == machine):
             pool = str(call.arg("pool") or "") or self._pool_of(FleetName(fleet))
         return Name(
@@ -314,12 +314,10 @@ class MacCalls:
 
 def _unlike(call: Call, resource: Resource) -> str:
     """Return why a host is not what is claimed, or an empty string."""
-    if resource.note("type") != call.arg("type"):
-        return f"it is a {resource.note('type')}"
+    if resource.type != call.arg("type"):
+        return f"it is a {resource.type}"
     family = family_key(str(call.arg("family") or ""))
-    return (
-        f"it runs {resource.note('family')}" if family not in {"", resource.note("family")} else ""
-    )
+    return f"it runs {resource.host.image}" if family not in {"", resource.host.image} else ""
 
 
 def _is_claimed_for(mac: Mac) -> bool:

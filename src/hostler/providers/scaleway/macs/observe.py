@@ -97,7 +97,7 @@ class MacObserver:
         named = (
             mac
             for mac in listing.found.values()
-            if self._is_ours(mac) and reader.host(mac).note("holder") == scope.machine
+            if self._is_ours(mac) and reader.host(mac).host.holder == scope.machine
         )
         resources = self._resources(scope.zone, named, set())
         return (_observed(scope, begun, listing.error),), resources

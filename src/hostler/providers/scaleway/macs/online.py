@@ -126,7 +126,7 @@ class MacOnline:
         self, fleet: FleetName, asked: tuple[Offer, ...], pool: str, resources: Iterable[Resource]
     ) -> Finding:
         about = f"pool {pool} of fleet {fleet}"
-        mine = [p for p in resources if p.note("pool") == pool and p.note("stage") not in OTHERS]
+        mine = [p for p in resources if p.host.pool == pool and p.host.stage not in OTHERS]
         if not mine:
             text = (
                 f"no host of the project has a name that begins with {pool}: give some such names "
@@ -152,7 +152,7 @@ def _quota(
 ) -> Finding:
     about = f"quota of {offer.type} in {offer.zone}"
     limits = limits_of(offer.type, offer.zone, quotas)
-    stand = sum(resource.note("type") == offer.type for resource in resources)
+    stand = sum(resource.type == offer.type for resource in resources)
     use = f"{stand} stand in the project, and fleet {fleet} may order {most}"
     return quota(about, (highest(limits),) if limits else (), most, use)
 

@@ -6,12 +6,13 @@ from datetime import datetime, timedelta
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import FleetName, HostId, InstallationId, Zone
 from hostler.domain.model.calls import Call, Outcome
+from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership
 from hostler.domain.model.fleet import Order
 from hostler.domain.model.host import AT_HOME, HOST, Host, HostGoal, host_of
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.provider import Capabilities
-from hostler.domain.model.resource import Condition, Observation, Resource, Scope
+from hostler.domain.model.resource import Condition, Observation, Resource, Scope, Stage
 from hostler.domain.policy.purchasing import Limits
 from hostler.domain.policy.remediation import Diagnosis
 from hostler.ports.clock import Clock
@@ -49,9 +50,9 @@ _COSTS = {
 _QUOTA = 2
 """The requests by which an order is held against a quota: the quotas, and the hosts that stand."""
 _AWAY = {
-    "other": "its name is of no pool",
-    "unnamed": "nobody gave it a name yet",
-    "foreign": "another installation has it",
+    Stage.OTHER: "its name is of no pool",
+    Stage.UNNAMED: "nobody gave it a name yet",
+    Stage.FOREIGN: "another installation has it",
 }
 
 
@@ -83,9 +84,13 @@ class Macs:
             consistency_delay=consistency_delay,
             deadline=client.deadline,
             standby=True,
-            floor=FLOOR,
             zones=zones,
-            hosts=HOST.kind,
+            hosts=HostCapabilities(
+                kind=HOST.kind,
+                ownership=Ownership.NAMES,
+                cleaning=Cleaning.WIPE,
+                paid_period=FLOOR,
+            ),
         )
         self._api = MacApi(client)
         self._doctor = Doctor(self._api, clock)
@@ -156,18 +161,18 @@ class Macs:
         return Secret(text) if text else None
 
     def fits(self, fleet: FleetName, offer: Offer, resource: Resource) -> str:
-        pool, stage = self.pool_of(fleet), resource.note("stage")
+        pool, stage = self.pool_of(fleet), resource.host.stage
         if stage not in AT_HOME:
             return _AWAY.get(stage, f"it is {stage}")
-        if not pool or resource.note("pool") != pool:
+        if not pool or resource.host.pool != pool:
             return f"it is not of the pool {pool or '(none)'}"
-        if resource.zone != offer.zone or resource.note("type") != offer.type:
-            return f"it is a {resource.note('type')} in {resource.zone}"
-        if offer.image and resource.note("family") != family_key(offer.image):
-            return f"it runs {resource.note('family')}"
-        if resource.condition is not Condition.UP or not resource.note("delivered"):
+        if resource.zone != offer.zone or resource.type != offer.type:
+            return f"it is a {resource.type} in {resource.zone}"
+        if offer.image and resource.host.image != family_key(offer.image):
+            return f"it runs {resource.host.image}"
+        if resource.condition is not Condition.UP or not resource.host.delivered:
             return f"it is {resource.status}"
-        return "it will be deleted" if resource.note("scheduled") else ""
+        return "it will be deleted" if resource.host.scheduled else ""
 
     async def check_online(
         self, offers: Mapping[FleetName, tuple[Offer, ...]]

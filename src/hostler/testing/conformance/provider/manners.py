@@ -30,7 +30,8 @@ async def capabilities_are_sane(rig: Rig) -> None:
         "each consistency_delay must be longer than nothing"
     )
     assert capabilities.deadline > zero, "the deadline of a call must be longer than nothing"
-    assert capabilities.floor >= zero, "the least paid time cannot be negative"
+    paid = capabilities.hosts.paid_period if capabilities.hosts else None
+    assert paid is None or paid >= zero, "the least paid time cannot be negative"
     assert capabilities.page >= 1, "a page shows at least one resource"
     assert rig.offer.zone in capabilities.zones, f"the zone {rig.offer.zone} is not in `zones`"
     assert provider.capabilities == capabilities, "the capabilities changed"
@@ -43,7 +44,7 @@ async def costs_are_positive(rig: Rig) -> None:
     """
     hand = await made_hand(rig)
     await end(hand)
-    along = hand.provider.capabilities.hosts
+    along = hand.provider.capabilities.host_kind
     for asked in (*hand.journal.calls(), *hand.journal.scopes):
         cost = hand.provider.cost(asked)
         least = 0 if isinstance(asked, Scope) and asked.kind == along else 1

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from hostler.domain.errors import Fenced
 from hostler.domain.ids import InstallationId, ResourceId, machine_id
-from hostler.domain.model.snapshot import OrphanClass, RequestKind
+from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.snapshot import RequestKind
 
 from .records import CI, HOSTILE, OPEN, filled, machine, minutes, orphan, refused, request, stored
 from .stores import Stores, stale_fence

@@ -22,8 +22,8 @@ from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Known, Machine, Offer, Place
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Slot
-from hostler.domain.model.snapshot import Orphan, OrphanClass, Request, RequestKind
+from hostler.domain.model.resource import OrphanClass, Slot
+from hostler.domain.model.snapshot import Orphan, Request, RequestKind
 from hostler.ports.store import Fence, Lease, Store
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -62,6 +62,8 @@ class Reader:
             price=self.types.get(type_, 0.0),
             name=server.name or "",
             address=_address_of(server) or self._private(server),
+            type=server.commercial_type or "",
+            protected=bool(server.protected),
             notes=_server_notes(server, self._private(server)),
         )
 
@@ -124,7 +126,8 @@ class Reader:
             created=moment(volume.creation_date),
             price=size * self.prices.l_ssd_gb,
             name=volume.name or "",
-            notes=(("type", volume.volume_type or "l_ssd"), ("size", str(size))),
+            type=volume.volume_type or "l_ssd",
+            notes=(("size", str(size)),),
         )
 
     def block(self, volume: BlockVolume) -> Resource:
@@ -146,7 +149,8 @@ class Reader:
             created=moment(volume.created_at),
             price=size * rate,
             name=volume.name or "",
-            notes=(("type", "sbs_volume"), ("size", str(size)), ("iops", str(iops))),
+            type="sbs_volume",
+            notes=(("size", str(size)), ("iops", str(iops))),
         )
 
     def _place(self, claim: Claim | None, owner: ResourceId | None, volume: ResourceId) -> Slot:
@@ -209,14 +213,11 @@ def _server_notes(server: Server, private: str) -> tuple[tuple[str, str], ...]:
     )
     nics = ",".join(n.private_network_id or "" for n in server.private_nics or ())
     notes = [
-        ("type", server.commercial_type or ""),
         ("volumes", volumes),
         ("nics", nics),
         ("arch", ARCHES.get(server.arch or "", "")),
         ("private", private),
     ]
-    if server.protected:
-        notes.append(("protected", "yes"))
     return tuple((key, value) for key, value in notes if value)
 
 

@@ -74,7 +74,7 @@ _ORDER = {"address": 0, "server": 1, "volume": 2}
 
 
 def _server(machine: Machine, server: Resource, *, unprotect: bool) -> Call | None:
-    if server.note("protected"):
+    if server.protected:
         # Somebody protected it by hand: that is a word to us. It shows as stuck, not as removed.
         return _change(machine, server, UNPROTECT) if unprotect else None
     if "terminate" in server.allowed:
@@ -91,7 +91,7 @@ def _volume(machine: Machine, volume: Resource, *, held: bool) -> Call | None:
 
 
 def _call(machine: Machine, resource: Resource, kind: str) -> Call:
-    type_ = resource.note("type")
+    type_ = resource.type
     return Call(
         kind=kind,
         slot=resource.slot,

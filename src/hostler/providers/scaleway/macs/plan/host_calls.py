@@ -8,7 +8,7 @@ from hostler.domain.model.calls import Call, Effect, Shows
 from hostler.domain.model.fleet import Order
 from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.model.machine import CallState
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import Resource, Stage
 
 from .machine_calls import (
     DELETE,
@@ -16,7 +16,6 @@ from .machine_calls import (
     FREE,
     ORDER,
     SCHEDULE,
-    STAGES,
     UNCOMMIT,
     UNSCHEDULE,
     expecting,
@@ -24,7 +23,7 @@ from .machine_calls import (
     reinstall,
     tag_kind,
 )
-from .names import Stage, pool_name
+from .names import STAGES, pool_name
 
 OVERDUE = timedelta(minutes=5)
 """So long after its date a host that was to be deleted by itself is left to that."""
@@ -33,10 +32,13 @@ OVERDUE = timedelta(minutes=5)
 def host_calls(goal: HostGoal, host: Host, resource: Resource, now: datetime) -> tuple[Call, ...]:
     """Return the calls that may be made now for a host that no machine has."""
     if goal is HostGoal.POOLED:
-        return (_free(host, resource),) if resource.note("stage") != "pool" and host.pool else ()
+        waits = resource.host.stage is not Stage.POOL and bool(host.pool)
+        return (_free(host, resource),) if waits else ()
     if not _is_open(goal, host, resource):
         return ()
     match goal:
+        case HostGoal.OFF:
+            return ()
         case HostGoal.CLEAN:
             return _wiped(host, resource)
         case HostGoal.RETIRED:
@@ -48,20 +50,20 @@ def _is_open(goal: HostGoal, host: Host, resource: Resource) -> bool:
 
     From the pool it can be given up, unless somebody put it back there when it already was.
     """
-    if goal is HostGoal.RETIRED and resource.note("stage") == "pool":
+    if goal is HostGoal.RETIRED and resource.host.stage is Stage.POOL:
         return host.last_asked(tag_kind(Stage.RETIRING)) is None
-    return resource.note("stage") in STAGES or (host.adopted and bool(resource.note("named")))
+    return resource.host.stage in STAGES or (host.adopted and bool(resource.host.tagged))
 
 
 def _wiped(host: Host, resource: Resource) -> tuple[Call, ...]:
     """Wipe a host, and put it back once its wipe is proved; in quarantine it stays by itself."""
-    if resource.note("scheduled"):
+    if resource.host.scheduled:
         return (_plain(UNSCHEDULE, resource),)
-    if host.wiped is not None and resource.note("stage") == Stage.PARKED:
+    if host.wiped is not None and resource.host.stage is Stage.PARKED:
         return ()
     alone = host.condition is HostCondition.QUARANTINED
     stage = Stage.QUARANTINED if alone else Stage.WIPING
-    if resource.note("stage") != stage:
+    if resource.host.stage != stage:
         return (_rename(host, resource, stage),)
     return () if alone else _cleaned(host, resource)
 
@@ -107,14 +109,14 @@ def _free(host: Host, resource: Resource) -> Call:
     """Return the rename into the pool: the last thing, after a wipe that was proved."""
     name = pool_name(host.pool, host.id, host.wiped.isoformat() if host.wiped else "")
     call = expecting(resource, FREE, HOST, ("host", host.id), ("name", name))
-    return replace(call, shows=Shows.OWNER_TAG, aim="pool")
+    return replace(call, shows=Shows.OWNER_TAG, aim=Stage.POOL)
 
 
 def _retired(host: Host, resource: Resource, now: datetime) -> tuple[Call, ...]:
     """Give a host up: no renewal, no networks, deleted; or its deletion scheduled at its date."""
-    if resource.note("stage") != Stage.RETIRING:
+    if resource.host.stage is not Stage.RETIRING:
         return (_rename(host, resource, Stage.RETIRING),)
-    if resource.note("commitment"):
+    if resource.host.renews:
         return (_plain(UNCOMMIT, resource),)
     if resource.note("networks") and not _asked_well(host, DETACH):
         return (_plain(DETACH, resource),)
@@ -127,10 +129,9 @@ def _ended(host: Host, resource: Resource, now: datetime) -> tuple[Call, ...]:
     What is deleted by itself at its date is deleted by us only when that is overdue: by whose clock
     a host is paid for until then is not ours to say.
     """
-    told = resource.note("deletable")
-    deletable = datetime.fromisoformat(told) if told else host.scheduled or host.paid_until
+    deletable = resource.host.paid_until or host.scheduled or host.paid_until
     delete = replace(_plain(DELETE, resource), ends_payment=True)
-    if resource.note("scheduled"):
+    if resource.host.scheduled:
         overdue = deletable is not None and now >= deletable + OVERDUE
         return (delete,) if overdue else ()
     early = deletable is not None and now < deletable
@@ -161,5 +162,4 @@ def _asked_well(host: Host, kind: str) -> bool:
 
 
 def _plain(kind: str, resource: Resource) -> Call:
-    call = expecting(resource, kind, HOST, ("deletable", resource.note("deletable")))
-    return replace(call, effect=Effect.DESTROY)
+    return replace(expecting(resource, kind, HOST), effect=Effect.DESTROY)

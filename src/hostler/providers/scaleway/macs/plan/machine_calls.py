@@ -15,12 +15,12 @@ from hostler.domain.model.calls import Argument, Call, Effect, Shows
 from hostler.domain.model.host import allocation_of
 from hostler.domain.model.machine import RESTED, RETIRE, Asked, CallState, Machine, Origin
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Condition, Resource, Slot
+from hostler.domain.model.resource import Condition, Resource, Slot, Stage
 from hostler.domain.observation.effects import came_late, witness_of
 from hostler.providers.scaleway.macs.api.images import family_key
 from hostler.providers.scaleway.macs.api.networks import missing
+from hostler.providers.scaleway.macs.plan.names import STAGES
 
-from .names import Stage
 from .read import SERVER
 
 OWNER_TAG, FREE, REINSTALL, REBOOT = "mac.rename", "mac.free", "mac.reinstall", "mac.reboot"
@@ -28,9 +28,8 @@ ORDER, UNSCHEDULE = "mac.order", "mac.unschedule"
 ATTACH = "mac.attach"
 UNCOMMIT, DETACH, DELETE, SCHEDULE = "mac.uncommit", "mac.detach", "mac.delete", "mac.schedule"
 
-STAGES = frozenset(str(stage) for stage in Stage)
 _IN_USE = frozenset({Phase.READY, Phase.DRAINING})
-_OPEN_TO_US = STAGES | {"pool"}
+_OPEN_TO_US = STAGES | {Stage.POOL}
 """The stages from which a host that is bound to a machine may be tagged for that machine."""
 
 
@@ -73,10 +72,10 @@ def _is_open(machine: Machine, resource: Resource) -> bool:
 
     A claim that took effect too late to be believed is nobody's: all sides stop.
     """
-    if resource.owner_tag is not None and came_late(machine, resource.note("stage")):
+    if resource.owner_tag is not None and came_late(machine, resource.host.stage):
         return False
-    adopted = resource.note("stage") == "foreign" and resource.owner_tag is not None
-    return resource.note("stage") in _OPEN_TO_US or (adopted and machine.origin is Origin.ADOPTED)
+    adopted = resource.host.stage is Stage.FOREIGN and resource.owner_tag is not None
+    return resource.host.stage in _OPEN_TO_US or (adopted and machine.origin is Origin.ADOPTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +89,10 @@ class Way:
     networks: tuple[str, ...] = ()
 
     @property
-    def stage(self) -> str:
-        """The stage that the host's name tells for this machine; empty where it names another."""
-        foreign = self.resource.owner_tag is None or self.resource.note("stage") == "foreign"
-        return "" if foreign else self.resource.note("stage")
+    def stage(self) -> Stage:
+        """The stage that the host's name tells for this machine; NONE where it names another."""
+        foreign = self.resource.owner_tag is None or self.resource.host.stage is Stage.FOREIGN
+        return Stage.NONE if foreign else self.resource.host.stage
 
     def present(self) -> tuple[Call, ...]:
         """Claim: pending, settled, wiped unless it was proved clean, claimed."""
@@ -114,8 +113,8 @@ class Way:
     def _taken(self) -> tuple[Call, ...]:
         """Tag the host as in use. Who wiped it while it rested did no harm: that is forgotten."""
         call = _owner_tag(self.machine, self.resource, Stage.CLAIMED)
-        rested = self.stage == Stage.RESTED
-        return (replace(call, witness=self.resource.note("witness")) if rested else call,)
+        rested = self.stage is Stage.RESTED
+        return (replace(call, witness=self.resource.host.witness) if rested else call,)
 
     def _reboot(self) -> tuple[Call, ...]:
         """Reboot once for each time that it was decided, whatever that took."""
@@ -174,11 +173,11 @@ class Way:
         A claim that ends within its consistency delay may be another's by now: that shows once it
         would have.
         """
-        if self.stage == Stage.PENDING and not self._settled():
+        if self.stage is Stage.PENDING and not self._settled():
             return ()
         if self.machine.fact(RETIRE) is not None:
             return (_owner_tag(self.machine, self.resource, Stage.RETIRING, Effect.DESTROY),)
-        if self.stage != Stage.RELEASING:
+        if self.stage is not Stage.RELEASING:
             return (_owner_tag(self.machine, self.resource, Stage.RELEASING, Effect.DESTROY),)
         wipe = self._last_wipe()
         if wipe is not None and wipe.call_state is CallState.DONE and not self._failed(wipe):
@@ -223,12 +222,12 @@ class Way:
 
     def _is_astray(self, wipe: Asked) -> bool:
         return (
-            self.stage == Stage.PENDING and wipe.call_state is CallState.DONE and self._is_other()
+            self.stage is Stage.PENDING and wipe.call_state is CallState.DONE and self._is_other()
         )
 
     def _is_other(self) -> bool:
         """Tell whether somebody else's wipe left another system than ours would have."""
-        asked, runs = family_key(self.machine.offer.image), self.resource.note("family")
+        asked, runs = family_key(self.machine.offer.image), self.resource.host.image
         return self.resource.status == "ready" and "" not in {asked, runs} and asked != runs
 
     def _failed(self, wipe: Asked) -> bool:
@@ -264,7 +263,7 @@ def expecting(resource: Resource, kind: str, slot: Slot, *args: tuple[str, Argum
 def marking(resource: Resource, stage: Stage, slot: Slot, *args: tuple[str, Argument]) -> Call:
     """Return the rename of a host that must still bear the name that it bore."""
     call = expecting(resource, tag_kind(stage), slot, ("stage", str(stage)), *args)
-    return replace(call, shows=Shows.OWNER_TAG, aim=str(stage))
+    return replace(call, shows=Shows.OWNER_TAG, aim=stage)
 
 
 def _claim(machine: Machine) -> Call:
@@ -276,7 +275,7 @@ def _claim(machine: Machine) -> Call:
         effect=Effect.MAKE,
         once=True,
         shows=Shows.OWNER_TAG,
-        aim=str(Stage.PENDING),
+        aim=Stage.PENDING,
         args=(
             *_whose(machine),
             ("stage", str(Stage.PENDING)),
@@ -290,7 +289,7 @@ def _owner_tag(
     machine: Machine, resource: Resource, stage: Stage, effect: Effect = Effect.CHANGE
 ) -> Call:
     call = marking(resource, stage, SERVER, *_whose(machine))
-    return replace(call, effect=effect, witness=resource.note("witness") or witness_of(machine))
+    return replace(call, effect=effect, witness=resource.host.witness or witness_of(machine))
 
 
 def _whose(machine: Machine) -> tuple[tuple[str, Argument], ...]:
@@ -308,6 +307,6 @@ def reinstall(
     resource: Resource, slot: Slot, target: ResourceId, effect: Effect, family: str = ""
 ) -> Call:
     """Return a wipe of a host that must still bear the name that it bore."""
-    call = expecting(resource, REINSTALL, slot, ("type", resource.note("type")), ("family", family))
+    call = expecting(resource, REINSTALL, slot, ("type", resource.type), ("family", family))
     wipe = replace(call, target=target, effect=effect)
-    return replace(wipe, shows=Shows.WIPE, witness=resource.note("witness"))
+    return replace(wipe, shows=Shows.WIPE, witness=resource.host.witness)

@@ -9,42 +9,20 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId
+from hostler.domain.model.host import KEPT, TENANT
+from hostler.domain.model.resource import Stage
 
-
-class Stage(StrEnum):
-    """What is being done with a host, as its name tells.
-
-    The first five are a machine's allocation: being claimed, in use, being wiped for standby, in
-    rest, being released. The others are the host's own: being wiped, kept clean for the next
-    machine, fresh from an order, left alone, given up.
-    """
-
-    PENDING = "pending"
-    CLAIMED = "claimed"
-    STANDBY = "standby"
-    RESTED = "rested"
-    RELEASING = "releasing"
-    WIPING = "wiping"
-    PARKED = "parked"
-    ORDERED = "ordered"
-    QUARANTINED = "quarantined"
-    RETIRING = "retiring"
-
-
-ALLOCATIONS = frozenset(
-    {Stage.PENDING, Stage.CLAIMED, Stage.STANDBY, Stage.RESTED, Stage.RELEASING}
-)
-"""The stages in which a host is a machine's."""
+STAGES = TENANT | KEPT
+"""The stages that a name can tell."""
 
 _INSTALLATION = r"[A-Za-z0-9_-]{1,64}"
 _FLEET = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"
 _MACHINE = r"m-[a-z2-7]{10}"
 _NAME = re.compile(
-    rf"hostler\.(?P<stage>{'|'.join(Stage)})\.(?P<installation>{_INSTALLATION})"
+    rf"hostler\.(?P<stage>{'|'.join(sorted(STAGES))})\.(?P<installation>{_INSTALLATION})"
     rf"\.(?P<fleet>{_FLEET})\.(?P<machine>{_MACHINE})\.(?P<pool>[0-9a-f]{{6}})"
     rf"\.(?P<check>[0-9a-f]{{8}})"
 )

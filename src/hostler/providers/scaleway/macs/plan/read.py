@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
-from hostler.domain.model.host import HOST, allocation_of
-from hostler.domain.model.resource import Condition, OwnerTag, Resource, Slot
+from hostler.domain.model.host import HOST, TENANT, allocation_of
+from hostler.domain.model.resource import Condition, HostFacts, OwnerTag, Resource, Slot, Stage
 from hostler.providers.scaleway.instances.observe.read import moment
 from hostler.providers.scaleway.macs.api.images import family_key
 from hostler.providers.scaleway.macs.api.networks import Attached, inside, is_wired
 from hostler.providers.scaleway.macs.api.wire import Commitment, Mac
 
-from .names import ALLOCATIONS, Name, Stage, name_of, pool_of
+from .names import Name, name_of, pool_of
 from .statuses import allocation_condition, condition
 
 SERVER = Slot("server")
@@ -51,7 +51,7 @@ class MacReader:
         return None if self.attached is None else self.attached.get(mac.id, ())
 
     def host(self, mac: Mac) -> Resource:
-        """Return the Mac itself as a resource; its notes say whose it is: it has no owner tag."""
+        """Return the Mac itself as a resource; its facts say whose it is: it has no owner tag."""
         name, status = name_of(mac.name or ""), mac.status or ""
         return Resource(
             id=ResourceId(mac.id),
@@ -63,13 +63,15 @@ class MacReader:
             price=self.prices.get(mac.type or "", 0.0),
             name=mac.name or "",
             address=mac.ip or "",
-            notes=self._notes(mac, name),
+            type=mac.type or "",
+            host=self._facts(mac, name),
+            notes=self._notes(mac),
         )
 
     def allocation_of(self, mac: Mac) -> Resource | None:
         """Return the allocation that a Mac's name tells, or None where it tells none."""
         name = name_of(mac.name or "")
-        if name is None or name.stage not in ALLOCATIONS:
+        if name is None or name.stage not in TENANT:
             return None
         owner_tag = OwnerTag(
             installation=name.installation, fleet=name.fleet, machine=name.machine, attempt=0
@@ -105,44 +107,49 @@ class MacReader:
             price=self.prices.get(mac.type or "", 0.0),
             name=mac.name or "",
             address=mac.ip or "",
-            notes=self._notes(mac, name_of(mac.name or "")),
+            type=mac.type or "",
+            host=self._facts(mac, name_of(mac.name or "")),
+            notes=self._notes(mac),
         )
 
-    def _notes(self, mac: Mac, name: Name | None) -> tuple[tuple[str, str], ...]:
+    def _facts(self, mac: Mac, name: Name | None) -> HostFacts:
+        pending = name is not None and name.stage is Stage.PENDING
+        return HostFacts(
+            stage=self._stage(mac.name or "", name),
+            tagged=name.stage if name else Stage.NONE,
+            holder=name.machine if name else None,
+            fleet=name.fleet if name else None,
+            installation=name.installation if name else None,
+            pool=self._pool(mac.name or "", name),
+            image=family_key(mac.os.family or mac.os.name or "") if mac.os else "",
+            delivered=bool(mac.delivered),
+            scheduled=bool(mac.deletion_scheduled),
+            paid_until=moment(mac.deletable_at),
+            updated=moment(mac.updated_at) if pending else None,
+            renews=_renews(mac.commitment),
+            witness=self._witness(mac),
+        )
+
+    def _notes(self, mac: Mac) -> tuple[tuple[str, str], ...]:
         known = self.within(mac)
         attached = known or ()
         notes = (
-            ("stage", self._stage(mac.name or "", name)),
-            ("named", str(name.stage) if name else ""),
-            ("holder", name.machine if name else ""),
-            ("fleet", name.fleet if name else ""),
-            ("installation", name.installation if name else ""),
-            ("pool", self._pool(mac.name or "", name)),
-            ("type", mac.type or ""),
-            ("family", family_key(mac.os.family or mac.os.name or "") if mac.os else ""),
-            ("delivered", "yes" if mac.delivered else ""),
-            ("scheduled", "yes" if mac.deletion_scheduled else ""),
-            ("deletable", _iso(mac.deletable_at)),
-            ("updated", _iso(mac.updated_at) if name and name.stage is Stage.PENDING else ""),
-            ("commitment", _renewal(mac.commitment)),
             ("networks", "" if mac.vpc_status in {None, "vpc_disabled"} else mac.vpc_status or ""),
             ("nics", inside(attached)),
             ("leaving", "yes" if known is None or any(one.leaves for one in known) else ""),
-            ("witness", self._witness(mac)),
             ("user", mac.ssh_username or ""),
-            ("arch", "arm64"),
         )
         return tuple((key, value) for key, value in notes if value)
 
-    def _stage(self, text: str, name: Name | None) -> str:
-        """Return our own stage, `foreign`, `pool`, `unnamed` (the provider's word), or `other`."""
+    def _stage(self, text: str, name: Name | None) -> Stage:
+        """Return the stage of a name of ours, or that it is foreign, a pool's, or nobody's."""
         if name is not None:
-            return str(name.stage) if name.installation in self.ours else "foreign"
+            return name.stage if name.installation in self.ours else Stage.FOREIGN
         if text.startswith("hostler."):
-            return "foreign"
+            return Stage.FOREIGN
         if any(text.startswith(prefix) for prefix in self.pools):
-            return "pool"
-        return "unnamed" if text.startswith(DEFAULT_NAME) else "other"
+            return Stage.POOL
+        return Stage.UNNAMED if text.startswith(DEFAULT_NAME) else Stage.OTHER
 
     def _pool(self, text: str, name: Name | None) -> str:
         if name is not None:
@@ -173,13 +180,8 @@ def password(mac: Mac) -> str:
     return "" if secret == SEALED else secret
 
 
-def _renewal(commitment: Commitment | None) -> str:
-    """Return `renews` where another month is going to be paid unless somebody cancels it."""
-    if commitment is None or commitment.type != "renewed_monthly" or commitment.cancelled:
-        return ""
-    return "renews"
-
-
-def _iso(text: str | None) -> str:
-    date = moment(text)
-    return date.isoformat() if date else ""
+def _renews(commitment: Commitment | None) -> bool:
+    """Tell whether another month is going to be paid unless somebody cancels it."""
+    if commitment is None or commitment.type != "renewed_monthly":
+        return False
+    return not commitment.cancelled

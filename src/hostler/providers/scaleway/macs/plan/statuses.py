@@ -5,9 +5,7 @@ How an allocation stands follows from the stage that the host's name tells, and 
 
 from collections.abc import Mapping
 
-from hostler.domain.model.resource import Condition
-
-from .names import Stage
+from hostler.domain.model.resource import Condition, Stage
 
 STATUSES: Mapping[str, Condition] = {
     "starting": Condition.BUSY,

@@ -1,0 +1,79 @@
+"""Cleaning: when is a host that a machine has used clean again, by what its provider can do?
+
+A wipe is followed in `wiping`. All else is proved by one observation begun after the host was let
+go of: that it was off, or that its cleaning ended well; what is trusted needs none.
+"""
+
+from dataclasses import replace
+
+from hostler.domain.ids import ResourceId
+from hostler.domain.model.capabilities import Cleaning, HostCapabilities
+from hostler.domain.model.host import Host, HostCondition
+from hostler.domain.model.machine import CallState
+from hostler.domain.model.resource import Condition, Resource, Stage
+from hostler.domain.model.snapshot import AccountSnapshot
+
+from . import wiping
+
+
+def followed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
+    """Return the record of a host whose goal is to be clean, as an observation shows it."""
+    if _of(snapshot).cleaning is Cleaning.WIPE:
+        return wiping.wiped(host, resource, snapshot)
+    if host.wiped is None:
+        host = _proved(host, resource, snapshot)
+    if host.wiped is None or resource.host.stage is not Stage.POOL:
+        return host
+    if host.quarantined(snapshot.now):
+        return host.now(HostCondition.QUARANTINED, snapshot.now, f"{host.strikes} strikes")
+    return replace(host, goal=None).now(HostCondition.FREE, snapshot.now, "clean")
+
+
+def unused(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
+    """Return a host of which nothing is wanted: as its owner lists it, it is clean where trusted.
+
+    Where only a proved wipe makes it clean, it waits for a claim, which wipes it first.
+    """
+    if not _of(snapshot).trusts_new or resource.host.stage is not Stage.POOL:
+        return host
+    fresh = replace(host, wiped=snapshot.now, cleaned=snapshot.now)
+    return fresh.now(HostCondition.FREE, snapshot.now, "as its owner lists it")
+
+
+def left(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
+    """Follow a free host; one that somebody else has tagged since is nobody's to hand out."""
+    if _of(snapshot).cleaning is Cleaning.WIPE:
+        return wiping.left(host, resource, snapshot)
+    if resource.host.stage is Stage.POOL:
+        return host
+    void = replace(wiping.unproved(host), goal=None)
+    return void.now(HostCondition.DIRTY, snapshot.now, "somebody else took it")
+
+
+def _proved(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
+    """Judge by an observation that nothing that was asked for before can change any more."""
+    at = snapshot.inventory.observed_at(snapshot.inventory.sightings[ResourceId(host.id)])
+    since = host.since or snapshot.took
+    unsure = any(asked.call_state is CallState.OPEN for asked in host.asked)
+    if unsure or at <= since + snapshot.capabilities.consistency_delay:
+        return host
+    if _is_proof(resource, _of(snapshot).cleaning):
+        return replace(host, wiped=snapshot.now, cleaned=snapshot.now)
+    failed = resource.condition is Condition.FAILED
+    return wiping.struck(host, snapshot, "it could not be cleaned") if failed else host
+
+
+def _is_proof(resource: Resource, cleaning: Cleaning) -> bool:
+    match cleaning:
+        case Cleaning.POWER_CYCLE:
+            return resource.condition in {Condition.OFF, Condition.STANDBY}
+        case Cleaning.COMMAND:
+            return resource.host.cleaned
+        case Cleaning.TRUSTED:
+            return True
+        case Cleaning.WIPE:
+            return False
+
+
+def _of(snapshot: AccountSnapshot) -> HostCapabilities:
+    return snapshot.capabilities.hosts or HostCapabilities()

@@ -1,0 +1,76 @@
+"""Power: may a host be switched on or off now, where its power is ours to decide?
+
+Switching wears a host, and many at a time blow a fuse: how long it stays as it is, and how many may
+start together, are capabilities of its provider.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from hostler.domain.model.capabilities import PowerLimits
+from hostler.domain.model.host import Free, Host, HostCondition, HostGoal, HostPower
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
+
+_ON = {Condition.UP: True, Condition.OFF: False, Condition.STANDBY: False}
+
+
+def observed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> HostPower:
+    """Return since when a host is seen on, or off; what is neither says nothing new."""
+    on = _ON.get(resource.condition)
+    if snapshot.capabilities.power is None or on is None or on is host.power.on:
+        return host.power
+    return HostPower(on=on, since=snapshot.now)
+
+
+def goal(host: Host, snapshot: AccountSnapshot) -> HostGoal | None:
+    """Return that a free host is to be off, once it has been on for long enough."""
+    limits = snapshot.capabilities.power
+    if limits is None or host.condition is not HostCondition.FREE or not host.power.on:
+        return None
+    since = host.power.since or snapshot.now
+    return HostGoal.OFF if snapshot.now - since >= limits.least_on else None
+
+
+def may_start(record: Host | None, limits: PowerLimits | None, now: datetime) -> bool:
+    """Tell whether a host may be taken: one that went off just now is not switched on again yet."""
+    if limits is None or record is None or record.power.on is not False:
+        return True
+    return record.power.since is None or now - record.power.since >= limits.least_off
+
+
+def startable(
+    free: Iterable[Free], machines: Iterable[Machine], snapshot: Snapshot
+) -> tuple[Free, ...]:
+    """Return the free hosts that may begin now: only so many of those that are off, in each zone.
+
+    A machine on its way up counts, and so does one that began less than the gap ago.
+    """
+    limits = snapshot.capabilities.power
+    if limits is None:
+        return tuple(free)
+    starting = [m for m in machines if m.phase is Phase.STARTING and m.host is not None]
+    found = list[Free]()
+    begun = {zone: _begun(starting, zone, limits, snapshot.now) for zone in _zones(snapshot)}
+    for one in free:
+        off = one.resource.condition is not Condition.UP
+        if not off or begun.get(one.resource.zone, 0) < limits.parallel_starts:
+            found.append(one)
+            gap = limits.parallel_starts if limits.start_gap else 1
+            begun[one.resource.zone] = begun.get(one.resource.zone, 0) + off * gap
+    return tuple(found)
+
+
+def _zones(snapshot: Snapshot) -> frozenset[str]:
+    return frozenset(offer.zone for offer in snapshot.fleet.offers)
+
+
+def _begun(starting: list[Machine], zone: str, limits: PowerLimits, now: datetime) -> int:
+    """Return how many starts of a zone count now; as many as may be, while the gap is not over."""
+    here = [machine for machine in starting if machine.offer.zone == zone]
+    newest = max((machine.since for machine in here), default=None)
+    if newest is not None and now - newest < limits.start_gap:
+        return limits.parallel_starts
+    return len(here)
