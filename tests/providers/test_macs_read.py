@@ -120,8 +120,8 @@ def test_an_allocation_that_is_over_by_its_name_is_none() -> None:
         ({"type": "renewed_monthly", "cancelled": True}, False),
     ],
 )
-def test_a_commitment_is_told_while_it_renews(commitment: object, told: bool) -> None:
-    assert reader().host(mac(commitment=commitment)).host.renews is told
+def test_a_commitment_is_told_while_it_renews(commitment: object, output: bool) -> None:
+    assert reader().host(mac(commitment=commitment)).host.renews is output
 
 
 def test_dates_deletions_and_deliveries_are_told() -> None:
