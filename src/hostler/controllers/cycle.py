@@ -112,7 +112,7 @@ class Reconciler:
         account = await gather(self._ports, self._state, occasion, self._steadiness)
         snapshot = view_of(account, fleet, self._state.terms(fleet.name))
         self._state.world[fleet.name] = world_is_right(snapshot)
-        doubted = sum(machine.doubt is not None for machine in snapshot.machines)
+        doubted = sum(machine.health.doubt is not None for machine in snapshot.machines)
         self._state.wave[fleet.name] = in_wave(fleet, snapshot.row, doubted, snapshot.now)
         cache = self._state.cache.setdefault(fleet.name, DecisionCache(longest=self._longest))
         decision = decide(snapshot, self._state.account.provider, cache)

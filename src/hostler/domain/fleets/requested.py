@@ -59,7 +59,7 @@ def room(fleet: Fleet, row: FleetRow, machines: Iterable[Machine]) -> int:
     most = fleet.most(row.desired(fleet))
     stuck, held = 0, 0
     for machine in machines:
-        stuck, held = stuck + machine.stuck, held + machine.in_maximum
+        stuck, held = stuck + machine.health.stuck, held + machine.in_maximum
     return max(0, most - held - max(0, stuck - fleet.caps.stuck))
 
 

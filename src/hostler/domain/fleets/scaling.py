@@ -166,7 +166,7 @@ def _room(
 ) -> tuple[int, str]:
     most = snapshot.fleet.most(max(target, row.desired(snapshot.fleet)))
     held = sum(transition.machine.in_maximum for transition in transitions)
-    stuck = sum(transition.machine.stuck for transition in transitions)
+    stuck = sum(transition.machine.health.stuck for transition in transitions)
     left = most - held - max(0, stuck - snapshot.fleet.caps.stuck)
     if left <= 0:
         return 0, f"the maximum of {most} is reached while {held + stuck} machines still exist"

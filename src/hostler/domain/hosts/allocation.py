@@ -88,7 +88,7 @@ def _had(transition: Transition, resource: Resource, snapshot: Snapshot) -> Tran
     others = (
         stage is Stage.FOREIGN and resource.host.tagged in TENANT and _is_others(resource, snapshot)
     )
-    if machine.fact(HAD) is None and machine.was_ready is not None and others:
+    if machine.fact(HAD) is None and machine.health.was_ready is not None and others:
         return replace(transition, machine=machine.with_fact(HAD, snapshot.now))
     if machine.fact(HAD) is not None and resource.owner_tag is not None and stage is Stage.CLAIMED:
         return replace(transition, machine=machine.without_fact(HAD))
@@ -126,7 +126,7 @@ def _left_alone(transition: Transition, host: Host | None, snapshot: Snapshot) -
         return Reason.NOT_PREPARED
     if machine.fact(RETIRE) is not None or not _needs_pool(snapshot):
         return None
-    pooled = resource.host.pool or (host is not None and host.pool)
+    pooled = resource.host.pool or (host is not None and host.ownership.pool)
     return None if pooled else Reason.RELEASE_SKIPPED
 
 
