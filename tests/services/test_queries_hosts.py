@@ -24,9 +24,9 @@ def status(stage: str | None, binding: MachineId | None = None, **record: Any) -
     resource = Resource(
         id=ResourceId(ID), slot=HOST, zone=ZONE, host=HostFacts(stage=Stage(stage or ""))
     )
-    kept = with_fields(Host(id=ID, account=MAIN, zone=ZONE), **record) if record else None
+    saved = with_fields(Host(id=ID, account=MAIN, zone=ZONE), **record) if record else None
     return HostStatus(
-        id=ID, account=MAIN, record=kept, resource=resource if stage else None, binding=binding
+        id=ID, account=MAIN, record=saved, resource=resource if stage else None, binding=binding
     )
 
 

@@ -183,8 +183,8 @@ class Reconciler:
 
     async def _save_host(self, host: Host, snapshot: Snapshot, tenure: Tenure) -> None:
         host_records = self._state.host_records
-        told = moved_events(host_records.hosts.get(host.id), host, snapshot.cycle, snapshot.now)
-        await host_records.keep(self._ports.store, host, tenure.fence, told)
+        events = moved_events(host_records.hosts.get(host.id), host, snapshot.cycle, snapshot.now)
+        await host_records.keep(self._ports.store, host, tenure.fence, events)
 
     async def _unbind(self, bindings: Sequence[Unbind], tenure: Tenure) -> None:
         host_records = self._state.host_records

@@ -207,8 +207,8 @@ class EvidenceMaker:
             return None
         known = machine.place(call.slot).known
         times = [one.since for one in known if one.id == call.target]
-        shown = self._shown(call.target)
-        return max([*times, *([shown] if shown else [])], default=None)
+        observed = self._shown(call.target)
+        return max([*times, *([observed] if observed else [])], default=None)
 
     def _shown(self, resource: ResourceId) -> datetime | None:
         sighting = self._state.inventory.sightings.get(resource)

@@ -125,8 +125,8 @@ class Reclaimer:
             goal=HostGoal.CLEAN,
             type=resource.type,
         ).now(HostCondition.DIRTY, snapshot.now, "reclaimed")
-        told = moved_events(known, orphan, snapshot.cycle, snapshot.now)
-        await host_records.keep(self._ports.store, orphan, tenure.fence, told)
+        events = moved_events(known, orphan, snapshot.cycle, snapshot.now)
+        await host_records.keep(self._ports.store, orphan, tenure.fence, events)
         if (binding := host_records.bindings.get(host)) is not None:
             await host_records.unbind(self._ports.store, host, binding, tenure.fence)
 

@@ -70,15 +70,15 @@ def watched(transition: Transition, snapshot: Snapshot) -> Transition:
     why = (
         "a claim of ours took effect too late" if late else f"its host is called {resource.name!r}"
     )
-    said = f"{why}: somebody else may use it, and nothing is done to it"
+    message = f"{why}: somebody else may use it, and nothing is done to it"
     known = machine.fact(CLAIMED_TWICE) is not None
-    told = () if known else (event("alarm", machine, snapshot, str(Reason.HOST_TAKEN), said),)
+    notice = () if known else (event("alarm", machine, snapshot, str(Reason.HOST_TAKEN), message),)
     noted = machine if known else machine.with_fact(CLAIMED_TWICE, snapshot.now)
     return replace(
         transition,
         machine=noted,
-        events=(*transition.events, *told),
-        blocker=transition.blocker or said,
+        events=(*transition.events, *notice),
+        blocker=transition.blocker or message,
     )
 
 
@@ -104,8 +104,8 @@ def stopping(transition: Transition, snapshot: Snapshot) -> Transition:
     reason = _left_alone(transition, host, snapshot)
     if reason is None:
         return transition
-    told = event(str(reason), transition.machine, snapshot, str(reason), str(machine.host))
-    skipped = replace(transition, events=(*transition.events, told))
+    notice = event(str(reason), transition.machine, snapshot, str(reason), str(machine.host))
+    skipped = replace(transition, events=(*transition.events, notice))
     return move(skipped, Phase.DELETED, reason, snapshot)
 
 

@@ -227,8 +227,8 @@ def _begun(
         machine = machine.with_fact(CLEAN, snapshot.now).with_fact(
             f"{_CLEAN_AS}{clean_as}", snapshot.now
         )
-    told = event("host", machine, snapshot, str(Reason.ADMITTED), f"takes host {host}")
-    begun = replace(transition, machine=machine, events=(*transition.events, told))
+    notice = event("host", machine, snapshot, str(Reason.ADMITTED), f"takes host {host}")
+    begun = replace(transition, machine=machine, events=(*transition.events, notice))
     if machine.phase is Phase.PENDING:
         return move(begun, Phase.STARTING, Reason.ADMITTED, snapshot)
     return begun
@@ -258,10 +258,10 @@ def doubted(transition: Transition, snapshot: Snapshot) -> Transition:
     resource = snapshot.inventory.resource(ResourceId(machine.host or ""))
     if not name or machine.places or resource is None or resource.name == name:
         return transition
-    told = event(
+    notice = event(
         "host", machine, snapshot, str(Reason.HOST_USED), f"it is called {resource.name!r} now"
     )
-    return replace(transition, machine=_unproved(machine), events=(*transition.events, told))
+    return replace(transition, machine=_unproved(machine), events=(*transition.events, notice))
 
 
 def taken(free: Free, machine: Machine, account: AccountName, snapshot: Snapshot) -> Host:
@@ -293,7 +293,7 @@ def lets_go(transition: Transition, snapshot: Snapshot) -> Transition:
         transition, snapshot
     ):
         return transition
-    told = event("host_lost", machine, snapshot, str(Reason.HOST_LOST), f"host {machine.host}")
+    notice = event("host_lost", machine, snapshot, str(Reason.HOST_LOST), f"host {machine.host}")
     freed = replace(
         machine.with_health(doubt=None),
         host=None,
@@ -303,7 +303,7 @@ def lets_go(transition: Transition, snapshot: Snapshot) -> Transition:
         error="",
     )
     freed = _unproved(freed).without_fact(ADOPTED).with_fact(f"{LEFT} {machine.host}", snapshot.now)
-    return replace(transition, machine=freed, resources=(), events=(*transition.events, told))
+    return replace(transition, machine=freed, resources=(), events=(*transition.events, notice))
 
 
 def _left(place: Place) -> Place:
@@ -383,6 +383,8 @@ def none_free(snapshot: Snapshot) -> str:
         if resource.slot.kind == snapshot.capabilities.host_kind:
             word = _stands(resource, snapshot.hosts.get(HostId(resource.id)))
             counts[word] = counts.get(word, 0) + 1
-    told = ", ".join(f"{number} {word}" for word, number in sorted(counts.items())) or "none at all"
+    summary = (
+        ", ".join(f"{number} {word}" for word, number in sorted(counts.items())) or "none at all"
+    )
     wanted = ", ".join(str(offer) for offer in snapshot.fleet.offers)
-    return f"{Reason.NO_AVAILABLE_HOST}: no host fits {wanted} (hosts: {told})"
+    return f"{Reason.NO_AVAILABLE_HOST}: no host fits {wanted} (hosts: {summary or 'none at all'})"

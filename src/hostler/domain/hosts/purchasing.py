@@ -54,7 +54,7 @@ class Bought:
     due: datetime | None = None
     limit: str = ""
 
-    def told(self, condition: str) -> str:
+    def condition(self, condition: str) -> str:
         """Return the fleet's condition; where it lacks hosts, with why no more are ordered."""
         if not self.limit or not condition.startswith(Reason.NO_AVAILABLE_HOST):
             return condition
@@ -100,8 +100,8 @@ def _in_the_way(purchase: Purchase, row: FleetRow, snapshot: Snapshot) -> str:
     if purchase.order == 0:
         return purchase.limit if purchase.short else ""
     setbacks = (row.setback(offer) for offer in snapshot.fleet.offers)
-    told = dict.fromkeys(s.why for s in setbacks if s is not None and snapshot.now < s.until)
-    return "; ".join(told)
+    reasons = dict.fromkeys(s.why for s in setbacks if s is not None and snapshot.now < s.until)
+    return "; ".join(reasons)
 
 
 def _remembered(row: FleetRow, snapshot: Snapshot) -> FleetRow:

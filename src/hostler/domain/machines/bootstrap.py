@@ -48,12 +48,12 @@ def starting(transition: Transition, snapshot: Snapshot) -> Transition:
     remedy = next_remedy(replace(trouble, strikes=host.health.strikes), LADDER)
     match remedy.remedy:
         case Remedy.REBOOT if machine.fact(REBOOT) is None:
-            told = event(
+            notice = event(
                 "remedy", machine, snapshot, str(Reason.NOT_PREPARED), f"reboot: {remedy.why}"
             )
             rebooted = machine.with_fact(REBOOT, snapshot.now)
             transition = replace(
-                transition, machine=rebooted, events=(*transition.events, told), probe=False
+                transition, machine=rebooted, events=(*transition.events, notice), probe=False
             )
             return wait(transition, "reboot", remedy.why)
         case Remedy.REINSTALL | Remedy.QUARANTINE as found:
@@ -76,8 +76,8 @@ def _kept(transition: Transition, host: Host, trouble: Trouble, snapshot: Snapsh
     last = host.bootstrap.tried.at
     at = last + pause if last is not None and last <= snapshot.now < last + pause else None
     probes = transition.probe and at is None
-    said = replace(transition, probe=probes, blocker=rollout.condition(snapshot.revision))
-    return wait(said, "prepare", "the list once more, for it may work by now", at)
+    waiting = replace(transition, probe=probes, blocker=rollout.condition(snapshot.revision))
+    return wait(waiting, "prepare", "the list once more, for it may work by now", at)
 
 
 def start_due(machine: Machine, snapshot: Snapshot) -> datetime:
@@ -125,8 +125,8 @@ def _blamed(transition: Transition, host: Host, snapshot: Snapshot, *, alone: bo
 def _told(transition: Transition, snapshot: Snapshot) -> Transition:
     """Tell once of the newest attempt that reached out, with what the commands printed."""
     machine, probed = transition.machine, snapshot.probed.get(transition.machine.id)
-    told = machine.fact(TOLD)
-    if probed is None or probed.ended is None or (told is not None and probed.begun <= told):
+    told_at = machine.fact(TOLD)
+    if probed is None or probed.ended is None or (told_at is not None and probed.begun <= told_at):
         return transition
     if probed.passed and not probed.output:
         return transition
@@ -147,8 +147,8 @@ def _in_time(transition: Transition, trouble: Trouble, snapshot: Snapshot) -> Tr
     due = (probed.ended or probed.begun) + pause_after(trouble.failures, LADDER.pauses)
     if snapshot.now >= due:
         return transition
-    said = f"preparing its host failed: {probed.text}"
-    return wait(replace(transition, probe=False), "prepare", said, due)
+    message = f"preparing its host failed: {probed.text}"
+    return wait(replace(transition, probe=False), "prepare", message, due)
 
 
 def running(transition: Transition, snapshot: Snapshot) -> Transition:

@@ -166,9 +166,9 @@ def observe_focused(transition: Transition, reason: Reason, snapshot: Snapshot) 
         and (known.absent is not None or place.slot == snapshot.capabilities.main)
     )
     detail = f"whether it really {reason}".replace("_", " ")
-    said = replace(transition, close=scopes if snapshot.now >= due else (), lost=True)
+    waiting = replace(transition, close=scopes if snapshot.now >= due else (), lost=True)
     at = due if snapshot.now < due else None
-    return replace(said, next=replace(said.next, kind="observe", detail=detail, at=at))
+    return replace(waiting, next=replace(waiting.next, kind="observe", detail=detail, at=at))
 
 
 def proved(transition: Transition, reason: Reason, snapshot: Snapshot) -> bool:

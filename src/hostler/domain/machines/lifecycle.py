@@ -122,8 +122,8 @@ def _with_offer(
     machine = replace(
         transition.machine.with_health(refused=None), offer=offer, tries=0, retry_at=None, error=""
     )
-    told = event("offer", machine, snapshot, reason, f"{transition.machine.offer}, now {offer}")
-    return replace(transition, machine=machine, events=(*transition.events, told))
+    notice = event("offer", machine, snapshot, reason, f"{transition.machine.offer}, now {offer}")
+    return replace(transition, machine=machine, events=(*transition.events, notice))
 
 
 def _probe(transition: Transition, snapshot: Snapshot) -> Transition:
@@ -137,9 +137,9 @@ def _probe(transition: Transition, snapshot: Snapshot) -> Transition:
         return move(passed, Phase.READY, Reason.PROBE_PASSED, snapshot)
     every = snapshot.fleet.timers.probe_every
     due = probed is None or snapshot.now - probed.begun >= every
-    said = f"readiness probe ({snapshot.fleet.probe.kind}) at {machine.address or 'its address'}"
+    message = f"readiness probe ({snapshot.fleet.probe.kind}) at {machine.address or 'its address'}"
     at = None if due or probed is None else probed.begun + every
-    return wait(replace(transition, probe=due), "probe", said, at)
+    return wait(replace(transition, probe=due), "probe", message, at)
 
 
 def _probed_from(machine: Machine) -> datetime:
@@ -204,11 +204,11 @@ def _lose(transition: Transition, snapshot: Snapshot, *, wave: bool) -> Transiti
     if reason is None:
         return transition
     if wave and not failure.proved(transition, reason, snapshot):
-        said = replace(
+        waiting = replace(
             transition,
             blocker="too many machines were lost at once: each needs its own observation",
         )
-        return failure.observe_focused(said, reason, snapshot)
+        return failure.observe_focused(waiting, reason, snapshot)
     lost = transition.machine.with_fact("loss_proved", snapshot.now)
     lost = lost.with_fact(LOCKED, snapshot.now) if reason is Reason.LOCKED else lost
     proven = replace(transition, machine=lost)
@@ -285,10 +285,10 @@ def _once_more(transition: Transition, snapshot: Snapshot) -> Transition:
     """Begin again under the same id: a start failed, and nothing of it is left."""
     spent = cost(transition.machine, snapshot.now)
     fresh = replace(transition, machine=retry.retry(transition.machine).with_billing(spent=spent))
-    told = replace(
+    rolled_back = replace(
         fresh, events=(*fresh.events, event("rollback_done", transition.machine, snapshot))
     )
-    return move(told, Phase.PENDING, Reason.MADE_AGAIN, snapshot)
+    return move(rolled_back, Phase.PENDING, Reason.MADE_AGAIN, snapshot)
 
 
 def _ended(transition: Transition, snapshot: Snapshot) -> Iterator[Event]:

@@ -98,16 +98,16 @@ def condition(known: Revision) -> str:
     if known.broken is None:
         return ""
     kinds = dict.fromkeys((lapse.number, lapse.of, lapse.ended) for lapse in known.failed)
-    said = "; ".join(_said(known, *kind) for kind in sorted(kinds))
+    causes = "; ".join(_cause(known, *kind) for kind in sorted(kinds))
     once = "it worked on none" if known.worked is None else "it had worked before"
     return (
         f"{Reason.BOOTSTRAP_FAILED}: the setup script is at fault, not the hosts: "
-        f"{said}; {once}: "
+        f"{causes}; {once}: "
         "correct `commands` and start the engine with them; until then no host is claimed for it"
     )
 
 
-def _said(known: Revision, number: int, of: int, ended: str) -> str:
+def _cause(known: Revision, number: int, of: int, ended: str) -> str:
     kind = (number, of, ended)
     lapses = (lapse for lapse in known.failed if (lapse.number, lapse.of, lapse.ended) == kind)
     hosts = sorted(lapse.host for lapse in lapses)
@@ -169,7 +169,7 @@ def _pardon(host: Host, many: int, known: Revision, snapshot: Snapshot) -> Pardo
     if out is not None and strikes < LADDER.strikes:
         out = min(out, snapshot.now)
     word = "a strike" if many == 1 else f"{many} strikes"
-    told = Event(
+    notice = Event(
         kind="strikes_taken_back",
         at=snapshot.now,
         fleet=snapshot.fleet.name,
@@ -178,7 +178,7 @@ def _pardon(host: Host, many: int, known: Revision, snapshot: Snapshot) -> Pardo
         detail=f"host {host.id}: {word} that the list was to blame for",
     )
     cleared = host.with_health(strikes=strikes, struck=others, quarantined_until=out)
-    return Pardon(keep=SaveHost(host=cleared), event=told)
+    return Pardon(keep=SaveHost(host=cleared), event=notice)
 
 
 def canaries(known: Revision, snapshot: Snapshot) -> frozenset[MachineId] | None:

@@ -104,14 +104,14 @@ def _give_up(transition: Transition, deletion: Deletion, snapshot: Snapshot) -> 
     if transition.machine.phase is Phase.STANDBY:
         return move(given, Phase.STOPPING, Reason.ENDED, snapshot, deletion.why)
     changed = replace(given.machine, goal=Goal.ABSENT, since=snapshot.now)
-    told = event(
+    notice = event(
         "given_up",
         changed,
         snapshot,
         deletion.why,
         "it was to go into standby, and is removed instead",
     )
-    return replace(given, machine=changed, events=(*given.events, told))
+    return replace(given, machine=changed, events=(*given.events, notice))
 
 
 def _with_goal(transition: Transition, goal: Goal) -> Transition:

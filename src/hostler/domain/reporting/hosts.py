@@ -161,16 +161,16 @@ def host_statuses(
     resources: Iterable[Resource] = (),
 ) -> tuple[HostStatus, ...]:
     """Return every host that is recorded or was observed, by zone and name."""
-    shown = {HostId(resource.id): resource for resource in resources}
+    observed = {HostId(resource.id): resource for resource in resources}
     found = (
         HostStatus(
             id=host,
             account=account,
             record=hosts.get(host),
-            resource=shown.get(host),
+            resource=observed.get(host),
             binding=bindings.get(host),
         )
-        for host in {**hosts, **shown}
+        for host in {**hosts, **observed}
     )
     return tuple(sorted(found, key=lambda host: (host.zone, host.name, host.id)))
 
