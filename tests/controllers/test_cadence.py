@@ -29,8 +29,8 @@ def gaps(times: list[datetime]) -> list[float]:
     return [(b - a).total_seconds() for a, b in itertools.pairwise(times)]
 
 
-def observed(yard: FakeScene, since: datetime) -> list[datetime]:
-    return [at for at, _ in yard.provider.observations if at >= since]
+def observed(rig: FakeScene, since: datetime) -> list[datetime]:
+    return [at for at, _ in rig.provider.observations if at >= since]
 
 
 # ---------------------------------------------------------------- cadence
@@ -38,26 +38,26 @@ def observed(yard: FakeScene, since: datetime) -> list[datetime]:
 
 @pytest.mark.looptime
 async def test_observations_are_half_a_minute_apart_when_all_is_quiet() -> None:
-    yard = FakeScene(replace(FLEET, size=2))
-    async with yard.running():
-        await yard.until([READY] * 2, 60 * S)
-        await yard.pass_by(1 * MIN)
-        begun = yard.clock.now()
-        await yard.pass_by(10 * MIN)
-    assert all(30 <= gap < 31 for gap in gaps(observed(yard, begun)))
-    scopes = {scope for _, scopes in yard.provider.observations[-5:] for scope in scopes}
+    rig = FakeScene(replace(FLEET, size=2))
+    async with rig.running():
+        await rig.until([READY] * 2, 60 * S)
+        await rig.pass_by(1 * MIN)
+        begun = rig.clock.now()
+        await rig.pass_by(10 * MIN)
+    assert all(30 <= gap < 31 for gap in gaps(observed(rig, begun)))
+    scopes = {scope for _, scopes in rig.provider.observations[-5:] for scope in scopes}
     assert scopes == {Scope(ZONE, "server"), Scope(ZONE, "address")}, "no call for each machine"
 
 
 @pytest.mark.looptime
 async def test_observations_are_two_to_fifteen_seconds_apart_while_something_is_expected() -> None:
-    yard = FakeScene(replace(FLEET, size=1))
-    yard.world.pace = replace(yard.world.pace, boot=5 * MIN)
-    async with yard.running():
-        await yard.pass_by(3 * S)
-        begun = yard.clock.now()
-        await yard.pass_by(4 * MIN)
-    pauses = gaps(observed(yard, begun))
+    rig = FakeScene(replace(FLEET, size=1))
+    rig.world.pace = replace(rig.world.pace, boot=5 * MIN)
+    async with rig.running():
+        await rig.pass_by(3 * S)
+        begun = rig.clock.now()
+        await rig.pass_by(4 * MIN)
+    pauses = gaps(observed(rig, begun))
     assert 1.5 <= pauses[0] <= 3.5
     assert all(later >= earlier - 1 for earlier, later in itertools.pairwise(pauses))
     assert all(14 < pause < 16 for pause in pauses[-5:])
@@ -65,32 +65,32 @@ async def test_observations_are_two_to_fifteen_seconds_apart_while_something_is_
 
 @pytest.mark.looptime
 async def test_nudge_observes_at_once() -> None:
-    yard = FakeScene()
-    async with yard.running() as engine:
-        await yard.until([READY], 60 * S)
-        await yard.pass_by(2 * MIN + 5 * S)
-        yard.world.remove(yard.world.servers()[0].id)
-        begun = yard.clock.now()
+    rig = FakeScene()
+    async with rig.running() as engine:
+        await rig.until([READY], 60 * S)
+        await rig.pass_by(2 * MIN + 5 * S)
+        rig.world.remove(rig.world.servers()[0].id)
+        begun = rig.clock.now()
         engine.nudge()
-        await yard.pass_by(1 * S)
-    rounds = [at for at, _ in yard.provider.observations if at >= begun]
+        await rig.pass_by(1 * S)
+    rounds = [at for at, _ in rig.provider.observations if at >= begun]
     assert len(rounds) <= 1
 
 
 @pytest.mark.looptime
 async def test_deadline_wakes_the_loop_before_the_cadence_does() -> None:
     """A stock-out is remembered for five minutes: it ends to the second."""
-    yard = FakeScene()
-    offer = yard.fleet.offers[0]
-    yard.provider.out_of_stock.add((offer.type, offer.zone))
-    async with yard.running():
-        await yard.pass_by(2 * MIN)
-        row = (await yard.store.fleets())[0]
+    rig = FakeScene()
+    offer = rig.fleet.offers[0]
+    rig.provider.out_of_stock.add((offer.type, offer.zone))
+    async with rig.running():
+        await rig.pass_by(2 * MIN)
+        row = (await rig.store.fleets())[0]
         memory = row.setback(offer)
         assert memory is not None
-        yard.provider.out_of_stock.clear()
-        await yard.until([Phase.STARTING], 10 * MIN)
-        assert timedelta(0) <= yard.clock.now() - memory.until < 1 * S
+        rig.provider.out_of_stock.clear()
+        await rig.until([Phase.STARTING], 10 * MIN)
+        assert timedelta(0) <= rig.clock.now() - memory.until < 1 * S
 
 
 # ---------------------------------------------------------------- isolation
@@ -98,59 +98,59 @@ async def test_deadline_wakes_the_loop_before_the_cadence_does() -> None:
 
 @pytest.mark.looptime
 async def test_call_that_hangs_delays_no_other_machine() -> None:
-    yard = FakeScene(replace(FLEET, size=10))
-    yard.provider.befall(MAKE_SERVER, Lost.HUNG)
-    async with yard.running():
-        took = await yard.until([Phase.STARTING] + [READY] * 9, 60 * S)
+    rig = FakeScene(replace(FLEET, size=10))
+    rig.provider.befall(MAKE_SERVER, Lost.HUNG)
+    async with rig.running():
+        took = await rig.until([Phase.STARTING] + [READY] * 9, 60 * S)
         assert took < 20 * S
-        await yard.until([READY] * 10, 5 * MIN)
-    assert len(yard.world.resources) == 20
+        await rig.until([READY] * 10, 5 * MIN)
+    assert len(rig.world.resources) == 20
 
 
 @pytest.mark.looptime
 async def test_machine_in_flight_is_not_worked_on_twice() -> None:
-    yard = FakeScene(replace(FLEET, size=1))
-    yard.provider.befall(MAKE_ADDRESS, Lost.HUNG)
-    async with yard.running() as engine:
+    rig = FakeScene(replace(FLEET, size=1))
+    rig.provider.befall(MAKE_ADDRESS, Lost.HUNG)
+    async with rig.running() as engine:
         for _ in range(40):
-            await yard.pass_by(0.5 * S)
+            await rig.pass_by(0.5 * S)
             engine.nudge()
-    assert len(yard.calls(MAKE_ADDRESS)) == 1
+    assert len(rig.calls(MAKE_ADDRESS)) == 1
 
 
 @pytest.mark.looptime
 async def test_request_for_a_machine_in_flight_is_kept_until_it_can_be_granted() -> None:
-    yard = FakeScene(replace(FLEET, size=1))
-    yard.provider.befall(MAKE_ADDRESS, Lost.HUNG)
-    async with yard.running():
-        await yard.until([Phase.STARTING], 10 * S)
-        desired = (await yard.machines())[0]
-        await yard.pass_by(1 * S)
-        await yard.request(RequestKind.PROTECT, machine=desired.id)
-        await yard.pass_by(5 * S)
-        assert len(await yard.store.requests()) == 1
-        await yard.pass_by(30 * S)
-        assert await yard.store.requests() == ()
-        stored = await yard.store.machine(desired.id)
+    rig = FakeScene(replace(FLEET, size=1))
+    rig.provider.befall(MAKE_ADDRESS, Lost.HUNG)
+    async with rig.running():
+        await rig.until([Phase.STARTING], 10 * S)
+        desired = (await rig.machines())[0]
+        await rig.pass_by(1 * S)
+        await rig.request(RequestKind.PROTECT, machine=desired.id)
+        await rig.pass_by(5 * S)
+        assert len(await rig.store.requests()) == 1
+        await rig.pass_by(30 * S)
+        assert await rig.store.requests() == ()
+        stored = await rig.store.machine(desired.id)
         assert stored is not None
         assert stored.protection is not None
 
 
 @pytest.mark.looptime
 async def test_provider_that_raises_for_one_machine_is_a_bug_told_and_not_the_end() -> None:
-    yard = FakeScene(replace(FLEET, size=3))
-    do = yard.provider.do
+    rig = FakeScene(replace(FLEET, size=3))
+    do = rig.provider.do
 
     async def buggy(call: Call) -> Outcome:
         if call.arg("machine") == str(machine(1).id) and call.kind == MAKE_SERVER:
             raise KeyError("a bug of the provider's")
         return await do(call)
 
-    yard.provider.do = buggy
-    async with yard.running():
-        await yard.until([Phase.STARTING, READY, READY], 60 * S)
-        await yard.pass_by(30 * S)
-        assert await yard.phases() == [Phase.STARTING, READY, READY]
+    rig.provider.do = buggy
+    async with rig.running():
+        await rig.until([Phase.STARTING, READY, READY], 60 * S)
+        await rig.pass_by(30 * S)
+        assert await rig.phases() == [Phase.STARTING, READY, READY]
 
 
 # ---------------------------------------------------------------- which scopes
@@ -283,19 +283,19 @@ def test_zones_are_those_configured_lived_in_and_ever_seen() -> None:
 
 @pytest.mark.looptime
 async def test_many_single_observations_come_a_few_at_a_time_and_all_come() -> None:
-    yard = FakeScene(replace(FLEET, size=60, caps=Caps(share=1.0, per_hour=500, per_reclaim=500)))
-    async with yard.running():
-        await yard.until([READY] * 60, 2 * MIN)
-        await yard.pass_by(3 * MIN)
-        before = len(yard.provider.observations)
-        for server in yard.world.servers():
-            yard.world.become(server.id, Condition.OFF)
-        await yard.pass_by(8 * MIN)
+    rig = FakeScene(replace(FLEET, size=60, caps=Caps(share=1.0, per_hour=500, per_reclaim=500)))
+    async with rig.running():
+        await rig.until([READY] * 60, 2 * MIN)
+        await rig.pass_by(3 * MIN)
+        before = len(rig.provider.observations)
+        for server in rig.world.servers():
+            rig.world.become(server.id, Condition.OFF)
+        await rig.pass_by(8 * MIN)
         most = max(
             sum(scope.machine is not None for scope in scopes)
-            for _, scopes in yard.provider.observations[before:]
+            for _, scopes in rig.provider.observations[before:]
         )
         assert most <= 20
-        states = await yard.phases()
+        states = await rig.phases()
     assert states.count(READY) >= 55
     assert SERVER.kind == "server"

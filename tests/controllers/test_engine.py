@@ -42,49 +42,49 @@ def sized(size: int, **changes: object) -> FakeScene:
 
 
 async def test_fleet_is_reached_and_then_rests() -> None:
-    yard = sized(5)
-    async with yard.running():
-        took = await yard.until([READY] * 5, 60 * S)
+    rig = sized(5)
+    async with rig.running():
+        took = await rig.until([READY] * 5, 60 * S)
         assert took < 20 * S, "a boot takes ten"
-        await yard.pass_by(1 * MIN)
-        calls, version = yard.calls(), [m.version for m in await yard.machines()]
-        await yard.pass_by(20 * MIN)
-        assert yard.calls() == calls
-        assert [m.version for m in await yard.machines()] == version
+        await rig.pass_by(1 * MIN)
+        calls, version = rig.calls(), [m.version for m in await rig.machines()]
+        await rig.pass_by(20 * MIN)
+        assert rig.calls() == calls
+        assert [m.version for m in await rig.machines()] == version
     assert sorted(calls) == sorted([MAKE_ADDRESS, MAKE_SERVER, POWER_ON] * 5)
-    assert len(yard.world.resources) == 10
+    assert len(rig.world.resources) == 10
 
 
 async def test_fleet_scaled_to_nothing_leaves_nothing() -> None:
-    yard = sized(3)
-    async with yard.running():
-        await yard.until([READY] * 3, 60 * S)
-        await yard.request(RequestKind.SCALE, size=0)
-        took = await yard.until([], 10 * MIN)
-    assert yard.world.resources == {}
+    rig = sized(3)
+    async with rig.running():
+        await rig.until([READY] * 3, 60 * S)
+        await rig.request(RequestKind.SCALE, size=0)
+        took = await rig.until([], 10 * MIN)
+    assert rig.world.resources == {}
     assert took < 2 * MIN
-    assert await yard.events("resource_removed")
+    assert await rig.events("resource_removed")
 
 
 async def test_request_is_noticed_within_half_a_second() -> None:
-    yard = sized(0)
-    async with yard.running():
-        await yard.pass_by(45 * S)
-        await yard.request(RequestKind.SCALE, size=1)
-        took = await yard.until([Phase.STARTING], 10 * S)
+    rig = sized(0)
+    async with rig.running():
+        await rig.pass_by(45 * S)
+        await rig.request(RequestKind.SCALE, size=1)
+        took = await rig.until([Phase.STARTING], 10 * S)
     assert took < 1 * S
 
 
 async def test_fleet_that_grows_and_shrinks_again_at_once_makes_no_more_than_it_must() -> None:
-    yard = sized(0)
-    yard.rate, yard.burst = 2.0, 2.0
-    async with yard.running():
-        await yard.request(RequestKind.SCALE, size=30)
-        await yard.until([Phase.STARTING] * 30, 30 * S)
-        await yard.request(RequestKind.SCALE, size=0)
-        await yard.until([], 15 * MIN)
-    assert len(yard.calls(MAKE_SERVER)) < 5, "machines in flight are called back"
-    assert yard.world.resources == {}
+    rig = sized(0)
+    rig.rate, rig.burst = 2.0, 2.0
+    async with rig.running():
+        await rig.request(RequestKind.SCALE, size=30)
+        await rig.until([Phase.STARTING] * 30, 30 * S)
+        await rig.request(RequestKind.SCALE, size=0)
+        await rig.until([], 15 * MIN)
+    assert len(rig.calls(MAKE_SERVER)) < 5, "machines in flight are called back"
+    assert rig.world.resources == {}
 
 
 # ---------------------------------------------------------------- healing
@@ -92,20 +92,20 @@ async def test_fleet_that_grows_and_shrinks_again_at_once_makes_no_more_than_it_
 
 @pytest.mark.parametrize("condition", [Condition.OFF, Condition.STANDBY])
 async def test_server_that_stops_is_removed_and_replaced(condition: Condition) -> None:
-    yard = sized(2)
-    async with yard.running():
-        await yard.until([READY] * 2, 60 * S)
-        first = (await yard.machines())[0]
-        (server,) = (s for s in yard.world.servers() if s.id in first.ids())
-        await yard.pass_by(5 * MIN)
-        yard.world.become(server.id, condition)
-        await yard.until([READY, READY], 5 * MIN)
-        while first.id in {m.id for m in await yard.machines()}:
-            await yard.pass_by(1 * S)
-        await yard.until([READY, READY], 5 * MIN)
-    assert len(yard.calls(POWER_ON)) == 3
-    assert server.id not in yard.world.resources
-    assert len(yard.world.resources) == 4
+    rig = sized(2)
+    async with rig.running():
+        await rig.until([READY] * 2, 60 * S)
+        first = (await rig.machines())[0]
+        (server,) = (s for s in rig.world.servers() if s.id in first.ids())
+        await rig.pass_by(5 * MIN)
+        rig.world.become(server.id, condition)
+        await rig.until([READY, READY], 5 * MIN)
+        while first.id in {m.id for m in await rig.machines()}:
+            await rig.pass_by(1 * S)
+        await rig.until([READY, READY], 5 * MIN)
+    assert len(rig.calls(POWER_ON)) == 3
+    assert server.id not in rig.world.resources
+    assert len(rig.world.resources) == 4
 
 
 @pytest.mark.parametrize("condition", [Condition.OFF, Condition.STANDBY])
@@ -113,57 +113,57 @@ async def test_nine_machines_with_seven_that_fall_back_to_stopped_heal(
     condition: Condition,
 ) -> None:
     """Instance_count 9, pending 7, reserved 7, and no clean-up ever."""
-    yard = sized(2)
-    async with yard.running():
-        await yard.until([READY] * 2, 60 * S)
-        good = {server.id for server in yard.world.servers()}
-        yard.world.pace = replace(yard.world.pace, boot=timedelta(days=1))
-        await yard.request(RequestKind.SCALE, size=9)
-        await yard.until([READY] * 2 + [Phase.STARTING] * 7, 60 * S)
-        await yard.pass_by(10 * S)
-        bad = [server for server in yard.world.servers() if server.id not in good]
+    rig = sized(2)
+    async with rig.running():
+        await rig.until([READY] * 2, 60 * S)
+        good = {server.id for server in rig.world.servers()}
+        rig.world.pace = replace(rig.world.pace, boot=timedelta(days=1))
+        await rig.request(RequestKind.SCALE, size=9)
+        await rig.until([READY] * 2 + [Phase.STARTING] * 7, 60 * S)
+        await rig.pass_by(10 * S)
+        bad = [server for server in rig.world.servers() if server.id not in good]
         assert len(bad) == 7
         for server in bad:
-            yard.world.become(server.id, condition)
-        yard.world.pace = replace(yard.world.pace, boot=10 * S)
-        await yard.until([READY] * 9, 15 * MIN)
-        there = {server.id for server in yard.world.servers()}
-        await yard.pass_by(5 * MIN)
+            rig.world.become(server.id, condition)
+        rig.world.pace = replace(rig.world.pace, boot=10 * S)
+        await rig.until([READY] * 9, 15 * MIN)
+        there = {server.id for server in rig.world.servers()}
+        await rig.pass_by(5 * MIN)
     assert good <= there
     assert not {server.id for server in bad} & there
-    assert len(yard.world.resources) == 18
+    assert len(rig.world.resources) == 18
 
 
 async def test_server_deleted_by_hand_is_replaced_and_its_address_removed() -> None:
-    yard = sized(1)
-    async with yard.running():
-        await yard.until([READY], 60 * S)
-        await yard.pass_by(2 * MIN)
-        yard.world.remove(yard.world.servers()[0].id)
-        await yard.pass_by(5 * MIN)
-        assert await yard.phases() == [READY]
-    assert len(yard.world.resources) == 2
+    rig = sized(1)
+    async with rig.running():
+        await rig.until([READY], 60 * S)
+        await rig.pass_by(2 * MIN)
+        rig.world.remove(rig.world.servers()[0].id)
+        await rig.pass_by(5 * MIN)
+        assert await rig.phases() == [READY]
+    assert len(rig.world.resources) == 2
 
 
 async def test_machine_that_never_becomes_ready_is_replaced_and_backs_off() -> None:
-    yard = sized(1, probe=Probe(kind=ProbeKind.TCP))
-    yard.prober.all_unwilling = True
-    async with yard.running():
-        await yard.pass_by(20 * MIN)
-        made = len(yard.calls(MAKE_SERVER))
+    rig = sized(1, probe=Probe(kind=ProbeKind.TCP))
+    rig.prober.all_unwilling = True
+    async with rig.running():
+        await rig.pass_by(20 * MIN)
+        made = len(rig.calls(MAKE_SERVER))
         assert made == 2
-        yard.prober.all_unwilling = False
-        await yard.until([READY], 15 * MIN)
-        await yard.pass_by(5 * MIN)
-    assert len(yard.world.resources) == 2
+        rig.prober.all_unwilling = False
+        await rig.until([READY], 15 * MIN)
+        await rig.pass_by(5 * MIN)
+    assert len(rig.world.resources) == 2
 
 
 async def test_machine_whose_address_is_never_known_still_becomes_overdue() -> None:
-    yard = sized(1, probe=Probe(kind=ProbeKind.TCP))
-    yard.provider.connection = lambda machine, resources: None  # noqa: ARG005
-    async with yard.running():
-        await yard.pass_by(15 * MIN)
-    assert len(yard.calls(MAKE_SERVER)) > 1
+    rig = sized(1, probe=Probe(kind=ProbeKind.TCP))
+    rig.provider.connection = lambda machine, resources: None  # noqa: ARG005
+    async with rig.running():
+        await rig.pass_by(15 * MIN)
+    assert len(rig.calls(MAKE_SERVER)) > 1
 
 
 # ---------------------------------------------------------------- faults at calls
@@ -177,192 +177,192 @@ KINDS = [MAKE_ADDRESS, MAKE_SERVER, POWER_ON, TERMINATE, REMOVE_ADDRESS]
 async def test_lost_answer_at_any_call_leaves_one_of_everything_and_then_nothing(
     kind: str, lost: Lost
 ) -> None:
-    yard = sized(1)
-    yard.provider.befall(kind, lost)
-    async with yard.running():
-        await yard.until([READY], 10 * MIN)
-        await yard.pass_by(5 * MIN)
-        assert await yard.phases() == [READY]
-        assert len(yard.world.resources) == 2
-        await yard.request(RequestKind.SCALE, size=0)
-        await yard.until([], 10 * MIN)
-        await yard.pass_by(2 * MIN)
-    assert yard.world.resources == {}
+    rig = sized(1)
+    rig.provider.befall(kind, lost)
+    async with rig.running():
+        await rig.until([READY], 10 * MIN)
+        await rig.pass_by(5 * MIN)
+        assert await rig.phases() == [READY]
+        assert len(rig.world.resources) == 2
+        await rig.request(RequestKind.SCALE, size=0)
+        await rig.until([], 10 * MIN)
+        await rig.pass_by(2 * MIN)
+    assert rig.world.resources == {}
 
 
 @pytest.mark.parametrize("kind", [MAKE_ADDRESS, MAKE_SERVER, POWER_ON, TERMINATE, REMOVE_ADDRESS])
 async def test_busy_resource_ends_the_step_and_is_tried_again_after_a_second_and_some_jitter(
     kind: str,
 ) -> None:
-    yard = sized(1)
-    yard.provider.befall(kind, BUSY)
-    async with yard.running():
-        await yard.until([READY], 60 * S)
-        await yard.pass_by(2 * MIN)
-        await yard.request(RequestKind.SCALE, size=0)
-        await yard.until([], 5 * MIN)
-    times = [at for at, called, _ in yard.world.journal if called == kind]
+    rig = sized(1)
+    rig.provider.befall(kind, BUSY)
+    async with rig.running():
+        await rig.until([READY], 60 * S)
+        await rig.pass_by(2 * MIN)
+        await rig.request(RequestKind.SCALE, size=0)
+        await rig.until([], 5 * MIN)
+    times = [at for at, called, _ in rig.world.journal if called == kind]
     assert len(times) == 2
     assert 1 * S <= times[1] - times[0] <= 4 * S
 
 
 async def test_pause_of_a_resource_that_cannot_be_removed_is_kept_though_others_go() -> None:
     """A removal that went well once made the next one hammer on the part that did not."""
-    yard = sized(1)
-    async with yard.running():
-        await yard.until([READY], 60 * S)
-        server = yard.world.servers()[0]
-        for resource in list(yard.world.resources.values()):
-            yard.world.resources[resource.id] = replace(resource, owner=None)
-        yard.provider.befall(TERMINATE, *([BUSY] * 8))
-        await yard.request(RequestKind.SCALE, size=0)
-        await yard.until([], 5 * MIN)
-    times = [at for at, _, aim in yard.world.journal if aim == server.id]
+    rig = sized(1)
+    async with rig.running():
+        await rig.until([READY], 60 * S)
+        server = rig.world.servers()[0]
+        for resource in list(rig.world.resources.values()):
+            rig.world.resources[resource.id] = replace(resource, owner=None)
+        rig.provider.befall(TERMINATE, *([BUSY] * 8))
+        await rig.request(RequestKind.SCALE, size=0)
+        await rig.until([], 5 * MIN)
+    times = [at for at, _, aim in rig.world.journal if aim == server.id]
     gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
     assert min(gaps[1:]) >= 1 * S
-    assert len(yard.calls(REMOVE_ADDRESS)) == 1
+    assert len(rig.calls(REMOVE_ADDRESS)) == 1
 
 
 async def test_cleaning_goes_on_past_a_failing_resource_and_tells_all_errors_together() -> None:
-    yard = FakeScene(replace(FLEET, size=1), addresses=2)
+    rig = FakeScene(replace(FLEET, size=1), addresses=2)
     always = Refused(why=Refusal.INVALID, text="the address is cursed")
     locked = Refused(why=Refusal.BUSY, text="the server is locked")
-    yard.provider.befall(POWER_ON, Refused(why=Refusal.INVALID, text="500, then no"))
-    yard.provider.befall(REMOVE_SERVER, *([locked] * 4))
-    yard.provider.befall(REMOVE_ADDRESS, *([always] * 4))
-    yard.fleet = replace(yard.fleet, size=1)
-    async with yard.running():
-        await yard.until([Phase.STOPPING], 2 * MIN)
-        for resource in list(yard.world.resources.values()):
-            yard.world.resources[resource.id] = replace(resource, owner=None)
-        await yard.request(RequestKind.SCALE, size=0)
+    rig.provider.befall(POWER_ON, Refused(why=Refusal.INVALID, text="500, then no"))
+    rig.provider.befall(REMOVE_SERVER, *([locked] * 4))
+    rig.provider.befall(REMOVE_ADDRESS, *([always] * 4))
+    rig.fleet = replace(rig.fleet, size=1)
+    async with rig.running():
+        await rig.until([Phase.STOPPING], 2 * MIN)
+        for resource in list(rig.world.resources.values()):
+            rig.world.resources[resource.id] = replace(resource, owner=None)
+        await rig.request(RequestKind.SCALE, size=0)
         errors = set[str]()
-        while machines := await yard.machines():
+        while machines := await rig.machines():
             errors |= {machine.error for machine in machines}
-            await yard.pass_by(1 * S)
+            await rig.pass_by(1 * S)
     assert any("cursed" in error and "locked" in error for error in errors)
-    assert yard.world.resources == {}
+    assert rig.world.resources == {}
 
 
 async def test_cleaning_twice_makes_no_further_call() -> None:
-    yard = sized(2)
-    yard.world.pace = replace(yard.world.pace, lag=20 * S)
-    async with yard.running():
-        await yard.until([READY] * 2, 3 * MIN)
-        await yard.request(RequestKind.SCALE, size=0)
-        await yard.until([], 10 * MIN)
-    assert len(yard.calls(TERMINATE)) == 2
-    assert len(yard.calls(REMOVE_ADDRESS)) == 2
+    rig = sized(2)
+    rig.world.pace = replace(rig.world.pace, lag=20 * S)
+    async with rig.running():
+        await rig.until([READY] * 2, 3 * MIN)
+        await rig.request(RequestKind.SCALE, size=0)
+        await rig.until([], 10 * MIN)
+    assert len(rig.calls(TERMINATE)) == 2
+    assert len(rig.calls(REMOVE_ADDRESS)) == 2
 
 
 async def test_failed_creation_is_rolled_back_and_says_so() -> None:
-    yard = sized(1)
-    yard.provider.befall(POWER_ON, Refused(why=Refusal.INVALID, text="internal error"))
-    async with yard.running():
-        await yard.until([Phase.STOPPING], 60 * S)
-        failed = (await yard.machines())[0]
+    rig = sized(1)
+    rig.provider.befall(POWER_ON, Refused(why=Refusal.INVALID, text="internal error"))
+    async with rig.running():
+        await rig.until([Phase.STOPPING], 60 * S)
+        failed = (await rig.machines())[0]
         assert failed.ids(), "the record held the ids before the failure"
-        while failed.id in {m.id for m in await yard.machines()}:
-            await yard.pass_by(1 * S)
-    kinds = [k.event.kind for k in await yard.store.events(machine=failed.id)]
+        while failed.id in {m.id for m in await rig.machines()}:
+            await rig.pass_by(1 * S)
+    kinds = [k.event.kind for k in await rig.store.events(machine=failed.id)]
     order = ["rollback_started", "resource_removed", "resource_removed", "rollback_done"]
     assert [kind for kind in kinds if kind in order] == order
     assert all(
         p.owner_tag is None or p.owner_tag.machine != failed.id
-        for p in yard.world.resources.values()
+        for p in rig.world.resources.values()
     )
 
 
 async def test_after_out_of_stock_the_next_zone_is_tried_and_the_empty_one_left_alone() -> None:
     other = Offer(type="small", zone=Zone("z-2"))
-    yard = sized(2, offers=(OFFER, other))
-    yard.provider.out_of_stock.add((OFFER.type, OFFER.zone))
-    async with yard.running():
-        await yard.pass_by(3 * MIN)
-        assert await yard.phases() == [READY] * 2
-        assert {m.offer for m in await yard.machines()} == {other}
-        assert len(yard.calls(MAKE_SERVER)) == 4, "two were refused, and none tried again"
-    assert {resource.zone for resource in yard.world.resources.values()} == {other.zone}
+    rig = sized(2, offers=(OFFER, other))
+    rig.provider.out_of_stock.add((OFFER.type, OFFER.zone))
+    async with rig.running():
+        await rig.pass_by(3 * MIN)
+        assert await rig.phases() == [READY] * 2
+        assert {m.offer for m in await rig.machines()} == {other}
+        assert len(rig.calls(MAKE_SERVER)) == 4, "two were refused, and none tried again"
+    assert {resource.zone for resource in rig.world.resources.values()} == {other.zone}
 
 
 async def test_fleet_waits_for_stock_and_goes_on_when_there_is_some() -> None:
-    yard = sized(1)
-    yard.provider.out_of_stock.add((OFFER.type, OFFER.zone))
-    async with yard.running():
-        await yard.pass_by(20 * MIN)
-        row = (await yard.store.fleets())[0]
+    rig = sized(1)
+    rig.provider.out_of_stock.add((OFFER.type, OFFER.zone))
+    async with rig.running():
+        await rig.pass_by(20 * MIN)
+        row = (await rig.store.fleets())[0]
         assert row.condition.startswith("waiting for stock")
-        assert len(yard.calls(MAKE_SERVER)) <= 7
-        assert yard.world.resources == {}
-        yard.provider.out_of_stock.clear()
-        await yard.until([READY], 10 * MIN)
+        assert len(rig.calls(MAKE_SERVER)) <= 7
+        assert rig.world.resources == {}
+        rig.provider.out_of_stock.clear()
+        await rig.until([READY], 10 * MIN)
 
 
 # ---------------------------------------------------------------- nothing healthy is touched
 
 
-async def unharmed(yard: FakeScene, calls: list[str], servers: set[str]) -> None:
-    assert {server.id for server in yard.world.servers()} == servers
-    assert yard.calls() == calls
+async def unharmed(rig: FakeScene, calls: list[str], servers: set[str]) -> None:
+    assert {server.id for server in rig.world.servers()} == servers
+    assert rig.calls() == calls
 
 
 async def test_sixty_seconds_of_empty_lists_touch_nothing() -> None:
-    yard = sized(3)
-    async with yard.running():
-        await yard.until([READY] * 3, 60 * S)
-        await yard.pass_by(5 * MIN)
-        calls, servers = yard.calls(), {str(s.id) for s in yard.world.servers()}
-        yard.provider.empty = True
-        await yard.pass_by(60 * S)
-        yard.provider.empty = False
-        await yard.pass_by(10 * MIN)
-        await unharmed(yard, calls, servers)
-        assert await yard.phases() == [READY] * 3
+    rig = sized(3)
+    async with rig.running():
+        await rig.until([READY] * 3, 60 * S)
+        await rig.pass_by(5 * MIN)
+        calls, servers = rig.calls(), {str(s.id) for s in rig.world.servers()}
+        rig.provider.empty = True
+        await rig.pass_by(60 * S)
+        rig.provider.empty = False
+        await rig.pass_by(10 * MIN)
+        await unharmed(rig, calls, servers)
+        assert await rig.phases() == [READY] * 3
 
 
 async def test_dead_zone_touches_nothing_and_others_go_on() -> None:
     other = Offer(type="small", zone=Zone("z-2"))
-    yard = sized(2, offers=(OFFER, other))
-    async with yard.running():
-        await yard.until([READY] * 2, 60 * S)
-        calls, servers = yard.calls(), {str(s.id) for s in yard.world.servers()}
-        yard.provider.dead.add(OFFER.zone)
-        await yard.pass_by(20 * MIN)
-        await unharmed(yard, calls, servers)
-        await yard.request(RequestKind.SCALE, size=3)
-        await yard.until([READY] * 3, 2 * MIN)
-        assert {m.offer.zone for m in await yard.machines()} == {OFFER.zone, other.zone}
+    rig = sized(2, offers=(OFFER, other))
+    async with rig.running():
+        await rig.until([READY] * 2, 60 * S)
+        calls, servers = rig.calls(), {str(s.id) for s in rig.world.servers()}
+        rig.provider.dead.add(OFFER.zone)
+        await rig.pass_by(20 * MIN)
+        await unharmed(rig, calls, servers)
+        await rig.request(RequestKind.SCALE, size=3)
+        await rig.until([READY] * 3, 2 * MIN)
+        assert {m.offer.zone for m in await rig.machines()} == {OFFER.zone, other.zone}
 
 
 async def test_own_network_down_touches_nothing_and_passes() -> None:
-    yard = sized(3)
-    async with yard.running():
-        await yard.until([READY] * 3, 60 * S)
-        calls, servers = yard.calls(), {str(s.id) for s in yard.world.servers()}
-        yard.provider.dead.add(OFFER.zone)
-        yard.prober.all_unwilling = True
-        await yard.pass_by(25 * MIN)
-        yard.provider.dead.clear()
-        yard.prober.all_unwilling = False
-        await yard.pass_by(10 * MIN)
-        await unharmed(yard, calls, servers)
+    rig = sized(3)
+    async with rig.running():
+        await rig.until([READY] * 3, 60 * S)
+        calls, servers = rig.calls(), {str(s.id) for s in rig.world.servers()}
+        rig.provider.dead.add(OFFER.zone)
+        rig.prober.all_unwilling = True
+        await rig.pass_by(25 * MIN)
+        rig.provider.dead.clear()
+        rig.prober.all_unwilling = False
+        await rig.pass_by(10 * MIN)
+        await unharmed(rig, calls, servers)
 
 
 @pytest.mark.parametrize("by", [timedelta(days=1), timedelta(days=-1), timedelta(minutes=7)])
 async def test_clock_that_jumps_touches_nothing_and_wedges_nothing(by: timedelta) -> None:
-    yard = sized(3)
-    async with yard.running():
-        await yard.until([READY] * 3, 60 * S)
-        await yard.pass_by(5 * MIN)
-        calls, servers = yard.calls(), {str(s.id) for s in yard.world.servers()}
-        yard.clock.jump(by)
-        await yard.pass_by(5 * MIN)
-        await unharmed(yard, calls, servers)
-        await yard.request(RequestKind.SCALE, size=4)
-        await yard.until([READY] * 4, 3 * MIN)
-        await yard.request(RequestKind.SCALE, size=0)
-        await yard.until([], 5 * MIN)
-    assert yard.world.resources == {}
+    rig = sized(3)
+    async with rig.running():
+        await rig.until([READY] * 3, 60 * S)
+        await rig.pass_by(5 * MIN)
+        calls, servers = rig.calls(), {str(s.id) for s in rig.world.servers()}
+        rig.clock.jump(by)
+        await rig.pass_by(5 * MIN)
+        await unharmed(rig, calls, servers)
+        await rig.request(RequestKind.SCALE, size=4)
+        await rig.until([READY] * 4, 3 * MIN)
+        await rig.request(RequestKind.SCALE, size=0)
+        await rig.until([], 5 * MIN)
+    assert rig.world.resources == {}
 
 
 @pytest.mark.parametrize("by", [timedelta(days=1), timedelta(days=-1)])
@@ -370,73 +370,73 @@ async def test_clock_that_jumps_touches_nothing_and_wedges_nothing(by: timedelta
 async def test_clock_that_jumps_while_machines_start_breaks_none_of_them(
     by: timedelta, after: int
 ) -> None:
-    yard = sized(3)
-    yard.world.pace = replace(yard.world.pace, boot=60 * S)
-    async with yard.running():
-        await yard.pass_by(after * S)
-        yard.clock.jump(by)
-        yard.world.planned = [(at + by, n, what) for at, n, what in yard.world.planned]
-        yard.world.born = {resource: at + by for resource, at in yard.world.born.items()}
-        await yard.until([READY] * 3, 5 * MIN)
-    assert len(yard.calls(MAKE_SERVER)) == 3
+    rig = sized(3)
+    rig.world.pace = replace(rig.world.pace, boot=60 * S)
+    async with rig.running():
+        await rig.pass_by(after * S)
+        rig.clock.jump(by)
+        rig.world.planned = [(at + by, n, what) for at, n, what in rig.world.planned]
+        rig.world.born = {resource: at + by for resource, at in rig.world.born.items()}
+        await rig.until([READY] * 3, 5 * MIN)
+    assert len(rig.calls(MAKE_SERVER)) == 3
 
 
 async def test_machine_is_not_overdue_by_a_jump_in_the_middle_of_an_observation() -> None:
-    yard = sized(1)
-    yard.world.pace = replace(yard.world.pace, boot=60 * S)
-    observation = yard.provider.observe
+    rig = sized(1)
+    rig.world.pace = replace(rig.world.pace, boot=60 * S)
+    observation = rig.provider.observe
 
     async def jumping(scopes: tuple[Scope, ...]) -> Observation:
         snapshot = await observation(scopes)
-        if len(yard.provider.observations) == 8:
-            yard.clock.jump(timedelta(days=1))
-            yard.world.planned = [
-                (at + timedelta(days=1), n, what) for at, n, what in yard.world.planned
+        if len(rig.provider.observations) == 8:
+            rig.clock.jump(timedelta(days=1))
+            rig.world.planned = [
+                (at + timedelta(days=1), n, what) for at, n, what in rig.world.planned
             ]
         return snapshot
 
-    yard.provider.observe = jumping
-    async with yard.running():
-        await yard.until([READY], 5 * MIN)
-    assert len(yard.calls(MAKE_SERVER)) == 1
+    rig.provider.observe = jumping
+    async with rig.running():
+        await rig.until([READY], 5 * MIN)
+    assert len(rig.calls(MAKE_SERVER)) == 1
 
 
 # ---------------------------------------------------------------- two stores, lost stores
 
 
 async def test_two_machines_with_one_configuration_do_not_fight() -> None:
-    yard = sized(3)
-    other = yard.neighbour(ABROAD)
-    async with yard.running():
-        await yard.until([READY] * 3, 60 * S)
-        calls, servers = yard.calls(), {str(s.id) for s in yard.world.servers()}
+    rig = sized(3)
+    other = rig.neighbour(ABROAD)
+    async with rig.running():
+        await rig.until([READY] * 3, 60 * S)
+        calls, servers = rig.calls(), {str(s.id) for s in rig.world.servers()}
         async with other.running("b"):
-            await yard.pass_by(20 * MIN)
-            await unharmed(yard, calls, servers)
+            await rig.pass_by(20 * MIN)
+            await unharmed(rig, calls, servers)
             assert await other.machines() == ()
             row = (await other.store.fleets())[0]
             assert "another installation (home)" in row.condition
-        assert await yard.phases() == [READY] * 3
+        assert await rig.phases() == [READY] * 3
 
 
 async def test_lost_store_buys_nothing_and_touches_nothing_until_somebody_adopts() -> None:
-    yard = sized(3)
-    async with yard.running():
-        await yard.until([READY] * 3, 60 * S)
-    lost = yard.neighbour(ABROAD)
-    calls, servers = yard.calls(), {str(s.id) for s in yard.world.servers()}
+    rig = sized(3)
+    async with rig.running():
+        await rig.until([READY] * 3, 60 * S)
+    lost = rig.neighbour(ABROAD)
+    calls, servers = rig.calls(), {str(s.id) for s in rig.world.servers()}
     async with lost.running("b"):
-        await yard.pass_by(20 * MIN)
-        await unharmed(yard, calls, servers)
+        await rig.pass_by(20 * MIN)
+        await unharmed(rig, calls, servers)
         assert len(await lost.store.orphans()) == 6
-        await lost.request(RequestKind.ADOPT, source=yard.installation)
+        await lost.request(RequestKind.ADOPT, source=rig.installation)
         await lost.until([READY] * 3, 2 * MIN)
-        await unharmed(yard, calls, servers)
+        await unharmed(rig, calls, servers)
         await lost.pass_by(2 * MIN)
         assert await lost.store.orphans() == ()
         await lost.request(RequestKind.SCALE, size=0)
         await lost.until([], 10 * MIN)
-    assert yard.world.resources == {}
+    assert rig.world.resources == {}
 
 
 # ---------------------------------------------------------------- restarts and replicas
@@ -444,47 +444,47 @@ async def test_lost_store_buys_nothing_and_touches_nothing_until_somebody_adopts
 
 @pytest.mark.parametrize("after", [0.3, 0.5, 0.7, 0.9, 1.1, 2.0, 5.0])
 async def test_engine_that_dies_anywhere_is_continued(after: float) -> None:
-    yard = sized(2)
-    async with yard.running():
-        await yard.pass_by(after * S)
-    async with yard.running("b"):
-        await yard.until([READY] * 2, 5 * MIN)
-        await yard.pass_by(5 * MIN)
-        assert len(yard.world.resources) == 4
-        await yard.request(RequestKind.SCALE, size=0)
-        await yard.pass_by(after * S)
-    async with yard.running("c"):
-        await yard.until([], 10 * MIN)
-    assert yard.world.resources == {}
+    rig = sized(2)
+    async with rig.running():
+        await rig.pass_by(after * S)
+    async with rig.running("b"):
+        await rig.until([READY] * 2, 5 * MIN)
+        await rig.pass_by(5 * MIN)
+        assert len(rig.world.resources) == 4
+        await rig.request(RequestKind.SCALE, size=0)
+        await rig.pass_by(after * S)
+    async with rig.running("c"):
+        await rig.until([], 10 * MIN)
+    assert rig.world.resources == {}
 
 
 async def test_second_replica_waits_and_takes_over_when_the_first_is_gone() -> None:
-    yard = FakeScene(replace(FLEET, size=2), exclusive=False)
-    async with yard.running("b") as second:
-        async with yard.running("a"):
-            await yard.until([READY] * 2, 60 * S)
-            await yard.pass_by(3 * MIN)
-            holders = {lease.holder for lease in await yard.store.leases()}
+    rig = FakeScene(replace(FLEET, size=2), exclusive=False)
+    async with rig.running("b") as second:
+        async with rig.running("a"):
+            await rig.until([READY] * 2, 60 * S)
+            await rig.pass_by(3 * MIN)
+            holders = {lease.holder for lease in await rig.store.leases()}
             assert len(holders) == 1
-        await yard.request(RequestKind.SCALE, size=3)
-        await yard.until([READY] * 3, 5 * MIN)
+        await rig.request(RequestKind.SCALE, size=3)
+        await rig.until([READY] * 3, 5 * MIN)
         assert second.leases.tenure("account/main") is not None
-    assert len(yard.world.resources) == 6
+    assert len(rig.world.resources) == 6
 
 
 async def test_take_over_of_an_account_and_its_fleets_takes_one_ttl() -> None:
-    yard = FakeScene(replace(FLEET, size=1), exclusive=False)
-    async with yard.running("b"):
-        await yard.pass_by(20 * S)
-    async with yard.running("a") as first:
-        await yard.until([READY], 3 * MIN)
+    rig = FakeScene(replace(FLEET, size=1), exclusive=False)
+    async with rig.running("b"):
+        await rig.pass_by(20 * S)
+    async with rig.running("a") as first:
+        await rig.until([READY], 3 * MIN)
         del first
-        yard.store.drop_lease = _nothing
-    begun = yard.clock.boot()
-    async with yard.running("c") as heir:
+        rig.store.drop_lease = _nothing
+    begun = rig.clock.boot()
+    async with rig.running("c") as heir:
         while heir.leases.tenure("fleet/web") is None:
-            await yard.pass_by(1 * S)
-        assert yard.clock.boot() - begun < 60 + 2 * 15 + 2
+            await rig.pass_by(1 * S)
+        assert rig.clock.boot() - begun < 60 + 2 * 15 + 2
 
 
 async def _nothing(lease: Lease) -> None:
@@ -492,14 +492,14 @@ async def _nothing(lease: Lease) -> None:
 
 
 async def test_machine_in_the_making_waits_quietly_while_the_world_is_not_ours() -> None:
-    yard = sized(1)
-    yard.provider.befall(MAKE_SERVER, *([BUSY] * 3))
-    async with yard.running():
-        await yard.until([Phase.STARTING], 10 * S)
-        yard.world.add(server(machine_id(500), installation=ABROAD))
-        yard.world.resources |= {}
-        await yard.pass_by(40 * S)
-        version = [m.version for m in await yard.machines()]
-        await yard.pass_by(3 * MIN)
-        assert [m.version for m in await yard.machines()] == version
-        assert yard.metrics.value(Count.GATE_REFUSALS, "G8") == 0
+    rig = sized(1)
+    rig.provider.befall(MAKE_SERVER, *([BUSY] * 3))
+    async with rig.running():
+        await rig.until([Phase.STARTING], 10 * S)
+        rig.world.add(server(machine_id(500), installation=ABROAD))
+        rig.world.resources |= {}
+        await rig.pass_by(40 * S)
+        version = [m.version for m in await rig.machines()]
+        await rig.pass_by(3 * MIN)
+        assert [m.version for m in await rig.machines()] == version
+        assert rig.metrics.value(Count.GATE_REFUSALS, "G8") == 0

@@ -28,81 +28,81 @@ def scene(**changes: object) -> FakeScene:
     return FakeScene(replace(FLEET, caps=EAGER, **changes))
 
 
-async def phases(yard: FakeScene, fleet: Fleet) -> list[Phase]:
-    return [machine.phase for machine in await yard.store.machines(fleet.name)]
+async def phases(rig: FakeScene, fleet: Fleet) -> list[Phase]:
+    return [machine.phase for machine in await rig.store.machines(fleet.name)]
 
 
-async def until(yard: FakeScene, fleet: Fleet, wanted: list[Phase]) -> None:
+async def until(rig: FakeScene, fleet: Fleet, wanted: list[Phase]) -> None:
     async with asyncio.timeout(600):
-        while await phases(yard, fleet) != wanted:  # noqa: ASYNC110 - simulated time
+        while await phases(rig, fleet) != wanted:  # noqa: ASYNC110 - simulated time
             await asyncio.sleep(0.05)
 
 
-async def holders(yard: FakeScene, name: FleetName) -> list[str]:
-    return [lease.holder for lease in await yard.store.leases() if lease.name == f"fleet/{name}"]
+async def holders(rig: FakeScene, name: FleetName) -> list[str]:
+    return [lease.holder for lease in await rig.store.leases() if lease.name == f"fleet/{name}"]
 
 
 async def test_a_fleet_that_is_added_is_recorded_leased_and_decided_at_once() -> None:
-    yard = scene(size=1)
-    async with yard.running() as engine:
-        await yard.until([READY], 60 * S)
-        await yard.pass_by(5 * MIN)
+    rig = scene(size=1)
+    async with rig.running() as engine:
+        await rig.until([READY], 60 * S)
+        await rig.pass_by(5 * MIN)
         await engine.add_fleet(CI)
-        assert await holders(yard, CI.name) == ["a"]
-        assert CI.name in {row.name for row in await yard.store.fleets()}
-        begun = yard.clock.boot()
-        await until(yard, CI, [READY] * 2)
-        assert yard.clock.boot() - begun < 20, "a boot takes ten"
-        assert await yard.phases() == [READY]
-    assert len(yard.world.servers()) == 3
+        assert await holders(rig, CI.name) == ["a"]
+        assert CI.name in {row.name for row in await rig.store.fleets()}
+        begun = rig.clock.boot()
+        await until(rig, CI, [READY] * 2)
+        assert rig.clock.boot() - begun < 20, "a boot takes ten"
+        assert await rig.phases() == [READY]
+    assert len(rig.world.servers()) == 3
 
 
 async def test_requests_from_before_a_fleet_was_added_are_read() -> None:
-    yard = scene(size=0)
+    rig = scene(size=0)
     request = Request(
-        number=0, kind=RequestKind.SCALE, fleet=CI.name, at=yard.clock.now(), actor="ann", size=3
+        number=0, kind=RequestKind.SCALE, fleet=CI.name, at=rig.clock.now(), actor="ann", size=3
     )
-    async with yard.running() as engine:
-        await yard.store.request(request)
-        await yard.pass_by(1 * MIN)
+    async with rig.running() as engine:
+        await rig.store.request(request)
+        await rig.pass_by(1 * MIN)
         await engine.add_fleet(CI)
-        await until(yard, CI, [READY] * 3)
-    assert await yard.store.requests() == ()
+        await until(rig, CI, [READY] * 3)
+    assert await rig.store.requests() == ()
 
 
 async def test_a_changed_size_holds_from_the_next_cycle_on() -> None:
-    yard = scene(size=1)
-    async with yard.running() as engine:
-        await yard.until([READY], 60 * S)
-        await yard.pass_by(5 * MIN)
-        await engine.replace_fleet(replace(yard.fleet, size=4))
-        took = await yard.until([READY] * 4, 60 * S)
+    rig = scene(size=1)
+    async with rig.running() as engine:
+        await rig.until([READY], 60 * S)
+        await rig.pass_by(5 * MIN)
+        await engine.replace_fleet(replace(rig.fleet, size=4))
+        took = await rig.until([READY] * 4, 60 * S)
         assert took < 20 * S, "a boot takes ten"
-        await engine.replace_fleet(replace(yard.fleet, size=0))
-        await yard.until([], 5 * MIN)
-    assert yard.world.resources == {}
+        await engine.replace_fleet(replace(rig.fleet, size=0))
+        await rig.until([], 5 * MIN)
+    assert rig.world.resources == {}
 
 
 async def test_a_changed_template_replaces_machines_where_the_fleet_says_so() -> None:
-    yard = scene(size=2, template="one", replace_outdated=True)
-    async with yard.running() as engine:
-        await yard.until([READY] * 2, 60 * S)
-        old = {machine.id for machine in await yard.machines()}
-        await yard.pass_by(5 * MIN)
-        await engine.replace_fleet(replace(yard.fleet, template="two"))
+    rig = scene(size=2, template="one", replace_outdated=True)
+    async with rig.running() as engine:
+        await rig.until([READY] * 2, 60 * S)
+        old = {machine.id for machine in await rig.machines()}
+        await rig.pass_by(5 * MIN)
+        await engine.replace_fleet(replace(rig.fleet, template="two"))
         async with asyncio.timeout(1800):
-            while old & {machine.id for machine in await yard.machines()}:  # noqa: ASYNC110
+            while old & {machine.id for machine in await rig.machines()}:  # noqa: ASYNC110
                 await asyncio.sleep(1)
-        await yard.until([READY] * 2, 5 * MIN)
-        assert {machine.template for machine in await yard.machines()} == {"two"}
+        await rig.until([READY] * 2, 5 * MIN)
+        assert {machine.template for machine in await rig.machines()} == {"two"}
 
 
 async def test_a_change_in_the_middle_of_a_cycle_waits_for_its_end() -> None:
-    yard = scene(size=1)
-    async with yard.running() as engine:
+    rig = scene(size=1)
+    async with rig.running() as engine:
         (loop,) = engine.loops
-        await yard.until([READY], 60 * S)
-        yard.world.pace = replace(yard.world.pace, answer=5 * S)
+        await rig.until([READY], 60 * S)
+        rig.world.pace = replace(rig.world.pace, answer=5 * S)
         async with asyncio.TaskGroup() as group:
             running = group.create_task(loop.round(group))
             await asyncio.sleep(0)
@@ -117,70 +117,70 @@ async def test_a_change_in_the_middle_of_a_cycle_waits_for_its_end() -> None:
 
 
 async def test_a_fleet_of_which_machines_live_is_not_removed_and_goes_on() -> None:
-    yard = scene(size=2)
-    async with yard.running() as engine:
-        await yard.until([READY] * 2, 60 * S)
+    rig = scene(size=2)
+    async with rig.running() as engine:
+        await rig.until([READY] * 2, 60 * S)
         with pytest.raises(RequestRefused, match="2 living machines"):
             await engine.remove_fleet(WEB)
-        yard.world.remove(yard.world.servers()[0].id)
-        await yard.pass_by(5 * MIN)
-        await yard.until([READY] * 2, 5 * MIN)
-        assert await holders(yard, WEB) == ["a"]
+        rig.world.remove(rig.world.servers()[0].id)
+        await rig.pass_by(5 * MIN)
+        await rig.until([READY] * 2, 5 * MIN)
+        assert await holders(rig, WEB) == ["a"]
 
 
 async def test_a_fleet_in_the_making_is_not_removed_either() -> None:
-    yard = scene(size=1)
-    yard.provider.befall(MAKE_SERVER, Lost.HUNG)
-    async with yard.running() as engine:
-        await yard.until([Phase.STARTING], 60 * S)
+    rig = scene(size=1)
+    rig.provider.befall(MAKE_SERVER, Lost.HUNG)
+    async with rig.running() as engine:
+        await rig.until([Phase.STARTING], 60 * S)
         with pytest.raises(RequestRefused, match="1 living machines"):
             await engine.remove_fleet(WEB)
-        await yard.until([READY], 10 * MIN)
+        await rig.until([READY], 10 * MIN)
 
 
 async def test_removing_waits_for_calls_in_flight_while_other_fleets_go_on() -> None:
-    yard = scene(size=0, reclaim=True)
-    yard.world.add(replace(server(machine_id(7777)), created=yard.clock.now() - timedelta(hours=2)))
-    yard.provider.befall(TERMINATE, Lost.HUNG)
-    async with yard.running() as engine:
+    rig = scene(size=0, reclaim=True)
+    rig.world.add(replace(server(machine_id(7777)), created=rig.clock.now() - timedelta(hours=2)))
+    rig.provider.befall(TERMINATE, Lost.HUNG)
+    async with rig.running() as engine:
         async with asyncio.timeout(600):
-            while not yard.calls(TERMINATE):  # noqa: ASYNC110 - simulated time
+            while not rig.calls(TERMINATE):  # noqa: ASYNC110 - simulated time
                 await asyncio.sleep(0.05)
         (loop,) = engine.loops
         async with asyncio.TaskGroup() as group:
             removing = group.create_task(engine.remove_fleet(WEB))
-            await yard.pass_by(2 * S)
+            await rig.pass_by(2 * S)
             assert not removing.done(), "the call that hangs is waited for"
             assert loop.fleets.names == {WEB}
         assert not loop.state.moving
         assert loop.fleets.names == frozenset()
-        assert await holders(yard, WEB) == [""]
-        calls = yard.calls(TERMINATE)
-        await yard.pass_by(10 * MIN)
-        assert yard.calls(TERMINATE) == calls, "nothing decides any more"
-    assert await yard.store.orphans(), "what is there stays in the report"
+        assert await holders(rig, WEB) == [""]
+        calls = rig.calls(TERMINATE)
+        await rig.pass_by(10 * MIN)
+        assert rig.calls(TERMINATE) == calls, "nothing decides any more"
+    assert await rig.store.orphans(), "what is there stays in the report"
 
 
 async def test_a_fleet_that_was_removed_and_is_added_again_finds_its_records() -> None:
-    yard = scene(size=2)
-    async with yard.running() as engine:
-        await yard.until([READY] * 2, 60 * S)
-        await yard.request(RequestKind.SCALE, size=0)
-        await yard.until([], 5 * MIN)
+    rig = scene(size=2)
+    async with rig.running() as engine:
+        await rig.until([READY] * 2, 60 * S)
+        await rig.request(RequestKind.SCALE, size=0)
+        await rig.until([], 5 * MIN)
         await engine.remove_fleet(WEB)
         with pytest.raises(RequestRefused, match="no fleet 'web'"):
             await engine.remove_fleet(WEB)
         with pytest.raises(RequestRefused, match="no fleet 'web'"):
-            await engine.replace_fleet(yard.fleet)
-        await yard.pass_by(10 * MIN)
-        (row,) = await yard.store.fleets()
+            await engine.replace_fleet(rig.fleet)
+        await rig.pass_by(10 * MIN)
+        (row,) = await rig.store.fleets()
         assert row.serial == 2
-        await engine.add_fleet(yard.fleet)
-        await yard.pass_by(1 * MIN)
-        assert await yard.phases() == [], "the size that was requested stays"
-        await yard.request(RequestKind.SCALE, size=1)
-        await yard.until([READY], 60 * S)
-        (machine,) = await yard.machines()
+        await engine.add_fleet(rig.fleet)
+        await rig.pass_by(1 * MIN)
+        assert await rig.phases() == [], "the size that was requested stays"
+        await rig.request(RequestKind.SCALE, size=1)
+        await rig.until([READY], 60 * S)
+        (machine,) = await rig.machines()
         assert machine.serial == 3
 
 
@@ -192,86 +192,86 @@ class Templated(FakeProvider):
 
 
 async def test_what_the_open_provider_has_no_template_for_is_refused() -> None:
-    yard = scene(size=1, template="one")
-    yard.provider = Templated(yard.world, HOME)
-    async with yard.running() as engine:
-        await yard.until([READY], 60 * S)
+    rig = scene(size=1, template="one")
+    rig.provider = Templated(rig.world, HOME)
+    async with rig.running() as engine:
+        await rig.until([READY], 60 * S)
         with pytest.raises(RequestRefused, match="opened without this template of the fleet 'ci'"):
             await engine.add_fleet(CI)
         with pytest.raises(RequestRefused, match="opened without this template of the fleet 'web'"):
-            await engine.replace_fleet(replace(yard.fleet, template="two"))
-        assert {row.name for row in await yard.store.fleets()} == {WEB}
-        await engine.replace_fleet(replace(yard.fleet, size=2))
-        await yard.until([READY] * 2, 60 * S)
+            await engine.replace_fleet(replace(rig.fleet, template="two"))
+        assert {row.name for row in await rig.store.fleets()} == {WEB}
+        await engine.replace_fleet(replace(rig.fleet, size=2))
+        await rig.until([READY] * 2, 60 * S)
 
 
-def second_account(yard: FakeScene, *fleets: Fleet) -> Account:
-    provider = FakeProvider(FakeWorld(yard.clock, count=1000), HOME)
+def second_account(rig: FakeScene, *fleets: Fleet) -> Account:
+    provider = FakeProvider(FakeWorld(rig.clock, count=1000), HOME)
     return Account(
         name=AccountName("second"), provider=provider, fleets=fleets, rate=100.0, burst=100.0
     )
 
 
 async def test_an_account_that_is_added_runs_beside_the_first() -> None:
-    yard = scene(size=1)
+    rig = scene(size=1)
     fleet = replace(CI, account=AccountName("second"))
-    async with yard.running() as engine:
-        await yard.until([READY], 60 * S)
-        await engine.add_account(second_account(yard, fleet))
-        await until(yard, fleet, [READY] * 2)
-        assert len(yard.world.servers()) == 1
+    async with rig.running() as engine:
+        await rig.until([READY], 60 * S)
+        await engine.add_account(second_account(rig, fleet))
+        await until(rig, fleet, [READY] * 2)
+        assert len(rig.world.servers()) == 1
         more = replace(fleet, name=FleetName("more"))
         await engine.add_fleet(more)
-        await until(yard, more, [READY] * 2)
-        assert {lease.name for lease in await yard.store.leases() if lease.holder} == {
+        await until(rig, more, [READY] * 2)
+        assert {lease.name for lease in await rig.store.leases() if lease.holder} == {
             "account/main",
             "account/second",
             "fleet/web",
             "fleet/ci",
             "fleet/more",
         }
-    assert {lease.holder for lease in await yard.store.leases()} == {""}
+    assert {lease.holder for lease in await rig.store.leases()} == {""}
 
 
 async def test_names_are_taken_once_over_all_accounts() -> None:
-    yard = scene(size=0)
+    rig = scene(size=0)
     other = replace(FLEET, account=AccountName("second"))
-    async with yard.running() as engine:
+    async with rig.running() as engine:
         with pytest.raises(RequestRefused, match="a fleet 'web' already"):
-            await engine.add_account(second_account(yard, other))
-        await engine.add_account(second_account(yard))
+            await engine.add_account(second_account(rig, other))
+        await engine.add_account(second_account(rig))
         with pytest.raises(RequestRefused, match="an account 'second' already"):
-            await engine.add_account(second_account(yard))
+            await engine.add_account(second_account(rig))
         with pytest.raises(RequestRefused, match="a fleet 'web' already"):
             await engine.add_fleet(other)
         with pytest.raises(RequestRefused, match="lives in 'main'"):
             await engine.replace_fleet(other)
         with pytest.raises(RequestRefused, match="no account 'third'"):
             await engine.add_fleet(replace(CI, account=AccountName("third")))
-        await yard.pass_by(1 * MIN)
+        await rig.pass_by(1 * MIN)
         assert len(engine.loops) == 2
 
 
 async def test_changes_before_the_engine_runs_hold_from_its_start() -> None:
-    yard = scene(size=0)
-    engine = yard.engine()
+    rig = scene(size=0)
+    engine = rig.engine()
     await engine.add_fleet(CI)
     await engine.remove_fleet(WEB)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(engine.run())
-        await until(yard, CI, [READY] * 2)
+        await until(rig, CI, [READY] * 2)
         running.cancel()
-    assert await holders(yard, WEB) == [""]
+    assert await holders(rig, WEB) == [""]
 
 
 async def test_a_lease_is_kept_through_changes_that_renew_it_at_once() -> None:
-    yard = scene(size=0)
-    async with yard.running() as engine:
-        await yard.pass_by(1 * MIN)
+    rig = scene(size=0)
+    async with rig.running() as engine:
+        await rig.pass_by(1 * MIN)
         many = [replace(CI, name=FleetName(f"f-{number}"), size=0) for number in range(8)]
         async with asyncio.TaskGroup() as group:
             for fleet in many:
                 group.create_task(engine.add_fleet(fleet))
-        epochs = {lease.name: lease.epoch for lease in await yard.store.leases()}
-        await yard.pass_by(2 * MIN)
-        assert {lease.name: lease.epoch for lease in await yard.store.leases()} == epochs
+        epochs = {lease.name: lease.epoch for lease in await rig.store.leases()}
+        await rig.pass_by(2 * MIN)
+        assert {lease.name: lease.epoch for lease in await rig.store.leases()} == epochs

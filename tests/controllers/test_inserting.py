@@ -39,28 +39,28 @@ class Busy(MemoryStore):
 
 async def test_replacement_is_made_only_once_the_loss_of_the_other_is_on_record() -> None:
     """Else each turn of such a minute would buy one more."""
-    yard = FakeScene(replace(FLEET, size=2, caps=EAGER))
-    yard.store = store = Busy(HOME)
-    async with yard.running():
-        await yard.until([Phase.READY] * 2, 60 * S)
-        await yard.pass_by(5 * MIN)
-        before = [machine.id for machine in await yard.machines()]
-        lost = yard.world.servers()[0].id
-        yard.world.become(lost, Condition.OFF)
+    rig = FakeScene(replace(FLEET, size=2, caps=EAGER))
+    rig.store = store = Busy(HOME)
+    async with rig.running():
+        await rig.until([Phase.READY] * 2, 60 * S)
+        await rig.pass_by(5 * MIN)
+        before = [machine.id for machine in await rig.machines()]
+        lost = rig.world.servers()[0].id
+        rig.world.become(lost, Condition.OFF)
         async with asyncio.timeout(60):
-            while not any(machine.health.doubt for machine in await yard.machines()):
-                await yard.pass_by(0.1 * S)
+            while not any(machine.health.doubt for machine in await rig.machines()):
+                await rig.pass_by(0.1 * S)
         store.busy = True
         async with asyncio.timeout(60):
             while store.refused < 3:
-                await yard.pass_by(0.1 * S)
-        await yard.pass_by(5 * MIN)
+                await rig.pass_by(0.1 * S)
+        await rig.pass_by(5 * MIN)
         (row,) = await store.fleets()
         assert len(row.creations) == 2, "what was not tried is not counted"
-        assert [machine.id for machine in await yard.machines()] == before
+        assert [machine.id for machine in await rig.machines()] == before
         store.busy = False
         async with asyncio.timeout(60):
-            while lost in yard.world.resources:
-                await yard.pass_by(0.1 * S)
-        await yard.until([Phase.READY] * 2, 5 * MIN)
-    assert len(yard.calls(MAKE_SERVER)) == 3
+            while lost in rig.world.resources:
+                await rig.pass_by(0.1 * S)
+        await rig.until([Phase.READY] * 2, 5 * MIN)
+    assert len(rig.calls(MAKE_SERVER)) == 3

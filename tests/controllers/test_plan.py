@@ -40,20 +40,20 @@ from hostler.testing.scenes.hosts import (
 pytestmark = pytest.mark.looptime
 
 
-def given(yard: FakeScene) -> tuple[Ports, Account]:
+def given(rig: FakeScene) -> tuple[Ports, Account]:
     ports = Ports(
-        store=yard.store,
-        clock=yard.clock,
-        prober=yard.prober,
-        metrics=yard.metrics,
-        fresh=yard.fresh,
+        store=rig.store,
+        clock=rig.clock,
+        prober=rig.prober,
+        metrics=rig.metrics,
+        fresh=rig.fresh,
     )
-    return ports, Account(name=AccountName("main"), provider=yard.provider, fleets=(yard.fleet,))
+    return ports, Account(name=AccountName("main"), provider=rig.provider, fleets=(rig.fleet,))
 
 
-async def planned(yard: FakeScene) -> Plan:
-    ports, account = given(yard)
-    return await plan(ports, account, yard.fleet, Settings())
+async def planned(rig: FakeScene) -> Plan:
+    ports, account = given(rig)
+    return await plan(ports, account, rig.fleet, Settings())
 
 
 def kinds(found: Plan) -> list[str]:
@@ -61,82 +61,82 @@ def kinds(found: Plan) -> list[str]:
 
 
 async def test_plan_of_a_new_fleet_names_the_calls_that_are_made() -> None:
-    yard = FakeScene(replace(FLEET, size=2))
-    found = await planned(yard)
+    rig = FakeScene(replace(FLEET, size=2))
+    found = await planned(rig)
     assert kinds(found) == [MAKE_ADDRESS, MAKE_SERVER, POWER_ON] * 2
     assert [machine.subject for machine in found.machines] == [None, None]
     created = found.machines[0].calls[1]
     assert created.arg("addresses") == ("<address 0>",)
     assert found.machines[0].calls[2].target == "<server>"
-    assert yard.calls() == []
-    assert await yard.machines() == ()
-    async with yard.running():
-        await yard.until([Phase.READY] * 2, 60 * S)
-    assert sorted(yard.calls()) == sorted(kinds(found))
+    assert rig.calls() == []
+    assert await rig.machines() == ()
+    async with rig.running():
+        await rig.until([Phase.READY] * 2, 60 * S)
+    assert sorted(rig.calls()) == sorted(kinds(found))
 
 
 async def test_plan_at_rest_is_empty() -> None:
-    yard = FakeScene(replace(FLEET, size=2))
-    async with yard.running():
-        await yard.until([Phase.READY] * 2, 60 * S)
-        await yard.pass_by(1 * MIN)
-    found = await planned(yard)
+    rig = FakeScene(replace(FLEET, size=2))
+    async with rig.running():
+        await rig.until([Phase.READY] * 2, 60 * S)
+        await rig.pass_by(1 * MIN)
+    found = await planned(rig)
     assert found.machines == ()
     assert found.decision.commands == ()
 
 
 async def test_plan_of_an_end_names_the_removal_and_writes_nothing() -> None:
-    yard = FakeScene(replace(FLEET, size=1))
-    async with yard.running():
-        await yard.until([Phase.READY], 60 * S)
-    entry = (await yard.machines())[0]
-    await yard.request(RequestKind.DELETE, machine=entry.id)
-    events = len(await yard.store.events())
-    found = await planned(yard)
+    rig = FakeScene(replace(FLEET, size=1))
+    async with rig.running():
+        await rig.until([Phase.READY], 60 * S)
+    entry = (await rig.machines())[0]
+    await rig.request(RequestKind.DELETE, machine=entry.id)
+    events = len(await rig.store.events())
+    found = await planned(rig)
     assert kinds(found) == [MAKE_ADDRESS, MAKE_SERVER, POWER_ON], "its replacement"
     assert "draining" in [m.stands for m in found.machines]
-    assert len(await yard.store.events()) == events
-    assert len(await yard.store.requests()) == 1
+    assert len(await rig.store.events()) == events
+    assert len(await rig.store.requests()) == 1
 
 
 async def test_plan_of_a_stopping_machine_goes_to_its_end() -> None:
-    yard = FakeScene(replace(FLEET, size=1))
-    yard.world.pace = replace(yard.world.pace, removal=5 * MIN)
-    async with yard.running():
-        await yard.until([Phase.READY], 60 * S)
-        await yard.pass_by(2 * MIN)
-    stored = (await yard.machines())[0]
-    lease = next(lease for lease in await yard.store.leases() if lease.name == "fleet/web")
-    await yard.store.save_machine(
+    rig = FakeScene(replace(FLEET, size=1))
+    rig.world.pace = replace(rig.world.pace, removal=5 * MIN)
+    async with rig.running():
+        await rig.until([Phase.READY], 60 * S)
+        await rig.pass_by(2 * MIN)
+    stored = (await rig.machines())[0]
+    lease = next(lease for lease in await rig.store.leases() if lease.name == "fleet/web")
+    await rig.store.save_machine(
         replace(stored.with_health(was_ready=None), phase=Phase.STOPPING),
         (),
         Fence(lease=lease.name, epoch=lease.epoch),
     )
-    for resource in list(yard.world.resources.values()):
-        yard.world.resources[resource.id] = replace(resource, owner=None)
-    found = await planned(yard)
+    for resource in list(rig.world.resources.values()):
+        rig.world.resources[resource.id] = replace(resource, owner=None)
+    found = await planned(rig)
     mine = next(machine for machine in found.machines if machine.subject == stored.id)
     assert [call.kind for call in mine.calls] == [REMOVE_ADDRESS, TERMINATE]
 
 
 async def test_explanation_says_what_happens_next_and_it_does() -> None:
-    yard = FakeScene(replace(FLEET, size=1))
-    async with yard.running():
-        await yard.until([Phase.READY], 60 * S)
-        await yard.pass_by(2 * MIN)
-    yard.world.become(yard.world.servers()[0].id, Condition.OFF)
-    ports, account = given(yard)
-    snapshot = await observe_fleet(ports, account, yard.fleet, Settings())
-    explained = verdict_of(snapshot.machines[0], snapshot, yard.provider)
+    rig = FakeScene(replace(FLEET, size=1))
+    async with rig.running():
+        await rig.until([Phase.READY], 60 * S)
+        await rig.pass_by(2 * MIN)
+    rig.world.become(rig.world.servers()[0].id, Condition.OFF)
+    ports, account = given(rig)
+    snapshot = await observe_fleet(ports, account, rig.fleet, Settings())
+    explained = verdict_of(snapshot.machines[0], snapshot, rig.provider)
     assert explained is not None
     assert explained.verdict.next.kind == "observe"
     assert "stopped" in explained.verdict.next.detail
     assert explained.verdict.next.at is not None
-    async with yard.running():
-        observations = len(yard.provider.observations)
-        await yard.pass_by(30 * S)
-        assert len(yard.provider.observations) > observations
-        events = await yard.store.events(machine=snapshot.machines[0].id)
+    async with rig.running():
+        observations = len(rig.provider.observations)
+        await rig.pass_by(30 * S)
+        assert len(rig.provider.observations) > observations
+        events = await rig.store.events(machine=snapshot.machines[0].id)
     reasons = [kept.event.reason for kept in events if kept.event.kind == "moved"]
     assert "stopped" in reasons
 

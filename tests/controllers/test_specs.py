@@ -23,20 +23,20 @@ ANN = machine_id(4711)
 
 def scene() -> FakeScene:
     fleet = replace(FLEET, size=0, renews=False, maximum=5, offers=(OFFER, LARGE))
-    yard = FakeScene(fleet)
-    yard.provider.bootstraps["secrets/ann"] = SECRET
-    return yard
+    rig = FakeScene(fleet)
+    rig.provider.bootstraps["secrets/ann"] = SECRET
+    return rig
 
 
-async def grow(yard: FakeScene, spec: MachineSpec) -> None:
-    made = await yard.request(RequestKind.PROTECT)
-    await yard.store.request(
+async def grow(rig: FakeScene, spec: MachineSpec) -> None:
+    made = await rig.request(RequestKind.PROTECT)
+    await rig.store.request(
         replace(made, number=0, kind=RequestKind.GROW, machines=(ANN,), specs=(spec,))
     )
 
 
 async def test_a_server_is_made_as_was_asked_and_its_bootstrap_data_is_shown_nowhere() -> None:
-    yard, logged = scene(), list[str]()
+    rig, logged = scene(), list[str]()
 
     def log(_: object, __: str, event: MutableMapping[str, object]) -> str:
         logged.append(str(dict(event)))
@@ -46,26 +46,26 @@ async def test_a_server_is_made_as_was_asked_and_its_bootstrap_data_is_shown_now
         processors=[log], wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG)
     )
     spec = MachineSpec(type="large", template="gpu-1", bootstrap="secrets/ann")
-    async with yard.running():
-        await grow(yard, spec)
-        await yard.until([Phase.READY], 2 * MIN)
-    (machine,) = await yard.machines()
-    (server,) = yard.world.servers()
+    async with rig.running():
+        await grow(rig, spec)
+        await rig.until([Phase.READY], 2 * MIN)
+    (machine,) = await rig.machines()
+    (server,) = rig.world.servers()
     assert (machine.spec, machine.offer, machine.template) == (spec, LARGE, "gpu-1")
     assert server.type == "large"
-    assert yard.provider.booted_with == {server.id: SECRET}
-    shown = f"{await yard.store.events(limit=10_000)} {machine} {logged}"
+    assert rig.provider.booted_with == {server.id: SECRET}
+    shown = f"{await rig.store.events(limit=10_000)} {machine} {logged}"
     assert logged
     assert "geheim" not in shown
 
 
 async def test_a_request_that_no_offer_can_meet_is_refused_in_the_machines_history() -> None:
-    yard = scene()
-    async with yard.running():
-        await grow(yard, MachineSpec(type="huge"))
-        await yard.pass_by(10 * S)
-    (kept,) = await yard.events("request_refused")
+    rig = scene()
+    async with rig.running():
+        await grow(rig, MachineSpec(type="huge"))
+        await rig.pass_by(10 * S)
+    (kept,) = await rig.events("request_refused")
     assert kept.event.machine == ANN
     assert "no offer of this fleet is huge" in kept.event.detail
-    assert await yard.store.requests() == ()
-    assert await yard.machines() == ()
+    assert await rig.store.requests() == ()
+    assert await rig.machines() == ()

@@ -20,28 +20,28 @@ pytestmark = pytest.mark.looptime
 
 
 def unknown_since() -> FakeScene:
-    """Return a yard of one machine, whose listings show nothing whole until that is deleted."""
+    """Return a rig of one machine, whose listings show nothing whole until that is deleted."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(20))
-    yard = FakeScene(replace(FLEET, size=1))
-    observation = yard.provider.observe
+    rig = FakeScene(replace(FLEET, size=1))
+    observation = rig.provider.observe
 
     async def failing(scopes: tuple[Scope, ...]) -> Observation:
         snapshot = await observation(scopes)
         hidden = (replace(one, complete=False, error="503") for one in snapshot.observed)
         return replace(snapshot, observed=tuple(hidden))
 
-    yard.provider.observe = failing
-    return yard
+    rig.provider.observe = failing
+    return rig
 
 
 async def test_a_listing_that_goes_on_failing_is_warned_of_once_until_it_is_whole() -> None:
-    yard = unknown_since()
+    rig = unknown_since()
     with capture_logs() as logs:
-        async with yard.running():
-            await yard.pass_by(10 * MIN)
+        async with rig.running():
+            await rig.pass_by(10 * MIN)
             failed = [line for line in logs if line["event"] == "observation incomplete"]
-            del yard.provider.observe
-            await yard.until([Phase.READY], 5 * MIN)
+            del rig.provider.observe
+            await rig.until([Phase.READY], 5 * MIN)
     warned = [line["kind"] for line in failed if line["log_level"] == "warning"]
     assert sorted(warned) == ["address", "server"]
     retry_at = [line["kind"] for line in logs if line["event"] == "observation complete again"]
@@ -49,13 +49,13 @@ async def test_a_listing_that_goes_on_failing_is_warned_of_once_until_it_is_whol
 
 
 async def test_what_blocks_a_fleet_is_a_warning_and_its_end_is_none() -> None:
-    yard = unknown_since()
+    rig = unknown_since()
     with capture_logs() as logs:
-        async with yard.running():
-            await yard.pass_by(1 * MIN)
-            del yard.provider.observe
-            await yard.until([Phase.READY], 5 * MIN)
-            await yard.pass_by(30 * S)
+        async with rig.running():
+            await rig.pass_by(1 * MIN)
+            del rig.provider.observe
+            await rig.until([Phase.READY], 5 * MIN)
+            await rig.pass_by(30 * S)
     said = [(line["log_level"], line["reason"]) for line in logs if line["event"] == "condition"]
     assert said[0][0] == "warning"
     assert "could be observed" in said[0][1]

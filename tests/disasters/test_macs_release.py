@@ -203,7 +203,7 @@ def test_a_retired_host_is_deleted_at_its_date_and_touched_no_more() -> None:
         await s.rig.clock.sleep(2 * HOUR)
         assert not s.macs()
         (host,) = await hostler.store.hosts()
-        assert host.condition is HostCondition.GONE
+        assert host.condition is HostCondition.ABSENT
 
     play_macs(scene)
 

@@ -246,7 +246,7 @@ def test_b10_a_host_that_somebody_deleted_is_noticed_while_its_machine_is_ready(
         assert (past.phase, past.id) == (Phase.DELETED, first.id)
         assert [host for host, _ in await hostler.store.bindings()] == [second.host]
         records = await hostler.store.hosts()
-        assert [host.condition for host in records if host.id == first.host] == ["gone"]
+        assert [host.condition for host in records if host.id == first.host] == ["absent"]
 
     play_macs(scene, count=2, options=Options(macs=MacOptions(gone=gone)))
 

@@ -102,7 +102,7 @@ def test_wipe_that_was_seen_finished_leaves_a_proof_and_no_call() -> None:
     assert wiped.asked == ()
 
 
-@pytest.mark.parametrize("condition", [HostCondition.ALLOCATED, HostCondition.GONE])
+@pytest.mark.parametrize("condition", [HostCondition.ALLOCATED, HostCondition.ABSENT])
 def test_host_that_nobody_holds_is_not_proved_clean_by_an_older_wipe(
     condition: HostCondition,
 ) -> None:

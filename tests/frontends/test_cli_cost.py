@@ -144,7 +144,7 @@ def test_a_host_that_is_gone_costs_no_more_and_one_that_is_given_up_is_in_no_for
     going = replace(
         saved.with_purchase(scheduled=NOW + H), id=HostId("mac-2"), goal=HostGoal.RETIRED
     )
-    gone = replace(saved, id=HostId("mac-3"), condition=HostCondition.GONE, since=born + 30 * H)
+    gone = replace(saved, id=HostId("mac-3"), condition=HostCondition.ABSENT, since=born + 30 * H)
 
     pooled = replace(saved.with_purchase(origin=HostOrigin.POOL), id=HostId("mac-4"))
 

@@ -34,7 +34,7 @@ def status(stage: str | None, binding: MachineId | None = None, **record: Any) -
     ("host", "message"),
     [
         (status("claimed", FIRST), f"what comes next for its machine, {FIRST}"),
-        (status(None, condition=HostCondition.GONE), "complete observations no longer show it"),
+        (status(None, condition=HostCondition.ABSENT), "complete observations no longer show it"),
         (
             status(
                 "quarantined",

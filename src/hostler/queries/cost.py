@@ -96,7 +96,7 @@ def _hosts_usage(hosts: list[Host], now: datetime) -> Usage:
     total = Usage()
     for host in hosts:
         if host.purchase.delivered is not None:
-            terms, gone = _terms(host), host.condition is HostCondition.GONE
+            terms, gone = _terms(host), host.condition is HostCondition.ABSENT
             end = host.since if gone and host.since is not None else now
             total = total.plus(
                 Usage(
@@ -111,7 +111,7 @@ def _hosts_usage(hosts: list[Host], now: datetime) -> Usage:
 
 def _leaving(hosts: list[Host]) -> float:
     """Return what the hosts cost an hour that still exist and are being given up."""
-    there = (host for host in hosts if host.condition is not HostCondition.GONE)
+    there = (host for host in hosts if host.condition is not HostCondition.ABSENT)
     return sum(
         host.billing.price
         for host in there

@@ -45,7 +45,7 @@ def next_step(host: HostStatus, now: datetime) -> str:
     record, quarantine = host.record, host.quarantined(now)
     if host.binding is not None:
         return f"what comes next for its machine, {host.binding}"
-    if record is not None and record.condition is HostCondition.GONE:
+    if record is not None and record.condition is HostCondition.ABSENT:
         return "nothing: complete observations no longer show it"
     if quarantine is not None:
         return f"it is left alone until {utc(quarantine)}: it failed too often"

@@ -62,13 +62,13 @@ def as_it_is(site: Site) -> None:
 
 def renamed(site: Site) -> None:
     """Somebody else gave the host a name that is not ours."""
-    site.state.inventory = inventory([box("foreign")], site.yard.clock.now())
+    site.state.inventory = inventory([box("foreign")], site.rig.clock.now())
 
 
 def unseen(site: Site) -> None:
     """The host was last seen minutes ago."""
     shown = (sighting.resource for sighting in site.state.inventory.sightings.values())
-    site.state.inventory = inventory(shown, site.yard.clock.now() - 5 * MIN)
+    site.state.inventory = inventory(shown, site.rig.clock.now() - 5 * MIN)
 
 
 def pause_requested(site: Site) -> None:
@@ -79,7 +79,7 @@ def pause_requested(site: Site) -> None:
 
 def paused(site: Site) -> None:
     """The fleet's own cycle took up a pause."""
-    until = site.yard.clock.now() + A_DAY
+    until = site.rig.clock.now() + A_DAY
     pause = Protection(until=until, actor="ann", why="an audit")
     site.state.rows[WEB] = FleetRow(name=WEB, created=BEGIN, pause=pause)
 

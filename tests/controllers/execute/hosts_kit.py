@@ -85,31 +85,31 @@ async def unguarded(where: str, work: Awaitable[None]) -> None:
 class Site:
     """One account of hosts, with the host's record, a look that shows it, and its leases."""
 
-    def __init__(self, yard: FakeScene) -> None:
-        self.yard = yard
-        self.provider = Boxes(yard.world, HOME, CAPABILITIES)
+    def __init__(self, rig: FakeScene) -> None:
+        self.rig = rig
+        self.provider = Boxes(rig.world, HOME, CAPABILITIES)
         account = Account(name=MAIN, provider=self.provider, fleets=(FLEET,))
         self.state = AccountState(account)
         self.budget = Budget(100.0, 100.0)
         self.ports = Ports(
-            store=yard.store,
-            clock=yard.clock,
-            prober=yard.prober,
-            metrics=yard.metrics,
-            fresh=yard.fresh,
+            store=rig.store,
+            clock=rig.clock,
+            prober=rig.prober,
+            metrics=rig.metrics,
+            fresh=rig.fresh,
         )
-        self.leases = Leases(yard.store, yard.clock, "me", Settings())
-        self.steady = Steadiness(yard.clock, Settings().jump)
+        self.leases = Leases(rig.store, rig.clock, "me", Settings())
+        self.steady = Steadiness(rig.clock, Settings().jump)
 
     @classmethod
     async def opened(cls, host: Host | None = None, resource: Resource | None = None) -> "Site":
         site = cls(FakeScene())
         await site.leases.keep(("account/main", "fleet/web"))
-        await site.state.host_records.refresh(site.yard.store)
+        await site.state.host_records.refresh(site.rig.store)
         if host is not None:
             fence = site.tenure().fence
-            await site.state.host_records.keep(site.yard.store, host, fence)
-        site.state.inventory = inventory([resource or box("wiping")], site.yard.clock.now())
+            await site.state.host_records.keep(site.rig.store, host, fence)
+        site.state.inventory = inventory([resource or box("wiping")], site.rig.clock.now())
         return site
 
     def tenure(self, name: str = "account/main") -> Tenure:
@@ -124,7 +124,7 @@ class Site:
         return EvidenceMaker(self.ports, self.state, self.leases)
 
     async def occasion(self) -> Occasion:
-        identity = await self.yard.store.identity()
+        identity = await self.rig.store.identity()
         return Occasion(cycle=CycleId("t"), tenure=self.tenure(), identity=identity)
 
     def reconciler(self) -> HostReconciler:
@@ -140,7 +140,7 @@ class Site:
         return busy
 
     def made(self) -> list[str]:
-        return [kind for _, kind, _ in self.yard.world.journal]
+        return [kind for _, kind, _ in self.rig.world.journal]
 
     def host(self) -> Host:
         return self.state.host_records.hosts[BOX]
@@ -156,7 +156,7 @@ async def ordered(site: Site, world: str = "") -> FleetRow:
     other = replace(NEW, id=machine_id(8))
     row = FleetRow(name=WEB, created=NEW.at, orders=(other, NEW))
     snapshot = replace(fleet_snapshot(()), row=row)
-    site.state.rows[WEB] = await site.yard.store.add_fleet(row)
+    site.state.rows[WEB] = await site.rig.store.add_fleet(row)
     buyer = Buyer(site.ports, site.state, site.sender(), site.evidence())
     await buyer.order(OrderHosts(orders=(NEW,)), snapshot, tenure)
     return site.state.rows[WEB]

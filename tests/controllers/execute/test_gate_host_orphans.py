@@ -65,12 +65,12 @@ class Stray:
         snapshot = replace(fleet_snapshot((), (resource,)), fleet=replace(FLEET, reclaim=True))
 
         async def observe(scopes: tuple[Scope, ...]) -> Observation:
-            begun = site.yard.clock.now()
+            begun = site.rig.clock.now()
             observed = (ObservedScope(scope=one, begun=begun, complete=True) for one in scopes)
             return Observation(observed=tuple(observed), resources=(resource,))
 
         patch.setattr(site.provider, "observe", observe)
-        return cls(site, resource, orphan, replace(snapshot, now=site.yard.clock.now()))
+        return cls(site, resource, orphan, replace(snapshot, now=site.rig.clock.now()))
 
     async def reclaim(self) -> bool:
         """Carry the decision out; tell whether the host has a record by now, and will be wiped."""
@@ -132,7 +132,7 @@ def report_only(stray: Stray) -> None:
 
 def slow_records(stray: Stray) -> None:
     """The records are read so slowly that what the provider said is old by then."""
-    store, clock = stray.site.yard.store, stray.site.yard.clock
+    store, clock = stray.site.rig.store, stray.site.rig.clock
     bindings = store.bindings
 
     async def slowly() -> tuple[tuple[HostId, MachineId], ...]:
@@ -164,7 +164,7 @@ async def test_a_stray_is_taken_back_where_nothing_is_wrong(
 ) -> None:
     stray = await Stray.found(monkeypatch)
     assert await stray.reclaim()
-    assert not stray.site.yard.metrics.refusals
+    assert not stray.site.rig.metrics.refusals
 
 
 @pytest.mark.parametrize("check", SPOILERS)
@@ -174,7 +174,7 @@ async def test_check_alone_keeps_a_stray_from_being_taken_back(
     stray = await Stray.found(monkeypatch)
     SPOILERS[check](stray)
     assert not await stray.reclaim()
-    assert set(stray.site.yard.metrics.refusals) == {check}
+    assert set(stray.site.rig.metrics.refusals) == {check}
 
 
 @pytest.mark.parametrize("check", SPOILERS)
@@ -185,4 +185,4 @@ async def test_a_stray_is_taken_back_where_that_one_check_is_missing(
     stray = await Stray.found(monkeypatch)
     SPOILERS[check](stray)
     assert await stray.reclaim()
-    assert not stray.site.yard.metrics.refusals
+    assert not stray.site.rig.metrics.refusals

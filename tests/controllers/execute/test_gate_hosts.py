@@ -27,15 +27,15 @@ async def test_a_wipe_and_an_end_are_sent_where_nothing_is_wrong(stage: str) -> 
     site = await STAGES[stage].opened()
     await site.reconcile()
     assert site.made() == [stage]
-    assert not site.yard.metrics.refusals
+    assert not site.rig.metrics.refusals
 
 
 @pytest.mark.parametrize(("name", "stage"), CASES)
 async def test_check_alone_refuses_what_was_decided_for_a_host(name: str, stage: str) -> None:
     site, check = await spoiled(name, stage), SCENES[name].check
     assert site.made() == []
-    assert set(site.yard.metrics.refusals) == {check}
-    assert [kept.event.reason for kept in await site.yard.events("barred")] == [check]
+    assert set(site.rig.metrics.refusals) == {check}
+    assert [kept.event.reason for kept in await site.rig.events("barred")] == [check]
 
 
 @pytest.mark.parametrize(("name", "stage"), CASES)
@@ -45,7 +45,7 @@ async def test_it_is_sent_where_that_one_check_is_missing(
     without((SCENES[name].check, Act.DELETE), monkeypatch)
     site = await spoiled(name, stage)
     assert site.made() == [stage]
-    assert not site.yard.metrics.refusals
+    assert not site.rig.metrics.refusals
 
 
 # ---------------------------------------------------------------- orders of hosts
@@ -64,7 +64,7 @@ async def order_spoiled(check: str) -> Site:
 async def test_check_alone_refuses_an_order(check: str) -> None:
     site = await order_spoiled(check)
     assert site.made() == []
-    assert set(site.yard.metrics.refusals) == {check}
+    assert set(site.rig.metrics.refusals) == {check}
 
 
 @pytest.mark.parametrize("check", ["G6", "G8"])
@@ -74,4 +74,4 @@ async def test_an_order_is_sent_where_that_one_check_is_missing(
     without((check, Act.CREATE), monkeypatch)
     site = await order_spoiled(check)
     assert site.made() == ["order"]
-    assert not site.yard.metrics.refusals
+    assert not site.rig.metrics.refusals

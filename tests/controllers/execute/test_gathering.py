@@ -35,7 +35,7 @@ async def opened() -> tuple[Site, list[str]]:
     """Return a site whose host names a machine that does not live, on a store that listens."""
     site = await Site.opened(None, box("pool", holder="m-unheard-of"))
     asked = list[str]()
-    site.ports = replace(site.ports, store=Listening(site.yard.store, asked.append))
+    site.ports = replace(site.ports, store=Listening(site.rig.store, asked.append))
     return site, asked
 
 
@@ -54,13 +54,13 @@ async def test_no_query_of_the_store_is_made_twice_for_one_cycle() -> None:
 
 async def test_the_clock_is_read_after_every_record() -> None:
     site, _ = await opened()
-    begun = site.yard.clock.now()
+    begun = site.rig.clock.now()
 
     async def orphans() -> tuple[()]:
-        await site.yard.clock.sleep(timedelta(seconds=3))
+        await site.rig.clock.sleep(timedelta(seconds=3))
         return ()
 
-    site.yard.store.orphans = orphans
+    site.rig.store.orphans = orphans
     assert (await gathered(site)).now >= begun + timedelta(seconds=3)
 
 

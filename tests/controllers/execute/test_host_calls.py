@@ -48,7 +48,7 @@ async def test_nothing_more_is_asked_of_a_host_after_an_answer_that_is_none(
 async def test_records_are_read_again_where_a_host_could_not_be_saved() -> None:
     site = await Site.opened(WIPES)
     newer = site.host().with_health(strikes=1)
-    await site.yard.store.save_host(newer, (), site.tenure().fence)
+    await site.rig.store.save_host(newer, (), site.tenure().fence)
     await site.reconcile()
     assert not site.state.host_records.known
     assert site.made() == [], "its record says nothing of it yet"
@@ -71,14 +71,14 @@ async def test_too_many_calls_for_the_provider_is_a_pause_for_all_others() -> No
     long = timedelta(seconds=40)
     site.provider.answer = Refused(why=Refusal.RATE, text="slow down", after=long)
     await site.reconcile()
-    begun = site.yard.clock.now()
+    begun = site.rig.clock.now()
     await site.budget.take(Priority.CLEAN)
-    assert site.yard.clock.now() - begun >= long - timedelta(seconds=1)
+    assert site.rig.clock.now() - begun >= long - timedelta(seconds=1)
 
 
 async def test_a_call_that_the_gate_refuses_is_not_sent_and_told() -> None:
     site = await Site.opened(WIPES, box("foreign"))
-    site.state.inventory = inventory([box("wiping")], site.yard.clock.now() - timedelta(hours=1))
+    site.state.inventory = inventory([box("wiping")], site.rig.clock.now() - timedelta(hours=1))
     async with asyncio.TaskGroup() as group:
         await site.reconciler().reconcile(await site.occasion(), group, unguarded)
     assert site.made() == []
@@ -155,5 +155,5 @@ async def test_an_order_that_was_refused_says_why_and_is_left_alone_for_a_while(
     row = await ordered(site)
     assert [order.id for order in row.orders] == [machine_id(8)]
     assert [setback.why for setback in row.setbacks] == ["no"]
-    (told,) = [k.event for k in await site.yard.store.events() if k.event.kind == "order_refused"]
+    (told,) = [k.event for k in await site.rig.store.events() if k.event.kind == "order_refused"]
     assert told.reason == reason

@@ -25,65 +25,65 @@ NOBODY = machine_id(7777)
 
 
 def littered(**changes: object) -> FakeScene:
-    """Return a yard with a server and its address that an unknown machine left behind."""
+    """Return a rig with a server and its address that an unknown machine left behind."""
     caps = Caps(share=9.0, per_hour=100, per_reclaim=100)
-    yard = FakeScene(replace(FLEET, **{"size": 1, "reclaim": True, "caps": caps} | changes))
-    old = yard.clock.now() - OLD
+    rig = FakeScene(replace(FLEET, **{"size": 1, "reclaim": True, "caps": caps} | changes))
+    old = rig.clock.now() - OLD
     orphan = replace(server(NOBODY), created=old)
-    yard.world.add(orphan)
-    yard.world.add(replace(address(NOBODY, owner=orphan.id), created=old))
-    return yard
+    rig.world.add(orphan)
+    rig.world.add(replace(address(NOBODY, owner=orphan.id), created=old))
+    return rig
 
 
-def orphans(yard: FakeScene) -> list[ResourceId]:
+def orphans(rig: FakeScene) -> list[ResourceId]:
     tagged = [
-        p for p in yard.world.resources.values() if p.owner_tag and p.owner_tag.machine == NOBODY
+        p for p in rig.world.resources.values() if p.owner_tag and p.owner_tag.machine == NOBODY
     ]
     return [resource.id for resource in tagged]
 
 
 async def test_stray_is_seen_in_a_minute_and_gone_in_a_few_and_then_the_fleet_is_made() -> None:
-    yard = littered()
-    async with yard.running():
-        await yard.pass_by(60 * S)
-        assert len(await yard.store.orphans()) == 2
-        assert await yard.machines() == ()
-        await yard.pass_by(3 * MIN)
-        assert orphans(yard) == []
-        await yard.pass_by(2 * MIN)
-        assert await yard.store.orphans() == ()
-        assert await yard.phases() == [Phase.READY]
-    assert yard.calls(TERMINATE) == [TERMINATE]
-    assert yard.calls(REMOVE_ADDRESS) == [REMOVE_ADDRESS]
+    rig = littered()
+    async with rig.running():
+        await rig.pass_by(60 * S)
+        assert len(await rig.store.orphans()) == 2
+        assert await rig.machines() == ()
+        await rig.pass_by(3 * MIN)
+        assert orphans(rig) == []
+        await rig.pass_by(2 * MIN)
+        assert await rig.store.orphans() == ()
+        assert await rig.phases() == [Phase.READY]
+    assert rig.calls(TERMINATE) == [TERMINATE]
+    assert rig.calls(REMOVE_ADDRESS) == [REMOVE_ADDRESS]
 
 
 async def test_report_only_is_the_default() -> None:
-    yard = littered()
-    yard.fleet = replace(yard.fleet, reclaim=False)
-    async with yard.running():
-        await yard.pass_by(20 * MIN)
-    assert len(orphans(yard)) == 2
-    assert len(await yard.store.orphans()) == 2
+    rig = littered()
+    rig.fleet = replace(rig.fleet, reclaim=False)
+    async with rig.running():
+        await rig.pass_by(20 * MIN)
+    assert len(orphans(rig)) == 2
+    assert len(await rig.store.orphans()) == 2
 
 
 async def test_what_the_next_observation_lacks_leaves_the_orphan_report() -> None:
-    yard = littered(reclaim=False)
-    async with yard.running():
+    rig = littered(reclaim=False)
+    async with rig.running():
         for _ in range(100):
-            await yard.pass_by(1 * S)
-            if await yard.store.orphans():
+            await rig.pass_by(1 * S)
+            if await rig.store.orphans():
                 break
-        for resource in orphans(yard):
-            del yard.world.resources[resource]
-        await yard.pass_by(5 * MIN)
-        assert await yard.store.orphans() == ()
+        for resource in orphans(rig):
+            del rig.world.resources[resource]
+        await rig.pass_by(5 * MIN)
+        assert await rig.store.orphans() == ()
 
 
 async def test_the_orphan_report_is_read_again_by_whoever_takes_a_lease() -> None:
     """Another engine may have written in it meanwhile."""
-    yard = FakeScene(replace(FLEET, size=1))
-    async with yard.running() as engine:
-        await yard.pass_by(2 * MIN)
+    rig = FakeScene(replace(FLEET, size=1))
+    async with rig.running() as engine:
+        await rig.pass_by(2 * MIN)
         (loop,) = engine.loops
         assert not loop.state.unread
         await engine.leases.drop()
@@ -93,30 +93,30 @@ async def test_the_orphan_report_is_read_again_by_whoever_takes_a_lease() -> Non
 
 async def test_resource_with_its_owners_tag_alone_is_reclaimed_too() -> None:
     """A root volume carries no mark: its server's was decided on, and the re-check must know."""
-    yard = littered()
-    owner = orphans(yard)[0]
+    rig = littered()
+    owner = orphans(rig)[0]
     disk = Resource(
         id=ResourceId("disk"),
         slot=Slot("address", 1),
         zone=FLEET.offers[0].zone,
         owner=owner,
-        created=yard.clock.now() - OLD,
+        created=rig.clock.now() - OLD,
     )
-    yard.world.add(disk)
-    yard.world.resources[owner] = replace(yard.world.resources[owner], allowed=())
-    async with yard.running():
-        await yard.pass_by(5 * MIN)
-        assert disk.id in yard.world.resources
-        yard.world.become(owner, Condition.UP)
-        await yard.pass_by(10 * MIN)
-    assert owner not in yard.world.resources
+    rig.world.add(disk)
+    rig.world.resources[owner] = replace(rig.world.resources[owner], allowed=())
+    async with rig.running():
+        await rig.pass_by(5 * MIN)
+        assert disk.id in rig.world.resources
+        rig.world.become(owner, Condition.UP)
+        await rig.pass_by(10 * MIN)
+    assert owner not in rig.world.resources
 
 
 async def test_removal_that_fails_is_tried_again_and_eats_the_cap_once() -> None:
-    yard = littered()
-    for resource in orphans(yard):
-        yard.world.resources[resource] = replace(yard.world.resources[resource], owner=None)
-    do = yard.provider.do
+    rig = littered()
+    for resource in orphans(rig):
+        rig.world.resources[resource] = replace(rig.world.resources[resource], owner=None)
+    do = rig.provider.do
 
     calls = list[str]()
 
@@ -124,34 +124,34 @@ async def test_removal_that_fails_is_tried_again_and_eats_the_cap_once() -> None
         calls.append(call.kind)
         return Refused(why=Refusal.BUSY, text="no") if len(calls) < 8 else await do(call)
 
-    yard.provider.do = stubborn
-    async with yard.running():
-        await yard.pass_by(20 * MIN)
-    assert orphans(yard) == []
+    rig.provider.do = stubborn
+    async with rig.running():
+        await rig.pass_by(20 * MIN)
+    assert orphans(rig) == []
     assert len(calls) >= 9
 
 
 @pytest.mark.parametrize("change", ["status", "mark", "owner", "record"])
 async def test_recheck_that_finds_something_else_ends_the_reclaim(change: str) -> None:
     """Provider, then records, read again just before the act, compared field by field."""
-    yard = littered()
-    observation = yard.provider.observe
+    rig = littered()
+    observation = rig.provider.observe
 
     async def different(scopes: tuple[Scope, ...]) -> Observation:
         snapshot = await observation(scopes)
         if all(scope.machine != NOBODY for scope in scopes):
             return snapshot
         if change == "record":
-            await _record(yard)
+            await _record(rig)
         return replace(
             snapshot, resources=tuple(_changed(resource, change) for resource in snapshot.resources)
         )
 
-    yard.provider.observe = different
-    async with yard.running():
-        await yard.pass_by(10 * MIN)
-    assert yard.calls(TERMINATE) == []
-    assert yard.calls(REMOVE_ADDRESS) == []
+    rig.provider.observe = different
+    async with rig.running():
+        await rig.pass_by(10 * MIN)
+    assert rig.calls(TERMINATE) == []
+    assert rig.calls(REMOVE_ADDRESS) == []
 
 
 def _changed(resource: Resource, change: str) -> Resource:
@@ -165,11 +165,11 @@ def _changed(resource: Resource, change: str) -> Resource:
     return resource
 
 
-async def _record(yard: FakeScene) -> None:
+async def _record(rig: FakeScene) -> None:
     """Write a record for the machine that nobody knew, as another process would."""
-    if await yard.store.machine(NOBODY) is None:
-        row = (await yard.store.fleets())[0]
-        now = yard.clock.now()
+    if await rig.store.machine(NOBODY) is None:
+        row = (await rig.store.fleets())[0]
+        now = rig.clock.now()
         entry = Machine(
             id=NOBODY,
             fleet=WEB,
@@ -179,13 +179,13 @@ async def _record(yard: FakeScene) -> None:
             phase=Phase.PENDING,
             offer=FLEET.offers[0],
         )
-        lease = next(lease for lease in await yard.store.leases() if lease.name == "fleet/web")
-        await yard.store.save_fleet(row, (entry,), (), Fence(lease=lease.name, epoch=lease.epoch))
+        lease = next(lease for lease in await rig.store.leases() if lease.name == "fleet/web")
+        await rig.store.save_fleet(row, (entry,), (), Fence(lease=lease.name, epoch=lease.epoch))
 
 
 async def test_recheck_that_fails_ends_the_reclaim() -> None:
-    yard = littered()
-    observation = yard.provider.observe
+    rig = littered()
+    observation = rig.provider.observe
 
     async def failing(scopes: tuple[Scope, ...]) -> Observation:
         snapshot = await observation(scopes)
@@ -196,31 +196,31 @@ async def test_recheck_that_fails_ends_the_reclaim() -> None:
             )
         return snapshot
 
-    yard.provider.observe = failing
-    async with yard.running():
-        await yard.pass_by(10 * MIN)
-    assert len(orphans(yard)) == 2
+    rig.provider.observe = failing
+    async with rig.running():
+        await rig.pass_by(10 * MIN)
+    assert len(orphans(rig)) == 2
 
 
 async def test_pause_asked_for_a_moment_ago_stops_the_reclaim() -> None:
-    yard = littered()
-    async with yard.running():
-        await yard.pass_by(40 * S)
-        await yard.request(RequestKind.PAUSE)
-        await yard.pass_by(10 * MIN)
-        before = len(orphans(yard))
-        await yard.request(RequestKind.RESUME)
-        await yard.pass_by(10 * MIN)
+    rig = littered()
+    async with rig.running():
+        await rig.pass_by(40 * S)
+        await rig.request(RequestKind.PAUSE)
+        await rig.pass_by(10 * MIN)
+        before = len(orphans(rig))
+        await rig.request(RequestKind.RESUME)
+        await rig.pass_by(10 * MIN)
     assert before == 2
-    assert orphans(yard) == []
+    assert orphans(rig) == []
 
 
 async def test_what_was_read_again_too_long_ago_proves_nothing() -> None:
-    yard = littered()
-    yard.provider.answers[NOBODY] = 11 * S
-    yard.world.resources = {
-        resource: replace(there, owner=None) for resource, there in yard.world.resources.items()
+    rig = littered()
+    rig.provider.answers[NOBODY] = 11 * S
+    rig.world.resources = {
+        resource: replace(there, owner=None) for resource, there in rig.world.resources.items()
     }
-    async with yard.running():
-        await yard.pass_by(3 * MIN)
-    assert yard.metrics.value(Count.GATE_REFUSALS, "G2") > 0
+    async with rig.running():
+        await rig.pass_by(3 * MIN)
+    assert rig.metrics.value(Count.GATE_REFUSALS, "G2") > 0

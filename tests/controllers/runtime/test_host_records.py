@@ -113,5 +113,5 @@ async def test_what_others_may_write_is_read_each_time(*, exclusive: bool) -> No
 
 
 def test_zones_are_those_of_hosts_that_there_are() -> None:
-    gone = replace(OTHER, zone=Zone("z-2"), condition=HostCondition.GONE)
+    gone = replace(OTHER, zone=Zone("z-2"), condition=HostCondition.ABSENT)
     assert HostRecords(MAIN, hosts={HOST.id: HOST, gone.id: gone}).zones() == ("z-1",)

@@ -72,7 +72,7 @@ def free(
         (record(condition=HostCondition.WIPING), []),
         (record(condition=HostCondition.RETIRING), []),
         (record(condition=HostCondition.QUARANTINED), []),
-        (record(condition=HostCondition.GONE), []),
+        (record(condition=HostCondition.ABSENT), []),
         (FREE.with_health(quarantined_until=LATER), []),
         (FREE.with_health(quarantined_until=BEGIN), [(BOX, True)]),
         (replace(FREE, asked=(call("mac.rename.wiping"),)), []),

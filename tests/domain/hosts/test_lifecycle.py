@@ -327,7 +327,7 @@ def test_a_parked_host_that_bears_an_older_name_of_ours_again_is_wiped_anew(stag
         assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, None)
 
 
-@pytest.mark.parametrize("condition", [HostCondition.ALLOCATED, HostCondition.GONE])
+@pytest.mark.parametrize("condition", [HostCondition.ALLOCATED, HostCondition.ABSENT])
 def test_a_host_that_no_binding_explains_is_dirty_and_for_the_reclaim(
     condition: HostCondition,
 ) -> None:
@@ -389,7 +389,7 @@ def test_absence_needs_two_observations_and_the_consistency_delay() -> None:
     early = decided(hosts_snapshot(first.host, None, now=BEGIN + CONSISTENCY_DELAY - SECOND))
     assert early.host.condition is HostCondition.FREE
     lost = decided(hosts_snapshot(first.host, None, now=BEGIN + CONSISTENCY_DELAY))
-    assert (lost.host.condition, lost.host.cleaning.wiped) == (HostCondition.GONE, None)
+    assert (lost.host.condition, lost.host.cleaning.wiped) == (HostCondition.ABSENT, None)
     back = decided(hosts_snapshot(first.host, box("pool"), now=BEGIN + CONSISTENCY_DELAY))
     assert (back.host.condition, back.host.health.missing) == (HostCondition.FREE, None)
 

@@ -221,4 +221,4 @@ def test_what_is_given_up_counts_among_the_most_until_it_is_gone(deletion: Host)
     found = bought(1, deletion, resources=(resource,), most=1)
     assert (many(found), found.limit) == (0, "1 hosts at most, and 1 stand or are coming")
     assert many(bought(1, deletion, resources=(resource,), most=2)) == 1
-    assert many(bought(1, replace(deletion, condition=HostCondition.GONE), most=1)) == 1
+    assert many(bought(1, replace(deletion, condition=HostCondition.ABSENT), most=1)) == 1

@@ -40,7 +40,7 @@ class HostRecords:
 
     def zones(self) -> tuple[Zone, ...]:
         """Return where hosts of our records are, configured or not."""
-        there = (host for host in self.hosts.values() if host.condition is not HostCondition.GONE)
+        there = (host for host in self.hosts.values() if host.condition is not HostCondition.ABSENT)
         return tuple(sorted({host.zone for host in there}))
 
     def distrust(self) -> None:

@@ -246,14 +246,14 @@ def _missing(transition: HostTransition, snapshot: AccountSnapshot) -> HostTrans
     """A host that two complete observations lack, a gap apart, is gone until one shows it again."""
     host = transition.host
     observed = snapshot.inventory.whole.get((host.zone, snapshot.capabilities.host_kind))
-    if observed is None or host.condition is HostCondition.GONE:
+    if observed is None or host.condition is HostCondition.ABSENT:
         return transition
     if host.health.missing is None:
         return replace(transition, host=host.with_health(missing=observed))
     since = max(host.health.missing, snapshot.jumped or host.health.missing)
     if observed - since < max(snapshot.absence_gap, snapshot.capabilities.consistency_delay):
         return transition
-    gone = host.now(HostCondition.GONE, snapshot.now, "complete observations no longer show it")
+    gone = host.now(HostCondition.ABSENT, snapshot.now, "complete observations no longer show it")
     return replace(
         transition, host=replace(gone.with_cleaning(wiped=None, wiping=None), goal=None, asked=())
     )
@@ -292,7 +292,7 @@ def _stands(
         HostCondition.RETIRING: _called_back,
         HostCondition.QUARANTINED: _served,
         HostCondition.ALLOCATED: _found,
-        HostCondition.GONE: _found,
+        HostCondition.ABSENT: _found,
     }
     return evolve(
         transition, host=planner[transition.host.condition](transition.host, resource, snapshot)

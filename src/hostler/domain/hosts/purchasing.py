@@ -179,7 +179,7 @@ def _comes_back(host: Host, snapshot: Snapshot) -> bool:
 def is_paid(host: Host) -> bool:
     """Tell whether a host that was ordered is there, whatever becomes of it."""
     ordered = host.purchase.origin is HostOrigin.ORDERED and host.purchase.delivered is not None
-    return ordered and host.condition is not HostCondition.GONE
+    return ordered and host.condition is not HostCondition.ABSENT
 
 
 def _may_go(host: Host) -> bool:

@@ -26,20 +26,19 @@ HOST = Slot("host")
 class HostCondition(StrEnum):
     """How a host stands with us.
 
-    *coming* was ordered and is not delivered yet; *free* is proved clean and can be taken; *held*
-    is a machine's; *dirty* may hold anybody's disk; *wiping* was seen being reinstalled; *gone* is
-    not there any more.
+    *coming* was ordered and is not delivered yet; *free* is proved clean and can be taken;
+    *allocated* is a machine's; *dirty* may hold anybody's disk; *wiping* was seen being reinstalled;
+    *absent* is not there any more.
     """
 
     COMING = "coming"
-
     FREE = "free"
     ALLOCATED = "allocated"
     DIRTY = "dirty"
     WIPING = "wiping"
     QUARANTINED = "quarantined"
     RETIRING = "retiring"
-    GONE = "gone"
+    ABSENT = "absent"
 
 
 class HostGoal(StrEnum):

@@ -30,7 +30,7 @@ IDLE = LEASE + 4 * HOUR
 """So long, past its window, nobody may be on a host that is kept: buying another costs less."""
 _AT_WORK = frozenset({Phase.STARTING, Phase.READY})
 _FREE = frozenset({"ordered", "parked"})
-_LOST = frozenset({HostCondition.RETIRING, HostCondition.QUARANTINED, HostCondition.GONE})
+_LOST = frozenset({HostCondition.RETIRING, HostCondition.QUARANTINED, HostCondition.ABSENT})
 Fleets = tuple[str, FleetName]
 
 

@@ -164,7 +164,7 @@ class MacRig:
         async def holds() -> bool:
             known = {host.condition for host in await hosts(hostler)}
             used = await hostler.machines() or await hostler.store.bindings()
-            return not used and self.pooled() and known <= {"free", "gone"}
+            return not used and self.pooled() and known <= {"free", "absent"}
 
         await self.until(holds, within)
 
