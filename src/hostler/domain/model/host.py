@@ -27,7 +27,7 @@ class HostCondition(StrEnum):
     """How a host stands with us.
 
     *coming* was ordered and is not delivered yet; *free* is proved clean and can be taken;
-    *allocated* is a machine's; *dirty* may hold anybody's disk; *wiping* was seen being reinstalled;
+    *allocated* is a machine's; *dirty* may hold anybody's disk; *wiping* was seen being wiped;
     *absent* is not there any more.
     """
 

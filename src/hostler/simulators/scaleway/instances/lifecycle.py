@@ -17,7 +17,7 @@ from hostler.simulators.scaleway.state.timeline import Spread
 from .network import addresses
 from .storage import local_volumes, volumes
 
-ABSENT = "absent"
+GONE = "gone"
 Step = Callable[[Cloud, Server], None]
 UNBILLED = (State.STOPPED,)
 DYNAMIC_STAYS = 5.0  # seconds into a power-off for which a dynamic address stays
