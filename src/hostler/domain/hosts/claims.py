@@ -365,6 +365,8 @@ def _stands(resource: Resource, record: Host | None) -> str:
     aside = stage in OTHERS and record is not None and record.goal is None
     if record is None or (aside and record.condition is HostCondition.DIRTY):
         return _OUTSIDE.get(stage, stage)
+    if record.condition is HostCondition.FREE and stage is Stage.NONE:
+        return resource.status
     return str(record.condition)
 
 

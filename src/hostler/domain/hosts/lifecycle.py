@@ -28,7 +28,7 @@ from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.domain.observation import effects
 from hostler.domain.policy.remediation import LADDER, quarantined_for, settled
 
-from . import allocation, cleaning, delivery, power
+from . import allocation, cleaning, delivery, host_keys, power
 from . import wiping as wipes
 from .allocation import ALONE, FAULT, STRANGER
 
@@ -147,6 +147,7 @@ def _described(host: Host, resource: Resource | None, snapshot: AccountSnapshot)
         paid_until=resource.host.paid_until or host.paid_until,
         scheduled=resource.host.paid_until if resource.host.scheduled else None,
         power=power.observed(host, resource, snapshot),
+        host_key=host_keys.recorded(host, resource, snapshot.capabilities, snapshot.now),
     )
 
 
@@ -343,8 +344,13 @@ def _found(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
 
 
 def _aimed(transition: HostTransition, snapshot: AccountSnapshot) -> HostTransition:
-    """Pursue the host's goal, unless its fleet is paused or protected: then it stays as it is."""
-    host = transition.host
+    """Pursue the host's goal, unless its fleet is paused or protected: then it stays as it is.
+
+    Nothing is done either where it shows a key that is not its own.
+    """
+    host, resource = transition.host, transition.resource
     goal = host.goal or power.goal(host, snapshot)
     blocker = snapshot.protected.get(host.fleet, "") if host.fleet and goal else ""
+    if resource is not None and not blocker:
+        blocker = host_keys.stranger(host, resource, snapshot.capabilities, snapshot.now)
     return evolve(transition, goal=None if blocker else goal, blocker=blocker)
