@@ -53,7 +53,7 @@ async def run(*words: str) -> tuple[int | None, str]:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not holds():  # noqa: ASYNC110 - files of other processes are watched
             await asyncio.sleep(0.1)
 
@@ -74,10 +74,32 @@ async def test_hosts_are_claimed_cleaned_and_given_back() -> None:
             try:
                 await until(lambda: claims() == 2)
                 await until(lambda: '"probe_passed"' in (hosts.folder / "log").read_text())
+                await stranger_is_left_alone(hosts, file)
                 code, said = await run("scale", str(file), "0")
                 assert code == 0, said
                 await until(lambda: claims() == 0)
+                async with asyncio.timeout(60):
+                    while "3 free" not in (await run("pool", str(file), "list"))[1]:
+                        await asyncio.sleep(0.5)
             finally:
                 engine.terminate()
                 await engine.wait()
         assert sum((host.home / "cleaned").exists() for host in hosts.hosts) == 2
+        assert not list(hosts.folder.glob("*.hostkeys"))
+
+
+async def stranger_is_left_alone(hosts: Park, file: Path) -> None:
+    """Let somebody else answer for the free host: nothing is run there, and it is said why."""
+    free = next(host for host in hosts.hosts if not host.claim.exists())
+    await free.stop()
+    free.host_key = "an impostor's"
+    await free.start()
+    free.commands.clear()
+    code, said = await run("explain", str(file), free.name)
+    assert code == 0, said
+    assert "another host key" in said
+    assert "either somebody reinstalled it by hand" in " ".join(said.split())
+    assert not free.commands
+    await free.stop()
+    free.host_key = "host"
+    await free.start()
