@@ -79,8 +79,9 @@ async def test_hosts_are_claimed_cleaned_and_given_back() -> None:
                 assert code == 0, said
                 await until(lambda: claims() == 0)
                 async with asyncio.timeout(60):
-                    while "3 free" not in (await run("pool", str(file), "list"))[1]:
+                    while "3 free" not in said:
                         await asyncio.sleep(0.5)
+                        _, said = await run("pool", str(file), "list")
             finally:
                 engine.terminate()
                 await engine.wait()

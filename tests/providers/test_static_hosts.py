@@ -495,8 +495,8 @@ class TestHostKeys:
     async def test_the_key_that_a_host_shows_is_told(self, hosts: Park) -> None:
         observation = await observed(hosts)
         assert observation.observed[0].complete
-        shown = {resource.host.host_key for resource in observation.resources}
-        assert shown == {key("host").get_fingerprint()}
+        keys = {resource.host.host_key for resource in observation.resources}
+        assert keys == {key("host").get_fingerprint()}
         assert not any(resource.host.key_vouched for resource in observation.resources)
 
     async def test_a_key_other_than_that_on_record_is_refused(self, hosts: Park) -> None:
