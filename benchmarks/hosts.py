@@ -37,7 +37,7 @@ from hostler.domain.ids import (
 )
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.inventory import merge
-from hostler.domain.model.machine import Machine, Offer
+from hostler.domain.model.machine import Machine, MachineHealth, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Scope
 from hostler.lab.scenes.servers import SECRET, PassingProber
@@ -133,7 +133,7 @@ def _machine(machine: MachineId, number: int, host: HostId) -> Machine:
         phase=Phase.READY,
         offer=FLEET.offers[0],
         host=host,
-        was_ready=NOW,
+        health=MachineHealth(was_ready=NOW),
     )
 
 

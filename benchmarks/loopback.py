@@ -105,7 +105,7 @@ async def _timed(loop: AccountLoop, group: asyncio.TaskGroup, before: Callable[[
 def _back_to_starting(loop: AccountLoop) -> None:
     """Let every machine seem to have been on its way: the next round finds it up and says so."""
     for machine in loop.state.living(FLEET):
-        loop.state.keep(replace(machine, phase=Phase.STARTING, was_ready=None))
+        loop.state.keep(replace(machine.with_health(was_ready=None), phase=Phase.STARTING))
 
 
 async def _events(store: Store) -> int:

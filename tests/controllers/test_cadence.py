@@ -257,7 +257,7 @@ def test_machine_moves_while_an_observation_may_show_something_new(
     phase: Phase, moves: bool
 ) -> None:
     assert is_moving(machine(1, phase)) is moves
-    assert is_moving(replace(machine(1, phase), doubt=Doubt(what="stopped", since=FLEET_BEGIN)))
+    assert is_moving(machine(1, phase).with_health(doubt=Doubt(what="stopped", since=FLEET_BEGIN)))
 
 
 FLEET_BEGIN = Scene().now

@@ -48,7 +48,7 @@ async def test_replacement_is_made_only_once_the_loss_of_the_other_is_on_record(
         lost = yard.world.servers()[0].id
         yard.world.become(lost, Condition.OFF)
         async with asyncio.timeout(60):
-            while not any(machine.doubt for machine in await yard.machines()):
+            while not any(machine.health.doubt for machine in await yard.machines()):
                 await yard.pass_by(0.1 * S)
         store.busy = True
         async with asyncio.timeout(60):

@@ -108,7 +108,7 @@ async def test_plan_of_a_stopping_machine_goes_to_its_end() -> None:
     stored = (await yard.machines())[0]
     lease = next(lease for lease in await yard.store.leases() if lease.name == "fleet/web")
     await yard.store.save_machine(
-        replace(stored, phase=Phase.STOPPING, was_ready=None),
+        replace(stored.with_health(was_ready=None), phase=Phase.STOPPING),
         (),
         Fence(lease=lease.name, epoch=lease.epoch),
     )

@@ -116,8 +116,8 @@ class Scene:
     async def unblamed(self) -> None:
         """Check that no host has a strike, or is set aside."""
         hosts = (await self.hosts()).values()
-        assert {host.strikes for host in hosts} == {0}
-        assert all(host.quarantined_until is None for host in hosts)
+        assert {host.health.strikes for host in hosts} == {0}
+        assert all(host.health.quarantined_until is None for host in hosts)
 
 
 def play(scene: Callable[[Scene], Awaitable[None]], prepared: Fleet, count: int) -> None:
@@ -247,12 +247,12 @@ def test_strikes_that_the_list_gave_are_taken_back_and_told() -> None:
         await x.broken()
         await x.sleep(HOUR)
         hosts = await x.hosts()
-        assert {host.strikes for host in hosts.values()} == {0}
+        assert {host.health.strikes for host in hosts.values()} == {0}
         assert len(hosts) == 2
         (told,) = await x.describe("strikes_taken_back")
         first = x.preparer.tried[0]
         assert told == f"host {first}: a strike that the list was to blame for"
-        assert hosts[first].struck == ()
+        assert hosts[first].health.struck == ()
         assert sum(stage(mac) == "claimed" for mac in x.s.macs()) == 1
 
     play(scene, fleet(BAD), count=3)
@@ -273,7 +273,7 @@ def test_a_quarantine_that_the_list_gave_ends_when_its_fault_is_found() -> None:
         await x.sleep(HOUR)
         hosts = await x.hosts()
         assert hosts[first].condition is HostCondition.FREE
-        assert (hosts[first].strikes, hosts[second].strikes) == (0, 0)
+        assert (hosts[first].health.strikes, hosts[second].health.strikes) == (0, 0)
         assert await x.describe("strikes_taken_back") == [
             f"host {first}: 2 strikes that the list was to blame for"
         ]
@@ -370,7 +370,7 @@ def test_one_bad_host_among_good_ones_is_judged_by_itself() -> None:
         hosts = await x.hosts()
         assert (await x.row()).revision.broken is None
         if x.s.ids[0] in x.preparer.tried:
-            assert hosts[x.s.ids[0]].strikes == 1
+            assert hosts[x.s.ids[0]].health.strikes == 1
         assert (await x.row()).condition == ""
 
     play(scene, fleet(ONE, size=3), count=4)
@@ -408,7 +408,7 @@ def test_a_changed_list_goes_to_one_machine_first_and_then_to_all() -> None:
         assert len(set(x.preparer.tried)) == 3
         await x.sleep(HOUR)
         assert len(x.preparer.tried) == 3
-        assert {host.applied for host in (await x.hosts()).values()} == {
+        assert {host.bootstrap.applied for host in (await x.hosts()).values()} == {
             x.preparer.inner.orders[-1].wanted
         }
 

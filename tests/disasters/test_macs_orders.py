@@ -273,7 +273,7 @@ async def is_let_go(hostler: Hostler) -> bool:
     """Tell whether a host that was delivered has been a machine's, and is no more."""
     hosts = await hostler.store.hosts()
     tied = await hostler.store.bindings()
-    return any(host.delivered and host.machine for host in hosts) and not tied
+    return any(host.purchase.delivered and host.machine for host in hosts) and not tied
 
 
 async def ready_at_all(rig: Rig, hostler: Hostler, size: int) -> None:

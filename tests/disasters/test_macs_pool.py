@@ -237,7 +237,7 @@ def test_a_free_host_that_somebody_gives_up_is_deleted_at_its_date_and_taken_by_
         await s.until(scheduled, 30 * MINUTE)
         assert stage(s.mac()) == "retiring"
         (record,) = await hosts(hostler)
-        assert (record.goal, record.policy) == (HostGoal.RETIRED, ReleasePolicy.TERMINATE)
+        assert (record.goal, record.purchase.policy) == (HostGoal.RETIRED, ReleasePolicy.TERMINATE)
         assert "given up by scene" in record.reason
         assert not [k for k in await hostler.events() if k.event.kind == "host"], "it was taken"
         assert await hostler.ready() == 0
@@ -282,7 +282,7 @@ def test_a_host_that_is_given_up_as_a_machine_chooses_it_is_not_taken() -> None:
 
         await s.until(scheduled, 30 * MINUTE)
         (record,) = await hosts(hostler)
-        assert (record.goal, record.policy) == (HostGoal.RETIRED, ReleasePolicy.TERMINATE)
+        assert (record.goal, record.purchase.policy) == (HostGoal.RETIRED, ReleasePolicy.TERMINATE)
         assert not [k for k in await hostler.events() if k.event.kind == "host"], "it was taken"
         assert s.mac().installs == 1
 

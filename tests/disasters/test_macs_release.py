@@ -37,9 +37,11 @@ async def rewritten(
     s.truth.hostlers.remove(hostler)
     store = hostler.store
     (host,) = await store.hosts()
-    until = host.paid_until if told else None
+    until = host.purchase.paid_until if told else None
     s.mac().deletable = s.mac().deletable if told else None
-    changed = replace(host, origin=origin, policy=policy, pool=pool, paid_until=until)
+    changed = host.with_purchase(origin=origin, policy=policy, paid_until=until).with_ownership(
+        pool=pool
+    )
     store._hosts[host.id] = changed
     heir = s.hostler(store=store, pool=pool)
     await s.ready(heir, 1)
@@ -136,8 +138,8 @@ def test_the_pool_of_the_account_serves_a_record_without_one() -> None:
     async def scene(s: MacRig) -> None:
         hostler = await rewritten(s)
         (host,) = await hostler.store.hosts()
-        assert host.pool == POOL
-        hostler.store._hosts[host.id] = replace(host, pool="")
+        assert host.ownership.pool == POOL
+        hostler.store._hosts[host.id] = host.with_ownership(pool="")
         await ended(s, hostler)
         await is_released(s, hostler)
 
@@ -191,8 +193,8 @@ def test_a_retired_host_is_deleted_at_its_date_and_touched_no_more() -> None:
         await s.rig.clock.sleep(MINUTE)
         (host,) = await hostler.store.hosts()
         due = s.rig.world.options.epoch + timedelta(seconds=date)
-        assert abs((host.scheduled or due) - due) < timedelta(seconds=2)
-        assert host.scheduled is not None
+        assert abs((host.purchase.scheduled or due) - due) < timedelta(seconds=2)
+        assert host.purchase.scheduled is not None
         await hostler.scale(1)
         asked = len(changes(s.rig))
         await s.rig.clock.sleep(2 * HOUR)
@@ -310,7 +312,7 @@ def test_an_engine_on_a_shared_store_learns_the_policy_that_another_wrote() -> N
         await s.ready(hostler, 1)
         (host,) = await store.hosts()
         store._hosts[host.id] = replace(
-            host, policy=ReleasePolicy.TERMINATE, version=host.version + 1
+            host.with_purchase(policy=ReleasePolicy.TERMINATE), version=host.version + 1
         )
         await ended(s, hostler)
         await is_retired(s, hostler)

@@ -44,7 +44,9 @@ class Scene:
     async def serve(self, fleet: Fleet) -> None:
         """Let the quarantine of the first host be over, and another engine see it."""
         host = await self.host()
-        self.hostler.store._hosts[host.id] = replace(host, quarantined_until=self.s.rig.clock.now())
+        self.hostler.store._hosts[host.id] = host.with_health(
+            quarantined_until=self.s.rig.clock.now()
+        )
         await self.restart(fleet)
 
     async def host(self) -> Host:
@@ -118,9 +120,9 @@ def test_a_machine_is_ready_only_after_a_proven_login() -> None:
         host = await x.host()
         met = x.s.rig.world.reach(mac.ip)
         assert met is not None
-        assert host.host_key is not None
-        assert host.host_key.key.startswith(f"SHA256:{met.host_key}")
-        assert host.trouble.failures == 0
+        assert host.bootstrap.host_key is not None
+        assert host.bootstrap.host_key.key.startswith(f"SHA256:{met.host_key}")
+        assert host.health.trouble.failures == 0
 
     late = Rule(fault="mac_ssh_late", route="mac.reinstall", spell=5 * 60.0)
     play(scene, fleet(), begin=lambda x: x.s.rig.world.script(late))
@@ -154,13 +156,13 @@ def test_the_key_is_pinned_anew_only_after_a_recorded_wipe() -> None:
 
     async def scene(x: Scene) -> None:
         await x.s.ready(x.hostler, 1)
-        first = (await x.host()).host_key
+        first = (await x.host()).bootstrap.host_key
         await x.hostler.scale(0)
         await x.s.all_free(x.hostler)
-        assert (await x.host()).host_key == first, "only a login pins"
+        assert (await x.host()).bootstrap.host_key == first, "only a login pins"
         await x.hostler.scale(1)
         await x.s.ready(x.hostler, 1)
-        second = (await x.host()).host_key
+        second = (await x.host()).bootstrap.host_key
         assert first is not None
         assert second is not None
         assert second.key != first.key
@@ -170,7 +172,7 @@ def test_the_key_is_pinned_anew_only_after_a_recorded_wipe() -> None:
         await x.tried(3)
         assert x.preparer.orders[-1].fingerprint == second.key
         (host,) = await x.hostler.store.hosts()
-        assert host.host_key == second
+        assert host.bootstrap.host_key == second
 
     play(scene, fleet())
 
@@ -181,25 +183,27 @@ def test_a_stranger_is_neither_wiped_nor_rebooted_but_left_alone() -> None:
     async def scene(x: Scene) -> None:
         mac = x.s.mac()
         await x.tried(1)
-        await x.until(lambda host: host.host_key is not None and host.trouble.failures == 1)
-        host_key, installs = (await x.host()).host_key, mac.installs
+        await x.until(
+            lambda host: host.bootstrap.host_key is not None and host.health.trouble.failures == 1
+        )
+        host_key, installs = (await x.host()).bootstrap.host_key, mac.installs
         mac.porch.wrong_keys = 1000
         host = await x.until(lambda host: host.condition is HostCondition.QUARANTINED)
         assert len(x.preparer.orders) == 3
-        assert host.host_key == host_key
-        assert host.strikes == 1
-        assert host.quarantined_until is not None
-        assert host.quarantined_until - x.s.rig.clock.now() > 23 * HOUR
+        assert host.bootstrap.host_key == host_key
+        assert host.health.strikes == 1
+        assert host.health.quarantined_until is not None
+        assert host.health.quarantined_until - x.s.rig.clock.now() > 23 * HOUR
         await x.s.rig.clock.sleep(HOUR)
         assert (stage(mac), mac.installs) == ("quarantined", installs)
         assert x.asked("mac.reboot") == 0
         assert len(x.preparer.orders) == 3
-        assert (await x.host()).host_key == host_key
+        assert (await x.host()).bootstrap.host_key == host_key
         mac.porch.wrong_keys = 0
         await x.serve(fleet(ONE))
         await x.s.ready(x.hostler, 1)
         assert mac.installs > installs
-        retry_at = (await x.host()).host_key
+        retry_at = (await x.host()).bootstrap.host_key
         assert host_key is not None
         assert retry_at is not None
         assert retry_at.key != host_key.key
@@ -213,7 +217,7 @@ def test_a_changed_list_reaches_a_machine_in_use_without_its_going_down() -> Non
         before, made = await x.machine(), changes(x.s.rig)
         await x.restart(fleet(ONE, TWO))
         await x.tried(2)
-        await x.until(lambda host: host.applied == x.preparer.orders[-1].wanted)
+        await x.until(lambda host: host.bootstrap.applied == x.preparer.orders[-1].wanted)
         assert x.ran() == [ONE, ONE, TWO]
         await x.s.rig.clock.sleep(10 * MINUTE)
         machine = await x.machine()
@@ -246,9 +250,9 @@ def test_a_list_that_fails_on_a_machine_in_use_is_retried_told_and_costs_nothing
         assert "command 2 of 2 failed" in told[0]
         assert f"$ {BAD}" in told[0]
         host = await x.host()
-        assert (host.strikes, host.trouble.failures) == (0, 0)
+        assert (host.health.strikes, host.health.trouble.failures) == (0, 0)
         await x.restart(fleet(ONE, TWO))
-        await x.until(lambda host: host.drift.failures == 0)
+        await x.until(lambda host: host.bootstrap.drift.failures == 0)
         assert x.ran()[-2:] == [ONE, TWO]
 
     play(scene, fleet(ONE))
@@ -267,7 +271,7 @@ def test_failures_climb_to_one_reboot_then_a_wipe_and_then_quarantine() -> None:
         assert [one.reason for one in asked if "reboot" in one.reason] == ["mac.reboot"]
         assert "reboot" in (await x.describe("remedy"))[0]
         first = await x.machine()
-        host = await x.until(lambda host: host.strikes == 1)
+        host = await x.until(lambda host: host.health.strikes == 1)
         assert len(x.preparer.orders) == 8
         assert x.asked("mac.reboot") == 1
         assert x.asked("mac_diagnostic.start") == 2
@@ -275,18 +279,18 @@ def test_failures_climb_to_one_reboot_then_a_wipe_and_then_quarantine() -> None:
         host = await x.until(lambda host: host.condition is HostCondition.QUARANTINED)
         assert first.id not in {order.machine for order in x.preparer.orders[8:]}
         assert len(x.preparer.orders) == 16
-        assert host.strikes == 2
-        assert host.quarantined_until is not None
+        assert host.health.strikes == 2
+        assert host.health.quarantined_until is not None
         assert mac.installs > installs, "what a failed machine leaves is wiped"
         assert x.asked("mac.reboot") == 2
         await x.s.rig.clock.sleep(HOUR)
         assert len(x.preparer.orders) == 16, "it is not claimed while it is in quarantine"
         assert stage(mac) == "quarantined"
         await x.serve(fleet(BAD))
-        host = await x.until(lambda host: host.strikes == 3)
+        host = await x.until(lambda host: host.health.strikes == 3)
         assert len(x.preparer.orders) == 24, "its strikes stayed: one round more is enough"
-        assert host.quarantined_until is not None
-        assert host.quarantined_until - x.s.rig.clock.now() > 47 * HOUR
+        assert host.health.quarantined_until is not None
+        assert host.health.quarantined_until - x.s.rig.clock.now() > 47 * HOUR
 
     play(scene, fleet(BAD))
 
@@ -299,8 +303,8 @@ def test_a_reboot_that_is_refused_is_asked_for_again() -> None:
         assert x.s.mac().status in {MacStatus.READY, MacStatus.REBOOTING}
         await x.tried(4)
         host = await x.host()
-        assert (host.trouble.rebooted, host.trouble.failures) == (True, 4)
-        await x.until(lambda host: host.strikes == 1)
+        assert (host.health.trouble.rebooted, host.health.trouble.failures) == (True, 4)
+        await x.until(lambda host: host.health.strikes == 1)
         assert x.asked("mac.reboot") == 4
 
     refused = Rule(fault="mac_transient_409", route="mac.reboot", count=3)
@@ -310,7 +314,7 @@ def test_a_reboot_that_is_refused_is_asked_for_again() -> None:
 @pytest.mark.parametrize("fault", ["reply_lost", "request_lost", "hung_after"])
 def test_a_reboot_of_which_nobody_knows_is_asked_for_once_more(fault: str) -> None:
     async def scene(x: Scene) -> None:
-        await x.until(lambda host: host.strikes == 1)
+        await x.until(lambda host: host.health.strikes == 1)
         assert x.asked("mac.reboot") == 2
         assert len(x.preparer.orders) == 8
 
@@ -320,20 +324,22 @@ def test_a_reboot_of_which_nobody_knows_is_asked_for_once_more(fault: str) -> No
 
 def test_strikes_stay_over_a_release_and_go_with_a_machine_that_got_ready() -> None:
     async def scene(x: Scene) -> None:
-        await x.until(lambda host: host.strikes == 1)
+        await x.until(lambda host: host.health.strikes == 1)
         began = len(x.preparer.orders)
         await x.tried(began + 2)
         await x.hostler.scale(0)
         await x.s.all_free(x.hostler)
         host = await x.host()
-        assert (host.strikes, host.trouble.failures) == (1, 0), "nobody's fault is no strike"
+        assert (host.health.strikes, host.health.trouble.failures) == (1, 0), (
+            "nobody's fault is no strike"
+        )
         x.preparer.fake.failing.clear()
         await x.hostler.scale(1)
         await x.s.ready(x.hostler, 1)
-        assert (await x.host()).strikes == 1
+        assert (await x.host()).health.strikes == 1
         await x.hostler.scale(0)
         await x.s.all_free(x.hostler)
-        assert (await x.host()).strikes == 0
+        assert (await x.host()).health.strikes == 0
 
     play(scene, fleet(BAD))
 
@@ -343,7 +349,7 @@ def test_a_start_that_takes_too_long_counts_against_a_host_that_was_not_prepared
 
     async def scene(x: Scene) -> None:
         x.preparer.fake.pause = 6 * MINUTE
-        await x.until(lambda host: host.strikes == 1)
+        await x.until(lambda host: host.health.strikes == 1)
         assert len(x.preparer.orders) < 8
         events = [kept.event for kept in await x.hostler.events()]
         broken = [one.reason for one in events if ">failed" in one.detail]
@@ -361,7 +367,7 @@ def test_a_machine_that_ends_while_it_is_prepared_leaves_nothing_to_its_heir() -
         await x.tried(1)
         await x.hostler.scale(0)
         await x.s.all_free(x.hostler, HOUR)
-        assert (await x.host()).host_key is None
+        assert (await x.host()).bootstrap.host_key is None
         x.preparer.fake.pause = timedelta(0)
         await x.hostler.scale(1)
         await x.s.ready(x.hostler, 1)
@@ -369,8 +375,8 @@ def test_a_machine_that_ends_while_it_is_prepared_leaves_nothing_to_its_heir() -
         host = await x.host()
         met = x.s.rig.world.reach(x.s.mac().ip)
         assert met is not None
-        assert host.host_key is not None
-        assert host.host_key.key.startswith(f"SHA256:{met.host_key}")
+        assert host.bootstrap.host_key is not None
+        assert host.bootstrap.host_key.key.startswith(f"SHA256:{met.host_key}")
         assert x.ran() == [ONE]
 
     play(scene, fleet(ONE))
@@ -388,7 +394,7 @@ def test_another_engine_goes_on_where_one_ended_while_it_prepared() -> None:
         assert x.ran() == [ONE]
         assert len(x.preparer.orders) == 2
         host = await x.host()
-        assert (host.trouble.failures, host.strikes) == (0, 0)
+        assert (host.health.trouble.failures, host.health.strikes) == (0, 0)
 
     play(scene, fleet(ONE))
 
@@ -414,7 +420,7 @@ def test_a_machine_that_rested_is_prepared_anew_on_its_wiped_disk() -> None:
 
     async def scene(x: Scene) -> None:
         await x.s.ready(x.hostler, 1)
-        before, first = await x.machine(), (await x.host()).host_key
+        before, first = await x.machine(), (await x.host()).bootstrap.host_key
         await x.hostler.request(RequestKind.STANDBY, machine=before.id)
 
         async def rests() -> bool:
@@ -425,7 +431,7 @@ def test_a_machine_that_rested_is_prepared_anew_on_its_wiped_disk() -> None:
         await x.s.ready(x.hostler, 1)
         assert (await x.machine()).id == before.id
         assert x.ran() == [ONE]
-        second = (await x.host()).host_key
+        second = (await x.host()).bootstrap.host_key
         assert first is not None
         assert second is not None
         assert first.key != second.key
@@ -437,16 +443,20 @@ def test_a_machine_that_rested_is_prepared_anew_on_its_wiped_disk() -> None:
 def test_a_stranger_at_the_address_of_a_machine_in_use_changes_nothing() -> None:
     async def scene(x: Scene) -> None:
         await x.s.ready(x.hostler, 1)
-        before, made, host_key = await x.machine(), changes(x.s.rig), (await x.host()).host_key
+        before, made, host_key = (
+            await x.machine(),
+            changes(x.s.rig),
+            (await x.host()).bootstrap.host_key,
+        )
         x.s.mac().porch.wrong_keys = 1000
         await x.restart(fleet(ONE, TWO))
         await x.tried(1 + 7)
         machine, host = await x.machine(), await x.host()
         assert (machine.id, machine.phase, machine.since) == (before.id, Phase.READY, before.since)
         assert changes(x.s.rig) == made
-        assert (host.host_key, host.strikes) == (host_key, 0)
+        assert (host.bootstrap.host_key, host.health.strikes) == (host_key, 0)
         x.s.mac().porch.wrong_keys = 0
-        await x.until(lambda host: host.drift.failures == 0)
+        await x.until(lambda host: host.bootstrap.drift.failures == 0)
         assert x.ran()[-2:] == [ONE, TWO]
 
     play(scene, fleet(ONE))

@@ -208,7 +208,7 @@ def test_b8_a_host_that_fails_is_not_the_first_to_be_taken_again() -> None:
         (machine,) = await hostler.machines()
         assert machine.host == s.ids[1]
         failed = next(host for host in await hostler.store.hosts() if host.id == s.ids[0])
-        assert failed.strikes >= 1
+        assert failed.health.strikes >= 1
 
     play_macs(scene, count=2)
 

@@ -29,7 +29,7 @@ def test_a_host_of_the_pool_whose_wipes_fail_is_kept_out_of_the_pool_and_told() 
         await hostler.scale(0)
         await rig.clock.sleep(3 * HOUR)
         (host,) = await hostler.store.hosts()
-        assert (host.condition, host.strikes) == (HostCondition.QUARANTINED, 4)
+        assert (host.condition, host.health.strikes) == (HostCondition.QUARANTINED, 4)
         assert stage(next(iter(world.cloud.macs))) == "quarantined"
         asked = world.calls["mac.reinstall"]
         (told,) = await hostler.store.orphans()

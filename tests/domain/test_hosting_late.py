@@ -39,14 +39,14 @@ def decided(snapshot: AccountSnapshot) -> HostTransition:
 
 def late(host: Host, resource: Resource | None, *past: Machine) -> str | None:
     """Return whose late claim is kept after a look."""
-    return decided(hosts_snapshot(host, resource, past=past, now=LATER)).host.late
+    return decided(hosts_snapshot(host, resource, past=past, now=LATER)).host.ownership.late
 
 
 def test_a_claim_that_came_too_late_is_kept_with_the_host_as_long_as_its_name_says_so() -> None:
     gone = on_host(Phase.DELETED).with_fact(f"{LEFT} {BOX}", BEGIN)
     assert late(DIRTY, PENDING) is None
     assert late(DIRTY, PENDING, gone) == MINE
-    known = replace(DIRTY, late=MINE)
+    known = DIRTY.with_ownership(late=MINE)
     assert late(known, PENDING) == MINE, "the machine is forgotten"
     assert late(known, None) == MINE, "no look shows it"
     assert late(known, box("pending", holder=HIS)) is None
@@ -62,14 +62,14 @@ def test_a_name_that_a_machine_had_given_up_is_a_late_one(stage: str, aim: Stage
     retry_at = box(stage, holder=MINE)
     gone = on_host(Phase.DELETED, asked=(call("mark", CallState.DONE, aim=aim),))
     assert late(DIRTY, retry_at, gone) == MINE
-    assert late(replace(DIRTY, late=MINE), retry_at) == MINE, "the machine is forgotten"
+    assert late(DIRTY.with_ownership(late=MINE), retry_at) == MINE, "the machine is forgotten"
     assert late(DIRTY, retry_at) is None
     assert late(DIRTY, retry_at, replace(gone, asked=())) is None, "it never gave its host back"
     assert late(DIRTY, box("wiping", holder=MINE), gone) is None
     living = hosts_snapshot(
         DIRTY, retry_at, living=(replace(gone, phase=Phase.STOPPING),), now=LATER
     )
-    assert decided(living).host.late is None
+    assert decided(living).host.ownership.late is None
 
 
 @pytest.mark.parametrize(("back", "goal"), [(None, HostGoal.CLEAN), (LATER, None)])
@@ -89,7 +89,7 @@ def test_a_tenants_name_on_a_clean_host_is_wiped_away_until_the_host_was_put_bac
 def test_a_living_machines_late_claim_of_a_host_is_kept_too() -> None:
     living = on_host(Phase.STARTING, asked=(call("mark", CallState.LAPSED, aim=Stage.PENDING),))
     snapshot = hosts_snapshot(DIRTY, PENDING, living=(living,), now=LATER)
-    assert decided(snapshot).host.late == MINE
+    assert decided(snapshot).host.ownership.late == MINE
 
 
 def test_an_order_is_over_when_it_is_up_and_delivered() -> None:
@@ -98,7 +98,11 @@ def test_an_order_is_over_when_it_is_up_and_delivered() -> None:
         assert decided(hosts_snapshot(coming, resource)).host.condition is HostCondition.COMING
     observed_at = hosts_snapshot(coming, box("ordered", delivered=True))
     there = decided(replace(observed_at, orders={MINE: BEGIN})).host
-    assert (there.condition, there.wiped, there.delivered) == (HostCondition.FREE, BEGIN, BEGIN)
+    assert (there.condition, there.cleaning.wiped, there.purchase.delivered) == (
+        HostCondition.FREE,
+        BEGIN,
+        BEGIN,
+    )
 
 
 def test_a_machine_says_that_its_host_is_to_be_left_alone_whatever_its_strikes() -> None:
@@ -109,10 +113,10 @@ def test_a_machine_says_that_its_host_is_to_be_left_alone_whatever_its_strikes()
         snapshot = hosts_snapshot(held, box("releasing"), bindings={BOX: MINE}, past=(machine,))
         return decided(snapshot).host
 
-    assert (judged(failed).strikes, judged(failed).quarantined_until) == (1, None)
+    assert (judged(failed).health.strikes, judged(failed).health.quarantined_until) == (1, None)
     alone = judged(failed.with_fact(ALONE, BEGIN))
-    assert alone.strikes == 1
-    assert alone.quarantined_until is not None
+    assert alone.health.strikes == 1
+    assert alone.health.quarantined_until is not None
 
 
 def test_a_host_that_is_to_be_left_alone_is_so_after_its_wipe_and_not_in_the_pool() -> None:
@@ -123,9 +127,11 @@ def test_a_host_that_is_to_be_left_alone_is_so_after_its_wipe_and_not_in_the_poo
         quarantined_until=LATER + CONSISTENCY_DELAY,
     )
     host = decided(hosts_snapshot(wiping, box("wiping"), now=LATER)).host
-    assert (host.condition, host.wiped) == (HostCondition.QUARANTINED, LATER)
+    assert (host.condition, host.cleaning.wiped) == (HostCondition.QUARANTINED, LATER)
     host = decided(hosts_snapshot(wiping, box("pool"), now=LATER)).host
-    assert (host.condition, host.wiped) == (HostCondition.DIRTY, None), "somebody put it there"
+    assert (host.condition, host.cleaning.wiped) == (HostCondition.DIRTY, None), (
+        "somebody put it there"
+    )
     assert host.quarantined(LATER)
 
 
@@ -134,8 +140,8 @@ def test_a_host_that_somebody_else_took_during_its_wipe_is_theirs() -> None:
     for stage in ("foreign", "other", "unnamed"):
         transition = decided(hosts_snapshot(wiping, box(stage), now=LATER))
         assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, None)
-        assert transition.host.wiped is None
-    adopted = replace(wiping, adopted=True)
+        assert transition.host.cleaning.wiped is None
+    adopted = wiping.with_ownership(adopted=True)
     assert decided(hosts_snapshot(adopted, box("foreign"), now=LATER)).goal is HostGoal.CLEAN
 
 

@@ -9,7 +9,7 @@ from hostler.domain.hosts.claims import is_clean
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import AccountName, CycleId, Epoch, HostId, ResourceId, Zone
 from hostler.domain.model.calls import Shows
-from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal
+from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal, HostOwnership
 from hostler.domain.model.inventory import Inventory, merge
 from hostler.domain.model.machine import Asked, CallState
 from hostler.domain.model.provider import Capabilities
@@ -25,6 +25,7 @@ from hostler.domain.model.resource import (
 )
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.testing.scenes.builders import BEGIN
+from hostler.testing.scenes.fields import with_fields
 from hostler.testing.scenes.hosts import CAPABILITIES
 
 ZONE = Zone("fr-par-1")
@@ -49,7 +50,7 @@ def snapshot(host: Host, stage: str, at: datetime = BEGIN, name: str = "") -> Ac
         zone=ZONE,
         status="ready",
         condition=Condition.UP,
-        name=name or host.name,
+        name=name or host.ownership.name,
         host=HostFacts(stage=Stage(stage)),
     )
     observed = ObservedScope(scope=Scope(ZONE, HOST.kind), begun=at, complete=True)
@@ -71,9 +72,13 @@ def snapshot(host: Host, stage: str, at: datetime = BEGIN, name: str = "") -> Ac
 
 def host(condition: HostCondition, **changes: object) -> Host:
     plain = Host(
-        id=MAC, account=AccountName("main"), zone=ZONE, condition=condition, name="pool-1", pool="p"
+        id=MAC,
+        account=AccountName("main"),
+        zone=ZONE,
+        condition=condition,
+        ownership=HostOwnership(name="pool-1", pool="p"),
     )
-    return replace(plain, **changes)
+    return with_fields(plain, **changes)
 
 
 def after(snapshot: AccountSnapshot) -> Host:
@@ -93,7 +98,7 @@ def test_wipe_that_was_seen_finished_leaves_a_proof_and_no_call() -> None:
             "wiping",
         )
     )
-    assert wiped.wiped == BEGIN
+    assert wiped.cleaning.wiped == BEGIN
     assert wiped.asked == ()
 
 
@@ -104,7 +109,7 @@ def test_host_that_nobody_holds_is_not_proved_clean_by_an_older_wipe(
     found = after(snapshot(host(condition, asked=(OLD,)), "claimed"))
     assert found.condition is HostCondition.DIRTY
     reclaimed = after(snapshot(replace(found, goal=HostGoal.CLEAN), "wiping", BEGIN + MIN))
-    assert (reclaimed.wiping, reclaimed.wiped) == (None, None)
+    assert (reclaimed.cleaning.wiping, reclaimed.cleaning.wiped) == (None, None)
 
 
 def test_host_whose_quarantine_ended_is_wiped_once_more() -> None:
@@ -122,7 +127,7 @@ def test_host_whose_quarantine_ended_is_wiped_once_more() -> None:
     )
     later = after(snapshot(served, "wiping", BEGIN + MIN))
     assert later.goal is HostGoal.CLEAN
-    assert (later.wiping, later.wiped) == (None, None)
+    assert (later.cleaning.wiping, later.cleaning.wiped) == (None, None)
 
 
 def free() -> Host:
@@ -140,4 +145,4 @@ def test_free_host_under_another_name_of_the_pool_was_in_somebodys_hands() -> No
     other = snapshot(free(), "pool", name="pool-by-hand")
     assert not is_clean(free(), other.inventory.sightings[ResourceId(MAC)].resource, CAPABILITIES)
     assert after(other).condition is HostCondition.DIRTY
-    assert after(other).wiped is None
+    assert after(other).cleaning.wiped is None

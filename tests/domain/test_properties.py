@@ -56,7 +56,7 @@ def scenes(draw: st.DrawFn) -> Scene:
 def _people(scene: Scene, number: int, draw: st.DrawFn) -> None:
     entry = machine(number, draw(st.sampled_from(PHASES)), BEGIN + draw(st.integers(0, 600)) * S)
     if draw(st.booleans()):
-        entry = replace(entry, was_ready=None)
+        entry = entry.with_health(was_ready=None)
     if scene.capabilities.standby and entry.phase in RESTS and draw(st.booleans()):
         entry = replace(entry, goal=Goal.STANDBY)
     scene.add(entry)
@@ -116,7 +116,7 @@ def test_count_never_exceeds_what_is_wanted_nor_the_maximum(scene: Scene) -> Non
 def test_what_is_asked_for_by_name_is_recorded_up_to_the_maximum(scene: Scene, many: int) -> None:
     scene.fleet = replace(scene.fleet, size=0, renews=False, maximum=6)
     held = sum(m.in_maximum for m in scene.machines.values())
-    stuck = sum(m.stuck for m in scene.machines.values())
+    stuck = sum(m.health.stuck for m in scene.machines.values())
     assert stuck <= scene.fleet.caps.stuck
     scene.ask_for(*NAMES[:many])
     scene.reconcile()
@@ -280,7 +280,7 @@ def test_jitter_is_fixed_and_within_its_bounds(key: str, most: int) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 3600), st.floats(0, 10)), max_size=8))
 def test_cost_is_the_sum_over_all_prices(changes: list[tuple[int, float]]) -> None:
-    entry = replace(machine(), price=0.0, spent=0.0, billed_from=None)
+    entry = machine().with_billing(price=0.0, spent=0.0, billed_from=None)
     now, price, expected = BEGIN, 0.0, 0.0
     for seconds, after in changes:
         expected += cost_between(price, now, now + seconds * S)

@@ -369,10 +369,10 @@ def test_what_was_up_when_it_was_adopted_is_no_mere_rollback_if_it_fails() -> No
     """Adopting a fleet with a wrong probe must not destroy it, past holds and caps."""
     scene = strange()
     adopt(scene)
-    assert scene.the(7).was_ready is not None
+    assert scene.the(7).health.was_ready is not None
     other = strange(Condition.OFF)
     adopt(other)
-    assert other.the(7).was_ready is None
+    assert other.the(7).health.was_ready is None
 
 
 def test_adopted_machine_may_be_of_a_type_that_the_fleet_does_not_know() -> None:

@@ -99,7 +99,7 @@ def test_cap_holds_over_cycles_and_restarts_because_it_is_in_the_row() -> None:
 def test_rollback_of_what_was_never_ready_needs_no_room() -> None:
     scene = broken(5, 10)
     for number in range(1, 6):
-        scene.keep(replace(scene.the(number), was_ready=None))
+        scene.keep(scene.the(number).with_health(was_ready=None))
     scene.reconcile()
     assert phases(scene)[:5] == [Phase.STOPPING] * 5
     assert scene.row.destructions == ()

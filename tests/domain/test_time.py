@@ -73,13 +73,13 @@ def test_wanted_and_stopping_machines_have_their_whole_bound_after_a_jump(by: ti
         scene.observe(complete=False)
         scene.reconcile()
         assert scene.the(1).phase is Phase.PENDING
-        assert not scene.the(2).stuck
+        assert not scene.the(2).health.stuck
         scene.later(10 * S)
     scene.later(10 * S)
     scene.observe(complete=False)
     scene.reconcile()
     assert machine(1).id in scene.history
-    assert scene.the(2).stuck
+    assert scene.the(2).health.stuck
 
 
 def test_open_call_settles_anew_after_a_jump_forward() -> None:
@@ -113,7 +113,7 @@ def test_gap_between_two_observations_is_not_made_by_a_jump() -> None:
     scene.exist(server(scene.the(), Condition.OFF))
     scene.observe()
     scene.reconcile()
-    assert scene.the().doubt is not None
+    assert scene.the().health.doubt is not None
     jumped(scene, DAY)
     scene.observe()
     scene.reconcile()
@@ -156,7 +156,7 @@ def test_time_from_the_future_is_brought_back_to_now_whatever_it_is(field: str) 
     entries = {
         "since": replace(entry, since=future),
         "blind": replace(entry, unknown_since=future),
-        "doubt": replace(entry, doubt=Doubt(what="stopped", since=future)),
+        "doubt": entry.with_health(doubt=Doubt(what="stopped", since=future)),
         "asked": replace(entry, asked=(asked(MAKE_SERVER, future),)),
         "closed": replace(entry, asked=(replace(asked(MAKE_SERVER), closed=future),)),
         "known": entry.with_place(replace(place, known=(replace(place.known[0], since=future),))),

@@ -38,6 +38,7 @@ from hostler.ports.provider import Connection
 from hostler.ports.store import Fence, Store
 from hostler.stores.memory import MemoryStore
 from hostler.testing.fakes.provider import FakeProvider, FakeWorld, Pace
+from hostler.testing.scenes.fields import with_fields
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 HOME = InstallationId("home")
@@ -169,17 +170,16 @@ async def fence(store: Store) -> Fence:
 
 def made(number: int, phase: Phase = Phase.READY, **more: Any) -> Machine:
     """Return a machine of the fleet."""
-    given: dict[str, Any] = {
-        "id": machine_id(number),
-        "fleet": WEB,
-        "serial": number,
-        "created": NOW - timedelta(hours=1),
-        "since": NOW - timedelta(minutes=5),
-        "phase": phase,
-        "offer": OFFER,
-        **more,
-    }
-    return Machine(**given)
+    plain = Machine(
+        id=machine_id(number),
+        fleet=WEB,
+        serial=number,
+        created=NOW - timedelta(hours=1),
+        since=NOW - timedelta(minutes=5),
+        phase=phase,
+        offer=OFFER,
+    )
+    return with_fields(plain, **more)
 
 
 async def fill(store: Store, *machines: Machine, row: FleetRow | None = None) -> None:

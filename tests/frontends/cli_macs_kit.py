@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -37,6 +37,7 @@ from hostler.providers.scaleway.macs.provider import Macs
 from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate
 from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World
+from hostler.testing.scenes.fields import with_fields
 
 MAIN = AccountName("main")
 MACS = FleetName("web")
@@ -127,7 +128,7 @@ def keep(services: WithMacs, host: str, binding: MachineId | None = None, **more
     async def work() -> None:
         held = await fence(services.store_)
         record = Host(id=HostId(host), account=MAIN, zone=ZONE, since=NOW)
-        record = replace(record, **more)
+        record = with_fields(record, **more)
         await services.store_.save_host(record, (), held)
         if binding is not None:
             await services.store_.bind(HostId(host), binding, held)

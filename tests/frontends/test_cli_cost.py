@@ -8,8 +8,8 @@ from cli_kit import FILE, FLEET, NOW, TURN, WEB, InMemory, Result, fence, fill, 
 
 from hostler.domain.ids import HostId, Zone
 from hostler.domain.model.commands import Event
-from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
-from hostler.domain.model.machine import Machine
+from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, Purchase
+from hostler.domain.model.machine import Billing, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.policy.demand import Demand, demand_of
 from hostler.frontends.cli.commands.cost import CostCommand
@@ -74,7 +74,10 @@ def a_life() -> list[tuple[timedelta, Machine]]:
         (6 * H, paid),
         (5 * H, replace(paid, phase=Phase.READY)),
         (2 * H, replace(paid, phase=Phase.STOPPING)),
-        (1 * H, replace(paid, phase=Phase.DELETED, price=0.0, spent=2.5, billed_from=None)),
+        (
+            1 * H,
+            replace(paid.with_billing(price=0.0, spent=2.5, billed_from=None), phase=Phase.DELETED),
+        ),
     ]
 
 
@@ -108,10 +111,8 @@ def ordered(born: datetime) -> Host:
         id=HostId("mac-1"),
         account=FLEET.account,
         zone=Zone("z-1"),
-        origin=HostOrigin.ORDERED,
-        delivered=born,
-        paid_until=born + 24 * H,
-        price=0.2,
+        purchase=Purchase(origin=HostOrigin.ORDERED, delivered=born, paid_until=born + 24 * H),
+        billing=Billing(price=0.2),
     )
 
 
@@ -123,7 +124,7 @@ def test_leased_hosts_are_billed_by_the_windows_that_are_paid(capsys: Out) -> No
         fenced = await fence(services.store_)
         host = ordered(NOW - 10 * H)
         await services.store_.save_host(host, (), fenced)
-        monthly = replace(host, id=HostId("mac-2"), renews=True)
+        monthly = replace(host.with_purchase(renews=True), id=HostId("mac-2"))
         await services.store_.save_host(monthly, (), fenced)
 
     run(furnish())
@@ -140,10 +141,12 @@ def test_a_host_that_is_gone_costs_no_more_and_one_that_is_given_up_is_in_no_for
     services = InMemory()
     born = NOW - 60 * H
     saved = ordered(born)
-    going = replace(saved, id=HostId("mac-2"), scheduled=NOW + H, goal=HostGoal.RETIRED)
+    going = replace(
+        saved.with_purchase(scheduled=NOW + H), id=HostId("mac-2"), goal=HostGoal.RETIRED
+    )
     gone = replace(saved, id=HostId("mac-3"), condition=HostCondition.GONE, since=born + 30 * H)
 
-    pooled = replace(saved, id=HostId("mac-4"), origin=HostOrigin.POOL)
+    pooled = replace(saved.with_purchase(origin=HostOrigin.POOL), id=HostId("mac-4"))
 
     async def furnish() -> None:
         await fill(services.store_)

@@ -19,6 +19,7 @@ from hostler.domain.model.resource import OrphanClass, Slot, Stage
 from hostler.domain.model.snapshot import Orphan
 from hostler.domain.policy.bootstrap import digest_of
 from hostler.domain.policy.revisions import Lapse, Revision
+from hostler.testing.scenes.fields import with_fields
 
 Out = pytest.CaptureFixture[str]
 
@@ -199,7 +200,7 @@ def test_a_host_that_must_wait_says_for_what(
 
     async def save() -> None:
         held = await fence(services.store_)
-        await services.store_.save_host(replace(record, **more), (), held)
+        await services.store_.save_host(with_fields(record, **more), (), held)
 
     run(save())
     output = cli(services, capsys, "explain", str(FILE), host, "--json").json

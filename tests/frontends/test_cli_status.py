@@ -15,7 +15,7 @@ from hostler.domain.ids import (
 )
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
-from hostler.domain.model.host import Host
+from hostler.domain.model.host import Host, HostOwnership
 from hostler.domain.model.machine import Offer, Protection
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, OrphanClass, OwnerTag, Resource, Slot
@@ -256,7 +256,12 @@ def test_a_fleets_history_shows_the_newest_events(capsys: Out) -> None:
 
 def test_a_history_of_a_host_has_its_events_under_each_machine(capsys: Out) -> None:
     services = InMemory()
-    host = Host(id=HostId("h-1"), account=AccountName("main"), zone=Zone("fr-par-1"), name="pool-7")
+    host = Host(
+        id=HostId("h-1"),
+        account=AccountName("main"),
+        zone=Zone("fr-par-1"),
+        ownership=HostOwnership(name="pool-7"),
+    )
     free = Event(kind="host_moved", at=NOW, fleet=WEB, cycle=CycleId("t-2"), host=host.id)
     free = replace(free, detail="wiping>free: wiped, and put back")
 

@@ -38,6 +38,7 @@ from hostler.simulators.scaleway.state.mac_records import Mac as TrueMac
 from hostler.simulators.scaleway.state.options import ORGANIZATION, Options
 from hostler.simulators.scaleway.world import World
 from hostler.testing.conformance.provider.clock import RigClock
+from hostler.testing.scenes.fields import with_fields
 
 NOW = datetime(2026, 8, 1, 12, 0, tzinfo=UTC)
 CONSISTENCY_DELAY = timedelta(seconds=60)
@@ -120,7 +121,7 @@ def machine(**fields: object) -> Machine:
         offer=OFFER,
         host=HOST,
     )
-    return replace(base, **fields)
+    return with_fields(base, **fields)
 
 
 def asked(kind: str, call_state: CallState, at: datetime = NOW, aim: str = "") -> Asked:
@@ -142,7 +143,7 @@ def tagged(stage: Stage, at: datetime = NOW) -> Asked:
 def record(**fields: object) -> Host:
     """Return the record of a host that no machine holds."""
     base = Host(id=HOST, account=AccountName("main"), zone=ZONE, fleet=FLEET, machine=MACHINE)
-    return replace(base, **{"pool": "pool-", "image": "Tahoe", **fields})
+    return with_fields(base, **{"pool": "pool-", "image": "Tahoe", **fields})
 
 
 class Direct:

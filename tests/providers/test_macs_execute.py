@@ -90,7 +90,7 @@ async def test_a_claim_renames_a_free_host_and_says_from_which_pool_it_came() ->
 async def test_an_owner_tag_that_stands_already_is_written_no_second_time() -> None:
     p = Project()
     resource = await claimed(p)
-    releasing = first(Goal.ABSENT, replace(p.machine, was_ready=NOW), resource)
+    releasing = first(Goal.ABSENT, p.machine.with_health(was_ready=NOW), resource)
     assert isinstance(await p.do(releasing), Done)
     asked = p.changes()
     assert isinstance(await p.do(replace(releasing, args=_expecting(releasing, p))), Done)
@@ -143,7 +143,7 @@ async def test_a_fresh_read_that_finds_another_name_changes_nothing(
     p = Project()
     resource = await claimed(p, stage)
     decided = machine_calls.next_calls(
-        goal, replace(p.machine, was_ready=NOW), (resource,), LATER, CONSISTENCY_DELAY
+        goal, p.machine.with_health(was_ready=NOW), (resource,), LATER, CONSISTENCY_DELAY
     )
     p.world.console.rename(p.ids[0], name(Stage.CLAIMED, OTHER))
     for call in decided:
@@ -173,7 +173,9 @@ async def test_a_name_that_a_person_gave_does_not_take_a_host_into_another_pool(
     p = Project(others=("other-",))
     await claimed(p)
     p.world.console.rename(p.ids[0], text)
-    back = first(Goal.PRESENT, replace(p.machine, was_ready=NOW), tenancy_in(await observe_one(p)))
+    back = first(
+        Goal.PRESENT, p.machine.with_health(was_ready=NOW), tenancy_in(await observe_one(p))
+    )
     assert isinstance(await p.do(back), Done)
     assert p.mac.name == name(Stage.CLAIMED)
 
@@ -201,7 +203,7 @@ async def test_no_name_is_written_that_nobody_could_read() -> None:
 async def test_a_wipe_installs_the_newest_image_of_the_family_that_was_asked_for() -> None:
     p = Project()
     resource = await claimed(p, Stage.RELEASING)
-    outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), resource))
+    outcome = await p.do(first(Goal.ABSENT, p.machine.with_health(was_ready=NOW), resource))
     assert isinstance(outcome, Done)
     assert str(p.mac.status) == "reinstalling"
     p.clock.pass_by(timedelta(minutes=30))
@@ -214,7 +216,7 @@ async def test_the_family_is_looked_up_before_the_host_is_touched() -> None:
     p = Project()
     resource = await claimed(p)
     p.world.script(Rule(fault="failed_500", route="mac_os.list", count=99))
-    outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), resource))
+    outcome = await p.do(first(Goal.ABSENT, p.machine.with_health(was_ready=NOW), resource))
     assert not isinstance(outcome, Done)
     assert not p.changes()
     assert p.mac.name == name(Stage.CLAIMED)
@@ -225,7 +227,7 @@ async def test_a_family_that_is_not_published_any_more_keeps_no_host_from_its_re
     resource = await claimed(p, Stage.RELEASING)
     retire(p, "Tahoe")
     with structlog.testing.capture_logs() as logs:
-        outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), resource))
+        outcome = await p.do(first(Goal.ABSENT, p.machine.with_health(was_ready=NOW), resource))
     assert isinstance(outcome, Done)
     assert str(p.mac.status) == "reinstalling"
     assert any("OSPinUnavailable" in str(entry) for entry in logs)
@@ -236,7 +238,7 @@ async def test_a_family_that_is_not_published_any_more_holds_no_release_up() -> 
     resource = await claimed(p)
     retire(p, "Tahoe")
     assert isinstance(
-        await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), resource)), Done
+        await p.do(first(Goal.ABSENT, p.machine.with_health(was_ready=NOW), resource)), Done
     )
     assert p.mac.name == name(Stage.RELEASING)
 
@@ -272,7 +274,7 @@ async def test_no_refusal_of_a_wipe_is_taken_for_one_or_for_the_hosts_end(fault:
     p = Project()
     resource = await claimed(p, Stage.RELEASING)
     p.world.script(Rule(fault=fault, route="mac.reinstall", says=REFUSALS[fault]))
-    outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), resource))
+    outcome = await p.do(first(Goal.ABSENT, p.machine.with_health(was_ready=NOW), resource))
     assert not isinstance(outcome, Done)
     assert str(p.mac.status) == "ready"
 
@@ -298,7 +300,7 @@ def test_reinstalling_counts_only_as_the_state_of_a_transient_refusal() -> None:
 async def test_a_host_that_is_not_there_is_gone_for_every_call_but_a_claim() -> None:
     p = Project()
     resource = await claimed(p)
-    release = first(Goal.ABSENT, replace(p.machine, was_ready=NOW), resource)
+    release = first(Goal.ABSENT, p.machine.with_health(was_ready=NOW), resource)
     p.world.console.do("delete", p.ids[0])
     assert await p.do(release) == Done(gone=(p.allocation_of,), missing=True)
     outcome = await p.do(first(Goal.PRESENT, p.machine))
@@ -471,7 +473,9 @@ async def test_no_secret_is_in_what_an_observation_or_a_call_tells() -> None:
     p = Project()
     secret = p.mac.password
     resource = await claimed(p, Stage.RELEASING)
-    outcome: Outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), resource))
+    outcome: Outcome = await p.do(
+        first(Goal.ABSENT, p.machine.with_health(was_ready=NOW), resource)
+    )
     assert secret not in repr((resource, outcome))
     assert resource.host.witness
 

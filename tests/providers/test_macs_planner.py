@@ -367,8 +367,8 @@ def test_every_state_of_a_host_without_a_machine_has_an_answer_that_harms_nobody
             assert call.target == HOST, where
             assert call.arg("expect") == text, where
             if call.kind == machine_calls.FREE:
-                assert host.wiped is not None, where
-                assert host.pool, where
+                assert host.cleaning.wiped is not None, where
+                assert host.ownership.pool, where
             if call.kind == machine_calls.REINSTALL:
                 assert status in {"ready", "error"}, where
                 assert goal is HostGoal.CLEAN, where

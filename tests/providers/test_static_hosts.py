@@ -305,7 +305,7 @@ class TestCleaning:
     ) -> tuple[Call, ...]:
         now = hosts.clock.now()
         blank = Host(id=HostId("box1"), account=AccountName("lab"), zone=ZONE)
-        host = replace(blank, wiped=now if proved else None)
+        host = blank.with_cleaning(wiped=now if proved else None)
         resource = host_in(await provider.observe((WHOLE,)))
         return provider.host_calls(HostGoal.CLEAN, host, resource, now)
 

@@ -10,6 +10,7 @@ from hostler.domain.model.host import HOST, Host, HostCondition
 from hostler.domain.model.resource import HostFacts, Resource, Stage
 from hostler.domain.reporting.hosts import HostStatus
 from hostler.queries.hosts import next_step
+from hostler.testing.scenes.fields import with_fields
 
 ID = HostId("host-1")
 MAIN = AccountName("main")
@@ -23,9 +24,9 @@ def status(stage: str | None, binding: MachineId | None = None, **record: Any) -
     resource = Resource(
         id=ResourceId(ID), slot=HOST, zone=ZONE, host=HostFacts(stage=Stage(stage or ""))
     )
-    kept = Host(id=ID, account=MAIN, zone=ZONE, **record) if record else None
+    saved = with_fields(Host(id=ID, account=MAIN, zone=ZONE), **record) if record else None
     return HostStatus(
-        id=ID, account=MAIN, record=kept, resource=resource if stage else None, binding=binding
+        id=ID, account=MAIN, record=saved, resource=resource if stage else None, binding=binding
     )
 
 

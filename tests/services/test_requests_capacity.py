@@ -46,7 +46,7 @@ def test_every_machine_that_exists_takes_room(phase: Phase) -> None:
 
 
 def test_stuck_machines_take_no_room_up_to_their_allowance() -> None:
-    stuck = [replace(machine(n, Phase.STOPPING), stuck=True) for n in range(1, 6)]
+    stuck = [machine(n, Phase.STOPPING).with_health(stuck=True) for n in range(1, 6)]
     assert admit(9, occupied(*stuck[:3])).count == 5
     assert admit(9, occupied(*stuck)).count == 3
 

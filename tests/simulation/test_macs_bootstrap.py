@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from hostler.domain.ids import AccountName, HostId, InstallationId, MachineId, Zone
-from hostler.domain.model.host import Host
+from hostler.domain.model.host import Host, HostBootstrap
 from hostler.domain.policy.host_keys import HostKey
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.macs.bootstrap import BootstrapCheck
@@ -53,7 +53,12 @@ class Scene:
     def saves(self, minute: float, key: str, presented: float) -> Found:
         self.at(minute)
         host_key = HostKey(key=key, at=START + timedelta(minutes=presented))
-        host = Host(id=HOST, account=AccountName("main"), zone=Zone("fr-par-1"), host_key=host_key)
+        host = Host(
+            id=HOST,
+            account=AccountName("main"),
+            zone=Zone("fr-par-1"),
+            bootstrap=HostBootstrap(host_key=host_key),
+        )
         return self.bootstraps.believed(self.shadow, host)
 
     def wipes(self, minute: float, own: str = OURS) -> None:

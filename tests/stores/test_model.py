@@ -125,7 +125,7 @@ async def adopt(store: Store, ask: Ask) -> object:
 async def save_host(store: Store, ask: Ask) -> object:
     name = HOSTS[ask.number % 2]
     read = next((one for one in await store.hosts() if one.id == name), host(name))
-    changed = replace(read, version=read.version - ask.old, strikes=ask.other)
+    changed = replace(read.with_health(strikes=ask.other), version=read.version - ask.old)
     return await store.save_host(changed, (), ask.fence)
 
 

@@ -112,7 +112,7 @@ class Reconciler:
         account = await gather(self._ports, self._state, occasion, self._steadiness)
         snapshot = view_of(account, fleet, self._state.terms(fleet.name))
         self._state.world[fleet.name] = world_is_right(snapshot)
-        doubted = sum(machine.doubt is not None for machine in snapshot.machines)
+        doubted = sum(machine.health.doubt is not None for machine in snapshot.machines)
         self._state.wave[fleet.name] = in_wave(fleet, snapshot.row, doubted, snapshot.now)
         cache = self._state.cache.setdefault(fleet.name, DecisionCache(longest=self._longest))
         decision = decide(snapshot, self._state.account.provider, cache)
@@ -183,8 +183,8 @@ class Reconciler:
 
     async def _save_host(self, host: Host, snapshot: Snapshot, tenure: Tenure) -> None:
         host_records = self._state.host_records
-        told = moved_events(host_records.hosts.get(host.id), host, snapshot.cycle, snapshot.now)
-        await host_records.keep(self._ports.store, host, tenure.fence, told)
+        events = moved_events(host_records.hosts.get(host.id), host, snapshot.cycle, snapshot.now)
+        await host_records.keep(self._ports.store, host, tenure.fence, events)
 
     async def _unbind(self, bindings: Sequence[Unbind], tenure: Tenure) -> None:
         host_records = self._state.host_records

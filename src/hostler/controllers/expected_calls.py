@@ -132,13 +132,13 @@ class HostSteps:
             return SEE
         if ready.waits:
             return f"{ready.waits} (at {ready.at:%H:%M:%S} UTC)" if ready.at else ready.waits
-        until, resource = subject.quarantined_until, resources[0]
+        until, resource = subject.health.quarantined_until, resources[0]
         if until is not None and subject.quarantined(self.snapshot.now):
             when = f"{until:%Y-%m-%d %H:%M} UTC"
             return f"the end of its quarantine at {when} ({subject.reason}); then it is wiped again"
         if resource.host.scheduled:
             until = resource.host.paid_until
             return f"its deletion at {until:%Y-%m-%d %H:%M} UTC" if until else "its deletion"
-        if resource.condition is Condition.WIPING or subject.wiping is not None:
+        if resource.condition is Condition.WIPING or subject.cleaning.wiping is not None:
             return f"the end of its wipe (now: {resource.status})"
         return f"it is {resource.status}"

@@ -209,7 +209,7 @@ def _of_host(transition: HostTransition, calls: tuple[Call, ...] = (), waits: st
     host = transition.host
     return Planned(
         subject=host.id,
-        name=host.name,
+        name=host.ownership.name,
         stands=str(host.goal or ""),
         reason=host.reason,
         calls=calls,

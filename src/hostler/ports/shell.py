@@ -13,9 +13,9 @@ def pinned(fingerprint: str) -> KeyCheck:
     """Return the check for this fingerprint; an empty one accepts any host."""
     wanted = fingerprint.rstrip("=")
 
-    def check(shown: str) -> str:
-        differs = wanted not in {"", shown.rstrip("=")}
-        return f"it shows the key {shown}, not {wanted}" if differs else ""
+    def check(fingerprint: str) -> str:
+        differs = wanted not in {"", fingerprint.rstrip("=")}
+        return f"it shows the key {fingerprint}, not {wanted}" if differs else ""
 
     return check
 

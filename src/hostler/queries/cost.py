@@ -78,14 +78,14 @@ async def _images(store: Store, fleet: Fleet) -> tuple[Image, ...]:
 
 def _terms(host: Host) -> Terms:
     """Return how a host is billed: by the month where another one is going to be paid."""
-    if host.renews:
+    if host.purchase.renews:
         return MONTHLY
-    return DAILY if host.paid_until is not None else HOURLY
+    return DAILY if host.purchase.paid_until is not None else HOURLY
 
 
 def _is_ordered(host: Host) -> bool:
     """Tell whether hostler ordered a host, and it was delivered: others pay for all others."""
-    return host.origin is HostOrigin.ORDERED and host.delivered is not None
+    return host.purchase.origin is HostOrigin.ORDERED and host.purchase.delivered is not None
 
 
 def _hosts_usage(hosts: list[Host], now: datetime) -> Usage:
@@ -95,15 +95,15 @@ def _hosts_usage(hosts: list[Host], now: datetime) -> Usage:
     """
     total = Usage()
     for host in hosts:
-        if host.delivered is not None:
+        if host.purchase.delivered is not None:
             terms, gone = _terms(host), host.condition is HostCondition.GONE
             end = host.since if gone and host.since is not None else now
             total = total.plus(
                 Usage(
                     machines=1,
-                    paid_hours=paid(terms, host.delivered, end) / _HOUR,
-                    cost=cost_so_far(terms, host.delivered, end, host.price),
-                    price=0.0 if gone else host.price,
+                    paid_hours=paid(terms, host.purchase.delivered, end) / _HOUR,
+                    cost=cost_so_far(terms, host.purchase.delivered, end, host.billing.price),
+                    price=0.0 if gone else host.billing.price,
                 )
             )
     return total
@@ -112,7 +112,11 @@ def _hosts_usage(hosts: list[Host], now: datetime) -> Usage:
 def _leaving(hosts: list[Host]) -> float:
     """Return what the hosts cost an hour that still exist and are being given up."""
     there = (host for host in hosts if host.condition is not HostCondition.GONE)
-    return sum(host.price for host in there if host.scheduled or host.goal is HostGoal.RETIRED)
+    return sum(
+        host.billing.price
+        for host in there
+        if host.purchase.scheduled or host.goal is HostGoal.RETIRED
+    )
 
 
 def bill_document(bill: Bill) -> Mapping[str, object]:
@@ -180,7 +184,7 @@ async def recorded_demand(
 ) -> tuple[Demand, float | None]:
     """Return the demand of a fleet in the last days, and its last known price an hour, if any."""
     images = await _images(store, fleet)
-    prices = [machine.price for _, machine in images if machine.price > 0]
+    prices = [machine.billing.price for _, machine in images if machine.billing.price > 0]
     demand = recorded(images, now).since(now - timedelta(days=days))
     return demand, prices[-1] if prices else None
 

@@ -57,7 +57,9 @@ def next_step(host: HostStatus, now: datetime) -> str:
 def _idle(host: HostStatus) -> str:
     record, stage = host.record, host.facts.stage
     if host.is_available:
-        clean = record is not None and record.condition is HostCondition.FREE and record.wiped
+        clean = (
+            record is not None and record.condition is HostCondition.FREE and record.cleaning.wiped
+        )
         wipe = "without wiping it: its last wipe is proved" if clean else "and wipes it first"
         return f"the next machine that it fits claims it, {wipe}"
     if stage is Stage.FOREIGN:
@@ -88,9 +90,13 @@ def on_release(host: HostStatus) -> str:
     if host.facts.stage in OUTSIDE:
         return "it is left as it is for as long as it has this name"
     if record.retires:
-        requested = record.policy is ReleasePolicy.TERMINATE
+        requested = record.purchase.policy is ReleasePolicy.TERMINATE
         return "it is retired: " + ("that was requested" if requested else "we ordered it")
-    return f"it is wiped and returns to the pool {record.pool}" if record.pool else ""
+    return (
+        f"it is wiped and returns to the pool {record.ownership.pool}"
+        if record.ownership.pool
+        else ""
+    )
 
 
 # ---------------------------------------------------------------- explained

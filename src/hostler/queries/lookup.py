@@ -63,7 +63,7 @@ async def find_past_machine(store: Store, fleets: Iterable[Fleet], name: str) ->
 async def find_host(store: Store, name: str) -> Host | None:
     """Return the host on record of this id or whole name, or the only one whose id begins so."""
     hosts = await store.hosts()
-    found = [host for host in hosts if name in {str(host.id), host.name} and name]
+    found = [host for host in hosts if name in {str(host.id), host.ownership.name} and name]
     found = found or [host for host in hosts if _begins(host.id, name)]
     return found[0] if len(found) == 1 else None
 

@@ -46,8 +46,8 @@ def next_step(
         return f"protected by {protection.actor} until {clock_time(protection.until, now)}{then}"
     if machine.retry_at is not None and machine.retry_at > now:
         return f"tried again {until(machine.retry_at, now)}"
-    if machine.doubt is not None:
-        return f"to be confirmed: {machine.doubt.what}"
+    if machine.health.doubt is not None:
+        return f"to be confirmed: {machine.health.doubt.what}"
     if held_until is not None:
         return f"its setup script is at fault; released {until(held_until, now)}"
     return _at_its_limit(machine, fleet, now)
@@ -81,7 +81,7 @@ def problem(machine: Machine) -> str:
     """Return what is wrong with a machine, or an empty string."""
     if machine.fact(CLAIMED_TWICE) is not None:
         return "somebody else may have claimed its host too"
-    if machine.stuck:
+    if machine.health.stuck:
         return f"stuck: {machine.error}".removesuffix(": ")
     if machine.error:
         return machine.error

@@ -249,7 +249,7 @@ class Bounds:
             case Phase.DRAINING:
                 return timers.drain + self.slack
             case Phase.STOPPING:
-                return None if machine.stuck else timers.stop + self.slack
+                return None if machine.health.stuck else timers.stop + self.slack
             case Phase.FAILED:
                 return timers.keep_failed + _CAPPED
             case Phase.READY | Phase.STANDBY | Phase.DELETED:

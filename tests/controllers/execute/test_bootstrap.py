@@ -165,13 +165,13 @@ def test_a_key_counts_only_with_a_login() -> None:
         await tried(s, told, 1)
         await asyncio.sleep(5)
         host = await record(hostler, s.ids[0])
-        assert (host.host_key, host.trouble.failures) == (None, 1)
+        assert (host.bootstrap.host_key, host.health.trouble.failures) == (None, 1)
         await s.ready(hostler, 1)
         assert [one.fingerprint for one in told.orders] == ["", ""]
         host = await record(hostler, s.ids[0])
-        assert host.host_key is not None
-        assert host.host_key.key != "SHA256:stranger"
-        assert host.trouble.failures == 0
+        assert host.bootstrap.host_key is not None
+        assert host.bootstrap.host_key.key != "SHA256:stranger"
+        assert host.health.trouble.failures == 0
 
     play(scene, fleet())
 
@@ -180,10 +180,10 @@ def test_the_record_knows_what_the_host_carries() -> None:
     async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
         await s.ready(hostler, 1)
         assert told.orders[0].applied == ""
-        assert (await record(hostler, s.ids[0])).applied == digest_of((PLAIN,))
+        assert (await record(hostler, s.ids[0])).bootstrap.applied == digest_of((PLAIN,))
         await hostler.scale(0)
         await s.all_free(hostler)
-        assert (await record(hostler, s.ids[0])).applied == "", "its disk was wiped"
+        assert (await record(hostler, s.ids[0])).bootstrap.applied == "", "its disk was wiped"
 
     play(scene, fleet(PLAIN))
 
@@ -197,7 +197,7 @@ def test_the_provider_is_asked_how_the_host_is_at_the_third_failure_only() -> No
             await s.rig.clock.sleep(MINUTE / 3)
             assert changes(s.rig).count("mac_diagnostic.start") == asked
         host = await record(hostler, s.ids[0])
-        assert (host.trouble.failures, host.trouble.rebooted) == (4, True)
+        assert (host.health.trouble.failures, host.health.trouble.rebooted) == (4, True)
 
     play(scene, fleet(PLAIN))
 
@@ -232,8 +232,12 @@ def test_what_comes_of_a_try_is_kept_only_while_the_host_is_the_machines() -> No
         await s.rig.clock.sleep(MINUTE)
         after = await record(hostler, s.ids[0])
         assert after.condition is HostCondition.FREE
-        assert (after.host_key, after.trouble, after.applied) == (None, before.trouble, "")
-        assert after.trouble.failures == 0
+        assert (after.bootstrap.host_key, after.health.trouble, after.bootstrap.applied) == (
+            None,
+            before.health.trouble,
+            "",
+        )
+        assert after.health.trouble.failures == 0
 
     play(scene, fleet(PLAIN))
 
@@ -248,7 +252,7 @@ def test_a_key_that_was_seen_before_a_wipe_is_not_pinned_after_it() -> None:
         await s.rig.clock.sleep(30 * MINUTE)
         held.set()
         await s.ready(hostler, 1)
-        host_key = (await record(hostler, s.ids[0])).host_key
+        host_key = (await record(hostler, s.ids[0])).bootstrap.host_key
         assert host_key is not None
         assert began < host_key.at <= s.rig.clock.now() - 30 * MINUTE
 

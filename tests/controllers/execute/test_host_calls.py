@@ -47,13 +47,17 @@ async def test_nothing_more_is_asked_of_a_host_after_an_answer_that_is_none(
 
 async def test_records_are_read_again_where_a_host_could_not_be_saved() -> None:
     site = await Site.opened(WIPES)
-    newer = replace(site.host(), strikes=1)
+    newer = site.host().with_health(strikes=1)
     await site.yard.store.save_host(newer, (), site.tenure().fence)
     await site.reconcile()
     assert not site.state.host_records.known
     assert site.made() == [], "its record says nothing of it yet"
     await site.reconcile()
-    assert (site.state.host_records.known, site.host().strikes, site.made()) == (True, 1, ["mark"])
+    assert (site.state.host_records.known, site.host().health.strikes, site.made()) == (
+        True,
+        1,
+        ["mark"],
+    )
 
 
 async def test_nothing_is_asked_of_a_host_that_a_machine_took_meanwhile() -> None:
@@ -86,7 +90,7 @@ async def test_a_call_that_the_gate_refuses_is_not_sent_and_told() -> None:
     [
         ("other", replace(WIPES, goal=HostGoal.POOLED), True),
         ("foreign", replace(WIPES, goal=HostGoal.POOLED), False),
-        ("foreign", replace(WIPES, adopted=True), True),
+        ("foreign", WIPES.with_ownership(adopted=True), True),
         ("wiping", WIPES, True),
     ],
 )

@@ -46,7 +46,9 @@ async def opened() -> tuple[HostRecords, Halting, Fence]:
 async def test_what_was_answered_is_known_without_another_reading() -> None:
     host_records, store, fence = await opened()
     await host_records.take(store, HOST, MACHINE, fence)
-    kept = await host_records.keep(store, replace(host_records.hosts[HOST.id], name="a"), fence)
+    kept = await host_records.keep(
+        store, host_records.hosts[HOST.id].with_ownership(name="a"), fence
+    )
     assert host_records.known
     assert (host_records.hosts, host_records.bindings) == ({HOST.id: kept}, {HOST.id: MACHINE})
     await host_records.unbind(store, HOST.id, MACHINE, fence)

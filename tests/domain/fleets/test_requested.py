@@ -32,7 +32,7 @@ def phases(scene: Scene) -> dict[str, str]:
 
 def fail(scene: Scene, name: MachineId, why: Refusal = Refusal.STOCK) -> None:
     """Let a start fail by a refusal, before anything of it was made."""
-    scene.keep(replace(scene.machines[name], refused=why))
+    scene.keep(scene.machines[name].with_health(refused=why))
     scene.observe()
     scene.reconcile()
 
@@ -195,7 +195,7 @@ def test_start_that_failed_is_made_again_under_the_same_name() -> None:
     assert scene.machines[ANN].phase is Phase.STOPPING
     begun = consistency_delay(scene, ANN, Phase.STARTING)
     assert begun.offer == LARGE
-    assert begun.refused is None
+    assert begun.health.refused is None
 
 
 def test_start_goes_on_with_the_next_type_where_its_own_is_sold_out() -> None:
@@ -206,7 +206,7 @@ def test_start_goes_on_with_the_next_type_where_its_own_is_sold_out() -> None:
     scene.reconcile()
     fail(scene, ANN)
     begun = scene.machines[ANN]
-    assert (begun.phase, begun.offer, begun.refused) == (Phase.STARTING, LARGE, None)
+    assert (begun.phase, begun.offer, begun.health.refused) == (Phase.STARTING, LARGE, None)
     setback = scene.row.setback(OFFER)
     assert setback is not None
     assert (setback.stock, len(scene.row.creations)) == (True, 2)
@@ -282,7 +282,7 @@ def test_machine_that_was_asked_to_go_is_not_made_again() -> None:
 def test_late_resource_of_a_machine_that_is_gone_does_not_start_it_again() -> None:
     scene = group()
     reopened = replace(machine(1, Phase.STOPPING, scene.now), created=scene.now)
-    late = replace(reopened, places=(), asked=(), was_ready=None)
+    late = replace(reopened.with_health(was_ready=None), places=(), asked=())
     scene.keep(replace(late, reason=str(Reason.APPEARED_LATE)))
     scene.rounds(2)
     assert scene.history[reopened.id].phase is Phase.DELETED
@@ -291,8 +291,10 @@ def test_late_resource_of_a_machine_that_is_gone_does_not_start_it_again() -> No
 def test_machine_that_was_stuck_in_its_end_is_not_made_again() -> None:
     """It left the maximum when its bound passed: another one may have its place by now."""
     scene = group()
-    stuck = replace(machine(1, Phase.STOPPING, scene.now), created=scene.now, stuck=True)
-    scene.keep(replace(stuck, places=(), asked=(), was_ready=None))
+    stuck = replace(
+        machine(1, Phase.STOPPING, scene.now).with_health(stuck=True), created=scene.now
+    )
+    scene.keep(replace(stuck.with_health(was_ready=None), places=(), asked=()))
     scene.rounds(2)
     assert scene.history[stuck.id].phase is Phase.DELETED
 
@@ -308,7 +310,7 @@ def test_failing_starts_back_off_on_the_offer() -> None:
     for _ in range(140):
         if ANN in scene.machines and scene.machines[ANN].phase is Phase.STARTING:
             begun.append(scene.now - first)
-            scene.keep(replace(scene.machines[ANN], refused=Refusal.INVALID))
+            scene.keep(scene.machines[ANN].with_health(refused=Refusal.INVALID))
         scene.rounds(1, 5 * S)
     assert 2 <= len(begun) <= 5
     assert scene.history[ANN].phase is Phase.DELETED

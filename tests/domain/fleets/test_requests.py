@@ -205,7 +205,7 @@ def test_hold_stops_the_end_of_what_is_stopping_and_its_bound() -> None:
     scene.later(20 * MIN)
     scene.observe()
     advance = scene.advance()
-    assert advance is None or (advance.goal is None and not advance.machine.stuck)
+    assert advance is None or (advance.goal is None and not advance.machine.health.stuck)
 
 
 def test_held_machine_that_is_lost_is_kept_broken_and_still_counted_in_the_maximum() -> None:
@@ -246,7 +246,7 @@ def test_ending_of_a_broken_machine_ends_its_keeping() -> None:
     scene.fleet = replace(
         scene.fleet, timers=replace(scene.fleet.timers, keep_failed=timedelta(hours=9))
     )
-    scene.keep(replace(machine(phase=Phase.FAILED, since=scene.now), was_ready=BEGIN))
+    scene.keep(machine(phase=Phase.FAILED, since=scene.now).with_health(was_ready=BEGIN))
     scene.exist(server(scene.the(), Condition.OFF))
     scene.observe()
     scene.reconcile()

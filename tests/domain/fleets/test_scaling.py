@@ -33,8 +33,8 @@ def failing(scene: Scene, refusal: Refusal | None = None) -> None:
     """Let every machine that is starting fail: by this refusal, or at its bound."""
     for entry in tuple(scene.machines.values()):
         if entry.phase is Phase.STARTING:
-            overdue = replace(entry, refused=refusal, since=scene.now - 60 * MIN)
-            scene.keep(overdue if refusal is None else replace(entry, refused=refusal))
+            overdue = replace(entry.with_health(refused=refusal), since=scene.now - 60 * MIN)
+            scene.keep(overdue if refusal is None else entry.with_health(refused=refusal))
     scene.observe()
     scene.reconcile()
 
@@ -62,7 +62,7 @@ def test_fleet_grows_to_its_size_in_one_cycle_and_then_rests() -> None:
 )
 def test_phase_counts_towards_the_size_as_its_row_says(phase: Phase, made: int) -> None:
     scene = empty(1)
-    scene.furnish(replace(machine(1, phase, since=scene.now), was_ready=None))
+    scene.furnish(machine(1, phase, since=scene.now).with_health(was_ready=None))
     scene.observe()
     assert len(inserts(scene.decide())) == made
 
@@ -90,7 +90,7 @@ def test_maximum_bounds_what_exists() -> None:
 def test_stuck_machines_have_an_allowance_over_the_maximum_and_no_more() -> None:
     scene = empty(2)
     scene.fleet = replace(scene.fleet, maximum=2, caps=Caps(stuck=1))
-    stuck = [replace(machine(n, Phase.STOPPING, since=scene.now), stuck=True) for n in (1, 2, 3)]
+    stuck = [machine(n, Phase.STOPPING, since=scene.now).with_health(stuck=True) for n in (1, 2, 3)]
     scene.furnish(stuck[0])
     scene.observe()
     assert len(inserts(scene.decide())) == 2
@@ -282,7 +282,7 @@ def test_after_out_of_stock_the_next_offer_is_tried_and_the_empty_one_remembered
     assert inserts(scene.reconcile()) == (LARGE,)
     scene.reconcile()
     for entry in tuple(scene.machines.values()):
-        scene.keep(replace(entry, refused=Refusal.STOCK))
+        scene.keep(entry.with_health(refused=Refusal.STOCK))
     assert inserts(scene.reconcile()) == (OFFER,)
     memory = scene.row.setback(LARGE)
     assert memory is not None

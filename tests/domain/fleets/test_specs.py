@@ -117,7 +117,7 @@ def test_a_sold_out_start_goes_on_only_with_what_was_asked() -> None:
     scene = group(SMALL, LARGE, ARM)
     begun(scene, (ANN, MachineSpec(type="large")), (BEN, MachineSpec(type="small")))
     for name in (ANN, BEN):
-        scene.keep(replace(scene.machines[name], refused=Refusal.STOCK))
+        scene.keep(scene.machines[name].with_health(refused=Refusal.STOCK))
     scene.observe()
     scene.reconcile()
     assert scene.machines[ANN].offer == ARM

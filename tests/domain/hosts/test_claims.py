@@ -25,6 +25,7 @@ from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.model.transition import Transition
 from hostler.testing.fakes.planner import SERVER
 from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER, ZONE
+from hostler.testing.scenes.fields import with_fields
 from hostler.testing.scenes.hosts import (
     BOX,
     CAPABILITIES,
@@ -66,14 +67,14 @@ def free(
         (None, [(BOX, False)]),
         (record(), [(BOX, False)]),
         (FREE, [(BOX, True)]),
-        (replace(FREE, wiped=None), [(BOX, False)]),
+        (FREE.with_cleaning(wiped=None), [(BOX, False)]),
         (record(condition=HostCondition.ALLOCATED), []),
         (record(condition=HostCondition.WIPING), []),
         (record(condition=HostCondition.RETIRING), []),
         (record(condition=HostCondition.QUARANTINED), []),
         (record(condition=HostCondition.GONE), []),
-        (replace(FREE, quarantined_until=LATER), []),
-        (replace(FREE, quarantined_until=BEGIN), [(BOX, True)]),
+        (FREE.with_health(quarantined_until=LATER), []),
+        (FREE.with_health(quarantined_until=BEGIN), [(BOX, True)]),
         (replace(FREE, asked=(call("mac.rename.wiping"),)), []),
         (replace(FREE, asked=(call("mac.free", CallState.DONE),)), [(BOX, True)]),
         (replace(FREE, asked=(call("mac.free", CallState.LAPSED),)), [(BOX, True)]),
@@ -107,9 +108,9 @@ def test_clean_hosts_come_first_then_those_with_few_strikes_then_our_own() -> No
     hosts = (
         replace(record(strikes=2), id=names[0]),
         replace(record(strikes=1), id=names[1]),
-        replace(FREE, id=names[2], strikes=1, name=resources[2].name),
-        replace(FREE, id=names[3], name=resources[3].name),
-        replace(FREE, id=names[4], name=resources[4].name),
+        replace(FREE.with_health(strikes=1).with_ownership(name=resources[2].name), id=names[2]),
+        replace(FREE.with_ownership(name=resources[3].name), id=names[3]),
+        replace(FREE.with_ownership(name=resources[4].name), id=names[4]),
     )
     order = [one for one, _ in free(*resources, hosts=hosts)]
     assert order == [names[4], names[3], names[2], names[1], names[0]]
@@ -121,7 +122,9 @@ def test_clean_hosts_come_first_then_those_with_few_strikes_then_our_own() -> No
 )
 def test_another_password_voids_the_proof(kept: str, observed_at: str, clean: bool) -> None:
     """Somebody wiped it, and may have used it since; what is sealed says nothing."""
-    assert is_clean(replace(FREE, witness=kept), box(witness=observed_at), CAPABILITIES) is clean
+    assert (
+        is_clean(FREE.with_cleaning(witness=kept), box(witness=observed_at), CAPABILITIES) is clean
+    )
 
 
 def test_another_name_in_the_pool_voids_the_proof() -> None:
@@ -157,7 +160,7 @@ def test_a_machine_takes_a_host_and_its_record_is_dirty_from_then_on() -> None:
     snapshot = fleet_snapshot((waiting(),), free=(choice(known=FREE, clean=True),))
     transitions = (Transition(before=waiting(), machine=waiting(), resources=()),)
     (take,) = assign(transitions, MAIN, snapshot).binds
-    assert (take.host.condition, take.host.wiped) == (HostCondition.ALLOCATED, None)
+    assert (take.host.condition, take.host.cleaning.wiped) == (HostCondition.ALLOCATED, None)
 
 
 def test_a_clean_host_is_so_under_the_name_that_it_bore_and_under_no_other() -> None:
@@ -232,7 +235,7 @@ def test_machines_are_begun_only_for_hosts_that_no_other_waits_for() -> None:
 
 
 def starting(*asked: object, **fields: object) -> Machine:
-    return replace(on_host(Phase.STARTING, was_ready=None, places=(), asked=asked), **fields)
+    return with_fields(on_host(Phase.STARTING, was_ready=None, places=(), asked=asked), **fields)
 
 
 OWNER_TAG = call("mac.rename.pending", CallState.DONE, aim=Stage.PENDING, shows=Shows.OWNER_TAG)
@@ -253,7 +256,7 @@ LOST = replace(OWNER_TAG, call_state=CallState.LAPSED)
         (starting(replace(OWNER_TAG, call_state=CallState.OPEN)), box("other"), True),
         (starting(OWNER_TAG, host=None), box("other"), True),
         (replace(starting(OWNER_TAG), phase=Phase.READY), box("other"), True),
-        (replace(starting(OWNER_TAG), was_ready=BEGIN), box("other"), True),
+        (starting(OWNER_TAG).with_health(was_ready=BEGIN), box("other"), True),
     ],
 )
 def test_a_host_that_became_somebody_elses_before_its_claim_is_let_go(

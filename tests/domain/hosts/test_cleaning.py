@@ -35,8 +35,8 @@ def dirty(**fields: object) -> Host:
 def test_it_is_free_once_its_command_ended_well_and_its_claim_is_gone() -> None:
     used = dirty(asked=(CLEAN,), applied="its setup script")
     clean = after(used, box("wiping", cleaned=True), BEGIN + 5 * MINUTE)
-    assert clean.wiped is not None
-    assert clean.applied == ""
+    assert clean.cleaning.wiped is not None
+    assert clean.bootstrap.applied == ""
     assert (clean.condition, clean.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
     free = after(clean, box("pool", cleaned=True), BEGIN + 6 * MINUTE)
     assert (free.condition, free.goal) == (HostCondition.FREE, None)
@@ -45,20 +45,20 @@ def test_it_is_free_once_its_command_ended_well_and_its_claim_is_gone() -> None:
 def test_nothing_is_proved_before_calls_of_its_machine_can_have_no_effect_any_more() -> None:
     used = dirty(asked=(CLEAN,))
     early = after(used, box("wiping", cleaned=True), BEGIN + MINUTE)
-    assert early.wiped is None
+    assert early.cleaning.wiped is None
     open_ = dirty(asked=(replace(CLEAN, call_state=CallState.OPEN, at=BEGIN + 5 * MINUTE),))
-    assert after(open_, box("wiping", cleaned=True), BEGIN + 5 * MINUTE).wiped is None
+    assert after(open_, box("wiping", cleaned=True), BEGIN + 5 * MINUTE).cleaning.wiped is None
 
 
 def test_a_cleaning_that_failed_is_one_strike_until_the_next_has_failed_too() -> None:
     """What an observation goes on showing of it says nothing new."""
     failed = box("wiping", Condition.FAILED)
     once = after(dirty(asked=(CLEAN,)), failed, BEGIN + 5 * MINUTE)
-    assert (once.strikes, once.goal) == (1, HostGoal.CLEAN)
-    assert after(once, failed, BEGIN + 6 * MINUTE).strikes == 1
+    assert (once.health.strikes, once.goal) == (1, HostGoal.CLEAN)
+    assert after(once, failed, BEGIN + 6 * MINUTE).health.strikes == 1
     retried = replace(once, asked=(replace(CLEAN, closed=BEGIN + 7 * MINUTE),))
-    assert after(retried, failed, BEGIN + 7 * MINUTE).strikes == 1
-    assert after(retried, failed, BEGIN + 8 * MINUTE).strikes == 2
+    assert after(retried, failed, BEGIN + 7 * MINUTE).health.strikes == 1
+    assert after(retried, failed, BEGIN + 8 * MINUTE).health.strikes == 2
 
 
 def test_a_free_host_that_nobody_can_ask_stays_free_and_one_with_a_claim_does_not() -> None:

@@ -30,15 +30,15 @@ def delivered(host: Host, resource: Resource, now: datetime, jumped: datetime | 
 def test_a_host_that_was_ordered_is_free_and_clean_when_it_is_delivered() -> None:
     host = delivered(COMING, box("ordered", delivered=True), BEGIN + MINUTE, None)
     assert host.condition is HostCondition.FREE
-    assert (host.wiped, host.delivered) == (BEGIN + MINUTE, BEGIN + MINUTE)
+    assert (host.cleaning.wiped, host.purchase.delivered) == (BEGIN + MINUTE, BEGIN + MINUTE)
 
 
 def test_one_that_is_handed_over_in_error_is_paid_for_and_wiped() -> None:
     failed = box("ordered", Condition.FAILED, delivered=True)
     host = delivered(COMING, failed, BEGIN + MINUTE, None)
     assert (host.condition, host.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
-    assert host.delivered == BEGIN + MINUTE
-    assert host.wiped is None
+    assert host.purchase.delivered == BEGIN + MINUTE
+    assert host.cleaning.wiped is None
 
 
 def test_one_that_is_not_delivered_is_waited_for_a_while_and_then_given_up() -> None:
@@ -69,7 +69,7 @@ def test_one_that_came_when_it_was_given_up_is_paid_for_until_it_is_gone() -> No
     (waits,) = decide_hosts(hosts_snapshot(given_up, box("retiring")))
     assert not is_paid(waits.host)
     (came,) = decide_hosts(hosts_snapshot(given_up, box("retiring", delivered=True)))
-    assert (came.host.delivered, came.host.condition) == (BEGIN, HostCondition.RETIRING)
+    assert (came.host.purchase.delivered, came.host.condition) == (BEGIN, HostCondition.RETIRING)
     assert is_paid(came.host)
 
 
@@ -110,7 +110,7 @@ def test_a_host_that_was_bought_just_before_is_not_the_one_that_was_ordered() ->
 def test_a_host_of_the_pool_that_is_given_up_was_not_delivered() -> None:
     pooled = record(condition=HostCondition.RETIRING, goal=HostGoal.RETIRED)
     (step,) = decide_hosts(hosts_snapshot(pooled, box("retiring", delivered=True)))
-    assert step.host.delivered is None
+    assert step.host.purchase.delivered is None
 
 
 def test_an_order_that_the_provider_doubled_is_two_hosts() -> None:
@@ -133,6 +133,6 @@ def test_without_the_order_or_an_age_a_name_is_proof_while_one_host_alone_ever_b
 def test_what_may_have_been_used_before_it_was_seen_delivered_is_not_clean(
     stage: str, order: str
 ) -> None:
-    host = delivered(replace(COMING, order=order), box(stage, delivered=True), BEGIN, None)
-    assert (host.condition, host.wiped) == (HostCondition.DIRTY, None)
-    assert host.delivered == BEGIN
+    host = delivered(COMING.with_purchase(order=order), box(stage, delivered=True), BEGIN, None)
+    assert (host.condition, host.cleaning.wiped) == (HostCondition.DIRTY, None)
+    assert host.purchase.delivered == BEGIN

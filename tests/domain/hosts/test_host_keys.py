@@ -37,15 +37,15 @@ def decided(
 
 def test_the_first_key_that_is_shown_is_recorded_and_one_not_shown_takes_none_away() -> None:
     first = decided(record(), box(host_key=OURS)).host
-    assert first.host_key == HostKey(key=OURS, at=LATER)
-    assert decided(first, box()).host.host_key == first.host_key
+    assert first.bootstrap.host_key == HostKey(key=OURS, at=LATER)
+    assert decided(first, box()).host.bootstrap.host_key == first.bootstrap.host_key
 
 
 def test_a_new_host_is_recorded_with_its_key() -> None:
     snapshot = hosts_snapshot(record(), box(host_key=OURS), now=LATER)
     blank = replace(snapshot, hosts={}, capabilities=capabilities(Cleaning.TRUSTED))
     (transition,) = decide_hosts(blank)
-    assert transition.host.host_key == HostKey(key=OURS, at=LATER)
+    assert transition.host.bootstrap.host_key == HostKey(key=OURS, at=LATER)
 
 
 def test_nothing_is_done_at_a_host_that_shows_another_key_and_it_is_said() -> None:
@@ -58,13 +58,13 @@ def test_nothing_is_done_at_a_host_that_shows_another_key_and_it_is_said() -> No
     stranger = decided(dirty, box("wiping", host_key=OTHERS))
     assert stranger.goal is None
     assert OTHERS in stranger.blocker
-    assert stranger.host.host_key == dirty.host_key
+    assert stranger.host.bootstrap.host_key == dirty.bootstrap.host_key
 
 
 def test_the_word_of_its_owner_rules_over_the_record() -> None:
     known = record(goal=HostGoal.CLEAN, host_key=HostKey(key=OURS, at=BEGIN))
     vouched = decided(known, box("wiping", host_key=OTHERS, key_vouched=True))
-    assert vouched.host.host_key == HostKey(key=OTHERS, at=LATER)
+    assert vouched.host.bootstrap.host_key == HostKey(key=OTHERS, at=LATER)
     assert (vouched.goal, vouched.blocker) == (HostGoal.CLEAN, "")
 
 

@@ -13,6 +13,7 @@ from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.testing.scenes.builders import BEGIN
+from hostler.testing.scenes.fields import with_fields
 from hostler.testing.scenes.hosts import (
     BOX,
     CONSISTENCY_DELAY,
@@ -45,7 +46,7 @@ def left_by(machine: Machine, resource: Resource | None = None, **fields: object
 
 
 def gone(**fields: object) -> Machine:
-    return replace(on_host(Phase.DELETED, reason=str(Reason.ALL_ABSENT)), **fields)
+    return with_fields(on_host(Phase.DELETED, reason=str(Reason.ALL_ABSENT)), **fields)
 
 
 def test_a_host_is_held_as_long_as_its_binding_leads_to_a_living_machine() -> None:
@@ -79,8 +80,8 @@ def test_a_wipe_that_the_machine_saw_begin_is_followed_on_the_host() -> None:
         HostCondition.WIPING,
         HostGoal.CLEAN,
     )
-    assert (transition.host.wiping, transition.unbind) == (BEGIN, MINE)
-    assert transition.host.wiped is None
+    assert (transition.host.cleaning.wiping, transition.unbind) == (BEGIN, MINE)
+    assert transition.host.cleaning.wiped is None
 
 
 @pytest.mark.parametrize("call_state", [CallState.OPEN, CallState.LAPSED, CallState.REFUSED])
@@ -90,7 +91,7 @@ def test_a_wipe_that_nobody_saw_is_asked_for_again(call_state: CallState) -> Non
         HostCondition.DIRTY,
         HostGoal.CLEAN,
     )
-    assert transition.host.wiping is None
+    assert transition.host.cleaning.wiping is None
 
 
 @pytest.mark.parametrize("aim", [Stage.CLAIMED, Stage.STANDBY])
@@ -126,8 +127,10 @@ def test_a_host_that_is_given_up_is_retired() -> None:
 
 
 def test_a_machine_that_was_ready_clears_the_strikes_of_its_host() -> None:
-    assert left_by(gone(), strikes=2).host.strikes == 0
-    assert left_by(gone(was_ready=None), strikes=1).host.strikes == 1, "that alone is no fault"
+    assert left_by(gone(), strikes=2).host.health.strikes == 0
+    assert left_by(gone(was_ready=None), strikes=1).host.health.strikes == 1, (
+        "that alone is no fault"
+    )
 
 
 WIPING = record(condition=HostCondition.WIPING, goal=HostGoal.CLEAN, wiping=BEGIN)
@@ -148,7 +151,7 @@ def test_a_wipe_is_over_when_an_observation_of_after_its_begin_shows_the_host_up
     resource: Resource, observed: datetime, wiped: bool
 ) -> None:
     transition = decided(hosts_snapshot(WIPING, resource, now=LATER, observed=observed))
-    assert (transition.host.wiped is not None) is wiped
+    assert (transition.host.cleaning.wiped is not None) is wiped
     assert transition.goal is HostGoal.CLEAN, "it is put back only then"
 
 
@@ -156,13 +159,13 @@ def test_a_wipe_is_over_when_an_observation_of_after_its_begin_shows_the_host_up
 def test_a_wiped_host_is_free_once_it_bears_a_name_that_may_be_claimed(stage: str) -> None:
     """In the pool under the very name that it was put back under: by another, a person did it."""
     put = replace(call("mac.free", CallState.DONE, aim=Stage.POOL), name=box(stage).name)
-    wiped = replace(WIPING, wiped=LATER).with_asked(put)
+    wiped = WIPING.with_cleaning(wiped=LATER).with_asked(put)
     transition = decided(hosts_snapshot(wiped, box(stage), now=LATER))
     assert (transition.host.condition, transition.goal) == (HostCondition.FREE, None)
     renamed = replace(box(stage), name="pool-by-hand")
     if stage == Stage.POOL:
         host = decided(hosts_snapshot(wiped, renamed, now=LATER)).host
-        assert (host.condition, host.wiped, host.goal) == (HostCondition.DIRTY, None, None)
+        assert (host.condition, host.cleaning.wiped, host.goal) == (HostCondition.DIRTY, None, None)
     early = decided(hosts_snapshot(WIPING, box(stage, Condition.WIPING), now=LATER))
     assert early.host.condition is HostCondition.WIPING, "named so in mid-wipe, it is not"
 
@@ -171,7 +174,7 @@ def test_a_wipe_whose_end_nobody_saw_before_the_host_was_in_the_pool_proves_noth
     """Somebody put it there: it may have been claimed and used since."""
     transition = decided(hosts_snapshot(WIPING, box("pool"), now=LATER))
     assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, None)
-    assert (transition.host.wiping, transition.host.wiped) == (None, None)
+    assert (transition.host.cleaning.wiping, transition.host.cleaning.wiped) == (None, None)
 
 
 @pytest.mark.parametrize("stage", ["pending", "claimed", "standby", "rested"])
@@ -180,7 +183,11 @@ def test_a_host_that_bears_a_tenants_name_again_is_wiped_once_more(stage: str) -
     host = WIPING.with_asked(call(WIPE, CallState.DONE))
     transition = decided(hosts_snapshot(host, box(stage), now=LATER))
     assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
-    assert (transition.host.wiping, transition.host.wiped, transition.host.asked) == (
+    assert (
+        transition.host.cleaning.wiping,
+        transition.host.cleaning.wiped,
+        transition.host.asked,
+    ) == (
         None,
         None,
         (),
@@ -191,7 +198,11 @@ def test_a_wipe_that_ends_in_error_is_a_strike_and_is_asked_for_again() -> None:
     host = WIPING.with_asked(call(WIPE, CallState.DONE))
     transition = decided(hosts_snapshot(host, box("wiping", Condition.FAILED), now=LATER))
     assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
-    assert (transition.host.strikes, transition.host.wiping, transition.host.asked) == (1, None, ())
+    assert (
+        transition.host.health.strikes,
+        transition.host.cleaning.wiping,
+        transition.host.asked,
+    ) == (1, None, ())
 
 
 def test_wipes_that_fail_are_tried_again_ever_later_and_then_the_host_is_left_alone() -> None:
@@ -201,12 +212,14 @@ def test_wipes_that_fail_are_tried_again_ever_later_and_then_the_host_is_left_al
     for _ in range(5):
         host = decided(hosts_snapshot(host, box("wiping", Condition.FAILED), now=LATER)).host
         waits.append((host.retry_at or LATER) - LATER)
-        alone.append((host.quarantined_until or LATER) - LATER)
-        over = replace(host, quarantined_until=None)
-        host = replace(over, condition=HostCondition.WIPING, wiping=BEGIN, retry_at=None)
+        alone.append((host.health.quarantined_until or LATER) - LATER)
+        over = host.with_health(quarantined_until=None)
+        host = replace(
+            over.with_cleaning(wiping=BEGIN), condition=HostCondition.WIPING, retry_at=None
+        )
     assert waits == [30 * SECOND, 120 * SECOND, 300 * SECOND, timedelta(0), timedelta(0)]
     assert alone == [*[timedelta(0)] * 3, timedelta(days=1), timedelta(days=2)]
-    host = decided(hosts_snapshot(replace(WIPING, strikes=3), FAILED, now=LATER)).host
+    host = decided(hosts_snapshot(WIPING.with_health(strikes=3), FAILED, now=LATER)).host
     assert (host.condition, host.goal) == (HostCondition.QUARANTINED, HostGoal.CLEAN)
     assert host.reason == "its wipe ended in error: strike 4"
     transition = decided(hosts_snapshot(host, FAILED, now=LATER + SECOND))
@@ -231,16 +244,22 @@ def test_a_wipe_that_never_begins_counts_against_a_host_whose_wipe_is_overdue(
     host = record(goal=HostGoal.CLEAN, asked=(call(WIPE, call_state),))
     now = BEGIN + timedelta(hours=hours)
     transition = decided(hosts_snapshot(host, FAILED, now=now))
-    assert (transition.host.strikes, transition.host.condition) == (strikes, HostCondition.DIRTY)
+    assert (transition.host.health.strikes, transition.host.condition) == (
+        strikes,
+        HostCondition.DIRTY,
+    )
     started = replace(hosts_snapshot(host, FAILED, now=now), took=now - SECOND)
-    assert decided(started).host.strikes == 0, "nobody could act before"
+    assert decided(started).host.health.strikes == 0, "nobody could act before"
 
 
 def test_the_hosts_own_wipe_counts_when_it_is_seen() -> None:
     host = record(goal=HostGoal.CLEAN, asked=(call(WIPE),))
     snapshot = hosts_snapshot(host, box("wiping", Condition.WIPING), now=LATER)
     transition = decided(snapshot)
-    assert (transition.host.condition, transition.host.wiping) == (HostCondition.WIPING, LATER)
+    assert (transition.host.condition, transition.host.cleaning.wiping) == (
+        HostCondition.WIPING,
+        LATER,
+    )
 
 
 def test_an_open_call_of_a_host_is_closed_by_what_an_observation_shows() -> None:
@@ -270,9 +289,9 @@ FREE = record(condition=HostCondition.FREE, wiped=BEGIN, name=box().name)
     ],
 )
 def test_a_free_host_that_bears_another_name_was_used_by_somebody(stage: str, proved: bool) -> None:
-    host = replace(FREE, name=box(stage).name)
+    host = FREE.with_ownership(name=box(stage).name)
     transition = decided(hosts_snapshot(host, box(stage), now=LATER))
-    assert (transition.host.wiped is not None) is proved
+    assert (transition.host.cleaning.wiped is not None) is proved
     assert (transition.host.condition is HostCondition.FREE) is proved
     assert transition.goal is None
 
@@ -281,11 +300,11 @@ def test_a_free_host_that_bears_another_name_was_used_by_somebody(stage: str, pr
 def test_a_free_host_that_we_pay_for_and_that_is_in_error_is_wiped(stage: str) -> None:
     """That mends it, and costs less than another one; in the pool it is nobody's to mend."""
     failed = box(stage, Condition.FAILED)
-    transition = decided(hosts_snapshot(replace(FREE, name=failed.name), failed, now=LATER))
+    transition = decided(hosts_snapshot(FREE.with_ownership(name=failed.name), failed, now=LATER))
     assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
-    assert transition.host.wiped is None
+    assert transition.host.cleaning.wiped is None
     pooled = box("pool", Condition.FAILED)
-    transition = decided(hosts_snapshot(replace(FREE, name=pooled.name), pooled, now=LATER))
+    transition = decided(hosts_snapshot(FREE.with_ownership(name=pooled.name), pooled, now=LATER))
     assert (transition.host.condition, transition.goal) == (HostCondition.FREE, None)
 
 
@@ -299,7 +318,7 @@ def test_a_parked_host_that_bears_an_older_name_of_ours_again_is_wiped_anew(stag
     )
     transition = decided(hosts_snapshot(parked, box(stage, holder=MINE), now=LATER))
     assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
-    assert transition.host.wiped is None
+    assert transition.host.cleaning.wiped is None
     offered = replace(
         FREE, machine=MINE, asked=(call("mac.rename.pool", CallState.DONE, LATER, aim=Stage.POOL),)
     )
@@ -317,7 +336,7 @@ def test_a_host_that_no_binding_explains_is_dirty_and_for_the_reclaim(
     for stage in ("claimed", "pool", "other"):
         transition = decided(hosts_snapshot(host, box(stage), now=LATER))
         assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, None)
-        assert transition.host.wiped is None
+        assert transition.host.cleaning.wiped is None
 
 
 @pytest.mark.parametrize(
@@ -340,7 +359,7 @@ def test_a_dirty_host_that_waits_under_our_own_name_is_wiped_at_once(
     "host",
     [
         WIPING,
-        replace(WIPING, wiped=LATER),
+        WIPING.with_cleaning(wiped=LATER),
         record(goal=HostGoal.CLEAN),
         record(condition=HostCondition.QUARANTINED, goal=HostGoal.CLEAN, quarantined_until=LATER),
         record(condition=HostCondition.RETIRING, goal=HostGoal.RETIRED),
@@ -350,12 +369,12 @@ def test_a_tenant_that_no_record_knows_ends_all_work_on_its_host(host: Host, sta
     """Records that are older than the name, a backup, cannot tell who uses the host by now."""
     host = replace(host, machine=MINE)
     transition = decided(hosts_snapshot(host, box(stage, holder=HIS), now=LATER + SECOND))
-    assert (transition.host.condition, transition.goal, transition.host.wiped) == (
+    assert (transition.host.condition, transition.goal, transition.host.cleaning.wiped) == (
         HostCondition.DIRTY,
         None,
         None,
     )
-    assert transition.host.wiping is None
+    assert transition.host.cleaning.wiping is None
     known = gone(id=HIS)
     kept = decided(hosts_snapshot(host, box(stage, holder=HIS), now=LATER, past=(known,)))
     assert kept.goal is host.goal, "a late rename of a tenant that is gone changes nothing"
@@ -365,14 +384,14 @@ def test_a_tenant_that_no_record_knows_ends_all_work_on_its_host(host: Host, sta
 
 def test_absence_needs_two_observations_and_the_consistency_delay() -> None:
     first = decided(hosts_snapshot(FREE, None, now=BEGIN))
-    assert first.host.missing == BEGIN
+    assert first.host.health.missing == BEGIN
     assert first.host.condition is HostCondition.FREE
     early = decided(hosts_snapshot(first.host, None, now=BEGIN + CONSISTENCY_DELAY - SECOND))
     assert early.host.condition is HostCondition.FREE
     lost = decided(hosts_snapshot(first.host, None, now=BEGIN + CONSISTENCY_DELAY))
-    assert (lost.host.condition, lost.host.wiped) == (HostCondition.GONE, None)
+    assert (lost.host.condition, lost.host.cleaning.wiped) == (HostCondition.GONE, None)
     back = decided(hosts_snapshot(first.host, box("pool"), now=BEGIN + CONSISTENCY_DELAY))
-    assert (back.host.condition, back.host.missing) == (HostCondition.FREE, None)
+    assert (back.host.condition, back.host.health.missing) == (HostCondition.FREE, None)
 
 
 def test_a_quarantine_ends_with_a_wipe_and_keeps_its_strikes() -> None:
@@ -381,7 +400,7 @@ def test_a_quarantine_ends_with_a_wipe_and_keeps_its_strikes() -> None:
     assert (kept.host.condition, kept.goal) == (HostCondition.QUARANTINED, None)
     over = decided(hosts_snapshot(out, box("quarantined"), now=LATER))
     assert (over.host.condition, over.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
-    assert over.host.strikes == 3
+    assert over.host.health.strikes == 3
 
 
 def test_what_the_provider_says_is_written_down() -> None:
@@ -389,15 +408,23 @@ def test_what_the_provider_says_is_written_down() -> None:
     resource = box("retiring", paid_until=date, scheduled=True, renews=True)
     host = record(condition=HostCondition.RETIRING, goal=HostGoal.RETIRED, pool="")
     transition = decided(hosts_snapshot(host, resource, now=LATER))
-    assert transition.host.scheduled == transition.host.paid_until == BEGIN + timedelta(days=1)
-    assert (transition.host.renews, transition.host.pool, transition.host.price) == (
+    assert (
+        transition.host.purchase.scheduled
+        == transition.host.purchase.paid_until
+        == BEGIN + timedelta(days=1)
+    )
+    assert (
+        transition.host.purchase.renews,
+        transition.host.ownership.pool,
+        transition.host.billing.price,
+    ) == (
         True,
         "pool-",
         0.2,
     )
-    assert transition.host.billed_from == LATER
+    assert transition.host.billing.billed_from == LATER
     undone = decided(hosts_snapshot(transition.host, box("retiring", paid_until=date), now=LATER))
-    assert undone.host.scheduled is None
+    assert undone.host.purchase.scheduled is None
 
 
 def test_a_host_with_a_call_in_flight_is_not_decided_on() -> None:

@@ -35,11 +35,11 @@ def transition(machine: Machine) -> Transition:
     ("host", "paid"),
     [
         (PAID, True),
-        (replace(PAID, paid_until=BEGIN + WORTH - timedelta(seconds=1)), False),
-        (replace(PAID, paid_until=None), False),
-        (replace(PAID, origin=HostOrigin.POOL), False),
-        (replace(PAID, policy=ReleasePolicy.TERMINATE), False),
-        (replace(PAID, policy=ReleasePolicy.KEEP), False),
+        (PAID.with_purchase(paid_until=BEGIN + WORTH - timedelta(seconds=1)), False),
+        (PAID.with_purchase(paid_until=None), False),
+        (PAID.with_purchase(origin=HostOrigin.POOL), False),
+        (PAID.with_purchase(policy=ReleasePolicy.TERMINATE), False),
+        (PAID.with_purchase(policy=ReleasePolicy.KEEP), False),
     ],
 )
 def test_a_machine_rests_where_enough_of_its_window_is_left(host: Host, *, paid: bool) -> None:
@@ -53,14 +53,14 @@ def test_nothing_is_parked_where_nobody_would_end_it() -> None:
 
 
 def resting(number: int, left: timedelta) -> tuple[Transition, Host]:
-    host = replace(PAID, id=HostId(f"host-{number}"), paid_until=BEGIN + left)
+    host = replace(PAID.with_purchase(paid_until=BEGIN + left), id=HostId(f"host-{number}"))
     machine = on_host(Phase.STANDBY, machine_id(number), host=host.id, goal=Goal.STANDBY)
     return transition(replace(machine, serial=number)), host
 
 
 def test_what_is_due_goes_first_then_the_pools_then_what_is_paid_for_long() -> None:
-    pool = replace(PAID, origin=HostOrigin.POOL)
-    hosts = [replace(PAID, paid_until=BEGIN + left) for left in (-HOUR, HOUR, 9 * HOUR)]
+    pool = PAID.with_purchase(origin=HostOrigin.POOL)
+    hosts = [PAID.with_purchase(paid_until=BEGIN + left) for left in (-HOUR, HOUR, 9 * HOUR)]
     lefts = [
         paid_left(transition(on_host()), snapshot(host)) for host in (hosts[0], pool, *hosts[1:])
     ]

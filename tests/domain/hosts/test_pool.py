@@ -41,8 +41,17 @@ def test_a_host_that_is_named_is_dirty_and_goes_into_the_pool(stage: str) -> Non
         (kept,) = pooled(MAIN, snapshot(box(stage), ADD, hosts=hosts))
         host = kept.host
         assert (host.condition, host.goal) == (HostCondition.DIRTY, HostGoal.POOLED)
-        assert (host.pool, host.fleet, host.name) == ("pool-", WEB, box(stage).name)
-        times = (host.wiped, host.wiping, host.quarantined_until, host.scheduled)
+        assert (host.ownership.pool, host.fleet, host.ownership.name) == (
+            "pool-",
+            WEB,
+            box(stage).name,
+        )
+        times = (
+            host.cleaning.wiped,
+            host.cleaning.wiping,
+            host.health.quarantined_until,
+            host.purchase.scheduled,
+        )
         assert times == (None, None, None, None)
 
 
@@ -72,9 +81,9 @@ def test_no_host_in_use_and_none_of_another_installation_goes_into_the_pool() ->
 
 def test_a_host_that_we_pay_for_is_kept_when_somebody_puts_it_into_the_pool() -> None:
     (bought,) = pooled(MAIN, snapshot(box(), ADD, hosts=(record(origin=HostOrigin.ORDERED),)))
-    assert bought.host.policy is ReleasePolicy.KEEP
+    assert bought.host.purchase.policy is ReleasePolicy.KEEP
     (found,) = pooled(MAIN, snapshot(box(), ADD, hosts=(record(policy=ReleasePolicy.TERMINATE),)))
-    assert found.host.policy is None
+    assert found.host.purchase.policy is None
 
 
 def test_a_host_that_is_adopted_begins_as_a_machine_whose_disk_may_be_kept() -> None:
@@ -125,9 +134,9 @@ def test_what_is_taken_over_is_wiped_anew_or_goes_on_to_its_end(
     resource = foreign(named)
     (kept,) = taken_over((resource,), snapshot(resource, hosts=(record(wiped=BEGIN),)))
     host = kept.host
-    assert (host.condition, host.goal, host.adopted) == (condition, goal, True)
-    assert (host.wiped, host.machine) == (None, HIS)
-    assert host.image == FLEET.offers[0].image
+    assert (host.condition, host.goal, host.ownership.adopted) == (condition, goal, True)
+    assert (host.cleaning.wiped, host.machine) == (None, HIS)
+    assert host.cleaning.image == FLEET.offers[0].image
     assert not [*taken_over((replace(resource, owner_tag=None),), snapshot(resource))]
 
 

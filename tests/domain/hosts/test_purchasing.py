@@ -16,6 +16,7 @@ from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition
 from hostler.domain.policy.purchasing import Limits
 from hostler.testing.scenes.builders import ABROAD, BEGIN, WEB
+from hostler.testing.scenes.fields import with_fields
 from hostler.testing.scenes.hosts import BOX, box, fleet_snapshot, on_host, record
 
 HOUR = timedelta(hours=1)
@@ -60,7 +61,7 @@ def ordered(host: str = BOX, left: timedelta = 5 * HOUR, **fields: object) -> Ho
         delivered=BEGIN - 24 * HOUR + left,
         paid_until=BEGIN + left,
     )
-    return replace(base, id=HostId(host), **fields)
+    return with_fields(base, id=HostId(host), **fields)
 
 
 def many(found: Bought) -> int:
@@ -90,7 +91,7 @@ def test_a_host_in_quarantine_is_given_up_at_the_end_of_its_window() -> None:
         left=-HOUR, condition=HostCondition.QUARANTINED, quarantined_until=BEGIN + 3 * HOUR
     )
     assert given_up(bought(0, apart)) == [BOX]
-    assert given_up(bought(0, replace(apart, paid_until=BEGIN + HOUR))) == []
+    assert given_up(bought(0, apart.with_purchase(paid_until=BEGIN + HOUR))) == []
 
 
 @pytest.mark.parametrize("condition", [HostCondition.DIRTY, HostCondition.WIPING])
@@ -101,7 +102,7 @@ def test_a_host_that_cannot_be_wiped_is_no_supply_and_given_up_at_the_end_of_its
     dirty = ordered(condition=condition, goal=HostGoal.CLEAN, since=BEGIN - 4 * HOUR)
     assert many(bought(1, dirty)) == 0, "our process began just now: nobody could act before"
     assert many(bought(1, dirty, steady=BEGIN - 5 * HOUR)) == 1
-    over = replace(dirty, paid_until=BEGIN - HOUR)
+    over = dirty.with_purchase(paid_until=BEGIN - HOUR)
     assert given_up(bought(1, over)) == []
     found = bought(1, over, steady=BEGIN - 5 * HOUR)
     assert (given_up(found), many(found)) == ([BOX], 1)
@@ -139,7 +140,7 @@ def test_a_host_that_somebody_lent_is_no_supply_and_still_counts_as_one_that_sta
 
 def test_a_host_that_a_person_put_into_the_pool_stays_and_counts_as_one_that_was_bought() -> None:
     kept = ordered(left=-HOUR, policy=ReleasePolicy.KEEP)
-    assert given_up(bought(0, replace(kept, policy=None))) == [BOX]
+    assert given_up(bought(0, kept.with_purchase(policy=None))) == [BOX]
     assert given_up(bought(0, kept)) == []
     lent = (box("other"),)
     assert many(bought(2, kept, resources=lent, most=2)) == 1
@@ -152,7 +153,7 @@ def test_a_host_that_fits_no_offer_is_no_supply_and_is_given_up_at_the_end_of_it
     assert many(bought(1, unfit, resources=(box("parked"),))) == 1
     busy = box("parked", Condition.BUSY)
     assert many(bought(1, unfit, resources=(busy,))) == 0, "it will be free soon"
-    over = replace(unfit, paid_until=BEGIN - HOUR)
+    over = unfit.with_purchase(paid_until=BEGIN - HOUR)
     assert given_up(bought(0, over, resources=(box("parked"),))) == [BOX]
 
 
@@ -197,7 +198,7 @@ def test_what_is_lent_and_only_scheduled_to_end_counts_once_and_for_whoever_boug
     assert many(bought(2, deletion, most=1)) == 0
     assert many(bought(2, deletion, most=2)) == 1
     assert many(bought(1, deletion, most=2)) == 0, "it is called back instead"
-    borrowed = replace(deletion, fleet=WEB, buyer=OTHERS)
+    borrowed = replace(deletion.with_purchase(buyer=OTHERS), fleet=WEB)
     assert many(bought(2, borrowed, most=1)) == 1, "it counts for those who bought it"
 
 

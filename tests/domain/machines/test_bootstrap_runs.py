@@ -63,7 +63,7 @@ def judged(
     trouble: Trouble, probed: Probed | None = None, *, strikes: int = 0, after: timedelta = HOUR
 ) -> Transition:
     """Return the step of a machine that starts, and would be probed now."""
-    machine = replace(on_host(Phase.STARTING), was_ready=None)
+    machine = on_host(Phase.STARTING).with_health(was_ready=None)
     transition = Transition(before=machine, machine=machine, resources=(), probe=True)
     now = snapshot(machine, record(trouble=trouble, strikes=strikes), probed, after)
     return bootstrap.starting(transition, now)
@@ -98,7 +98,7 @@ def test_what_a_machine_is_written_down_for_on_each_rung(
 
 
 def test_a_reboot_is_decided_once() -> None:
-    machine = replace(on_host(Phase.STARTING), was_ready=None).with_fact(bootstrap.REBOOT, BEGIN)
+    machine = on_host(Phase.STARTING).with_health(was_ready=None).with_fact(bootstrap.REBOOT, BEGIN)
     transition = Transition(before=machine, machine=machine, resources=(), probe=True)
     host = record(trouble=Trouble(failures=3, diagnosis=HEALTHY))
     after = bootstrap.starting(transition, snapshot(machine, host, tried(MINUTE)))
@@ -151,7 +151,7 @@ def test_what_was_not_even_tried_is_not_told() -> None:
 
 @pytest.mark.parametrize("failures", [0, 1])
 def test_an_overdue_start_is_held_against_a_host_only_where_it_failed(failures: int) -> None:
-    machine = replace(on_host(Phase.STARTING), was_ready=None)
+    machine = on_host(Phase.STARTING).with_health(was_ready=None)
     transition = Transition(before=machine, machine=machine, resources=())
     after, reason = bootstrap.overdue(
         transition, snapshot(machine, record(trouble=Trouble(failures=failures)))
@@ -161,7 +161,7 @@ def test_an_overdue_start_is_held_against_a_host_only_where_it_failed(failures: 
 
 
 def test_an_overdue_start_at_a_stranger_does_not_wipe_it() -> None:
-    machine = replace(on_host(Phase.STARTING), was_ready=None)
+    machine = on_host(Phase.STARTING).with_health(was_ready=None)
     transition = Transition(before=machine, machine=machine, resources=())
     host = record(trouble=Trouble(failures=1, stranger=True))
     assert allocation.STRANGER in facts(
@@ -204,7 +204,7 @@ def test_another_list_is_tried_at_once_whatever_failed_before() -> None:
 
 def gone(*names: str, was_ready: bool = False) -> Machine:
     machine = replace(on_host(Phase.DELETED), reason=Reason.NOT_PREPARED)
-    machine = machine if was_ready else replace(machine, was_ready=None)
+    machine = machine if was_ready else machine.with_health(was_ready=None)
     for name in names:
         machine = machine.with_fact(name, BEGIN)
     return machine
@@ -226,10 +226,10 @@ def test_how_long_a_host_stays_in_quarantine(
     machine = gone(*names)
     host = record(condition=HostCondition.ALLOCATED, strikes=strikes, trouble=Trouble(failures=8))
     (transition,) = decide_hosts(hosts_snapshot(host, None, bindings={BOX: MINE}, past=(machine,)))
-    until = transition.host.quarantined_until
+    until = transition.host.health.quarantined_until
     assert (until - BEGIN if until else timedelta(0)) == timedelta(days=days)
-    assert transition.host.strikes == strikes + bool(names)
-    assert transition.host.trouble.failures == 0
+    assert transition.host.health.strikes == strikes + bool(names)
+    assert transition.host.health.trouble.failures == 0
 
 
 def test_a_stranger_is_put_away_unwiped() -> None:
@@ -237,13 +237,17 @@ def test_a_stranger_is_put_away_unwiped() -> None:
     host = record(condition=HostCondition.ALLOCATED)
     (transition,) = decide_hosts(hosts_snapshot(host, None, bindings={BOX: MINE}, past=(machine,)))
     assert transition.host.condition is HostCondition.QUARANTINED
-    assert (transition.host.wiping, transition.host.wiped, transition.unbind) == (None, None, MINE)
+    assert (transition.host.cleaning.wiping, transition.host.cleaning.wiped, transition.unbind) == (
+        None,
+        None,
+        MINE,
+    )
 
 
 @pytest.mark.parametrize("origin", [HostOrigin.POOL, HostOrigin.ORDERED])
 def test_a_machine_at_a_stranger_ends_without_a_release(origin: HostOrigin) -> None:
     """One that would be given up anyway is given up: that needs no wipe either."""
-    machine = replace(on_host(Phase.STOPPING), was_ready=None)
+    machine = on_host(Phase.STOPPING).with_health(was_ready=None)
     machine = machine.with_fact(allocation.STRANGER, BEGIN)
     transition = Transition(before=machine, machine=machine, resources=(tenant(),))
     after = allocation.stopping(transition, snapshot(machine, record(origin=origin))).machine

@@ -47,7 +47,7 @@ def test_stopped_server_is_still_starting_before_its_first_power_on(condition: C
     being_made(scene, condition, powered=False)
     scene.rounds(20, 5 * S)
     assert scene.the().phase is Phase.STARTING
-    assert scene.the().doubt is None
+    assert scene.the().health.doubt is None
 
 
 @pytest.mark.parametrize("condition", BOTH_KINDS_OF_STOPPED)
@@ -89,7 +89,7 @@ def test_nine_machines_with_seven_pending_that_never_moved_heal(condition: Condi
         scene.fleet, caps=replace(scene.fleet.caps, share=1.0, per_hour=100, per_reclaim=100)
     )
     for number in range(3, 10):
-        entry = replace(machine(number), phase=Phase.STARTING, was_ready=None)
+        entry = replace(machine(number).with_health(was_ready=None), phase=Phase.STARTING)
         scene.add(entry)
         scene.exist(server(entry, condition), address(entry, owner=server(entry).id))
     scene.rounds(40, 2 * S)
@@ -117,7 +117,7 @@ def test_one_sighting_of_a_stopped_server_is_nothing() -> None:
     scene.observe()
     scene.reconcile()
     assert scene.the().phase is Phase.READY
-    assert scene.the().doubt is None
+    assert scene.the().health.doubt is None
 
 
 def test_observations_without_end_but_no_gap_are_one_sighting() -> None:
@@ -217,7 +217,7 @@ def test_machine_that_is_up_is_ready_at_once_where_no_probe_is_asked_for() -> No
     scene.observe()
     scene.reconcile()
     assert scene.the().phase is Phase.READY
-    assert scene.the().was_ready == scene.now
+    assert scene.the().health.was_ready == scene.now
 
 
 def test_machine_that_is_up_is_ready_when_its_probe_passed_since_it_started() -> None:
@@ -312,7 +312,7 @@ def test_stop_bound_raises_an_alarm_and_leaves_the_maximum_but_forgets_nothing()
     scene.later(10 * MIN)
     scene.observe()
     scene.reconcile()
-    assert scene.the().stuck
+    assert scene.the().health.stuck
     assert [e.reason for e in scene.events if e.kind == "alarm"] == ["stop_overdue"]
     scene.later(1 * MIN)
     scene.observe()
@@ -340,7 +340,7 @@ def test_stop_bound_raises_an_alarm_and_leaves_the_maximum_but_forgets_nothing()
 def test_final_refusal_rolls_back(refusal: Refusal, reason: str, via: Phase) -> None:
     scene = Scene()
     entry = being_made(scene, Condition.OFF, powered=False)
-    scene.keep(replace(entry, refused=refusal, error="server.make: no"))
+    scene.keep(replace(entry.with_health(refused=refusal), error="server.make: no"))
     scene.observe()
     scene.reconcile()
     assert scene.the(1).phase is Phase.STOPPING
@@ -374,7 +374,9 @@ def test_broken_machine_that_is_up_again_recovers() -> None:
 def test_machine_that_was_never_ready_does_not_recover_by_being_up() -> None:
     scene = furnished()
     scene.fleet = replace(scene.fleet, timers=replace(scene.fleet.timers, keep_failed=10 * MIN))
-    scene.keep(replace(scene.the(), phase=Phase.FAILED, since=scene.now, was_ready=None))
+    scene.keep(
+        replace(scene.the().with_health(was_ready=None), phase=Phase.FAILED, since=scene.now)
+    )
     scene.observe()
     scene.reconcile()
     assert scene.the().phase is Phase.FAILED
@@ -394,9 +396,9 @@ def test_evidence_of_a_failure_is_kept_as_long_as_asked() -> None:
 
 def test_price_is_what_is_seen_and_stays_where_nothing_was_observed() -> None:
     scene = furnished()
-    scene.keep(replace(scene.the(), price=0.0, billed_from=None))
+    scene.keep(scene.the().with_billing(price=0.0, billed_from=None))
     scene.reconcile()
-    assert scene.the().price == pytest.approx(0.011)
+    assert scene.the().billing.price == pytest.approx(0.011)
     blank = Scene(now=scene.now)
     blank.add(scene.the())
     assert blank.advance() is None, "what was not looked at costs what it cost"

@@ -93,7 +93,7 @@ def test_a_changed_offer_is_counted_once() -> None:
     (entry,) = s.machines.values()
     other = Offer(type="large", zone=entry.offer.zone)
     s.fleet = replace(s.fleet, offers=(entry.offer, other), renews=False, caps=Caps(creates=8))
-    s.keep(replace(entry, refused=Refusal.STOCK))
+    s.keep(entry.with_health(refused=Refusal.STOCK))
     assert worked(s) == {1}
     s.reconcile()
     assert s.the().offer == other

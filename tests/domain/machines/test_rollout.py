@@ -200,13 +200,15 @@ def test_a_host_that_is_called_unhealthy_is_no_proof_against_a_list(
 
 
 def starting(number: int = 1) -> Machine:
-    return replace(on_host(Phase.STARTING, machine_id(number)), was_ready=None)
+    return on_host(Phase.STARTING, machine_id(number)).with_health(was_ready=None)
 
 
 def test_no_machine_is_made_and_no_host_taken_for_a_list_at_fault() -> None:
     free = Free(resource=box(host=HostId("host-9")), offer=OFFER)
     now = replace(snapshot(host(1), host(2), size=4), free=(free,))
-    waits = replace(on_host(Phase.PENDING), host=None, places=(), was_ready=None, since=now.now)
+    waits = replace(
+        on_host(Phase.PENDING).with_health(was_ready=None), host=None, places=(), since=now.now
+    )
     now = replace(now, machines=(waits,))
     decision = decide(now, FakePlanner(addresses=0))
     assert decision.condition.startswith(Reason.BOOTSTRAP_FAILED)
@@ -220,11 +222,13 @@ def test_no_machine_is_made_and_no_host_taken_for_a_list_at_fault() -> None:
 
 def test_strikes_that_the_list_gave_are_taken_back_once_and_others_stay() -> None:
     struck = host(1, strikes=3, struck=("older", DIGEST, DIGEST))
-    out = replace(struck, condition=HostCondition.QUARANTINED, quarantined_until=BEGIN + 99 * HOUR)
+    out = replace(
+        struck.with_health(quarantined_until=BEGIN + 99 * HOUR), condition=HostCondition.QUARANTINED
+    )
     decision = decide(snapshot(out, host(2)), FakePlanner(addresses=0))
     (kept,) = (command.host for command in decision.commands if isinstance(command, SaveHost))
-    assert (kept.strikes, kept.struck) == (1, ("older",))
-    assert kept.quarantined_until == BEGIN + 2 * HOUR
+    assert (kept.health.strikes, kept.health.struck) == (1, ("older",))
+    assert kept.health.quarantined_until == BEGIN + 2 * HOUR
     (row,) = (command for command in decision.commands if isinstance(command, SaveFleet))
     told = [event for event in row.events if event.kind == "strikes_taken_back"]
     assert [event.detail for event in told] == [
@@ -239,7 +243,10 @@ def test_a_quarantine_for_strikes_of_its_own_goes_on() -> None:
     out = host(1, strikes=3, struck=(DIGEST,), quarantined_until=until)
     known = replace(KNOWN, broken=BEGIN + HOUR)
     (pardon,) = rollout.pardons(known, snapshot(out))
-    assert (pardon.keep.host.strikes, pardon.keep.host.quarantined_until) == (2, until)
+    assert (pardon.keep.host.health.strikes, pardon.keep.host.health.quarantined_until) == (
+        2,
+        until,
+    )
 
 
 def test_a_host_in_flight_keeps_its_strikes_until_it_has_landed() -> None:
@@ -253,11 +260,11 @@ def test_a_host_in_flight_keeps_its_strikes_until_it_has_landed() -> None:
 @pytest.mark.parametrize("ready", [False, True])
 def test_a_strike_says_of_which_list_it_came(*, ready: bool) -> None:
     machine = replace(on_host(Phase.DELETED), reason=Reason.NOT_PREPARED)
-    machine = machine if ready else replace(machine, was_ready=None)
+    machine = machine if ready else machine.with_health(was_ready=None)
     machine = machine.with_fact(FAULT, BEGIN).with_fact(f"{LISTED} {DIGEST}", BEGIN)
     held = record(condition=HostCondition.ALLOCATED, struck=("older",), strikes=1)
     (step,) = decide_hosts(hosts_snapshot(held, None, bindings={BOX: MINE}, past=(machine,)))
-    assert step.host.struck == (() if ready else ("older", DIGEST))
+    assert step.host.health.struck == (() if ready else ("older", DIGEST))
 
 
 def used(number: int, *, applied: str = "older", failures: int = 0) -> tuple[Machine, Host]:
@@ -310,7 +317,9 @@ def test_what_failed_with_another_list_is_not_kept_for_this_one() -> None:
 def test_a_machine_that_is_asked_for_by_name_waits_for_another_list(*, broken: bool) -> None:
     free = Free(resource=box(host=HostId("host-9")), offer=OFFER)
     now = replace(snapshot(*((host(1), host(2)) if broken else ())), free=(free,))
-    waits = replace(on_host(Phase.PENDING), host=None, places=(), was_ready=None, since=now.now)
+    waits = replace(
+        on_host(Phase.PENDING).with_health(was_ready=None), host=None, places=(), since=now.now
+    )
     now = replace(now, machines=(waits,), fleet=replace(now.fleet, renews=False))
     decision = decide(now, FakePlanner(addresses=0))
     (verdict,) = decision.verdicts

@@ -22,7 +22,7 @@ def stand(condition: Condition = Condition.UP, phase: Phase = Phase.READY) -> Sc
     scene.furnish(machine(1))
     if phase is not Phase.READY:
         goal = Goal.STANDBY
-        rested = replace(machine(1, phase, scene.now), goal=goal, was_ready=scene.now)
+        rested = replace(machine(1, phase, scene.now).with_health(was_ready=scene.now), goal=goal)
         scene.keep(rested.with_fact(RESTED, scene.now) if phase is Phase.STANDBY else rested)
     become(scene, condition)
     scene.later(1 * S)
@@ -149,7 +149,7 @@ def test_one_observation_without_it_is_nothing(phase: Phase) -> None:
     assert one(scene).goal is Goal.STANDBY
     scene.exist(*standing.values())
     scene.rounds(3)
-    assert (one(scene).phase, one(scene).doubt) == (Phase.STANDBY, None)
+    assert (one(scene).phase, one(scene).health.doubt) == (Phase.STANDBY, None)
 
 
 def test_machine_that_is_gone_for_good_is_gone() -> None:

@@ -1,7 +1,6 @@
 """The table of phases: legal and illegal moves, bounds and exits, what counts."""
 
 import dataclasses
-from dataclasses import replace
 
 import pytest
 
@@ -68,7 +67,7 @@ def test_phase_counts_as_the_design_says(phase: Phase) -> None:
 
 
 def test_stuck_machine_leaves_the_maximum() -> None:
-    assert not replace(machine(phase=Phase.STOPPING), stuck=True).in_maximum
+    assert not machine(phase=Phase.STOPPING).with_health(stuck=True).in_maximum
 
 
 @pytest.mark.parametrize("phase", Phase)

@@ -24,6 +24,7 @@ from hostler.testing.scenes.builders import (
     machine,
     server,
 )
+from hostler.testing.scenes.fields import with_fields
 from hostler.testing.scenes.fleet import Scene
 
 CONSISTENCY_DELAY = timedelta(seconds=60)
@@ -31,7 +32,7 @@ GAP = timedelta(seconds=20)
 
 
 def starting(**changes: object) -> Machine:
-    return replace(machine(phase=Phase.STARTING), places=(), **changes)
+    return with_fields(machine(phase=Phase.STARTING), places=(), **changes)
 
 
 def settled(scene: Scene, number: int = 1) -> Machine:

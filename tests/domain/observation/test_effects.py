@@ -109,7 +109,7 @@ def test_a_host_in_use_or_at_rest_that_shows_another_witness_was_wiped(aim: Stag
         used(witness=""),
         used(Stage.PENDING),
         used(Stage.CLAIMED, "before", replace(WIPE, at=BEGIN + SECOND)),
-        replace(used(), was_ready=None),
+        used().with_health(was_ready=None),
         on_host(),
     ],
 )

@@ -126,7 +126,7 @@ def test_what_time_heals_is_tried_again_after_a_second_and_up_to_half_a_second_o
         entry = apply_outcome(machine(), TELL, refused(why), at)
         assert entry.retry_at is not None
         waits.add(entry.retry_at - at)
-        assert entry.refused is None
+        assert entry.health.refused is None
     assert min(waits) >= 1 * S
     assert max(waits) < 1.5 * S
     assert len(waits) > 25
@@ -157,13 +157,13 @@ def test_pauses_grow_but_stay_bounded() -> None:
 def test_refusal_is_final_exactly_where_trying_again_cannot_help(why: Refusal) -> None:
     final = {Refusal.STOCK, Refusal.QUOTA, Refusal.INVALID, Refusal.DENIED}
     entry = apply_outcome(asking(), MAKE, refused(why), NOW)
-    assert entry.refused == (why if why in final else None)
+    assert entry.health.refused == (why if why in final else None)
     assert "no" in entry.error
     last = entry.last_asked(SERVER, MAKE_SERVER)
     assert last is not None
     assert last.call_state is CallState.REFUSED
     removal = apply_outcome(machine(phase=Phase.STOPPING), REMOVE, refused(why), NOW)
-    assert removal.refused is None, "a removal is never given up"
+    assert removal.health.refused is None, "a removal is never given up"
 
 
 def test_unknown_outcome_leaves_the_call_open_and_the_delay_counts_from_the_giving_up() -> None:

@@ -19,7 +19,7 @@ BORN = Machine(
     since=NOW - 8 * H,
     offer=Offer(type="small", zone=Zone("z-1")),
 )
-PAID = replace(BORN, phase=Phase.STARTING, price=0.5, billed_from=NOW - 7 * H)
+PAID = replace(BORN.with_billing(price=0.5, billed_from=NOW - 7 * H), phase=Phase.STARTING)
 LIFE = (
     (NOW - 8 * H, BORN),
     (NOW - 7 * H, PAID),

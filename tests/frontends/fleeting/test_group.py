@@ -197,8 +197,8 @@ def test_what_is_suspended_stands_by_and_comes_back_under_its_name() -> None:
         one, other = await plugged.until({State.RUNNING: 2}, 5 * MIN)
         assert await plugged.group.suspend([one]) == [one]
         await plugged.until({State.RUNNING: 1, State.SUSPENDING: 1}, 1 * MIN)
-        told = await plugged.until({State.RUNNING: 1, State.SUSPENDED: 1}, 5 * MIN)
-        assert told[one] is State.SUSPENDED
+        output = await plugged.until({State.RUNNING: 1, State.SUSPENDED: 1}, 5 * MIN)
+        assert output[one] is State.SUSPENDED
         assert (len(rig.servers()), len(rig.world.guests)) == (2, 1)
         assert await plugged.group.suspend([one, "m-none"]) == [one]
         assert await plugged.group.resume([one, other]) == [one, other]

@@ -10,6 +10,7 @@ from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.frontends.fleeting.contract import CORE, State
 from hostler.frontends.fleeting.group.states import TABLE, Aspect, aspect, state_of
 from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, machine
+from hostler.testing.scenes.fields import with_fields
 
 GROUP = replace(FLEET, size=0, renews=False)
 ALL = frozenset(State)
@@ -18,11 +19,11 @@ LATER = BEGIN + 60 * MIN
 
 
 def ran(phase: Phase, **changes: object) -> Machine:
-    return replace(machine(1, phase), was_ready=BEGIN, **changes)
+    return with_fields(machine(1, phase).with_health(was_ready=BEGIN), **changes)
 
 
 def young(phase: Phase, **changes: object) -> Machine:
-    return replace(machine(1, phase), was_ready=None, created=LATER, **changes)
+    return with_fields(machine(1, phase).with_health(was_ready=None), created=LATER, **changes)
 
 
 def down(what: Reason = Reason.STOPPED) -> Doubt:

@@ -115,7 +115,7 @@ class Outfitter:
         """Ask once; what has no pinned key is told nothing."""
         begun, probe = self._ports.clock.now(), snapshot.fleet.probe
         host = self._state.host_records.hosts.get(machine.host or HostId(""))
-        key = expected(host.host_key, _wiped(host, machine, snapshot)) if host is not None else ""
+        key = _key_of(host, machine, snapshot) if host is not None else ""
         if self._ports.asker is None or not key:
             text = "no key of it is pinned" if self._ports.asker else "there is nothing to ask with"
             return Answered(answer=Answer.UNKNOWN, at=begun, text=text)
@@ -137,14 +137,12 @@ class Outfitter:
         newest = host_records.hosts.get(kept.id, kept)
         if host_records.bindings.get(kept.id) != machine.id:
             return
-        changed = replace(
-            newest,
-            host_key=kept.host_key,
-            applied=kept.applied,
-            trouble=kept.trouble,
-            drift=kept.drift,
-            tried=kept.tried,
-        )
+        changed = newest.with_bootstrap(
+            host_key=kept.bootstrap.host_key,
+            applied=kept.bootstrap.applied,
+            drift=kept.bootstrap.drift,
+            tried=kept.bootstrap.tried,
+        ).with_health(trouble=kept.health.trouble)
         if changed != newest:
             await host_records.keep(self._ports.store, changed, tenure.fence)
 
@@ -170,15 +168,15 @@ class Outfitter:
         """Return the record with what came of it: its commands, and what failed."""
         now = self._ports.clock.now()
         known = self._state.rows.get(snapshot.fleet.name, snapshot.row).revision
-        host = replace(host, trouble=trouble_of(host, known))
+        host = host.with_health(trouble=trouble_of(host, known))
         host = _tried(host, machine, prepared, snapshot, now)
         if prepared.well:
-            return replace(
-                host, applied=prepared.applied, trouble=settled(host.trouble), drift=Drift()
+            return host.with_bootstrap(applied=prepared.applied, drift=Drift()).with_health(
+                trouble=settled(host.health.trouble)
             )
         if machine.phase is Phase.READY:
             digest = digest_of(snapshot.fleet.probe.commands)
-            return replace(host, drift=roll_failed(host.drift, digest, now))
+            return host.with_bootstrap(drift=roll_failed(host.bootstrap.drift, digest, now))
         return await self._troubled(host, machine, prepared, known)
 
     async def _troubled(
@@ -189,16 +187,16 @@ class Outfitter:
         No host is examined for a list that is known to be at fault.
         """
         listed = prepared.failed > 0
-        trouble = failed(host.trouble, stranger=prepared.wrong_key, listed=listed)
+        trouble = failed(host.health.trouble, stranger=prepared.wrong_key, listed=listed)
         if listed and known.broken is not None:
-            return replace(host, trouble=trouble)
+            return host.with_health(trouble=trouble)
         if _was_rebooted(machine) and not trouble.rebooted:
             trouble = accepted(trouble, Remedy.REBOOT)
-        step = next_remedy(replace(trouble, strikes=host.strikes), LADDER)
+        step = next_remedy(replace(trouble, strikes=host.health.strikes), LADDER)
         provider = self._provider
         if step.remedy is Remedy.DIAGNOSE and isinstance(provider, DiagnosesHosts):
             trouble = diagnosed(trouble, await provider.diagnose(host.zone, host.id))
-        return replace(host, trouble=trouble)
+        return host.with_health(trouble=trouble)
 
 
 def _tried(
@@ -219,7 +217,9 @@ def _tried(
         of=len(commands),
         ended=prepared.ended,
     )
-    return replace(host, tried=tried, applied="" if prepared.failed else host.applied)
+    return host.with_bootstrap(
+        tried=tried, applied="" if prepared.failed else host.bootstrap.applied
+    )
 
 
 def _asks(snapshot: Snapshot) -> bool:
@@ -234,9 +234,9 @@ def _order(
         machine=machine.id,
         user="" if probe.user == _OURS else probe.user,
         port=connection.port if probe.port == 22 else probe.port,
-        fingerprint=expected(host.host_key, _wiped(host, machine, snapshot)),
+        fingerprint=_key_of(host, machine, snapshot),
         commands=probe.commands,
-        applied=host.applied,
+        applied=host.bootstrap.applied,
         password=password,
     )
 
@@ -250,8 +250,18 @@ def _pinned(
     """
     if not (prepared.login and prepared.fingerprint):
         return host
-    judgement = judge(host.host_key, _wiped(host, machine, snapshot), prepared.fingerprint, begun)
-    return host if judgement.ruling is Ruling.REFUSE else replace(host, host_key=judgement.host_key)
+    wiped, known = _wiped(host, machine, snapshot), host.bootstrap.host_key
+    judgement = judge(known, wiped, prepared.fingerprint, begun)
+    return (
+        host
+        if judgement.ruling is Ruling.REFUSE
+        else host.with_bootstrap(host_key=judgement.host_key)
+    )
+
+
+def _key_of(host: Host, machine: Machine, snapshot: Snapshot) -> str:
+    """Return the host key that the host must show now; empty where the first one is trusted."""
+    return expected(host.bootstrap.host_key, _wiped(host, machine, snapshot))
 
 
 def _wiped(host: Host, machine: Machine, snapshot: Snapshot) -> datetime | None:

@@ -62,7 +62,7 @@ def act_of(call: Call, machine: Machine) -> Act:
     if call.effect is Effect.CHANGE:
         return Act.CHANGE
     surplus = call.target is not None and machine.bound(call.slot) not in {None, call.target}
-    if surplus or machine.was_ready is None:
+    if surplus or machine.health.was_ready is None:
         return Act.ROLLBACK
     if machine.deletion is None:
         return Act.REPAIR
@@ -207,8 +207,8 @@ class EvidenceMaker:
             return None
         known = machine.place(call.slot).known
         times = [one.since for one in known if one.id == call.target]
-        shown = self._shown(call.target)
-        return max([*times, *([shown] if shown else [])], default=None)
+        observed = self._shown(call.target)
+        return max([*times, *([observed] if observed else [])], default=None)
 
     def _shown(self, resource: ResourceId) -> datetime | None:
         sighting = self._state.inventory.sightings.get(resource)
@@ -217,7 +217,7 @@ class EvidenceMaker:
     def _paid_until(self, call: Call, host: str | None) -> datetime | None:
         """Return until when a host is paid that this call would end."""
         record = self._state.host_records.hosts.get(HostId(host)) if host else None
-        return record.paid_until if call.ends_payment and record is not None else None
+        return record.purchase.paid_until if call.ends_payment and record is not None else None
 
     def _protection(self, machine: Machine, snapshot: Snapshot) -> str:
         """Return what protects a machine by the newest record, row and requests."""
@@ -239,7 +239,7 @@ def _is_counted(orphan: Orphan, snapshot: Snapshot, row: FleetRow) -> bool:
 
 def is_ours(host: Host, stage: Stage) -> bool:
     """Tell whether the host's name is ours, or somebody named it to be put into the pool."""
-    if host.adopted and stage is Stage.FOREIGN:
+    if host.ownership.adopted and stage is Stage.FOREIGN:
         return True
     if host.goal is HostGoal.POOLED:
         return stage is not Stage.FOREIGN

@@ -81,7 +81,7 @@ class Buyer:
         kept = replace(row, orders=tuple(order for order in row.orders if order.id not in ids))
         until = now + snapshot.fleet.timers.stock_memory
         kept = kept.sold_out(offer, why, until)
-        told = Event(
+        notice = Event(
             kind="order_refused",
             at=now,
             fleet=snapshot.fleet.name,
@@ -89,5 +89,5 @@ class Buyer:
             reason=str(reason),
             detail=f"{len(ids)} of {offer}: {why}",
         )
-        stored = await self._ports.store.save_fleet(kept, (), (told,), tenure.fence)
+        stored = await self._ports.store.save_fleet(kept, (), (notice,), tenure.fence)
         self._state.rows[stored.name] = stored

@@ -117,18 +117,16 @@ class Reclaimer:
         known = host_records.hosts.get(host)
         record = known or Host(id=host, account=snapshot.fleet.account, zone=resource.zone)
         orphan = replace(
-            record,
+            record.with_ownership(
+                pool=resource.host.pool or record.ownership.pool, name=resource.name
+            ).with_cleaning(wiped=None, wiping=None),
             machine=machine,
             fleet=snapshot.fleet.name,
             goal=HostGoal.CLEAN,
-            pool=resource.host.pool or record.pool,
             type=resource.type,
-            name=resource.name,
-            wiped=None,
-            wiping=None,
         ).now(HostCondition.DIRTY, snapshot.now, "reclaimed")
-        told = moved_events(known, orphan, snapshot.cycle, snapshot.now)
-        await host_records.keep(self._ports.store, orphan, tenure.fence, told)
+        events = moved_events(known, orphan, snapshot.cycle, snapshot.now)
+        await host_records.keep(self._ports.store, orphan, tenure.fence, events)
         if (binding := host_records.bindings.get(host)) is not None:
             await host_records.unbind(self._ports.store, host, binding, tenure.fence)
 

@@ -92,7 +92,7 @@ def is_moving(machine: Machine) -> bool:
     """Tell whether an observation of this machine may soon show something new."""
     return (
         machine.phase in _MOVING
-        or machine.doubt is not None
+        or machine.health.doubt is not None
         or any(asked.call_state is CallState.OPEN for asked in machine.asked)
     )
 

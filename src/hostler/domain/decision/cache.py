@@ -203,7 +203,9 @@ def _ends(snapshot: Snapshot) -> list[datetime]:
     times = [at + KEPT for at in (*row.creations, *row.destructions, *row.losses)]
     times += lapses(row)
     if oldest is not None:
-        times += [m.was_ready + oldest for m in snapshot.machines if m.was_ready is not None]
+        times += [
+            m.health.was_ready + oldest for m in snapshot.machines if m.health.was_ready is not None
+        ]
     return times
 
 
@@ -213,7 +215,7 @@ def is_quiet(transition: Transition) -> bool:
     if (
         machine is not transition.before
         or machine.phase is not Phase.READY
-        or machine.doubt is not None
+        or machine.health.doubt is not None
     ):
         return False
     acts = (

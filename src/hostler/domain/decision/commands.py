@@ -140,7 +140,7 @@ def _expects(transition: Transition) -> bool:
     """Tell whether an observation may soon show something new of a machine, dates aside."""
     if transition.next.kind == "prepare" and transition.next.at is not None:
         return False
-    return transition.machine.phase not in _SETTLED or transition.machine.doubt is not None
+    return transition.machine.phase not in _SETTLED or transition.machine.health.doubt is not None
 
 
 def _due(draft: Draft, snapshot: Snapshot) -> datetime | None:

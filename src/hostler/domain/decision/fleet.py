@@ -85,7 +85,7 @@ def buy(draft: Draft, context: Context) -> Draft:
         draft,
         row=bought.row,
         transitions=bought.transitions,
-        sizing=evolve(draft.sizing, condition=bought.told(draft.sizing.condition)),
+        sizing=evolve(draft.sizing, condition=bought.condition(draft.sizing.condition)),
         hosts=(*draft.hosts, *bought.keeps),
         order=bought.order,
         due=(*draft.due, bought.due),

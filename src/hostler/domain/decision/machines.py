@@ -21,7 +21,7 @@ def follow(draft: Draft, context: Context) -> Draft:
     """What has the world already done? An illegal move is reported, not made."""
     snapshot, cache = context.snapshot, context.cache
     row = offers.in_present(draft.row, snapshot)
-    doubted = sum(machine.doubt is not None for machine in draft.machines)
+    doubted = sum(machine.health.doubt is not None for machine in draft.machines)
     wave = in_wave(snapshot.fleet, row, doubted, snapshot.now)
     transitions, alarms = list[Transition](), list[str]()
     for before, machine in zip(snapshot.machines, draft.machines, strict=True):

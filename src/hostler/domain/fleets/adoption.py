@@ -10,7 +10,7 @@ from dataclasses import replace
 from hostler.domain.ids import InstallationId, MachineId
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import host_of
-from hostler.domain.model.machine import Known, Machine, Offer, Origin, Place
+from hostler.domain.model.machine import Known, Machine, MachineHealth, Offer, Origin, Place
 from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import RequestKind, Snapshot
@@ -85,8 +85,10 @@ def _record(
         reason=str(Reason.ADOPTED),
         template=snapshot.fleet.template,
         origin=Origin.ADOPTED,
-        was_ready=snapshot.now if main is not None and main.condition is Condition.UP else None,
         host=host_of(main.id) if main is not None and snapshot.capabilities.hosts else None,
+        health=MachineHealth(
+            was_ready=snapshot.now if main is not None and main.condition is Condition.UP else None
+        ),
     )
     for resource in sorted(resources, key=lambda resource: resource.id):
         record = record.with_place(_place(record.place(resource.slot), resource, snapshot))

@@ -146,10 +146,12 @@ def remember(transition: Transition, row: FleetRow, snapshot: Snapshot) -> Fleet
     """Return the row with what this step teaches of its offer: empty shelves, failures, success."""
     before, machine = transition.before, transition.machine
     if before.phase is Phase.STARTING and before.offer != machine.offer:
-        told = failure.REFUSALS[before.refused] if before.refused else Reason.REFUSED
+        refusal = (
+            failure.REFUSALS[before.health.refused] if before.health.refused else Reason.REFUSED
+        )
         row = replace(row, creations=(*row.creations, snapshot.now))
         return row.sold_out(
-            before.offer, str(told), snapshot.now + snapshot.fleet.timers.stock_memory
+            before.offer, str(refusal), snapshot.now + snapshot.fleet.timers.stock_memory
         )
     if before.phase is not Phase.STARTING or machine.phase is before.phase:
         return row

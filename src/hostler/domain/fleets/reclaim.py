@@ -147,7 +147,7 @@ def _has_pool(resource: ResourceId, snapshot: Snapshot) -> bool:
     if hosts is not None and not hosts.needs_pool:
         return True
     named = sighting is not None and bool(sighting.resource.host.pool)
-    return named or (host is not None and bool(host.pool))
+    return named or (host is not None and bool(host.ownership.pool))
 
 
 def _forbidden(orphan: Orphan, snapshot: Snapshot) -> str:

@@ -59,7 +59,7 @@ def room(fleet: Fleet, row: FleetRow, machines: Iterable[Machine]) -> int:
     most = fleet.most(row.desired(fleet))
     stuck, held = 0, 0
     for machine in machines:
-        stuck, held = stuck + machine.stuck, held + machine.in_maximum
+        stuck, held = stuck + machine.health.stuck, held + machine.in_maximum
     return max(0, most - held - max(0, stuck - fleet.caps.stuck))
 
 
@@ -141,19 +141,19 @@ class _Beginning:
         many, fit = min(len(group), self.left), self._fit(spec)
         now = tuple(self.changed.get(t.machine.id, t) for t in self.transitions)
         offers = choose(now, self.row, many, fit) if many else ()
-        said = self.blocked
+        blocker = self.blocked
         if many and not offers:
-            said, due = (
+            blocker, due = (
                 (unfit(spec, self.snapshot), None)
                 if not fit.fleet.offers
                 else (why_no_offer(self.row, fit))
             )
-            self.why, self.due = self.why or said, self.due or due
+            self.why, self.due = self.why or blocker, self.due or due
         for transition, offer in zip(group, offers, strict=False):
             chosen = replace(transition, machine=replace(transition.machine, offer=offer))
             self._keep(move(chosen, Phase.STARTING, Reason.ADMITTED, self.snapshot))
         for transition in group[len(offers) :]:
-            self._keep(replace(transition, blocker=said or "others begin first"))
+            self._keep(replace(transition, blocker=blocker or "others begin first"))
         self.left -= len(offers)
 
     def _keep(self, transition: Transition) -> None:

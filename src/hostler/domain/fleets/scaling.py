@@ -68,8 +68,8 @@ def _admit(transition: Transition, snapshot: Snapshot) -> Transition:
     if why := world_is_right(snapshot):
         return replace(transition, blocker=why)
     if not zone_is_known(snapshot, machine.offer):
-        said = replace(transition, blocker=f"{machine.offer.zone} could not be observed whole")
-        return wait(said, "observe", f"all of {machine.offer.zone}")
+        waiting = replace(transition, blocker=f"{machine.offer.zone} could not be observed whole")
+        return wait(waiting, "observe", f"all of {machine.offer.zone}")
     if snapshot.capabilities.hosts:  # it begins with its host
         return transition
     return move(transition, Phase.STARTING, Reason.ADMITTED, snapshot)
@@ -166,7 +166,7 @@ def _room(
 ) -> tuple[int, str]:
     most = snapshot.fleet.most(max(target, row.desired(snapshot.fleet)))
     held = sum(transition.machine.in_maximum for transition in transitions)
-    stuck = sum(transition.machine.stuck for transition in transitions)
+    stuck = sum(transition.machine.health.stuck for transition in transitions)
     left = most - held - max(0, stuck - snapshot.fleet.caps.stuck)
     if left <= 0:
         return 0, f"the maximum of {most} is reached while {held + stuck} machines still exist"

@@ -70,15 +70,15 @@ def watched(transition: Transition, snapshot: Snapshot) -> Transition:
     why = (
         "a claim of ours took effect too late" if late else f"its host is called {resource.name!r}"
     )
-    said = f"{why}: somebody else may use it, and nothing is done to it"
+    message = f"{why}: somebody else may use it, and nothing is done to it"
     known = machine.fact(CLAIMED_TWICE) is not None
-    told = () if known else (event("alarm", machine, snapshot, str(Reason.HOST_TAKEN), said),)
+    notice = () if known else (event("alarm", machine, snapshot, str(Reason.HOST_TAKEN), message),)
     noted = machine if known else machine.with_fact(CLAIMED_TWICE, snapshot.now)
     return replace(
         transition,
         machine=noted,
-        events=(*transition.events, *told),
-        blocker=transition.blocker or said,
+        events=(*transition.events, *notice),
+        blocker=transition.blocker or message,
     )
 
 
@@ -88,7 +88,7 @@ def _had(transition: Transition, resource: Resource, snapshot: Snapshot) -> Tran
     others = (
         stage is Stage.FOREIGN and resource.host.tagged in TENANT and _is_others(resource, snapshot)
     )
-    if machine.fact(HAD) is None and machine.was_ready is not None and others:
+    if machine.fact(HAD) is None and machine.health.was_ready is not None and others:
         return replace(transition, machine=machine.with_fact(HAD, snapshot.now))
     if machine.fact(HAD) is not None and resource.owner_tag is not None and stage is Stage.CLAIMED:
         return replace(transition, machine=machine.without_fact(HAD))
@@ -104,8 +104,8 @@ def stopping(transition: Transition, snapshot: Snapshot) -> Transition:
     reason = _left_alone(transition, host, snapshot)
     if reason is None:
         return transition
-    told = event(str(reason), transition.machine, snapshot, str(reason), str(machine.host))
-    skipped = replace(transition, events=(*transition.events, told))
+    notice = event(str(reason), transition.machine, snapshot, str(reason), str(machine.host))
+    skipped = replace(transition, events=(*transition.events, notice))
     return move(skipped, Phase.DELETED, reason, snapshot)
 
 
@@ -126,7 +126,7 @@ def _left_alone(transition: Transition, host: Host | None, snapshot: Snapshot) -
         return Reason.NOT_PREPARED
     if machine.fact(RETIRE) is not None or not _needs_pool(snapshot):
         return None
-    pooled = resource.host.pool or (host is not None and host.pool)
+    pooled = resource.host.pool or (host is not None and host.ownership.pool)
     return None if pooled else Reason.RELEASE_SKIPPED
 
 

@@ -77,11 +77,19 @@ def is_clean(record: Host, resource: Resource, capabilities: Capabilities) -> bo
     """
     if capabilities.hosts is not None and capabilities.hosts.ownership is not Ownership.NAMES:
         return record.condition is HostCondition.FREE
-    same = not (record.witness and resource.host.witness) or record.witness == resource.host.witness
+    same = (
+        not (record.cleaning.witness and resource.host.witness)
+        or record.cleaning.witness == resource.host.witness
+    )
     ours = (
-        resource.name == record.name
+        resource.name == record.ownership.name
     )  # any other name of the pool is somebody else's, or a person's
-    return record.condition is HostCondition.FREE and record.wiped is not None and same and ours
+    return (
+        record.condition is HostCondition.FREE
+        and record.cleaning.wiped is not None
+        and same
+        and ours
+    )
 
 
 def _may_be_taken(
@@ -107,9 +115,9 @@ def _may_be_taken(
 
 def _is_whole(record: Host, resource: Resource) -> bool:
     """Tell whether a host is where machines take it from, shows its own key, and is not ill."""
-    same_key = record.host_key is None or resource.host.host_key in {
+    same_key = record.bootstrap.host_key is None or resource.host.host_key in {
         "",
-        record.host_key.key,
+        record.bootstrap.host_key.key,
     }
     well = resource.condition not in {Condition.FAILED, Condition.UNKNOWN, Condition.LOCKED}
     return well and same_key and resource.host.stage is Stage.POOL
@@ -119,7 +127,7 @@ def _preference(free: Free) -> tuple[bool, int, bool, str]:
     """Clean before dirty, few strikes before many, what we pay for anyway before the pool."""
     record = free.record
     ours = free.resource.host.stage in WAITING
-    return (not free.clean, record.strikes if record else 0, not ours, free.resource.id)
+    return (not free.clean, record.health.strikes if record else 0, not ours, free.resource.id)
 
 
 def offers(many: int, transitions: tuple[Transition, ...], snapshot: Snapshot) -> tuple[Offer, ...]:
@@ -219,8 +227,8 @@ def _begun(
         machine = machine.with_fact(CLEAN, snapshot.now).with_fact(
             f"{_CLEAN_AS}{clean_as}", snapshot.now
         )
-    told = event("host", machine, snapshot, str(Reason.ADMITTED), f"takes host {host}")
-    begun = replace(transition, machine=machine, events=(*transition.events, told))
+    notice = event("host", machine, snapshot, str(Reason.ADMITTED), f"takes host {host}")
+    begun = replace(transition, machine=machine, events=(*transition.events, notice))
     if machine.phase is Phase.PENDING:
         return move(begun, Phase.STARTING, Reason.ADMITTED, snapshot)
     return begun
@@ -250,10 +258,10 @@ def doubted(transition: Transition, snapshot: Snapshot) -> Transition:
     resource = snapshot.inventory.resource(ResourceId(machine.host or ""))
     if not name or machine.places or resource is None or resource.name == name:
         return transition
-    told = event(
+    notice = event(
         "host", machine, snapshot, str(Reason.HOST_USED), f"it is called {resource.name!r} now"
     )
-    return replace(transition, machine=_unproved(machine), events=(*transition.events, told))
+    return replace(transition, machine=_unproved(machine), events=(*transition.events, notice))
 
 
 def taken(free: Free, machine: Machine, account: AccountName, snapshot: Snapshot) -> Host:
@@ -262,41 +270,40 @@ def taken(free: Free, machine: Machine, account: AccountName, snapshot: Snapshot
     record = free.record or Host(id=free.id, account=account, zone=resource.zone)
     held = record.now(HostCondition.ALLOCATED, snapshot.now, str(Reason.ADMITTED))
     return replace(
-        held,
+        held.with_cleaning(image=free.offer.image, wiped=None, wiping=None)
+        .with_ownership(pool=resource.host.pool or record.ownership.pool, name=resource.name)
+        .with_billing(price=resource.price),
         machine=machine.id,
         fleet=machine.fleet,
         goal=None,
         type=resource.type,
-        image=free.offer.image,
-        pool=resource.host.pool or record.pool,
-        name=resource.name,
-        wiped=None,
-        wiping=None,
-        price=resource.price,
     )
 
 
 def lets_go(transition: Transition, snapshot: Snapshot) -> Transition:
     """Take another host where the chosen one became somebody else's before it was claimed."""
     machine = transition.machine
-    if machine.host is None or machine.phase is not Phase.STARTING or machine.was_ready is not None:
+    if (
+        machine.host is None
+        or machine.phase is not Phase.STARTING
+        or machine.health.was_ready is not None
+    ):
         return transition
     if any(asked.call_state is CallState.OPEN for asked in machine.asked) or _has_it(
         transition, snapshot
     ):
         return transition
-    told = event("host_lost", machine, snapshot, str(Reason.HOST_LOST), f"host {machine.host}")
+    notice = event("host_lost", machine, snapshot, str(Reason.HOST_LOST), f"host {machine.host}")
     freed = replace(
-        machine,
+        machine.with_health(doubt=None),
         host=None,
         places=tuple(_left(place) for place in machine.places),
         asked=(),
-        doubt=None,
         retry_at=None,
         error="",
     )
     freed = _unproved(freed).without_fact(ADOPTED).with_fact(f"{LEFT} {machine.host}", snapshot.now)
-    return replace(transition, machine=freed, resources=(), events=(*transition.events, told))
+    return replace(transition, machine=freed, resources=(), events=(*transition.events, notice))
 
 
 def _left(place: Place) -> Place:
@@ -378,6 +385,8 @@ def none_free(snapshot: Snapshot) -> str:
         if resource.slot.kind == snapshot.capabilities.host_kind:
             word = _stands(resource, snapshot.hosts.get(HostId(resource.id)))
             counts[word] = counts.get(word, 0) + 1
-    told = ", ".join(f"{number} {word}" for word, number in sorted(counts.items())) or "none at all"
+    summary = (
+        ", ".join(f"{number} {word}" for word, number in sorted(counts.items())) or "none at all"
+    )
     wanted = ", ".join(str(offer) for offer in snapshot.fleet.offers)
-    return f"{Reason.NO_AVAILABLE_HOST}: no host fits {wanted} (hosts: {told})"
+    return f"{Reason.NO_AVAILABLE_HOST}: no host fits {wanted} (hosts: {summary or 'none at all'})"

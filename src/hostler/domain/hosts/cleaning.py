@@ -23,12 +23,12 @@ def followed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """Return the record of a host whose goal is to be clean, as an observation shows it."""
     if _of(snapshot).cleaning is Cleaning.WIPE:
         return wiping.wiped(host, resource, snapshot)
-    if host.wiped is None:
+    if host.cleaning.wiped is None:
         host = _proved(host, resource, snapshot)
-    if host.wiped is None or resource.host.stage is not Stage.POOL:
+    if host.cleaning.wiped is None or resource.host.stage is not Stage.POOL:
         return host
     if host.quarantined(snapshot.now):
-        return host.now(HostCondition.QUARANTINED, snapshot.now, f"{host.strikes} strikes")
+        return host.now(HostCondition.QUARANTINED, snapshot.now, f"{host.health.strikes} strikes")
     return replace(host, goal=None).now(HostCondition.FREE, snapshot.now, "clean")
 
 
@@ -39,7 +39,7 @@ def unused(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """
     if not _of(snapshot).trusts_new or resource.host.stage is not Stage.POOL:
         return host
-    fresh = replace(host, wiped=snapshot.now, cleaned=snapshot.now)
+    fresh = host.with_cleaning(wiped=snapshot.now, cleaned=snapshot.now)
     return fresh.now(HostCondition.FREE, snapshot.now, "as its owner lists it")
 
 
@@ -67,9 +67,9 @@ def _proved(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     if unsure or at <= since + snapshot.capabilities.consistency_delay:
         return host
     if _is_proof(resource, _of(snapshot).cleaning):
-        proved = replace(host, wiped=snapshot.now, cleaned=snapshot.now)
+        proved = host.with_cleaning(wiped=snapshot.now, cleaned=snapshot.now)
         trusted = _of(snapshot).cleaning is Cleaning.TRUSTED
-        return proved if trusted else replace(proved, applied="", drift=Drift())
+        return proved if trusted else proved.with_bootstrap(applied="", drift=Drift())
     failed = resource.condition is Condition.FAILED and _was_tried(host, at, snapshot)
     return wiping.struck(host, snapshot, "it could not be cleaned") if failed else host
 

@@ -60,7 +60,7 @@ def _is_ordered(
     """
     order = resource.host.holder
     at = orders.get(order) if order is not None else None
-    known = any(host.order == order for host in hosts.values())
+    known = any(host.purchase.order == order for host in hosts.values())
     bearers = [
         other
         for other in (sighting.resource for sighting in inventory.sightings.values())
@@ -84,21 +84,23 @@ def delivered(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host
     if not resource.host.delivered:
         return _given_up(host, now) if _is_overdue(host, now, snapshot.jumped) else host
     if resource.condition is Condition.FAILED:
-        mended = replace(host, delivered=now, goal=HostGoal.CLEAN)
+        mended = replace(host.with_purchase(delivered=now), goal=HostGoal.CLEAN)
         return mended.now(HostCondition.DIRTY, now, "delivered in error")
     if resource.condition is not Condition.UP:
         return host
-    if resource.host.stage is not Stage.ORDERED or host.order not in snapshot.orders:
-        there = replace(host, delivered=now)
+    if resource.host.stage is not Stage.ORDERED or host.purchase.order not in snapshot.orders:
+        there = host.with_purchase(delivered=now)
         return there.now(HostCondition.DIRTY, now, "delivered, and perhaps used since")
-    fresh = replace(host, wiped=now, delivered=now, witness=resource.host.witness)
+    fresh = host.with_cleaning(wiped=now, witness=resource.host.witness).with_purchase(
+        delivered=now
+    )
     return fresh.now(HostCondition.FREE, now, "delivered")
 
 
 def after_all(host: Host, resource: Resource, now: datetime) -> Host:
     """Return the record of a host that is given up, which is paid for if it was delivered late."""
-    bought = host.origin is HostOrigin.ORDERED and host.delivered is None
-    return replace(host, delivered=now) if bought and resource.host.delivered else host
+    bought = host.purchase.origin is HostOrigin.ORDERED and host.purchase.delivered is None
+    return host.with_purchase(delivered=now) if bought and resource.host.delivered else host
 
 
 def _is_overdue(host: Host, now: datetime, jumped: datetime | None) -> bool:

@@ -18,13 +18,14 @@ from hostler.domain.policy.host_keys import HostKey, Ruling, expected, judge
 def reinstalled(host: Host, capabilities: Capabilities) -> datetime | None:
     """Return when the host was last seen wiped on our word: no other cleaning changes its key."""
     wipes = capabilities.hosts is None or capabilities.hosts.cleaning is Cleaning.WIPE
-    return host.cleaned if wipes else None
+    return host.cleaning.cleaned if wipes else None
 
 
 def expected_keys(hosts: Mapping[HostId, Host], capabilities: Capabilities) -> dict[HostId, str]:
     """Return the keys that hosts must show, by their ids; those that may show any are left out."""
     keys = {
-        host.id: expected(host.host_key, reinstalled(host, capabilities)) for host in hosts.values()
+        host.id: expected(host.bootstrap.host_key, reinstalled(host, capabilities))
+        for host in hosts.values()
     }
     return {host: key for host, key in keys.items() if key}
 
@@ -35,10 +36,12 @@ def recorded(
     """Return the key that is on record once an observation shows this host."""
     shown = resource.host.host_key
     if not shown:
-        return host.host_key
-    if resource.host.key_vouched and (host.host_key is None or host.host_key.key != shown):
+        return host.bootstrap.host_key
+    if resource.host.key_vouched and (
+        host.bootstrap.host_key is None or host.bootstrap.host_key.key != shown
+    ):
         return HostKey(key=shown, at=now)
-    return judge(host.host_key, reinstalled(host, capabilities), shown, now).host_key
+    return judge(host.bootstrap.host_key, reinstalled(host, capabilities), shown, now).host_key
 
 
 def stranger(host: Host, resource: Resource, capabilities: Capabilities, now: datetime) -> str:
@@ -46,5 +49,5 @@ def stranger(host: Host, resource: Resource, capabilities: Capabilities, now: da
     shown = resource.host.host_key
     if not shown or resource.host.key_vouched:
         return ""
-    judgement = judge(host.host_key, reinstalled(host, capabilities), shown, now)
+    judgement = judge(host.bootstrap.host_key, reinstalled(host, capabilities), shown, now)
     return judgement.why if judgement.ruling is Ruling.REFUSE else ""

@@ -80,13 +80,12 @@ def _come(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
     ):
         blank = Host(id=HostId(resource.id), account=snapshot.account, zone=resource.zone)
         host = replace(
-            blank,
-            origin=HostOrigin.ORDERED,
+            blank.with_purchase(
+                origin=HostOrigin.ORDERED, order=resource.host.holder, buyer=resource.host.fleet
+            ),
             condition=HostCondition.COMING,
             since=snapshot.now,
-            order=resource.host.holder,
             fleet=resource.host.fleet,
-            buyer=resource.host.fleet,
             reason="it was ordered",
         )
         yield HostTransition(
@@ -97,7 +96,9 @@ def _come(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
 def _decided(host: Host, snapshot: AccountSnapshot) -> HostTransition:
     sighting = snapshot.inventory.sightings.get(ResourceId(host.id))
     resource = sighting.resource if sighting else None
-    described = evolve(_described(host, resource, snapshot), late=_late(host, resource, snapshot))
+    described = _described(host, resource, snapshot).with_ownership(
+        late=_late(host, resource, snapshot)
+    )
     transition = HostTransition(before=host, host=described, resource=resource)
     tied = snapshot.bindings.get(host.id)
     if tied is not None and tied in snapshot.machines:
@@ -108,7 +109,9 @@ def _decided(host: Host, snapshot: AccountSnapshot) -> HostTransition:
         return replace(transition, stranded=True)
     if resource is None:
         return _missing(transition, snapshot)
-    transition = evolve(transition, host=_closed(evolve(transition.host, missing=None), snapshot))
+    transition = evolve(
+        transition, host=_closed(transition.host.with_health(missing=None), snapshot)
+    )
     if transition.host.goal is not None and names_unknown(
         host, resource, (*snapshot.machines, *snapshot.past)
     ):
@@ -133,21 +136,25 @@ def _described(host: Host, resource: Resource | None, snapshot: AccountSnapshot)
     """Write down what the provider says of the host; but no times of observation."""
     if resource is None:
         return host
-    price = resource.price or host.price
+    price = resource.price or host.billing.price
     return evolve(
-        host,
-        name=resource.name,
-        adopted=host.adopted and resource.host.stage is Stage.FOREIGN,
+        host.with_ownership(
+            name=resource.name,
+            adopted=host.ownership.adopted and resource.host.stage is Stage.FOREIGN,
+            pool=resource.host.pool or host.ownership.pool,
+        )
+        .with_billing(price=price, billed_from=host.billing.billed_from or snapshot.now)
+        .with_bootstrap(
+            host_key=host_keys.recorded(host, resource, snapshot.capabilities, snapshot.now)
+        )
+        .with_purchase(
+            renews=resource.host.renews,
+            paid_until=resource.host.paid_until or host.purchase.paid_until,
+            scheduled=resource.host.paid_until if resource.host.scheduled else None,
+        ),
         observed=resource.status,
-        price=price,
-        billed_from=host.billed_from or snapshot.now,
         type=resource.type or host.type,
-        pool=resource.host.pool or host.pool,
-        renews=resource.host.renews,
-        paid_until=resource.host.paid_until or host.paid_until,
-        scheduled=resource.host.paid_until if resource.host.scheduled else None,
         power=power.observed(host, resource, snapshot),
-        host_key=host_keys.recorded(host, resource, snapshot.capabilities, snapshot.now),
     )
 
 
@@ -157,14 +164,16 @@ def _late(host: Host, resource: Resource | None, snapshot: AccountSnapshot) -> M
     An observation that lacks the host says nothing of its name.
     """
     if resource is None:
-        return host.late
+        return host.ownership.late
     holder = resource.host.holder
     if resource.host.stage not in TENANT or holder is None:
         return None
     machine = snapshot.machines.get(holder) or snapshot.past.get(holder)
     if machine is not None and effects.claimed_late(machine, resource):
         return holder
-    lasts = host.late == holder and (machine is None or resource.host.stage is Stage.PENDING)
+    lasts = host.ownership.late == holder and (
+        machine is None or resource.host.stage is Stage.PENDING
+    )
     return holder if lasts else None
 
 
@@ -181,14 +190,14 @@ def _passed_on(
         host = host.now(HostCondition.DIRTY, snapshot.now, str(Reason.RELEASE_SKIPPED))
     elif machine.fact(RETIRE) is not None:
         asked = machine.fact(RETIRE_ASKED) is not None
-        policy = ReleasePolicy.TERMINATE if asked else host.policy
-        host = replace(host, goal=HostGoal.RETIRED, policy=policy)
+        policy = ReleasePolicy.TERMINATE if asked else host.purchase.policy
+        host = replace(host.with_purchase(policy=policy), goal=HostGoal.RETIRED)
         host = host.now(HostCondition.RETIRING, snapshot.now, str(Reason.RETIRED))
     elif machine.fact(STRANGER) is not None:
         host = replace(host, goal=HostGoal.CLEAN)  # once its quarantine is over
         host = host.now(HostCondition.QUARANTINED, snapshot.now, machine.reason)
     elif wipe is not None and wipe.call_state is CallState.DONE:
-        host = replace(host, goal=HostGoal.CLEAN, wiping=wipe.closed).with_asked(wipe)
+        host = replace(host.with_cleaning(wiping=wipe.closed), goal=HostGoal.CLEAN).with_asked(wipe)
         host = host.now(HostCondition.WIPING, snapshot.now, machine.reason)
     else:
         ours = transition.resource is None or _may_be_cleaned(transition.resource, snapshot)
@@ -209,17 +218,17 @@ def _may_be_cleaned(resource: Resource, snapshot: AccountSnapshot) -> bool:
 
 def _judged(host: Host, machine: Machine, snapshot: AccountSnapshot) -> Host:
     """Count a machine that failed by its host against it; one that was ready clears it."""
-    calm = replace(host, trouble=settled(host.trouble))
-    if machine.was_ready is not None:
-        return replace(calm, strikes=0, struck=())
+    calm = host.with_health(trouble=settled(host.health.trouble))
+    if machine.health.was_ready is not None:
+        return calm.with_health(strikes=0, struck=())
     if machine.fact(FAULT) is None:
         return calm
-    strikes = host.strikes + 1
-    calm = replace(calm, struck=(*host.struck, *allocation.lists_of(machine)))
+    strikes = host.health.strikes + 1
+    calm = calm.with_health(struck=(*host.health.struck, *allocation.lists_of(machine)))
     if strikes < LADDER.strikes and machine.fact(ALONE) is None:
-        return replace(calm, strikes=strikes)
+        return calm.with_health(strikes=strikes)
     until = snapshot.now + quarantined_for(strikes, LADDER)
-    return replace(calm, strikes=strikes, quarantined_until=until)
+    return calm.with_health(strikes=strikes, quarantined_until=until)
 
 
 def _wipe_of(machine: Machine) -> Asked | None:
@@ -242,13 +251,15 @@ def _missing(transition: HostTransition, snapshot: AccountSnapshot) -> HostTrans
     observed = snapshot.inventory.whole.get((host.zone, snapshot.capabilities.host_kind))
     if observed is None or host.condition is HostCondition.GONE:
         return transition
-    if host.missing is None:
-        return replace(transition, host=replace(host, missing=observed))
-    since = max(host.missing, snapshot.jumped or host.missing)
+    if host.health.missing is None:
+        return replace(transition, host=host.with_health(missing=observed))
+    since = max(host.health.missing, snapshot.jumped or host.health.missing)
     if observed - since < max(snapshot.absence_gap, snapshot.capabilities.consistency_delay):
         return transition
     gone = host.now(HostCondition.GONE, snapshot.now, "complete observations no longer show it")
-    return replace(transition, host=replace(gone, goal=None, wiped=None, wiping=None, asked=()))
+    return replace(
+        transition, host=replace(gone.with_cleaning(wiped=None, wiping=None), goal=None, asked=())
+    )
 
 
 def _closed(host: Host, snapshot: AccountSnapshot) -> Host:
@@ -311,7 +322,7 @@ def _served(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     del resource
     if host.quarantined(snapshot.now):
         return host
-    tried = replace(wipes.unproved(host), goal=HostGoal.CLEAN, quarantined_until=None)
+    tried = replace(wipes.unproved(host).with_health(quarantined_until=None), goal=HostGoal.CLEAN)
     return tried.now(HostCondition.DIRTY, snapshot.now, "its quarantine ended")
 
 
@@ -321,7 +332,8 @@ def _called_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -> H
     if not _is_wanted_back(host, resource, snapshot):
         return host
     back = replace(
-        wipes.unproved(host), goal=HostGoal.CLEAN, delivered=host.delivered or snapshot.now
+        wipes.unproved(host).with_purchase(delivered=host.purchase.delivered or snapshot.now),
+        goal=HostGoal.CLEAN,
     )
     return back.now(HostCondition.DIRTY, snapshot.now, "called back: machines lack hosts")
 
@@ -331,7 +343,7 @@ def _is_wanted_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -
 
     The fleet that had it last lacks hosts, or the one that bought it: for both it counts as one.
     """
-    lacks = host.fleet in snapshot.starved or host.buyer in snapshot.starved
+    lacks = host.fleet in snapshot.starved or host.purchase.buyer in snapshot.starved
     deletion = resource.host.stage is Stage.RETIRING
     return lacks and deletion and may_come_back(host, snapshot.now)
 

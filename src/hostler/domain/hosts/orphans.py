@@ -83,7 +83,7 @@ def _came_late(record: Host, resource: Resource) -> bool:
     """Tell whether a host shows a name that came after it was given back: another may have it."""
     given_back = any(a.aim is Stage.POOL and a.call_state is CallState.DONE for a in record.asked)
     wiping_again = resource.host.stage is Stage.WIPING and given_back
-    return wiping_again or record.late == resource.host.holder
+    return wiping_again or record.ownership.late == resource.host.holder
 
 
 def _is_adopted(resource: Resource, ours: Collection[InstallationId]) -> bool:
@@ -117,7 +117,11 @@ def others(
             continue
         kept = resource.host.tagged in KEPT
         record = hosts.get(HostId(resource.id))
-        if kept and HostId(resource.id) not in bindings and (record is None or not record.adopted):
+        if (
+            kept
+            and HostId(resource.id) not in bindings
+            and (record is None or not record.ownership.adopted)
+        ):
             yield _tagged(resource)
 
 
@@ -140,7 +144,7 @@ def set_aside(
         if resource is None or not (host.quarantined(now) or is_overdue(host, now, since)):
             continue
         tagged = _tagged(resource)
-        if tagged.owner_tag is not None and (fleet := host.fleet or host.buyer):
+        if tagged.owner_tag is not None and (fleet := host.fleet or host.purchase.buyer):
             tagged = replace(tagged, owner_tag=replace(tagged.owner_tag, fleet=fleet))
         yield replace(tagged, orphan=OrphanClass.SET_ASIDE)
 
@@ -173,7 +177,7 @@ def _is_owned(
     if record is None:
         return False
     return record.goal is not None or (
-        record.condition in _AT_WORK and record.name == resource.name
+        record.condition in _AT_WORK and record.ownership.name == resource.name
     )
 
 

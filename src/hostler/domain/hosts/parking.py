@@ -41,11 +41,15 @@ def wakes(transition: Transition) -> bool:
 def is_paid(transition: Transition, snapshot: Snapshot) -> bool:
     """Tell whether a machine that is too many had better go into standby: paid time is left."""
     host = _ordered(transition, snapshot)
-    if host is None or host.paid_until is None or transition.machine.phase is not Phase.READY:
+    if (
+        host is None
+        or host.purchase.paid_until is None
+        or transition.machine.phase is not Phase.READY
+    ):
         return False
     if snapshot.limits is None:  # nobody would end it at the end of its window
         return False
-    return not host.policy and host.paid_until - snapshot.now >= WORTH
+    return not host.purchase.policy and host.purchase.paid_until - snapshot.now >= WORTH
 
 
 def paid_left(transition: Transition, snapshot: Snapshot) -> float:
@@ -56,15 +60,15 @@ def paid_left(transition: Transition, snapshot: Snapshot) -> float:
     if not snapshot.capabilities.hosts:
         return 0.0
     host = _ordered(transition, snapshot)
-    if host is None or host.paid_until is None:
+    if host is None or host.purchase.paid_until is None:
         return _POOL
-    left = (host.paid_until - snapshot.now) / timedelta(hours=1)
+    left = (host.purchase.paid_until - snapshot.now) / timedelta(hours=1)
     return max(0.0, left) + (_POOL if left > 0 else 0.0)
 
 
 def _ordered(transition: Transition, snapshot: Snapshot) -> Host | None:
     host = snapshot.hosts.get(transition.machine.host) if transition.machine.host else None
-    return host if host is not None and host.origin is HostOrigin.ORDERED else None
+    return host if host is not None and host.purchase.origin is HostOrigin.ORDERED else None
 
 
 def woken(

@@ -43,17 +43,16 @@ def pooled(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
             id=request.host, account=account, zone=resource.zone
         )
         dirty = replace(
-            record,
+            record.with_ownership(pool=snapshot.pool, name=resource.name)
+            .with_purchase(
+                policy=ReleasePolicy.KEEP if record.purchase.origin is HostOrigin.ORDERED else None,
+                scheduled=None,
+            )
+            .with_health(quarantined_until=None)
+            .with_cleaning(wiped=None, wiping=None),
             fleet=snapshot.fleet.name,
             goal=HostGoal.POOLED,
-            pool=snapshot.pool,
             type=resource.type,
-            name=resource.name,
-            policy=ReleasePolicy.KEEP if record.origin is HostOrigin.ORDERED else None,
-            quarantined_until=None,
-            scheduled=None,
-            wiped=None,
-            wiping=None,
         )
         yield SaveHost(
             host=dirty.now(HostCondition.DIRTY, snapshot.now, f"put in by {request.actor}")
@@ -76,14 +75,13 @@ def given_up(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
             id=request.host, account=account, zone=resource.zone
         )
         retired = replace(
-            record,
+            record.with_purchase(policy=ReleasePolicy.TERMINATE)
+            .with_ownership(name=resource.name)
+            .with_health(quarantined_until=None),
             fleet=record.fleet or snapshot.fleet.name,
             machine=record.machine or _nobody(request.host),
             goal=HostGoal.RETIRED,
-            policy=ReleasePolicy.TERMINATE,
             type=resource.type,
-            name=resource.name,
-            quarantined_until=None,
             asked=tuple(asked for asked in record.asked if asked.call_state is CallState.OPEN),
         )
         why = f"given up by {request.actor}: {request.why}"
@@ -110,17 +108,13 @@ def taken_over(resources: Iterable[Resource], snapshot: Snapshot) -> Iterator[Sa
             id=HostId(resource.id), account=snapshot.fleet.account, zone=resource.zone
         )
         host = replace(
-            record,
+            record.with_ownership(
+                adopted=True, pool=resource.host.pool or snapshot.pool, name=resource.name
+            ).with_cleaning(image=snapshot.fleet.offers[0].image, wiped=None, wiping=None),
             fleet=snapshot.fleet.name,
             machine=resource.owner_tag.machine,
-            adopted=True,
             goal=HostGoal.RETIRED if retires else HostGoal.CLEAN,
-            pool=resource.host.pool or snapshot.pool,
             type=resource.type,
-            image=snapshot.fleet.offers[0].image,
-            name=resource.name,
-            wiped=None,
-            wiping=None,
         )
         condition = HostCondition.RETIRING if retires else HostCondition.DIRTY
         yield SaveHost(host=host.now(condition, snapshot.now, str(Reason.ADOPTED)))

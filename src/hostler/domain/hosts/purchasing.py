@@ -54,7 +54,7 @@ class Bought:
     due: datetime | None = None
     limit: str = ""
 
-    def told(self, condition: str) -> str:
+    def condition(self, condition: str) -> str:
         """Return the fleet's condition; where it lacks hosts, with why no more are ordered."""
         if not self.limit or not condition.startswith(Reason.NO_AVAILABLE_HOST):
             return condition
@@ -100,8 +100,8 @@ def _in_the_way(purchase: Purchase, row: FleetRow, snapshot: Snapshot) -> str:
     if purchase.order == 0:
         return purchase.limit if purchase.short else ""
     setbacks = (row.setback(offer) for offer in snapshot.fleet.offers)
-    told = dict.fromkeys(s.why for s in setbacks if s is not None and snapshot.now < s.until)
-    return "; ".join(told)
+    reasons = dict.fromkeys(s.why for s in setbacks if s is not None and snapshot.now < s.until)
+    return "; ".join(reasons)
 
 
 def _remembered(row: FleetRow, snapshot: Snapshot) -> FleetRow:
@@ -130,7 +130,7 @@ def _situation(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Sna
     wanted = sum(transition.machine.wanted or wakes(transition) for transition in transitions)
     waiting = row.desired(snapshot.fleet) - wanted
     limits = snapshot.limits or Limits(batch=0)
-    prices = [snapshot.hosts[host.id].price for host in hosts]
+    prices = [snapshot.hosts[host.id].billing.price for host in hosts]
     return Situation(
         now=snapshot.now,
         hosts=hosts,
@@ -166,24 +166,26 @@ def _beside(snapshot: Snapshot) -> int:
     """
     mine, hosts = snapshot.fleet.name, snapshot.hosts.values()
     counted = sum((_may_go(h) and h.fleet == mine) or _comes_back(h, snapshot) for h in hosts)
-    return sum((h.buyer or h.fleet) == mine for h in hosts if is_paid(h)) - counted
+    return sum((h.purchase.buyer or h.fleet) == mine for h in hosts if is_paid(h)) - counted
 
 
 def _comes_back(host: Host, snapshot: Snapshot) -> bool:
     """Tell whether a host of this fleet, or that it bought, can be called back from its end."""
-    return snapshot.fleet.name in {host.fleet, host.buyer} and may_come_back(host, snapshot.now)
+    return snapshot.fleet.name in {host.fleet, host.purchase.buyer} and may_come_back(
+        host, snapshot.now
+    )
 
 
 def is_paid(host: Host) -> bool:
     """Tell whether a host that was ordered is there, whatever becomes of it."""
-    ordered = host.origin is HostOrigin.ORDERED and host.delivered is not None
+    ordered = host.purchase.origin is HostOrigin.ORDERED and host.purchase.delivered is not None
     return ordered and host.condition is not HostCondition.GONE
 
 
 def _may_go(host: Host) -> bool:
     """Tell whether a host that was ordered is there, not given up, and not kept by a person."""
     stands = is_paid(host) and host.condition is not HostCondition.RETIRING
-    return stands and host.policy is not ReleasePolicy.KEEP
+    return stands and host.purchase.policy is not ReleasePolicy.KEEP
 
 
 def _coming(row: FleetRow, snapshot: Snapshot) -> Iterator[datetime]:
@@ -203,9 +205,13 @@ def _leased(transitions: tuple[Transition, ...], snapshot: Snapshot) -> Iterator
         transition.machine.host: transition for transition in transitions if transition.machine.host
     }
     for host in snapshot.hosts.values():
-        if host.fleet != snapshot.fleet.name or not _may_go(host) or host.delivered is None:
+        if (
+            host.fleet != snapshot.fleet.name
+            or not _may_go(host)
+            or host.purchase.delivered is None
+        ):
             continue
-        paid_until = host.paid_until or host.delivered + _paid_period(snapshot)
+        paid_until = host.purchase.paid_until or host.purchase.delivered + _paid_period(snapshot)
         transition = holders.get(host.id)
         free = (
             _free_from(host, paid_until, snapshot)
@@ -214,7 +220,7 @@ def _leased(transitions: tuple[Transition, ...], snapshot: Snapshot) -> Iterator
         )
         yield Leased(
             id=host.id,
-            delivered=host.delivered,
+            delivered=host.purchase.delivered,
             paid_until=paid_until,
             free_from=free,
             useless=transition is None and _is_of_no_use(host, snapshot),
@@ -278,7 +284,7 @@ def _is_coming(order: Order, snapshot: Snapshot) -> bool:
     Until two complete observations, a gap apart, lack what they had to show, it may.
     """
     for host in snapshot.hosts.values():
-        if host.order == order.id:
+        if host.purchase.order == order.id:
             return host.condition is HostCondition.COMING
     whole = _shown_at(order, snapshot)
     if order.missing is None or whole is None:
@@ -299,7 +305,7 @@ def _observed_for(order: Order, snapshot: Snapshot) -> Order:
         for resource in (sighting.resource for sighting in snapshot.inventory.sightings.values())
     )
     whole = _shown_at(order, snapshot)
-    if observed_at or any(host.order == order.id for host in snapshot.hosts.values()):
+    if observed_at or any(host.purchase.order == order.id for host in snapshot.hosts.values()):
         return evolve(order, missing=None)
     late = whole is not None and whole - order.at >= 2 * snapshot.capabilities.consistency_delay
     return evolve(order, missing=order.missing or whole) if late else order

@@ -50,7 +50,7 @@ def left(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
 
     Also where it is a name of the pool: that is not the one that we gave it after its wipe.
     """
-    if resource.host.stage in AT_HOME and resource.name == snapshot.hosts[host.id].name:
+    if resource.host.stage in AT_HOME and resource.name == snapshot.hosts[host.id].ownership.name:
         broken = resource.condition is Condition.FAILED and resource.host.stage in WAITING
         return _mended(host, snapshot) if broken else host
     goal = HostGoal.CLEAN if _is_named_late(host, resource) else None
@@ -82,27 +82,31 @@ def wiped(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
         return renamed
     at = snapshot.inventory.observed_at(snapshot.inventory.sightings[ResourceId(host.id)])
     wipe = next((a for a in host.asked if a.shows is effects.Shows.WIPE), None)
-    if host.wiping is None and wipe is not None and wipe.call_state is CallState.DONE:
-        begun = replace(host, wiping=wipe.closed)
+    if host.cleaning.wiping is None and wipe is not None and wipe.call_state is CallState.DONE:
+        begun = host.with_cleaning(wiping=wipe.closed)
         host = begun.now(HostCondition.WIPING, snapshot.now, "its wipe was seen")
-    if host.wiping is None:  # in the pool it is wiped before it is claimed, and not before
+    if host.cleaning.wiping is None:  # in the pool it is wiped before it is claimed, and not before
         pooled = resource.host.stage is Stage.POOL
         return replace(host, goal=None) if pooled else _begun(host, wipe, at, snapshot)
     if resource.condition is Condition.FAILED:
         return struck(host, snapshot, "its wipe ended in error")
-    if host.wiped is None and resource.condition is Condition.UP and at > host.wiping:
-        host = replace(
-            host, wiped=snapshot.now, cleaned=snapshot.now, witness=resource.host.witness
+    if (
+        host.cleaning.wiped is None
+        and resource.condition is Condition.UP
+        and at > host.cleaning.wiping
+    ):
+        host = host.with_cleaning(
+            wiped=snapshot.now, cleaned=snapshot.now, witness=resource.host.witness
         )
-        host = replace(host, applied="", drift=Drift(), asked=_without_wipes(host))
-    return host if host.wiped is None else _clean(host, resource, snapshot)
+        host = replace(host.with_bootstrap(applied="", drift=Drift()), asked=_without_wipes(host))
+    return host if host.cleaning.wiped is None else _clean(host, resource, snapshot)
 
 
 def _clean(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """Return a host whose wipe is proved: free once it stands where machines take it from."""
     stage = resource.host.stage
     if host.quarantined(snapshot.now):
-        return host.now(HostCondition.QUARANTINED, snapshot.now, f"{host.strikes} strikes")
+        return host.now(HostCondition.QUARANTINED, snapshot.now, f"{host.health.strikes} strikes")
     if stage is Stage.POOL and not _is_put_back(host, resource):
         return _pooled_by_hand(host, snapshot)
     if stage in AT_HOME:
@@ -120,7 +124,7 @@ def _renamed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host 
     reported.
     """
     stage = resource.host.stage
-    if stage in OTHERS and not host.adopted:
+    if stage in OTHERS and not host.ownership.adopted:
         return left(host, resource, snapshot)
     if stage in _IN_USE:
         goal = None if _was_offered(host) else HostGoal.CLEAN
@@ -138,7 +142,7 @@ def _is_put_back(host: Host, resource: Resource) -> bool:
 
 def _was_offered(host: Host) -> bool:
     """Tell whether a host was put back since its wipe: somebody else may have it by now."""
-    wiped = host.wiped
+    wiped = host.cleaning.wiped
     return wiped is not None and any(a.aim is Stage.POOL and a.at >= wiped for a in host.asked)
 
 
@@ -150,12 +154,16 @@ def _pooled_by_hand(host: Host, snapshot: AccountSnapshot) -> Host:
 
 def _is_unproved(host: Host, resource: Resource) -> bool:
     """Tell whether a wipe that was seen to begin is over, and nobody of us saw it end."""
-    return host.wiping is not None and host.wiped is None and resource.condition is Condition.UP
+    return (
+        host.cleaning.wiping is not None
+        and host.cleaning.wiped is None
+        and resource.condition is Condition.UP
+    )
 
 
 def unproved(host: Host) -> Host:
     """Return the record without any proof of a wipe: no call that was seen to end is one."""
-    return replace(host, wiped=None, wiping=None, asked=_without_wipes(host))
+    return replace(host.with_cleaning(wiped=None, wiping=None), asked=_without_wipes(host))
 
 
 def _without_wipes(host: Host) -> tuple[Asked, ...]:
@@ -180,11 +188,15 @@ def _begun(host: Host, wipe: Asked | None, at: datetime, snapshot: AccountSnapsh
 def struck(host: Host, snapshot: AccountSnapshot, why: str) -> Host:
     """A wipe that failed counts against the host: it is tried again later, or left alone."""
     others = tuple(a for a in host.asked if a.shows is not effects.Shows.WIPE)
-    strikes = host.strikes + 1
-    failed = replace(host, strikes=strikes, wiping=None, wiped=None, asked=others, error=why)
+    strikes = host.health.strikes + 1
+    failed = replace(
+        host.with_health(strikes=strikes).with_cleaning(wiping=None, wiped=None),
+        asked=others,
+        error=why,
+    )
     alone = wipe_failed(strikes, LADDER)
     if alone is not None:
-        left = replace(failed, quarantined_until=snapshot.now + alone)
+        left = failed.with_health(quarantined_until=snapshot.now + alone)
         return left.now(HostCondition.QUARANTINED, snapshot.now, f"{why}: strike {strikes}")
     retry_at = snapshot.now + pause_after(strikes, LADDER.pauses)
     return replace(failed, retry_at=retry_at).now(HostCondition.DIRTY, snapshot.now, why)

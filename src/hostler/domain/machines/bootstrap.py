@@ -45,15 +45,15 @@ def starting(transition: Transition, snapshot: Snapshot) -> Transition:
         return transition
     if rollout.keeps(host, snapshot.revision):
         return _kept(transition, host, trouble, snapshot)
-    remedy = next_remedy(replace(trouble, strikes=host.strikes), LADDER)
+    remedy = next_remedy(replace(trouble, strikes=host.health.strikes), LADDER)
     match remedy.remedy:
         case Remedy.REBOOT if machine.fact(REBOOT) is None:
-            told = event(
+            notice = event(
                 "remedy", machine, snapshot, str(Reason.NOT_PREPARED), f"reboot: {remedy.why}"
             )
             rebooted = machine.with_fact(REBOOT, snapshot.now)
             transition = replace(
-                transition, machine=rebooted, events=(*transition.events, told), probe=False
+                transition, machine=rebooted, events=(*transition.events, notice), probe=False
             )
             return wait(transition, "reboot", remedy.why)
         case Remedy.REINSTALL | Remedy.QUARANTINE as found:
@@ -66,18 +66,18 @@ def starting(transition: Transition, snapshot: Snapshot) -> Transition:
 
 def _is_no_news(host: Host, snapshot: Snapshot) -> bool:
     """Tell whether another failure at a host is no news: its list is at fault, and fails always."""
-    return rollout.keeps(host, snapshot.revision) and host.trouble.failures > LADDER.attempts
+    return rollout.keeps(host, snapshot.revision) and host.health.trouble.failures > LADDER.attempts
 
 
 def _kept(transition: Transition, host: Host, trouble: Trouble, snapshot: Snapshot) -> Transition:
     """Keep a host on which a list failed that is at fault; its tries become rare."""
     used_up = trouble.failures >= LADDER.attempts
     pause = ROLLS.cooldown if used_up else pause_after(trouble.failures, LADDER.pauses)
-    last = host.tried.at
+    last = host.bootstrap.tried.at
     at = last + pause if last is not None and last <= snapshot.now < last + pause else None
     probes = transition.probe and at is None
-    said = replace(transition, probe=probes, blocker=rollout.condition(snapshot.revision))
-    return wait(said, "prepare", "the list once more, for it may work by now", at)
+    waiting = replace(transition, probe=probes, blocker=rollout.condition(snapshot.revision))
+    return wait(waiting, "prepare", "the list once more, for it may work by now", at)
 
 
 def start_due(machine: Machine, snapshot: Snapshot) -> datetime:
@@ -103,7 +103,9 @@ def overdue(transition: Transition, snapshot: Snapshot) -> tuple[Transition, Rea
         return transition, Reason.BOOTSTRAP_FAILED
     if not rollout.trouble_of(host, snapshot.revision).failures:
         return transition, Reason.START_OVERDUE
-    return _blamed(transition, host, snapshot, alone=host.trouble.stranger), Reason.START_OVERDUE
+    return _blamed(
+        transition, host, snapshot, alone=host.health.trouble.stranger
+    ), Reason.START_OVERDUE
 
 
 def _blamed(transition: Transition, host: Host, snapshot: Snapshot, *, alone: bool) -> Transition:
@@ -112,8 +114,10 @@ def _blamed(transition: Transition, host: Host, snapshot: Snapshot, *, alone: bo
     machine = blamed.machine
     machine = machine.with_fact(allocation.ALONE, snapshot.now) if alone else machine
     if rollout.is_suspect(host, snapshot.revision):
-        machine = machine.with_fact(f"{allocation.LISTED} {host.tried.digest}", snapshot.now)
-    if alone and host.trouble.stranger:
+        machine = machine.with_fact(
+            f"{allocation.LISTED} {host.bootstrap.tried.digest}", snapshot.now
+        )
+    if alone and host.health.trouble.stranger:
         machine = machine.with_fact(allocation.STRANGER, snapshot.now)
     return replace(blamed, machine=machine)
 
@@ -121,8 +125,8 @@ def _blamed(transition: Transition, host: Host, snapshot: Snapshot, *, alone: bo
 def _told(transition: Transition, snapshot: Snapshot) -> Transition:
     """Tell once of the newest attempt that reached out, with what the commands printed."""
     machine, probed = transition.machine, snapshot.probed.get(transition.machine.id)
-    told = machine.fact(TOLD)
-    if probed is None or probed.ended is None or (told is not None and probed.begun <= told):
+    told_at = machine.fact(TOLD)
+    if probed is None or probed.ended is None or (told_at is not None and probed.begun <= told_at):
         return transition
     if probed.passed and not probed.output:
         return transition
@@ -143,8 +147,8 @@ def _in_time(transition: Transition, trouble: Trouble, snapshot: Snapshot) -> Tr
     due = (probed.ended or probed.begun) + pause_after(trouble.failures, LADDER.pauses)
     if snapshot.now >= due:
         return transition
-    said = f"preparing its host failed: {probed.text}"
-    return wait(replace(transition, probe=False), "prepare", said, due)
+    message = f"preparing its host failed: {probed.text}"
+    return wait(replace(transition, probe=False), "prepare", message, due)
 
 
 def running(transition: Transition, snapshot: Snapshot) -> Transition:
@@ -153,10 +157,10 @@ def running(transition: Transition, snapshot: Snapshot) -> Transition:
     host = host_of(machine, snapshot)
     if host is None or machine.phase is not Phase.READY or machine.deletion is not None:
         return transition
-    if host.drift.failures <= ROLLS.attempts:  # what goes on failing is no news
+    if host.bootstrap.drift.failures <= ROLLS.attempts:  # what goes on failing is no news
         transition = _told(transition, snapshot)
     wanted = digest_of(snapshot.fleet.probe.commands)
-    roll = next_roll(host.drift, wanted, host.applied, snapshot.now, ROLLS)
+    roll = next_roll(host.bootstrap.drift, wanted, host.bootstrap.applied, snapshot.now, ROLLS)
     if (roll.due or roll.stuck) and (why := _untold(machine, snapshot)):
         return wait(transition, "prepare", why)
     if roll.due and (found := _asks_first(machine, snapshot)) is not None:

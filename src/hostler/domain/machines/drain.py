@@ -56,8 +56,8 @@ def noted(transition: Transition, snapshot: Snapshot) -> Transition:
     machine = machine.with_fact(_FACTS[answered.answer], answered.at)
     if before is not None and before.answer is answered.answer:
         return replace(transition, machine=machine)
-    told = event("asked_whether_busy", machine, snapshot, str(answered.answer), answered.text)
-    return replace(transition, machine=machine, events=(*transition.events, told))
+    notice = event("asked_whether_busy", machine, snapshot, str(answered.answer), answered.text)
+    return replace(transition, machine=machine, events=(*transition.events, notice))
 
 
 def answer_of(machine: Machine) -> Answered | None:
@@ -133,8 +133,8 @@ def _wait(machine: Machine, why: str, until: datetime, snapshot: Snapshot) -> Wa
 
 def waiting(transition: Transition, found: Wait) -> Transition:
     """Return the step of a machine whose end waits for what runs on it."""
-    said = replace(transition, blocker=found.why, ask=found.ask)
-    return wait(said, "ask", "whether its host is busy", None if found.ask else found.retry_at)
+    waiting = replace(transition, blocker=found.why, ask=found.ask)
+    return wait(waiting, "ask", "whether its host is busy", None if found.ask else found.retry_at)
 
 
 def before_roll(machine: Machine, begun: datetime, snapshot: Snapshot) -> Wait | None:

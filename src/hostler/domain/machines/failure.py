@@ -44,9 +44,9 @@ def switched_on(machine: Machine, snapshot: Snapshot) -> bool:
         return False
     powered = [asked for asked in machine.asked if asked.shows is Shows.POWER]
     if not powered or powered[-1].call_state is not CallState.DONE:
-        return machine.was_ready is not None
+        return machine.health.was_ready is not None
     done = powered[-1].closed or powered[-1].at
-    if machine.was_ready is None and snapshot.jumped is not None:
+    if machine.health.was_ready is None and snapshot.jumped is not None:
         done = max(done, snapshot.jumped)
     return snapshot.inventory.observed_at(
         sighting
@@ -107,18 +107,22 @@ def doubted(transition: Transition, snapshot: Snapshot) -> tuple[Transition, Rea
     """Write the doubt into the record, and return the loss once it is believed."""
     reason = suspected(transition, snapshot)
     machine = transition.machine
-    if reason is None and machine.doubt is None:
+    if reason is None and machine.health.doubt is None:
         return transition, None
     observed = _last_observation(transition, snapshot)
     if reason is None:
-        if machine.doubt is None or observed is None or observed <= machine.doubt.since:
+        if (
+            machine.health.doubt is None
+            or observed is None
+            or observed <= machine.health.doubt.since
+        ):
             return transition, None
-        return replace(transition, machine=replace(machine, doubt=None)), None
-    if machine.doubt is None or machine.doubt.what != reason:
+        return replace(transition, machine=machine.with_health(doubt=None)), None
+    if machine.health.doubt is None or machine.health.doubt.what != reason:
         doubt = Doubt(what=str(reason), since=observed or snapshot.now)
-        doubtful = replace(transition, machine=replace(machine, doubt=doubt))
+        doubtful = replace(transition, machine=machine.with_health(doubt=doubt))
         return observe_focused(doubtful, reason, snapshot), None
-    if _believed(transition, reason, machine.doubt, snapshot):
+    if _believed(transition, reason, machine.health.doubt, snapshot):
         return transition, reason
     return observe_focused(transition, reason, snapshot), None
 
@@ -152,7 +156,7 @@ def observe_focused(transition: Transition, reason: Reason, snapshot: Snapshot) 
     They are asked for once the absence gap has passed, because no earlier observation can decide
     it.
     """
-    machine, doubt = transition.machine, transition.machine.doubt
+    machine, doubt = transition.machine, transition.machine.health.doubt
     due = (doubt.since if doubt else snapshot.now) + snapshot.fleet.timers.absence_gap
     scopes = tuple(
         Scope(known.zone, place.slot.kind, machine.id, (known.id,))
@@ -162,14 +166,14 @@ def observe_focused(transition: Transition, reason: Reason, snapshot: Snapshot) 
         and (known.absent is not None or place.slot == snapshot.capabilities.main)
     )
     detail = f"whether it really {reason}".replace("_", " ")
-    said = replace(transition, close=scopes if snapshot.now >= due else (), lost=True)
+    waiting = replace(transition, close=scopes if snapshot.now >= due else (), lost=True)
     at = due if snapshot.now < due else None
-    return replace(said, next=replace(said.next, kind="observe", detail=detail, at=at))
+    return replace(waiting, next=replace(waiting.next, kind="observe", detail=detail, at=at))
 
 
 def proved(transition: Transition, reason: Reason, snapshot: Snapshot) -> bool:
     """Tell whether a loss was shown by observing this machine alone since the first doubt."""
-    machine, doubt = transition.machine, transition.machine.doubt
+    machine, doubt = transition.machine, transition.machine.health.doubt
     if reason in {Reason.VANISHED, Reason.RESOURCE_VANISHED}:
         return True
     close = snapshot.inventory.close.get((machine.id, snapshot.capabilities.main.kind))

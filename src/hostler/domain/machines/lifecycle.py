@@ -85,8 +85,8 @@ def _witnessed(transition: Transition, resource: Resource, snapshot: Snapshot) -
 
 def _starting(transition: Transition, snapshot: Snapshot, *, wave: bool) -> Transition:
     machine = transition.machine
-    if machine.refused is not None:
-        return _refused(transition, machine.refused, snapshot)
+    if machine.health.refused is not None:
+        return _refused(transition, machine.health.refused, snapshot)
     if snapshot.capabilities.hosts:
         transition = claims.lets_go(claims.doubted(transition, snapshot), snapshot)
     transition = _lose(transition, snapshot, wave=wave)
@@ -120,10 +120,10 @@ def _with_offer(
 ) -> Transition:
     """Let a start go on with another offer."""
     machine = replace(
-        transition.machine, offer=offer, refused=None, tries=0, retry_at=None, error=""
+        transition.machine.with_health(refused=None), offer=offer, tries=0, retry_at=None, error=""
     )
-    told = event("offer", machine, snapshot, reason, f"{transition.machine.offer}, now {offer}")
-    return replace(transition, machine=machine, events=(*transition.events, told))
+    notice = event("offer", machine, snapshot, reason, f"{transition.machine.offer}, now {offer}")
+    return replace(transition, machine=machine, events=(*transition.events, notice))
 
 
 def _probe(transition: Transition, snapshot: Snapshot) -> Transition:
@@ -137,9 +137,9 @@ def _probe(transition: Transition, snapshot: Snapshot) -> Transition:
         return move(passed, Phase.READY, Reason.PROBE_PASSED, snapshot)
     every = snapshot.fleet.timers.probe_every
     due = probed is None or snapshot.now - probed.begun >= every
-    said = f"readiness probe ({snapshot.fleet.probe.kind}) at {machine.address or 'its address'}"
+    message = f"readiness probe ({snapshot.fleet.probe.kind}) at {machine.address or 'its address'}"
     at = None if due or probed is None else probed.begun + every
-    return wait(replace(transition, probe=due), "probe", said, at)
+    return wait(replace(transition, probe=due), "probe", message, at)
 
 
 def _probed_from(machine: Machine) -> datetime:
@@ -204,11 +204,11 @@ def _lose(transition: Transition, snapshot: Snapshot, *, wave: bool) -> Transiti
     if reason is None:
         return transition
     if wave and not failure.proved(transition, reason, snapshot):
-        said = replace(
+        waiting = replace(
             transition,
             blocker="too many machines were lost at once: each needs its own observation",
         )
-        return failure.observe_focused(said, reason, snapshot)
+        return failure.observe_focused(waiting, reason, snapshot)
     lost = transition.machine.with_fact("loss_proved", snapshot.now)
     lost = lost.with_fact(LOCKED, snapshot.now) if reason is Reason.LOCKED else lost
     proven = replace(transition, machine=lost)
@@ -220,7 +220,7 @@ def _broken(transition: Transition, snapshot: Snapshot) -> Transition:
     """What was ready and is up again, with no doubt left, recovered."""
     machine, resource = transition.machine, transition.main(snapshot)
     up = resource is not None and resource.condition is Condition.UP
-    if not up or machine.was_ready is None or machine.deletion is not None:
+    if not up or machine.health.was_ready is None or machine.deletion is not None:
         return transition
     if failure.suspected(transition, snapshot) is not None:
         return transition
@@ -246,10 +246,10 @@ def _stopping(transition: Transition, snapshot: Snapshot) -> Transition:
         if retry.retry_at(machine, snapshot.fleet, snapshot.now, snapshot.jumped):
             return _once_more(transition, snapshot)
         done = replace(
-            transition, machine=replace(machine, price=0.0, spent=cost(machine, snapshot.now))
+            transition, machine=machine.with_billing(price=0.0, spent=cost(machine, snapshot.now))
         )
         gone = move(done, Phase.DELETED, Reason.ALL_ABSENT, snapshot)
-        if machine.was_ready is None:
+        if machine.health.was_ready is None:
             return replace(gone, events=(*gone.events, event("rollback_done", machine, snapshot)))
         return gone
     transition = _note_lock(replace(transition, close=_missed_scopes(machine, snapshot)), snapshot)
@@ -264,9 +264,9 @@ def _in_time(transition: Transition, snapshot: Snapshot) -> Transition:
     machine, bound = transition.machine, snapshot.fleet.timers.stop
     if (found := drain.waits(machine, snapshot)) is not None:
         return drain.waiting(transition, found)
-    if machine.stuck or machine.elapsed(snapshot.now, snapshot.jumped) < bound:
+    if machine.health.stuck or machine.elapsed(snapshot.now, snapshot.jumped) < bound:
         return transition
-    stuck = replace(machine, stuck=True)
+    stuck = machine.with_health(stuck=True)
     alarm = event("alarm", stuck, snapshot, str(Reason.STOP_OVERDUE), machine.error)
     return replace(transition, machine=stuck, events=(*transition.events, alarm))
 
@@ -284,11 +284,11 @@ def _note_lock(transition: Transition, snapshot: Snapshot) -> Transition:
 def _once_more(transition: Transition, snapshot: Snapshot) -> Transition:
     """Begin again under the same id: a start failed, and nothing of it is left."""
     spent = cost(transition.machine, snapshot.now)
-    fresh = replace(transition, machine=replace(retry.retry(transition.machine), spent=spent))
-    told = replace(
+    fresh = replace(transition, machine=retry.retry(transition.machine).with_billing(spent=spent))
+    rolled_back = replace(
         fresh, events=(*fresh.events, event("rollback_done", transition.machine, snapshot))
     )
-    return move(told, Phase.PENDING, Reason.MADE_AGAIN, snapshot)
+    return move(rolled_back, Phase.PENDING, Reason.MADE_AGAIN, snapshot)
 
 
 def _ended(transition: Transition, snapshot: Snapshot) -> Iterator[Event]:

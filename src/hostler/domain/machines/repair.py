@@ -34,13 +34,13 @@ def _clear_away(
         ), row
     if (
         busy.is_asked(snapshot)
-        and machine.was_ready is not None
+        and machine.health.was_ready is not None
         and busy.may_run(transition, snapshot)
     ):
         transition = replace(transition, machine=busy.begun(machine, machine.since))
         if (found := busy.waits(transition.machine, snapshot)) is not None:
             return busy.waiting(transition, found), row
-    if machine.was_ready is None or machine.deletion is not None:
+    if machine.health.was_ready is None or machine.deletion is not None:
         return _start_cleaning(transition, snapshot), row
     if destructions_left(snapshot.fleet, row, snapshot.now) == 0:
         blocked = replace(transition, blocker="cap: enough was repaired for now")
@@ -55,7 +55,7 @@ def _start_cleaning(transition: Transition, snapshot: Snapshot) -> Transition:
     moved = move(
         transition, Phase.STOPPING, Reason.CLEANING, snapshot, f"after: {transition.machine.reason}"
     )
-    if transition.machine.was_ready is not None:
+    if transition.machine.health.was_ready is not None:
         return moved
     started = event("rollback_started", moved.machine, snapshot, transition.machine.reason)
     return replace(moved, events=(*moved.events, started))

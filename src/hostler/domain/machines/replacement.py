@@ -19,10 +19,10 @@ def due(transition: Transition, snapshot: Snapshot) -> Reason | None:
     if (
         machine.phase is not Phase.READY
         or machine.deletion is not None
-        or machine.was_ready is None
+        or machine.health.was_ready is None
     ):
         return None
-    since = max(machine.was_ready, snapshot.jumped or machine.was_ready)
+    since = max(machine.health.was_ready, snapshot.jumped or machine.health.was_ready)
     if timers.max_age is not None and snapshot.now - since >= timers.max_age:
         return Reason.MAX_AGE
     if snapshot.fleet.replace_outdated and machine.outdated(snapshot.fleet.template):

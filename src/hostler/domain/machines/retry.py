@@ -63,11 +63,11 @@ def _tried(machine: Machine, slots: set[Slot]) -> datetime | None:
 
 def retry_at(machine: Machine, fleet: Fleet, now: datetime, jumped: datetime | None = None) -> bool:
     """Tell whether a machine will be started once more under its id when nothing of it is left."""
-    if fleet.renews or machine.was_ready is not None or machine.deletion is not None:
+    if fleet.renews or machine.health.was_ready is not None or machine.deletion is not None:
         return False
     if machine.origin is not Origin.MADE or machine.reason == Reason.APPEARED_LATE:
         return False
-    if machine.stuck:  # its place was given to others
+    if machine.health.stuck:  # its place was given to others
         return False
     return now < start_deadline(machine, fleet, jumped)
 
@@ -96,16 +96,14 @@ def elsewhere(machine: Machine, snapshot: Snapshot) -> Offer | None:
 def retry(machine: Machine) -> Machine:
     """Return the record as for a first start, but for the ids and attempts that were used up."""
     return replace(
-        machine,
+        machine.with_health(refused=None).with_billing(price=0.0),
         places=tuple(replace(place, bound=None) for place in machine.places),
         facts=(),
         tries=0,
         retry_at=None,
         unknown_since=None,
-        refused=None,
         observed="",
         address="",
-        price=0.0,
     )
 
 

@@ -53,10 +53,10 @@ def reviewed(row: FleetRow, snapshot: Snapshot) -> Revision:
 
 def _learnt(known: Revision, snapshot: Snapshot) -> Revision:
     hosts = [host for host in snapshot.hosts.values() if host.fleet == snapshot.fleet.name]
-    if known.worked is None and any(host.applied == known.digest for host in hosts):
+    if known.worked is None and any(host.bootstrap.applied == known.digest for host in hosts):
         known = replace(known, worked=known.since)
     for host in hosts:
-        tried = host.tried
+        tried = host.bootstrap.tried
         if (
             tried.digest == known.digest
             and tried.fleet == snapshot.fleet.name
@@ -98,16 +98,16 @@ def condition(known: Revision) -> str:
     if known.broken is None:
         return ""
     kinds = dict.fromkeys((lapse.number, lapse.of, lapse.ended) for lapse in known.failed)
-    said = "; ".join(_said(known, *kind) for kind in sorted(kinds))
+    causes = "; ".join(_cause(known, *kind) for kind in sorted(kinds))
     once = "it worked on none" if known.worked is None else "it had worked before"
     return (
         f"{Reason.BOOTSTRAP_FAILED}: the setup script is at fault, not the hosts: "
-        f"{said}; {once}: "
+        f"{causes}; {once}: "
         "correct `commands` and start the engine with them; until then no host is claimed for it"
     )
 
 
-def _said(known: Revision, number: int, of: int, ended: str) -> str:
+def _cause(known: Revision, number: int, of: int, ended: str) -> str:
     kind = (number, of, ended)
     lapses = (lapse for lapse in known.failed if (lapse.number, lapse.of, lapse.ended) == kind)
     hosts = sorted(lapse.host for lapse in lapses)
@@ -117,11 +117,15 @@ def _said(known: Revision, number: int, of: int, ended: str) -> str:
 
 def trouble_of(host: Host, known: Revision) -> Trouble:
     """Return a host's trouble; failures of another list, or from before it healed, are none."""
-    tried = host.tried
-    if not host.trouble.listed:
-        return host.trouble
+    tried = host.bootstrap.tried
+    if not host.health.trouble.listed:
+        return host.health.trouble
     before = known.retry is not None and tried.at is not None and tried.at <= known.retry
-    return settled(host.trouble) if before or tried.digest != known.digest else host.trouble
+    return (
+        settled(host.health.trouble)
+        if before or tried.digest != known.digest
+        else host.health.trouble
+    )
 
 
 def keeps(host: Host, known: Revision) -> bool:
@@ -131,8 +135,10 @@ def keeps(host: Host, known: Revision) -> bool:
 
 def is_suspect(host: Host, known: Revision) -> bool:
     """Tell whether the last failure at a host may be the list's, whose fault is not known yet."""
-    healthy = host.trouble.diagnosis is None or not host.trouble.diagnosis.startswith("unhealthy")
-    return host.trouble.listed and healthy and host.tried.digest == known.digest
+    healthy = host.health.trouble.diagnosis is None or not host.health.trouble.diagnosis.startswith(
+        "unhealthy"
+    )
+    return host.health.trouble.listed and healthy and host.bootstrap.tried.digest == known.digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,19 +157,19 @@ def pardons(known: Revision, snapshot: Snapshot) -> Iterator[Pardon]:
     if known.broken is None:
         return
     for host in snapshot.hosts.values():
-        many = host.struck.count(known.digest)
+        many = host.health.struck.count(known.digest)
         if many and host.fleet == snapshot.fleet.name and host.id not in snapshot.moving_hosts:
             yield _pardon(host, many, known, snapshot)
 
 
 def _pardon(host: Host, many: int, known: Revision, snapshot: Snapshot) -> Pardon:
-    strikes = max(0, host.strikes - many)
-    others = tuple(digest for digest in host.struck if digest != known.digest)
-    out = host.quarantined_until
+    strikes = max(0, host.health.strikes - many)
+    others = tuple(digest for digest in host.health.struck if digest != known.digest)
+    out = host.health.quarantined_until
     if out is not None and strikes < LADDER.strikes:
         out = min(out, snapshot.now)
     word = "a strike" if many == 1 else f"{many} strikes"
-    told = Event(
+    notice = Event(
         kind="strikes_taken_back",
         at=snapshot.now,
         fleet=snapshot.fleet.name,
@@ -171,8 +177,8 @@ def _pardon(host: Host, many: int, known: Revision, snapshot: Snapshot) -> Pardo
         reason=str(Reason.BOOTSTRAP_FAILED),
         detail=f"host {host.id}: {word} that the list was to blame for",
     )
-    cleared = replace(host, strikes=strikes, struck=others, quarantined_until=out)
-    return Pardon(keep=SaveHost(host=cleared), event=told)
+    cleared = host.with_health(strikes=strikes, struck=others, quarantined_until=out)
+    return Pardon(keep=SaveHost(host=cleared), event=notice)
 
 
 def canaries(known: Revision, snapshot: Snapshot) -> frozenset[MachineId] | None:
@@ -184,7 +190,7 @@ def canaries(known: Revision, snapshot: Snapshot) -> frozenset[MachineId] | None
     if known.worked is not None and known.broken is None:
         return None
     carriers = [m for m in snapshot.machines if _lacks(m, known, snapshot)]
-    tried = [m for m in carriers if snapshot.hosts[m.host].drift.digest == known.digest]  # pyright: ignore[reportArgumentType] - _lacks() looked for the host
+    tried = [m for m in carriers if snapshot.hosts[m.host].bootstrap.drift.digest == known.digest]  # pyright: ignore[reportArgumentType] - _lacks() looked for the host
     waits = [m for m in carriers if m not in tried and not m.is_protected(snapshot.now)]
     stuck = all(_is_used_up(m, snapshot) for m in tried)
     first = waits[:1] if stuck and known.broken is None else []
@@ -196,9 +202,9 @@ def _lacks(machine: Machine, known: Revision, snapshot: Snapshot) -> bool:
     if machine.phase is not Phase.READY or machine.deletion is not None or machine.host is None:
         return False
     host = snapshot.hosts.get(machine.host)
-    return host is not None and host.applied != known.digest
+    return host is not None and host.bootstrap.applied != known.digest
 
 
 def _is_used_up(machine: Machine, snapshot: Snapshot) -> bool:
     host = snapshot.hosts[machine.host] if machine.host else None
-    return host is not None and host.drift.failures >= ROLLS.attempts
+    return host is not None and host.bootstrap.drift.failures >= ROLLS.attempts

@@ -40,7 +40,7 @@ def stopping(transition: Transition, snapshot: Snapshot) -> Transition:
     machine = transition.machine
     if machine.deletion is not None:
         return _give_up(transition, machine.deletion, snapshot)
-    if failure.is_missing(machine) or machine.doubt is not None:
+    if failure.is_missing(machine) or machine.health.doubt is not None:
         return _doubted(transition, snapshot)
     resource = transition.main(snapshot)
     if resource is None or not _shown_since(machine, resource, snapshot):
@@ -98,18 +98,20 @@ def _deletion(why: Reason, snapshot: Snapshot) -> Deletion:
 
 def _give_up(transition: Transition, deletion: Deletion, snapshot: Snapshot) -> Transition:
     """Remove what was to go into standby: it is of no use to whoever asked for that."""
-    given = replace(transition, machine=replace(transition.machine, deletion=deletion, doubt=None))
+    given = replace(
+        transition, machine=replace(transition.machine.with_health(doubt=None), deletion=deletion)
+    )
     if transition.machine.phase is Phase.STANDBY:
         return move(given, Phase.STOPPING, Reason.ENDED, snapshot, deletion.why)
     changed = replace(given.machine, goal=Goal.ABSENT, since=snapshot.now)
-    told = event(
+    notice = event(
         "given_up",
         changed,
         snapshot,
         deletion.why,
         "it was to go into standby, and is removed instead",
     )
-    return replace(given, machine=changed, events=(*given.events, told))
+    return replace(given, machine=changed, events=(*given.events, notice))
 
 
 def _with_goal(transition: Transition, goal: Goal) -> Transition:

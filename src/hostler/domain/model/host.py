@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from hostler.domain.ids import AccountName, FleetName, HostId, MachineId, ResourceId, Zone
+from hostler.domain.ids import AccountName, FleetName, HostId, MachineId, ResourceId, Zone, evolve
+from hostler.domain.model.machine import Billing
 from hostler.domain.model.resource import Stage
 from hostler.domain.policy.host_keys import HostKey
 from hostler.domain.policy.remediation import Trouble
@@ -65,6 +66,20 @@ class ReleasePolicy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HostOwnership:
+    """How the host is marked: its name as last seen, and the prefix of its pool's names.
+
+    `adopted` says that it is taken over from another installation, whose name it may still bear;
+    `late` is the machine of which it shows a name that came too late, as long as it does.
+    """
+
+    pool: str = ""
+    name: str = ""
+    adopted: bool = False
+    late: MachineId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostPower:
     """Whether a host was last seen on, and since when; None where no observation told."""
 
@@ -73,70 +88,102 @@ class HostPower:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
-    """One host: whose it was last, its strikes, wipe proof, paid window and unsure calls.
+class HostCleaning:
+    """How far the host is on its way to be clean, by what proves that.
 
-    `order` is the id of the order that brought it, `buyer` the fleet that ordered it. `pool` is the
-    prefix of the names that free hosts of its pool bear; `image` is what it is wiped to; `wiped` is
-    when a proved wipe was seen finished, None while its disk may be anybody's; `wiping` is when
-    that wipe was first seen; `witness` is what changes with a wipe, as last seen; `adopted` says
-    that it is taken over from another installation, whose name it may still bear; `cleaned` is when
-    a proved wipe was last seen finished, whatever happened since; `pin` is its host key, `applied`
-    the digest of the commands that it carries, `trouble` and `drift` what failed, `tried` how the
-    newest run of a list came out; `struck` are the digests of the lists that some of the strikes
-    came of, one for each. `late` is the machine of which the host shows a name that came too late,
-    as long as it does; `missing` is the beginning of the first observation that lacked it;
-    `scheduled` is when the provider will delete it. `price` is euros per hour, `spent` euros up to
-    `billed_from`.
+    `wiped` is when it was proved clean, None while its disk may be anybody's; `wiping` is when the
+    wipe that is under way was first seen; `cleaned` is when it was last proved clean, whatever
+    happened since; `witness` is what changes with a wipe, as last seen; `image` is what it is wiped
+    to.
+    """
+
+    image: str = ""
+    wiped: datetime | None = None
+    wiping: datetime | None = None
+    cleaned: datetime | None = None
+    witness: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purchase:
+    """On what terms we have the host.
+
+    `order` is the id of the order that brought it, `buyer` the fleet that ordered it; `policy` is
+    what somebody said about its end; `paid_until` is until when it is paid for, `renews` that
+    another period is going to be; `scheduled` is when the provider will delete it.
+    """
+
+    order: MachineId | None = None
+    buyer: FleetName | None = None
+    origin: HostOrigin = HostOrigin.POOL
+    policy: ReleasePolicy | None = None
+    delivered: datetime | None = None
+    paid_until: datetime | None = None
+    scheduled: datetime | None = None
+    renews: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostHealth:
+    """What went wrong with the host.
+
+    `strikes` counts failures in a row, `struck` are the digests of the setup scripts that some of
+    them came of; `trouble` is what failed at its machine; `missing` is the beginning of the first
+    observation that lacked it.
+    """
+
+    strikes: int = 0
+    struck: tuple[str, ...] = ()
+    quarantined_until: datetime | None = None
+    trouble: Trouble = Trouble()
+    missing: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostBootstrap:
+    """What was set up on the host: its SSH host key, and the digest of the script that it carries.
+
+    `drift` is how rolling out a newer script failed; `tried` how the newest run came out.
+    """
+
+    host_key: HostKey | None = None
+    applied: str = ""
+    drift: Drift = Drift()
+    tried: Tried = Tried()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """One host: how it stands, what is wanted of it, its open calls, and what is known of it.
+
+    `machine` is the one that has it, or had it last, and `fleet` that machine's; the store's
+    bindings alone say who has it. `observed` is the provider's word for how it is.
     """
 
     id: HostId
     account: AccountName
     zone: Zone
     version: int = 0
+    type: str = ""
     condition: HostCondition = HostCondition.DIRTY
     since: datetime | None = None
-    machine: MachineId | None = None
-    order: MachineId | None = None
-    buyer: FleetName | None = None
-    fleet: FleetName | None = None
+    reason: str = ""
     goal: HostGoal | None = None
-    origin: HostOrigin = HostOrigin.POOL
-    policy: ReleasePolicy | None = None
-    pool: str = ""
-    type: str = ""
-    image: str = ""
-    name: str = ""
+    machine: MachineId | None = None
+    fleet: FleetName | None = None
     observed: str = ""
-    adopted: bool = False
-    strikes: int = 0
-    quarantined_until: datetime | None = None
-    wiped: datetime | None = None
-    wiping: datetime | None = None
-    witness: str = ""
-    cleaned: datetime | None = None
-    host_key: HostKey | None = None
-    applied: str = ""
-    trouble: Trouble = Trouble()
-    drift: Drift = Drift()
-    tried: Tried = Tried()
-    struck: tuple[str, ...] = ()
-    late: MachineId | None = None
-    missing: datetime | None = None
-    delivered: datetime | None = None
-    paid_until: datetime | None = None
-    scheduled: datetime | None = None
-    renews: bool = False
-    price: float = 0.0
-    spent: float = 0.0
-    billed_from: datetime | None = None
+    ownership: HostOwnership = HostOwnership()
+    power: HostPower = HostPower()
+    cleaning: HostCleaning = HostCleaning()
+    purchase: Purchase = Purchase()
+    billing: Billing = Billing()
+    health: HostHealth = HostHealth()
+    bootstrap: HostBootstrap = HostBootstrap()
     asked: tuple[Asked, ...] = ()
     tries: int = 0
     retry_at: datetime | None = None
     unknown_since: datetime | None = None
     error: str = ""
-    reason: str = ""
-    power: HostPower = HostPower()
 
     def last_asked(self, kind: str) -> Asked | None:
         """Return the newest *once* call of this kind, or None."""
@@ -156,6 +203,30 @@ class Host:
         others = tuple(entry for entry in self.asked if entry.kind != asked.kind)
         return replace(self, asked=(*others, asked))
 
+    def with_ownership(self, **changes: object) -> "Host":
+        """Return the record with these fields of its ownership."""
+        return evolve(self, ownership=evolve(self.ownership, **changes))
+
+    def with_cleaning(self, **changes: object) -> "Host":
+        """Return the record with these fields of its cleaning."""
+        return evolve(self, cleaning=evolve(self.cleaning, **changes))
+
+    def with_purchase(self, **changes: object) -> "Host":
+        """Return the record with these terms."""
+        return evolve(self, purchase=evolve(self.purchase, **changes))
+
+    def with_billing(self, **changes: object) -> "Host":
+        """Return the record with these fields of its bill."""
+        return evolve(self, billing=evolve(self.billing, **changes))
+
+    def with_health(self, **changes: object) -> "Host":
+        """Return the record with these fields of its health."""
+        return evolve(self, health=evolve(self.health, **changes))
+
+    def with_bootstrap(self, **changes: object) -> "Host":
+        """Return the record with these fields of its bootstrap."""
+        return evolve(self, bootstrap=evolve(self.bootstrap, **changes))
+
     def now(self, condition: HostCondition, at: datetime, reason: str = "") -> "Host":
         """Return the record in a condition; staying in it keeps its time."""
         if condition is self.condition:
@@ -164,15 +235,18 @@ class Host:
 
     def quarantined(self, now: datetime) -> bool:
         """Tell whether the host must be left alone because it failed too often."""
-        until = self.quarantined_until
+        until = self.health.quarantined_until
         return until is not None and now < until
 
     @property
     def retires(self) -> bool:
         """Whether the host is given up, and not put into its pool, when a machine lets go of it."""
-        if self.policy is ReleasePolicy.TERMINATE:
+        if self.purchase.policy is ReleasePolicy.TERMINATE:
             return True
-        return self.origin is HostOrigin.ORDERED and self.policy is not ReleasePolicy.KEEP
+        return (
+            self.purchase.origin is HostOrigin.ORDERED
+            and self.purchase.policy is not ReleasePolicy.KEEP
+        )
 
 
 CALLED_BACK = timedelta(hours=2)
@@ -181,10 +255,13 @@ CALLED_BACK = timedelta(hours=2)
 
 def may_come_back(host: Host, now: datetime) -> bool:
     """Tell whether a host that is given up may serve on: it is paid for, and nobody retired it."""
-    if host.condition is not HostCondition.RETIRING or host.origin is not HostOrigin.ORDERED:
+    if (
+        host.condition is not HostCondition.RETIRING
+        or host.purchase.origin is not HostOrigin.ORDERED
+    ):
         return False
-    paid = host.paid_until is not None and host.paid_until - now >= CALLED_BACK
-    return paid and host.policy is None
+    paid = host.purchase.paid_until is not None and host.purchase.paid_until - now >= CALLED_BACK
+    return paid and host.purchase.policy is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

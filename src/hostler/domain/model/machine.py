@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, ResourceId, Zone
+from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, ResourceId, Zone, evolve
 from hostler.domain.model.resource import Stage
 
 from .calls import Call, Refusal, Shows
@@ -179,6 +179,29 @@ LOCKED = "locked"
 """The fact that the provider locked the main resource: nothing of it can be removed until then."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Billing:
+    """What something costs: `price` is euros per hour, `spent` euros up to `billed_from`."""
+
+    price: float = 0.0
+    spent: float = 0.0
+    billed_from: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineHealth:
+    """Whether a machine was ever ready, and what speaks against it.
+
+    `doubt` is a loss that is not yet believed; `stuck` that its end is overdue; `refused` why what
+    its start needs was refused for good.
+    """
+
+    was_ready: datetime | None = None
+    doubt: Doubt | None = None
+    stuck: bool = False
+    refused: Refusal | None = None
+
+
 class Origin(StrEnum):
     """How the record came to be."""
 
@@ -190,10 +213,10 @@ class Origin(StrEnum):
 class Machine:
     """One allocation, from the request to its confirmed end. `version` 0 was never saved.
 
-    `since` is when the phase was entered; `again` is when the next call may be made; `blind` is
-    since when an outcome is unknown, so that only a look begun later allows another call;
-    `template` is the digest of the fleet's machine template that it was made from; `price` is
-    euros per hour, `spent` euros up to `billed_from`; `spec` is what was asked of it alone.
+    `since` is when the phase was entered; `retry_at` is when the next call may be made;
+    `unknown_since` is since when an outcome is unknown, so that only an observation begun later
+    allows another call; `template` is the digest of the fleet's machine template that it was made
+    from; `spec` is what was asked of it alone.
     """
 
     id: MachineId
@@ -216,19 +239,21 @@ class Machine:
     tries: int = 0
     retry_at: datetime | None = None
     unknown_since: datetime | None = None
-    doubt: Doubt | None = None
     protection: Protection | None = None
     deletion: Deletion | None = None
-    was_ready: datetime | None = None
-    cleaned: datetime | None = None
-    stuck: bool = False
-    refused: Refusal | None = None
     error: str = ""
     address: str = ""
-    price: float = 0.0
-    spent: float = 0.0
-    billed_from: datetime | None = None
+    health: MachineHealth = MachineHealth()
+    billing: Billing = Billing()
     spec: MachineSpec = MachineSpec()
+
+    def with_health(self, **changes: object) -> "Machine":
+        """Return the record with these fields of its health."""
+        return evolve(self, health=evolve(self.health, **changes))
+
+    def with_billing(self, **changes: object) -> "Machine":
+        """Return the record with these fields of its bill."""
+        return evolve(self, billing=evolve(self.billing, **changes))
 
     def outdated(self, template: str) -> bool:
         """Tell whether it was made from another template than its fleet's, and none of its own."""
@@ -304,7 +329,7 @@ class Machine:
     @property
     def in_maximum(self) -> bool:
         """Whether it counts towards the fleet's maximum; what is stuck in its end does not."""
-        return PHASES[self.phase].maximum and not self.stuck
+        return PHASES[self.phase].maximum and not self.health.stuck
 
     def elapsed(self, now: datetime, jumped: datetime | None = None) -> timedelta:
         """Return how long it has been in its phase, counted again from a jump of the clock."""
@@ -328,11 +353,13 @@ def cost_between(price: float, start: datetime | None, end: datetime) -> float:
 
 def cost(machine: Machine, now: datetime) -> float:
     """Return what the machine has cost up to now."""
-    return machine.spent + cost_between(machine.price, machine.billed_from, now)
+    return machine.billing.spent + cost_between(
+        machine.billing.price, machine.billing.billed_from, now
+    )
 
 
 def reprice(machine: Machine, price: float, now: datetime) -> Machine:
     """Return the record with what it has cost written down, and a new price from now on."""
-    if abs(price - machine.price) < 1e-9:
+    if abs(price - machine.billing.price) < 1e-9:
         return machine
-    return replace(machine, spent=cost(machine, now), price=price, billed_from=now)
+    return machine.with_billing(spent=cost(machine, now), price=price, billed_from=now)

@@ -80,14 +80,15 @@ def move(
     if not legal(before.phase, phase):
         raise IllegalMove(f"{before.id}: {before.phase} to {phase} ({reason})")
     machine = replace(
-        before,
+        before.with_health(
+            doubt=None,
+            was_ready=before.health.was_ready or (snapshot.now if phase is Phase.READY else None),
+            stuck=False,
+        ),
         phase=phase,
         since=snapshot.now,
         reason=str(reason),
-        doubt=None,
         goal=_GOALS.get(phase, before.goal),
-        was_ready=before.was_ready or (snapshot.now if phase is Phase.READY else None),
-        stuck=False,
         retry_at=None if phase is Phase.READY else before.retry_at,
     )
     moved = event(

@@ -57,7 +57,7 @@ def protection(machine: Machine, row: FleetRow, snapshot: Snapshot) -> str:
     """
     if held := protected_until(machine, snapshot.now):
         return held
-    if machine.was_ready is None:
+    if machine.health.was_ready is None:
         return ""
     if snapshot.fleet.protected:
         return "the fleet is protected: set `protected = false` to let its machines end"

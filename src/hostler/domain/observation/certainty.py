@@ -24,12 +24,11 @@ def present(machine: Machine, now: datetime) -> Machine:
     """Bring times that lie in the future back to now: the clock jumped back since they were set."""
     if not any(at is not None and at > now for at in _times(machine)):
         return machine
-    doubt = machine.doubt
+    doubt = machine.health.doubt
     return replace(
-        machine,
+        machine.with_health(doubt=replace(doubt, since=min(doubt.since, now)) if doubt else None),
         since=min(machine.since, now),
         unknown_since=_no_later(machine.unknown_since, now),
-        doubt=replace(doubt, since=min(doubt.since, now)) if doubt else None,
         asked=tuple(
             replace(a, at=min(a.at, now), closed=_no_later(a.closed, now)) for a in machine.asked
         ),
@@ -43,8 +42,8 @@ def present(machine: Machine, now: datetime) -> Machine:
 def _times(machine: Machine) -> Iterator[datetime | None]:
     yield machine.since
     yield machine.unknown_since
-    if machine.doubt is not None:
-        yield machine.doubt.since
+    if machine.health.doubt is not None:
+        yield machine.health.doubt.since
     for asked in machine.asked:
         yield asked.at
         yield asked.closed
@@ -84,7 +83,7 @@ def _at_rest(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...] | Non
     """Return the resources of a record with which all observations agree: one living id a slot."""
     if (
         machine.unknown_since is not None
-        or machine.doubt is not None
+        or machine.health.doubt is not None
         or machine.since > snapshot.now
     ):
         return None

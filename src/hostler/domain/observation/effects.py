@@ -82,7 +82,9 @@ def was_wiped(machine: Machine, resource: Resource, at: datetime) -> bool:
     """Tell whether an observation begun then shows that somebody wiped a host in use."""
     owner_tag = _kept_as(machine)
     after = owner_tag is not None and at > (owner_tag.closed or owner_tag.at)
-    return after and machine.was_ready is not None and _another(witness_of(machine), resource)
+    return (
+        after and machine.health.was_ready is not None and _another(witness_of(machine), resource)
+    )
 
 
 def witnessed(machine: Machine, resource: Resource, at: datetime) -> Machine:

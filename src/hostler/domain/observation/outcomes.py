@@ -84,7 +84,7 @@ def _refused(subject: SubjectT, call: Call, refused: Refused, now: datetime) -> 
         error=f"{call.kind}: {refused.text}",
     )
     if isinstance(after, Machine) and refused.why in _FATAL and call.effect is not Effect.DESTROY:
-        return replace(after, refused=refused.why)
+        return after.with_health(refused=refused.why)
     return after
 
 

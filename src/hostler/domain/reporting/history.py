@@ -41,9 +41,9 @@ def _made(event: Event) -> str:
 def _moved(event: Event) -> str:
     way, _, detail = event.detail.partition(": ")
     before, _, after = way.partition(">")
-    said = sentence(event.reason)
-    more = f" ({detail})" if detail and detail != said else ""
-    return f"{before} → {after}: {said}{more}"
+    text = sentence(event.reason)
+    more = f" ({detail})" if detail and detail != text else ""
+    return f"{before} → {after}: {text}{more}"
 
 
 def _asked(event: Event) -> str:

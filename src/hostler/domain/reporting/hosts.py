@@ -42,7 +42,13 @@ class HostStatus:
     @property
     def name(self) -> str:
         """Its name as last observed."""
-        return self.resource.name if self.resource else self.record.name if self.record else ""
+        return (
+            self.resource.name
+            if self.resource
+            else self.record.ownership.name
+            if self.record
+            else ""
+        )
 
     @property
     def type(self) -> str:
@@ -86,7 +92,9 @@ class HostStatus:
         record = self.record
         if self.resource is not None or record is None or record.goal is not None:
             return False
-        named = bool(record.pool) and record.name.startswith(record.pool)
+        named = bool(record.ownership.pool) and record.ownership.name.startswith(
+            record.ownership.pool
+        )
         return named and record.condition is HostCondition.DIRTY
 
     @property
@@ -115,24 +123,30 @@ class HostStatus:
         """Until when it is paid for, whether it is used or not."""
         if self.facts.paid_until is not None:
             return self.facts.paid_until
-        return self.record.paid_until if self.record else None
+        return self.record.purchase.paid_until if self.record else None
 
     @property
     def scheduled(self) -> datetime | None:
         """When the provider will delete it, where that was requested."""
         if self.facts.scheduled:
             return self.paid_until
-        return self.record.scheduled if self.record else None
+        return self.record.purchase.scheduled if self.record else None
 
     @property
     def price(self) -> float:
         """Euros per hour."""
-        return self.resource.price if self.resource else self.record.price if self.record else 0.0
+        return (
+            self.resource.price
+            if self.resource
+            else self.record.billing.price
+            if self.record
+            else 0.0
+        )
 
     def quarantined(self, now: datetime) -> datetime | None:
         """Return when its quarantine ends, or None where it is in none."""
         record = self.record
-        return record.quarantined_until if record and record.quarantined(now) else None
+        return record.health.quarantined_until if record and record.quarantined(now) else None
 
     def paid_left(self, now: datetime) -> timedelta:
         """Return how much of the paid period is left."""
@@ -147,16 +161,16 @@ def host_statuses(
     resources: Iterable[Resource] = (),
 ) -> tuple[HostStatus, ...]:
     """Return every host that is recorded or was observed, by zone and name."""
-    shown = {HostId(resource.id): resource for resource in resources}
+    observed = {HostId(resource.id): resource for resource in resources}
     found = (
         HostStatus(
             id=host,
             account=account,
             record=hosts.get(host),
-            resource=shown.get(host),
+            resource=observed.get(host),
             binding=bindings.get(host),
         )
-        for host in {**hosts, **shown}
+        for host in {**hosts, **observed}
     )
     return tuple(sorted(found, key=lambda host: (host.zone, host.name, host.id)))
 

@@ -67,13 +67,15 @@ def _of_one(life: Sequence[Image], now: datetime) -> Usage:
         paid_hours=sum(hours for machine, hours in spans if _is_paid(machine)),
         used_hours=sum(hours for machine, hours in spans if machine.phase in _USED),
         cost=cost(newest, now),
-        price=newest.price if _is_paid(newest) else 0.0,
+        price=newest.billing.price if _is_paid(newest) else 0.0,
     )
 
 
 def _is_paid(machine: Machine) -> bool:
     return (
-        machine.price > 0 and machine.billed_from is not None and machine.phase is not Phase.DELETED
+        machine.billing.price > 0
+        and machine.billing.billed_from is not None
+        and machine.phase is not Phase.DELETED
     )
 
 

@@ -151,14 +151,14 @@ class BootstrapCheck:
         A key is as old as the login that showed it. It is saved only after the commands, and the
         host may be wiped meanwhile: that wipe opens the pin again, although it was saved later.
         """
-        if host.host_key is None:
+        if host.bootstrap.host_key is None:
             return ()
         known = self.host_keys.get((shadow.own, host.id))
-        if known is not None and known.host_key == host.host_key:
+        if known is not None and known.host_key == host.bootstrap.host_key:
             return ()
-        at = self.presented.get((shadow.own, host.id, host.host_key.key), self.now)
-        self.host_keys[shadow.own, host.id] = Pinned(host.host_key, at)
-        same = known is None or known.host_key.key == host.host_key.key
+        at = self.presented.get((shadow.own, host.id, host.bootstrap.host_key.key), self.now)
+        self.host_keys[shadow.own, host.id] = Pinned(host.bootstrap.host_key, at)
+        same = known is None or known.host_key.key == host.bootstrap.host_key.key
         if known is None or same or self._wiped_after(known, shadow, host.id):
             return ()
         text = f"host {host.id} showed another key than the pinned one, and is believed"

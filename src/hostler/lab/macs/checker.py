@@ -108,7 +108,11 @@ class MacChecker(ScalewayChecker):
         if host.goal is not None or host.condition in MAY_REST:
             return True
         mac = self.truth.mac(host.id)
-        return host.condition is HostCondition.FREE and mac is not None and mac.name == host.name
+        return (
+            host.condition is HostCondition.FREE
+            and mac is not None
+            and mac.name == host.ownership.name
+        )
 
     # ------------------------------------------------------------ what is asked
 
@@ -263,7 +267,7 @@ class MacChecker(ScalewayChecker):
     def _returns(self, by: Asked | None) -> bool:
         """Tell whether a machine that was ready takes its own host back, renamed by a person."""
         mine = (b.machines.get(MachineId(by.machine)) for b in self.shadows if by)
-        return any(m is not None and m.was_ready is not None for m in mine)
+        return any(m is not None and m.health.was_ready is not None for m in mine)
 
     def _in_use(self) -> None:
         """Whoever is ready on a host uses it; two at once are one too many (S13)."""

@@ -131,7 +131,7 @@ class OrderChecker(MacChecker):
         return (
             machine.phase is Phase.STANDBY
             and host is not None
-            and host.origin is HostOrigin.ORDERED
+            and host.purchase.origin is HostOrigin.ORDERED
             and self._demands.limits is not None
         )
 
@@ -172,7 +172,7 @@ class OrderChecker(MacChecker):
         limits, row = self._demands.limits, shadow.rows.get(fleet.name)
         if limits is None or limits.most is None or row is None or self.faults["clock_jump"]:
             return []
-        mine = [h for h in shadow.hosts.values() if h.buyer == fleet.name]
+        mine = [h for h in shadow.hosts.values() if h.purchase.buyer == fleet.name]
         standing = sum(is_paid(h) or h.condition is HostCondition.COMING for h in mine)
         if not all(self._is_sold(offer) for offer in fleet.offers):
             return []

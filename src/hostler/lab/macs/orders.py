@@ -157,7 +157,7 @@ class Purchases:
         if mac is None or record is None or record.goal is not HostGoal.RETIRED:
             return mac is not None
         # what never came, or after all, is known by an observation
-        return record.delivered is not None
+        return record.purchase.delivered is not None
 
     def _is_free(self, host: HostId, fact: Fact, shadow: ShadowStore, fleet: FleetName) -> bool:
         mac, owner = self.truth.mac(host), fact.owner
@@ -195,7 +195,7 @@ class Purchases:
         fact = self.truth.hosts[host]
         if fact.owner is None or fact.by_person:  # somebody took it out of hostler's hands
             return False
-        if record.origin is not HostOrigin.ORDERED or record.policy is not None:
+        if record.purchase.origin is not HostOrigin.ORDERED or record.purchase.policy is not None:
             return False
         held = shadow.bindings.get(host)
         machine = shadow.machines.get(held) if held is not None else None

@@ -30,7 +30,7 @@ def _fits(mac: Mac, scenario: MacScenario, shadow: ShadowStore, fleet: Fleet) ->
     pool = scenario.pools[names.index(fleet.name)]
     longest = max((p for p in scenario.pools if mac.name.startswith(p)), key=len, default="")
     record = shadow.hosts.get(HostId(mac.id))
-    quarantined = record is not None and record.quarantined_until is not None
+    quarantined = record is not None and record.health.quarantined_until is not None
     known = any((o.type, o.zone) == (mac.type_name, mac.zone) for o in fleet.offers)
     well = mac.status is MacStatus.READY and mac.delivered and not mac.deletion_scheduled
     return (

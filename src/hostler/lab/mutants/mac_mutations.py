@@ -217,7 +217,7 @@ def coming_on_record(_: Function) -> Function:
     """Count an order only once a record of its host exists."""
 
     def is_coming(order: Any, seen: Any) -> bool:
-        found = (host for host in seen.hosts.values() if host.order == order.id)
+        found = (host for host in seen.hosts.values() if host.purchase.order == order.id)
         return any(host.condition is HostCondition.COMING for host in found)
 
     return is_coming

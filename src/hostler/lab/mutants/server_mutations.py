@@ -51,7 +51,7 @@ def no_rollback(good: Function) -> Function:
     """Call gone what never was ready."""
 
     def all_gone(machine: Machine, snapshot: Snapshot) -> bool:
-        return machine.was_ready is None or good(machine, snapshot)
+        return machine.health.was_ready is None or good(machine, snapshot)
 
     return all_gone
 

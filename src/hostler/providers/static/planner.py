@@ -51,7 +51,7 @@ def host_calls(goal: HostGoal, host: Host, resource: Resource, command: str) -> 
     ours = claim is not None and resource.host.stage == claim.stage
     if goal is not HostGoal.CLEAN or claim is None or not (ours and _is_certain(resource)):
         return ()
-    if not command or host.wiped is not None:
+    if not command or host.cleaning.wiped is not None:
         return (_step(FREE, resource, claim, Stage.POOL),)
     if claim.stage is Stage.CLAIMED:
         return (_step(RELEASE, resource, claim, Stage.WIPING),)

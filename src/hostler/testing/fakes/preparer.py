@@ -56,12 +56,14 @@ class FakePreparer:
         address = connection.address or connection.internal
         if not address:
             return Prepared(error="the host has no address yet: look again")
-        shown = self.fingerprint(address)
-        if order.fingerprint not in {"", shown}:
-            return Prepared(fingerprint=shown, wrong_key=True, error=f"it shows the key {shown}")
+        fingerprint = self.fingerprint(address)
+        if order.fingerprint not in {"", fingerprint}:
+            return Prepared(
+                fingerprint=fingerprint, wrong_key=True, error=f"it shows the key {fingerprint}"
+            )
         if order.machine in self.unwilling:
-            return Prepared(fingerprint=shown, error="no login: see that the host is up")
-        return self._run(self.disk(address), order, shown)
+            return Prepared(fingerprint=fingerprint, error="no login: see that the host is up")
+        return self._run(self.disk(address), order, fingerprint)
 
     async def ask(self, connection: Connection, question: Question) -> Reply:
         """Tell what `busy` exits with on a machine's host."""
@@ -76,13 +78,13 @@ class FakePreparer:
         status = self.statuses.get(question.machine, 1)
         return Reply(status=status, text=f"`busy` exited with {status}")
 
-    def _run(self, disk: FakeDisk, order: Order, shown: str) -> Prepared:
+    def _run(self, disk: FakeDisk, order: Order, fingerprint: str) -> Prepared:
         wanted = Applied(digest=order.wanted, machine=order.machine)
         cause = cause_of(disk.noted, wanted, order.applied, forced=order.forced)
         if not cause.runs:
-            return Prepared(login=True, fingerprint=shown, cause=cause, applied=order.wanted)
+            return Prepared(login=True, fingerprint=fingerprint, cause=cause, applied=order.wanted)
         disk.noted, output = None, ""
-        met = Prepared(login=True, fingerprint=shown, cause=cause)
+        met = Prepared(login=True, fingerprint=fingerprint, cause=cause)
         for number, text in enumerate(order.commands, start=1):
             output += f"$ {text}\n"
             if text in self.failing:

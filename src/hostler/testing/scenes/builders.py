@@ -14,7 +14,16 @@ from hostler.domain.ids import (
 )
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.machine import Asked, CallState, Known, Machine, Offer, Place
+from hostler.domain.model.machine import (
+    Asked,
+    Billing,
+    CallState,
+    Known,
+    Machine,
+    MachineHealth,
+    Offer,
+    Place,
+)
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition, OwnerTag, Resource, Slot
@@ -133,8 +142,7 @@ def machine(number: int = 1, phase: Phase = Phase.READY, since: datetime = BEGIN
         version=1,
         places=places if made else (),
         asked=(power,) if switched else (),
-        was_ready=since if switched else None,
-        price=0.011 if made else 0.0,
-        billed_from=since if made else None,
         observed="up" if switched else "",
+        health=MachineHealth(was_ready=since if switched else None),
+        billing=Billing(price=0.011 if made else 0.0, billed_from=since if made else None),
     )

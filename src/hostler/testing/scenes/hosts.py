@@ -16,14 +16,15 @@ from hostler.domain.ids import (
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership
 from hostler.domain.model.fleet import FleetRow
-from hostler.domain.model.host import HOST, Free, Host, allocation_of
+from hostler.domain.model.host import HOST, Free, Host, HostOwnership, allocation_of
 from hostler.domain.model.inventory import Inventory, Sighting
-from hostler.domain.model.machine import Asked, CallState, Known, Machine, Place
+from hostler.domain.model.machine import Asked, CallState, Known, Machine, MachineHealth, Place
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition, HostFacts, OwnerTag, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 from hostler.testing.fakes.planner import SERVER
+from hostler.testing.scenes.fields import with_fields
 
 from .builders import BEGIN, FLEET, HOME, OFFER, WEB, ZONE
 
@@ -88,7 +89,10 @@ def tenant(
 
 def record(**fields: object) -> Host:
     """Return the record of the host."""
-    return replace(Host(id=BOX, account=MAIN, zone=ZONE, pool="pool-", since=BEGIN), **fields)
+    return with_fields(
+        Host(id=BOX, account=MAIN, zone=ZONE, since=BEGIN, ownership=HostOwnership(pool="pool-")),
+        **fields,
+    )
 
 
 def on_host(phase: Phase = Phase.READY, machine: MachineId = MINE, **fields: object) -> Machine:
@@ -106,9 +110,9 @@ def on_host(phase: Phase = Phase.READY, machine: MachineId = MINE, **fields: obj
         version=1,
         host=BOX,
         places=(Place(slot=SERVER, bound=mine, known=(known,)),),
-        was_ready=BEGIN,
+        health=MachineHealth(was_ready=BEGIN),
     )
-    return replace(base, **fields)
+    return with_fields(base, **fields)
 
 
 def call(

@@ -30,7 +30,10 @@ def machine_explanation(explained: MachineExplanation) -> RenderableType:
                 ("time limit", _time_limit(explained)),
                 ("observed", observed),
                 ("offer", str(machine.offer)),
-                ("price", f"{euros(machine.price)} an hour" if machine.price else ""),
+                (
+                    "price",
+                    f"{euros(machine.billing.price)} an hour" if machine.billing.price else "",
+                ),
                 ("deletion", explained.deletion),
                 ("protected", explained.protection.removeprefix("protected ")),
                 ("blocked by", explained.blocker),
@@ -93,7 +96,10 @@ def _host_facts(host: HostStatus, now: datetime) -> Iterable[tuple[str, str]]:
     yield "host", f"{host.id} ({host.type} in {host.zone})"
     yield "name", host.name
     yield "state", f"{host.state}{_since(host, now)}"
-    yield "wiped", f"at {clock_time(record.wiped, now)}" if record and record.wiped else ""
+    yield (
+        "wiped",
+        f"at {clock_time(record.cleaning.wiped, now)}" if record and record.cleaning.wiped else "",
+    )
     left = f", {rounded(host.paid_left(now))} left" if paid and paid > now else ""
     yield "paid until", f"{clock_time(paid, now)}{left}" if paid else ""
     yield "remarks", "; ".join(remarks(host, now))

@@ -42,7 +42,7 @@ def host_table(hosts: Sequence[HostStatus], now: datetime, *, observed: bool) ->
 
 
 def _cells(host: HostStatus, now: datetime) -> tuple[Text, ...]:
-    wiped = host.record.wiped if host.record else None
+    wiped = host.record.cleaning.wiped if host.record else None
     return (
         ink(host.id),
         ink(short(host.name)),
@@ -71,8 +71,8 @@ def remarks(host: HostStatus, now: datetime) -> tuple[str, ...]:
     found = list[str]()
     if (quarantine := host.quarantined(now)) is not None:
         found.append(f"quarantined until {utc(quarantine)}")
-    if host.record is not None and host.record.strikes:
-        found.append(count(host.record.strikes, "strike"))
+    if host.record is not None and host.record.health.strikes:
+        found.append(count(host.record.health.strikes, "strike"))
     if host.scheduled is not None:
         found.append(f"deleted at {utc(host.scheduled)}")
     if host.facts.renews:

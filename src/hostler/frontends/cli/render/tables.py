@@ -115,7 +115,7 @@ def _next(entry: Machine, status: FleetStatus) -> Text:
     wrong = problem(entry)
     if wrong:
         text.append("; " if text else "")
-        text.append(wrong, "red" if entry.phase is Phase.FAILED or entry.stuck else "yellow")
+        text.append(wrong, "red" if entry.phase is Phase.FAILED or entry.health.stuck else "yellow")
     return text
 
 

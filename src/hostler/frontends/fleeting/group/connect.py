@@ -57,8 +57,8 @@ async def heartbeat(records: GroupRecords, instance: str) -> None:
     now = context.clock.now()
     if machine.phase not in {Phase.READY, Phase.DRAINING}:
         raise Refused(f"{machine.id} is {machine.phase}: {machine.reason}")
-    if machine.doubt is not None and aspect(machine, context.fleet, now) is Aspect.DOWN:
-        raise Refused(f"{machine.id} is not up: {machine.doubt.what}")
+    if machine.health.doubt is not None and aspect(machine, context.fleet, now) is Aspect.DOWN:
+        raise Refused(f"{machine.id} is not up: {machine.health.doubt.what}")
     probe = context.fleet.probe
     if probe.kind is ProbeKind.API:
         _require_recent_observation(records, machine, now)

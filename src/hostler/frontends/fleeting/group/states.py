@@ -86,7 +86,9 @@ def state_of(
 
     `protected` says that somebody forbade its deletion at the provider.
     """
-    plain = machine.phase is Phase.READY and machine.doubt is None  # most are, most of the time
+    plain = (
+        machine.phase is Phase.READY and machine.health.doubt is None
+    )  # most are, most of the time
     found = Aspect.PLAIN if plain else aspect(machine, fleet, now, protected=protected)
     return next((state for state in TABLE[machine.phase][found] if state in offered), None)
 
@@ -94,13 +96,13 @@ def state_of(
 def aspect(machine: Machine, fleet: Fleet, now: datetime, *, protected: bool = False) -> Aspect:
     """Return the aspect that counts: the first that applies, in the order of this function."""
     phase = machine.phase
-    was_up = machine.was_ready is not None
+    was_up = machine.health.was_ready is not None
     applies: Mapping[Aspect, bool] = {
-        Aspect.STUCK: machine.stuck,
+        Aspect.STUCK: machine.health.stuck,
         Aspect.RETRY: phase in _ENDING and retry_at(machine, fleet, now),
         Aspect.PROTECTED: phase is Phase.STOPPING and (protected or _stays(machine, now)),
         Aspect.STANDBY: machine.goal is Goal.STANDBY,
-        Aspect.DOWN: machine.doubt is not None and machine.doubt.what in _DOWN,
+        Aspect.DOWN: machine.health.doubt is not None and machine.health.doubt.what in _DOWN,
         Aspect.WAKES: phase is Phase.STANDBY or (phase is Phase.STARTING and was_up),
     }
     return next((found for found, is_so in applies.items() if is_so), Aspect.PLAIN)

@@ -47,7 +47,9 @@ def _times(side: Side) -> Iterator[datetime]:
         if isinstance(holder, Machine):
             yield from _times_of(holder)
         else:
-            yield from (at for at in (holder.wiping, holder.missing) if at is not None)
+            yield from (
+                at for at in (holder.cleaning.wiping, holder.health.missing) if at is not None
+            )
     yield from (task.sent for task in side.tasks)
     yield from (setback.until for setback in side.row.setbacks)
     yield side.took
@@ -61,8 +63,8 @@ def _times(side: Side) -> Iterator[datetime]:
 
 def _times_of(machine: Machine) -> Iterator[datetime]:
     yield machine.since
-    if machine.doubt is not None:
-        yield machine.doubt.since
+    if machine.health.doubt is not None:
+        yield machine.health.doubt.since
     for place in machine.places:
         for known in place.known:
             times = (known.since, known.removed, known.absent)
@@ -109,13 +111,14 @@ def _task(task: Task, aged_: Aged) -> Task:
 
 
 def _machine(machine: Machine, aged_: Aged) -> Machine:
-    doubt = machine.doubt
+    doubt = machine.health.doubt
     return replace(
-        machine,
+        machine.with_health(
+            doubt=None if doubt is None else replace(doubt, since=aged_(doubt.since))
+        ),
         asked=tuple(_asked(a, aged_) for a in machine.asked),
         places=tuple(_place(place, aged_) for place in machine.places),
         unknown_since=_maybe(machine.unknown_since, aged_),
-        doubt=None if doubt is None else replace(doubt, since=aged_(doubt.since)),
         since=machine.since if machine.since == LONG_AGO else aged_(machine.since),
     )
 
@@ -139,9 +142,9 @@ def _asked(asked: Asked, aged_: Aged) -> Asked:
 
 def _host(host: Host, aged_: Aged) -> Host:
     return replace(
-        host,
+        host.with_cleaning(wiping=_maybe(host.cleaning.wiping, aged_)).with_health(
+            missing=_maybe(host.health.missing, aged_)
+        ),
         asked=tuple(_asked(a, aged_) for a in host.asked),
         unknown_since=_maybe(host.unknown_since, aged_),
-        wiping=_maybe(host.wiping, aged_),
-        missing=_maybe(host.missing, aged_),
     )

@@ -18,7 +18,7 @@ from hostler.domain.machines.next_calls import allowed
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused
 from hostler.domain.model.commands import Advance, Bind, Decision, SaveFleet, Unbind
 from hostler.domain.model.fleet import FleetRow
-from hostler.domain.model.host import Host, HostCondition, HostGoal
+from hostler.domain.model.host import Host, HostCleaning, HostCondition, HostGoal, HostOwnership
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import Resource
@@ -197,12 +197,9 @@ class Actor:
                 account=ACCOUNT,
                 zone=PLACE,
                 condition=HostCondition.FREE,
-                name=name,
-                pool=POOL,
                 type=OFFER.type,
-                image=OFFER.image,
-                wiped=LONG_AGO,
-                wiping=LONG_AGO,
+                ownership=HostOwnership(name=name, pool=POOL),
+                cleaning=HostCleaning(image=OFFER.image, wiped=LONG_AGO, wiping=LONG_AGO),
             )
             for host, name in wiped.items()
         )

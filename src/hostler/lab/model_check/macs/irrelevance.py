@@ -145,13 +145,11 @@ def _plain_gone(
     """Return of a machine that is gone what the host's own record takes over from it."""
     plain = _plain_machine(machine, snapshot, consistency_delay)
     return replace(
-        plain,
+        plain.with_health(doubt=None, was_ready=plain.health.was_ready if bound else None),
         places=(),
         unknown_since=None,
-        doubt=None,
         deletion=None,
         reason=plain.reason if bound else "",
-        was_ready=plain.was_ready if bound else None,
         asked=tuple(a for a in plain.asked if _outlasts(a, bound=bound)),
         facts=tuple(f for f in plain.facts if f.name.startswith(LEFT) or f.name in _BLAME),
     )
@@ -167,7 +165,9 @@ def _plain_machine(machine: Machine, snapshot: datetime, consistency_delay: time
     deletion, sure = machine.deletion, snapshot - consistency_delay
     reported = machine.reason in _REPORTED
     return replace(
-        machine,
+        machine.with_billing(price=0.0, spent=0.0, billed_from=None).with_health(
+            was_ready=None if machine.health.was_ready is None else LONG_AGO
+        ),
         version=1,
         created=LONG_AGO,
         since=LONG_AGO if machine.asked or machine.phase is not Phase.STARTING else machine.since,
@@ -177,11 +177,7 @@ def _plain_machine(machine: Machine, snapshot: datetime, consistency_delay: time
         retry_at=None,
         observed="",
         address="",
-        price=0.0,
-        spent=0.0,
-        billed_from=None,
         cleaned=None,
-        was_ready=None if machine.was_ready is None else LONG_AGO,
         deletion=None if deletion is None else replace(deletion, at=LONG_AGO, why=""),
         facts=tuple(sorted((Fact(name=f.name, at=LONG_AGO) for f in machine.facts), key=_by_name))
         if machine.facts
@@ -191,7 +187,7 @@ def _plain_machine(machine: Machine, snapshot: datetime, consistency_delay: time
             snapshot,
             consistency_delay,
             begins=_in_doubt_until(machine),
-            used=machine.was_ready is not None,
+            used=machine.health.was_ready is not None,
         ),
         places=tuple(_plain_place(place, sure) for place in machine.places),
     )
@@ -200,7 +196,7 @@ def _plain_machine(machine: Machine, snapshot: datetime, consistency_delay: time
 def _in_doubt_until(machine: Machine) -> bool:
     """Tell whether it matters when a claim was made: until it settled, also of one that ends."""
     released = any(asked.aim is Stage.RELEASING for asked in machine.asked)
-    never = machine.phase is Phase.STOPPING and machine.was_ready is None and not released
+    never = machine.phase is Phase.STOPPING and machine.health.was_ready is None and not released
     return machine.phase is Phase.STARTING or never
 
 
@@ -303,23 +299,22 @@ def _outlived(at: datetime | None, snapshot: datetime) -> datetime | None:
 
 def _plain_host(host: Host, snapshot: datetime, consistency_delay: timedelta) -> Host:
     return replace(
-        host,
+        host.with_cleaning(
+            wiped=None if host.cleaning.wiped is None else LONG_AGO,
+            cleaned=None,
+            wiping=_outlived(host.cleaning.wiping, snapshot),
+        )
+        .with_billing(price=0.0, spent=0.0, billed_from=None)
+        .with_health(strikes=min(host.health.strikes, 1))
+        .with_ownership(name=host.ownership.name if _is_asked_for_name(host) else ""),
         version=1,
         since=None,
         observed="",
         error="",
         tries=0,
         retry_at=None,
-        wiped=None if host.wiped is None else LONG_AGO,
-        cleaned=None,
-        price=0.0,
-        spent=0.0,
-        billed_from=None,
         reason="",
-        strikes=min(host.strikes, 1),
         asked=_in_order(
             host.asked, snapshot, consistency_delay, used=True, puts=host.goal is not None
         ),
-        name=host.name if _is_asked_for_name(host) else "",
-        wiping=_outlived(host.wiping, snapshot),
     )

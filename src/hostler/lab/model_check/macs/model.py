@@ -293,4 +293,4 @@ def _holders(side: Side, host: int, box: Box) -> tuple[MachineId, ...]:
 def _has(machine: Machine) -> bool:
     """Tell whether a machine's record says that its claim was completed."""
     asked = any(a.aim is Stage.CLAIMED and a.call_state is CallState.DONE for a in machine.asked)
-    return asked or machine.was_ready is not None
+    return asked or machine.health.was_ready is not None

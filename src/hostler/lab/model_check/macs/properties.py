@@ -79,7 +79,7 @@ class Properties:
 
 
 def _ready(side: Side) -> list[Machine]:
-    return [m for m in side.machines if m.phase is Phase.READY and m.doubt is None]
+    return [m for m in side.machines if m.phase is Phase.READY and m.health.doubt is None]
 
 
 def _holding(side: Side) -> list[Machine]:

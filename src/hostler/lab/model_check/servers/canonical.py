@@ -164,7 +164,7 @@ def _resource(resource: Resource, names: Names) -> Key:
 
 def _machine(machine: Machine, state: State, names: Names) -> Key:
     since = names.age(machine.since, _OLDEST.get(machine.phase, _OLD))
-    doubt = machine.doubt
+    doubt = machine.health.doubt
     return (
         names.machines[machine.id],
         str(machine.phase),
@@ -175,10 +175,10 @@ def _machine(machine: Machine, state: State, names: Names) -> Key:
         names.age(machine.unknown_since),
         machine.retry_at is not None and machine.retry_at > state.now,
         None if doubt is None else (doubt.what, names.age(doubt.since)),
-        machine.was_ready is not None,
+        machine.health.was_ready is not None,
         machine.deletion is not None and machine.deletion.actor,
-        machine.refused,
-        machine.stuck,
+        machine.health.refused,
+        machine.health.stuck,
     )
 
 

@@ -81,7 +81,7 @@ class World:
         if state.late or state.too_late or any(replica.tasks for replica in state.replicas):
             return False
         desired = state.row.desired(self._fleet)
-        ready = [m for m in state.machines if m.phase is Phase.READY and m.doubt is None]
+        ready = [m for m in state.machines if m.phase is Phase.READY and m.health.doubt is None]
         up = [p for p in state.resources if p.slot == SERVER and p.condition is Condition.UP]
         whole = len(state.resources) == desired * (1 + self._setting.addresses)
         return len(ready) == len(state.machines) == len(up) == desired and whole

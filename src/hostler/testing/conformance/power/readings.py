@@ -12,12 +12,12 @@ from .rig import NotApplicable, PowerRig, befall
 async def capabilities_are_sane(rig: PowerRig) -> None:
     """What it can do can be reckoned with, and stays what it is."""
     power = rig.open()
-    told, zero = power.capabilities, timedelta(0)
-    assert told.actions or told.query, "it can do nothing at all"
-    assert told.settles >= zero, "an effect cannot settle before its answer"
-    assert told.deadline > zero, "the deadline of a call must be longer than nothing"
-    assert told.query or not told.watts, "the draw is told by readings, and it has none"
-    assert power.capabilities == told, "its capabilities changed"
+    declared, zero = power.capabilities, timedelta(0)
+    assert declared.actions or declared.query, "it can do nothing at all"
+    assert declared.settles >= zero, "an effect cannot settle before its answer"
+    assert declared.deadline > zero, "the deadline of a call must be longer than nothing"
+    assert declared.query or not declared.watts, "the draw is told by readings, and it has none"
+    assert power.capabilities == declared, "its capabilities changed"
 
 
 async def a_reading_says_how_it_stands(rig: PowerRig) -> None:
@@ -108,14 +108,14 @@ async def secrets_stay_secret(rig: PowerRig) -> None:
     if not rig.secrets:
         raise NotApplicable("it has no secret")
     power = rig.open()
-    shown: list[object] = [power, power.capabilities, await power.query()]
+    printed: list[object] = [power, power.capabilities, await power.query()]
     for fault in PowerFault:
         if fault not in rig.lacks:
             rig.befall(fault)
-            shown += [await power.act(action) for action in power.capabilities.actions]
+            printed += [await power.act(action) for action in power.capabilities.actions]
             rig.befall(fault)
-            shown.append(await power.query())
-    for text in (form for thing in shown for form in (repr(thing), str(thing))):
+            printed.append(await power.query())
+    for text in (form for thing in printed for form in (repr(thing), str(thing))):
         for secret in rig.secrets:
             assert secret not in text, "a secret is shown"
 

@@ -132,9 +132,9 @@ async def surplus_goes_and_the_bound_stays(rig: Rig) -> None:
     for _ in range(24):
         await hand.step(Goal.PRESENT)
         await rig.wait(PAUSE)
-    shown = {resource.id for resource in hand.resources if resource.slot == main.slot}
-    assert planted not in shown, "a surplus resource was left standing"
-    assert main.id in shown, "the bound resource was taken for the surplus one"
+    existing = {resource.id for resource in hand.resources if resource.slot == main.slot}
+    assert planted not in existing, "a surplus resource was left standing"
+    assert main.id in existing, "the bound resource was taken for the surplus one"
     after = hand.main
     assert after is not None
     assert after.condition is Condition.UP, f"removing the surplus left it {after.status}"

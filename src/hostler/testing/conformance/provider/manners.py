@@ -89,8 +89,8 @@ async def secrets_stay_secret(rig: Rig) -> None:
     hand = await made_hand(rig)
     await end(hand)
     journal = hand.journal
-    shown = [*journal.made, *journal.asked, *journal.observations, hand.provider.capabilities]
-    for thing in shown:
+    printed = [*journal.made, *journal.asked, *journal.observations, hand.provider.capabilities]
+    for thing in printed:
         for text in (repr(thing), str(thing)):
             for secret in rig.secrets:
                 assert secret not in text, f"a secret is shown by a {type(thing).__name__}"

@@ -37,7 +37,7 @@ def _owner_tag(rig: Rig, number: int, installation: InstallationId | None = None
     )
 
 
-def _shown(observation: Observation) -> dict[ResourceId, Resource]:
+def _observed(observation: Observation) -> dict[ResourceId, Resource]:
     return {resource.id: resource for resource in observation.resources}
 
 
@@ -51,13 +51,13 @@ async def all_pages_are_seen(rig: Rig) -> None:
     assert all(observed.complete for observed in observation.observed), (
         f"incomplete: {observation.observed}"
     )
-    shown = _shown(observation)
-    missed = planted.keys() - shown.keys()
+    observed = _observed(observation)
+    missed = planted.keys() - observed.keys()
     assert not missed, f"{len(missed)} of {len(planted)} on {rig.page} a page are not seen"
     for resource, owner_tag in planted.items():
-        told = _written(owner_tag, provider)
-        assert shown[resource].owner_tag == told, (
-            f"{resource} carries {told}, and is seen as {shown[resource].owner_tag}"
+        expected = _written(owner_tag, provider)
+        assert observed[resource].owner_tag == expected, (
+            f"{resource} carries {expected}, and is seen as {observed[resource].owner_tag}"
         )
 
 
@@ -76,7 +76,7 @@ async def a_failed_page_keeps_the_rest(rig: Rig) -> None:
     (observed,) = observation.observed
     assert not observed.complete, "page 2 failed, and the scope counts as seen whole"
     assert observed.error, "page 2 failed, and no error says so"
-    seen = planted & _shown(observation).keys()
+    seen = planted & _observed(observation).keys()
     assert len(seen) >= rig.page, f"page 2 failed, and of page 1 only {len(seen)} were kept"
 
 
@@ -96,12 +96,12 @@ async def a_machine_is_seen_alone(rig: Rig) -> None:
         assert all(observed.complete for observed in observation.observed), (
             f"{scope} is incomplete: {observation}"
         )
-        assert here in _shown(observation), f"{scope} does not show {here}"
+        assert here in _observed(observation), f"{scope} does not show {here}"
     observation = await provider.observe((missing,))
     assert all(observed.complete for observed in observation.observed), (
         f"{missing} is incomplete: {observation}"
     )
-    assert away not in _shown(observation), (
+    assert away not in _observed(observation), (
         f"{away} was taken away, and observing it alone shows it"
     )
 
@@ -112,12 +112,14 @@ async def foreign_resources_are_seen_and_left(rig: Rig) -> None:
     stranger = InstallationId("stranger1")
     provider = await rig.open()
     foreign = await rig.plant(_owner_tag(rig, 1, stranger))
-    shown = _shown(await provider.observe((_whole(rig, provider),))).get(foreign)
-    assert shown is not None, "a resource of another installation is not shown"
-    assert shown.owner_tag is not None, (
+    observed = _observed(await provider.observe((_whole(rig, provider),))).get(foreign)
+    assert observed is not None, "a resource of another installation is not shown"
+    assert observed.owner_tag is not None, (
         "a resource of another installation is shown without its owner tag"
     )
-    assert shown.owner_tag.installation == stranger, f"its owner tag is shown as {shown.owner_tag}"
+    assert observed.owner_tag.installation == stranger, (
+        f"its owner tag is shown as {observed.owner_tag}"
+    )
     hand = await made_hand(rig)
     await end(hand)
     aimed = [str(call) for call in hand.journal.calls() if call.target == foreign]
@@ -136,7 +138,7 @@ async def every_status_has_a_meaning(rig: Rig) -> None:
     for word in rig.words:
         await rig.say(main.id, word)
         observation = await hand.observe()
-        resource = _shown(observation).get(main.id)
+        resource = _observed(observation).get(main.id)
         assert resource is not None, f"a resource with the status {word!r} is not shown"
         assert resource.status == word, f"the status {word!r} is shown as {resource.status!r}"
         known = resource.condition is not Condition.UNKNOWN
@@ -158,7 +160,7 @@ async def a_strange_status_changes_nothing(rig: Rig) -> None:
         assert all(observed.complete for observed in observation.observed), (
             f"{word[:40]!r}: {observation.observed}"
         )
-        resource = _shown(observation).get(main.id)
+        resource = _observed(observation).get(main.id)
         assert resource is not None, f"a resource with the status {word[:40]!r} is not shown"
         assert resource.condition is Condition.UNKNOWN, (
             f"{word[:40]!r} was taken for {resource.condition}"

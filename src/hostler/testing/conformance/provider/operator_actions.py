@@ -215,10 +215,10 @@ class Hand:
                 return
             await self.act(goal)
             await self.rig.wait(PAUSE)
-        shown = ", ".join(f"{p.slot} {p.status or '?'} ({p.condition})" for p in self.resources)
+        summary = ", ".join(f"{p.slot} {p.status or '?'} ({p.condition})" for p in self.resources)
         raise AssertionError(
             f"{goal} was not reached in {_ROUNDS} rounds over {_ROUNDS * PAUSE}; resources: "
-            f"{shown or 'none'}; last error: {self.machine.error or 'none'}"
+            f"{summary or 'none'}; last error: {self.machine.error or 'none'}"
         )
 
     async def reborn(self) -> "Hand":

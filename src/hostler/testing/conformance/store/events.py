@@ -38,8 +38,8 @@ async def an_event_carries_its_machine_as_saved(stores: Stores) -> None:
     """Events of the fleet carry none; each new machine's event carries its own."""
     store = await stores.fresh()
     read = await store.add_fleet(row())
-    told = (event(machine(2)), event(), event(machine(1)))
-    await store.save_fleet(read, (machine(1), machine(2)), told, OPEN)
+    events = (event(machine(2)), event(), event(machine(1)))
+    await store.save_fleet(read, (machine(1), machine(2)), events, OPEN)
     one, two = await store.machines(WEB)
     saved = await store.save_machine(replace(one, reason="x"), (event(one),), OPEN)
     images = [kept.image for kept in await (await stores.retry_at(store)).events()]
@@ -83,8 +83,8 @@ async def events_are_read_in_pages(stores: Stores) -> None:
     store = await stores.fresh()
     await filled(store, machine(1))
     one = await stored(store, machine(1).id)
-    told = tuple(event(one, kind=str(number)) for number in range(7))
-    await store.save_machine(one, told, OPEN)
+    events = tuple(event(one, kind=str(number)) for number in range(7))
+    await store.save_machine(one, events, OPEN)
     for fleet, of in ((None, None), (WEB, None), (None, one.id), (WEB, one.id)):
         seen, after = list[str](), 0
         while page := await store.events(fleet, of, after=after, limit=3):
@@ -144,6 +144,6 @@ async def several_events_of_one_save_make_one_image(stores: Stores) -> None:
     store = await stores.fresh()
     await filled(store, machine(1))
     one = await stored(store, machine(1).id)
-    told = tuple(event(one, minutes(number)) for number in range(3))
-    saved = await store.save_machine(one, told, OPEN)
+    events = tuple(event(one, minutes(number)) for number in range(3))
+    saved = await store.save_machine(one, events, OPEN)
     assert await store.images(WEB, minutes(9)) == (saved,)

@@ -28,14 +28,12 @@ async def every_field_of_a_host_comes_back(stores: Stores) -> None:
     store = await stores.fresh()
     first = await store.save_host(host("h-1"), (), OPEN)
     full = replace(
-        first,
+        first.with_health(strikes=2, quarantined_until=minutes(1))
+        .with_cleaning(wiped=minutes(2))
+        .with_purchase(paid_until=minutes(3)),
         condition=HostCondition.QUARANTINED,
         machine=M1,
         goal=HostGoal.CLEAN,
-        strikes=2,
-        quarantined_until=minutes(1),
-        wiped=minutes(2),
-        paid_until=minutes(3),
     )
     saved = await store.save_host(full, (), OPEN)
     assert saved == replace(full, version=2)
@@ -73,9 +71,9 @@ async def the_second_save_of_a_hosts_version_loses(stores: Stores) -> None:
     retry_at = await stores.retry_at(store)
     await refused(Conflict, store.save_host(replace(host("h-1"), version=1), (), OPEN))
     first = await store.save_host(host("h-1"), (), OPEN)
-    await refused(Conflict, retry_at.save_host(replace(host("h-1"), strikes=1), (), OPEN))
+    await refused(Conflict, retry_at.save_host(host("h-1").with_health(strikes=1), (), OPEN))
     second = await retry_at.save_host(first, (), OPEN)
-    await refused(Conflict, store.save_host(replace(first, strikes=1), (), OPEN))
+    await refused(Conflict, store.save_host(first.with_health(strikes=1), (), OPEN))
     assert await store.hosts() == (second,)
 
 

@@ -9,6 +9,7 @@ from hostler.domain.ids import Epoch, HostId, ResourceId
 from hostler.domain.model.calls import Refusal, Shows
 from hostler.domain.model.machine import Asked, CallState, Deletion, Doubt, Fact, Origin, Protection
 from hostler.domain.model.phases import Goal, Phase
+from hostler.testing.scenes.fields import with_fields
 
 from .records import (
     CI,
@@ -76,7 +77,12 @@ async def every_field_of_a_machine_comes_back(stores: Stores) -> None:
         closed=minutes(2),
     )
     full = replace(
-        before,
+        before.with_health(
+            doubt=Doubt(what="absent", since=exact),
+            was_ready=minutes(5),
+            stuck=True,
+            refused=Refusal.QUOTA,
+        ).with_billing(price=0.1 + 0.2, spent=1e-9, billed_from=minutes(7)),
         phase=Phase.FAILED,
         since=exact,
         goal=Goal.STANDBY,
@@ -90,18 +96,10 @@ async def every_field_of_a_machine_comes_back(stores: Stores) -> None:
         tries=2,
         retry_at=minutes(3),
         unknown_since=minutes(4),
-        doubt=Doubt(what="absent", since=exact),
         protection=Protection(until=minutes(60), why=HOSTILE, actor="é"),
         deletion=Deletion(at=exact, actor="a", why="w", now=True),
-        was_ready=minutes(5),
-        cleaned=minutes(6),
-        stuck=True,
-        refused=Refusal.QUOTA,
         error=HOSTILE,
         address="2001:db8::1",
-        price=0.1 + 0.2,
-        spent=1e-9,
-        billed_from=minutes(7),
     )
     saved = await store.save_machine(full, (), OPEN)
     assert saved == replace(full, version=2)
@@ -124,7 +122,7 @@ async def what_could_not_be_read_back_is_not_stored(stores: Stores) -> None:
     before = await stored(store, machine(1).id)
     odd = NOON.astimezone(timezone(timedelta(seconds=30)))
     changes = ({"error": "\ud800"}, {"price": float("nan")}, {"since": odd})
-    for spoilt in (replace(before, **change) for change in changes):
+    for spoilt in (with_fields(before, **change) for change in changes):
         await refused(StoreError, store.save_machine(spoilt, (event(before),), OPEN))
     assert await store.machine(before.id) == before
     assert await store.events() == ()

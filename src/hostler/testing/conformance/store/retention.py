@@ -74,9 +74,9 @@ async def events_without_an_image_go(stores: Stores) -> None:
     store = await stores.fresh()
     read = await filled(store, machine(1))
     one = await stored(store, machine(1).id)
-    told = [event(at=minutes(at), kind=str(at)) for at in (1, 4, 5, 6)]
+    events = [event(at=minutes(at), kind=str(at)) for at in (1, 4, 5, 6)]
     about = event(one, minutes(2), kind="2")
-    await store.save_fleet(read, (), (*told, about), OPEN)
+    await store.save_fleet(read, (), (*events, about), OPEN)
     other = await store.add_fleet(row(CI))
     theirs = replace(event(at=minutes(3), kind="3"), fleet=CI)
     await store.save_fleet(other, (), (theirs,), OPEN)
@@ -89,8 +89,8 @@ async def the_oldest_events_go_first(stores: Stores) -> None:
     """By their time; so many at once; fewer than asked means that nothing more is to go."""
     store = await stores.fresh()
     read = await filled(store)
-    told = tuple(event(at=minutes(at), kind=str(at)) for at in (3, 1, 2, 5, 4))
-    await store.save_fleet(read, (), told, OPEN)
+    events = tuple(event(at=minutes(at), kind=str(at)) for at in (3, 1, 2, 5, 4))
+    await store.save_fleet(read, (), events, OPEN)
     left = list[list[str]]()
     for limit in (0, 2, 2, 2, 2):
         went = await store.forget(minutes(9), limit, OPEN)
@@ -131,9 +131,9 @@ async def a_machine_with_a_later_event_stays(stores: Stores) -> None:
     await filled(store, machine(1))
     read = await stored(store, machine(1).id)
     gone = await _told(store, ended(read), 1)
-    told = await store.save_machine(gone, (event(gone, minutes(7)),), OPEN)
+    events = await store.save_machine(gone, (event(gone, minutes(7)),), OPEN)
     assert await store.forget(minutes(5), _ALL, OPEN) == 0
-    assert await store.history((read.id,)) == (told,)
+    assert await store.history((read.id,)) == (events,)
     assert await store.forget(minutes(8), _ALL, OPEN) == 3
     assert await store.history((read.id,)) == ()
 
@@ -201,8 +201,8 @@ async def what_was_forgotten_is_told(stores: Stores) -> None:
     store = await stores.fresh()
     retry_at = await stores.retry_at(store)
     read = await filled(store)
-    told = tuple(event(at=minutes(at)) for at in (1, 3.5, 7))
-    await store.save_fleet(read, (), told, OPEN)
+    events = tuple(event(at=minutes(at)) for at in (1, 3.5, 7))
+    await store.save_fleet(read, (), events, OPEN)
     found = list[datetime | None]()
     for at in (1, 5.000001, 6, 2):
         await store.forget(minutes(at), _ALL, OPEN)

@@ -32,7 +32,7 @@ OVERDUE = timedelta(minutes=5)
 def host_calls(goal: HostGoal, host: Host, resource: Resource, now: datetime) -> tuple[Call, ...]:
     """Return the calls that may be made now for a host that no machine has."""
     if goal is HostGoal.POOLED:
-        waits = resource.host.stage is not Stage.POOL and bool(host.pool)
+        waits = resource.host.stage is not Stage.POOL and bool(host.ownership.pool)
         return (_free(host, resource),) if waits else ()
     if not _is_open(goal, host, resource):
         return ()
@@ -52,14 +52,14 @@ def _is_open(goal: HostGoal, host: Host, resource: Resource) -> bool:
     """
     if goal is HostGoal.RETIRED and resource.host.stage is Stage.POOL:
         return host.last_asked(tag_kind(Stage.RETIRING)) is None
-    return resource.host.stage in STAGES or (host.adopted and bool(resource.host.tagged))
+    return resource.host.stage in STAGES or (host.ownership.adopted and bool(resource.host.tagged))
 
 
 def _wiped(host: Host, resource: Resource) -> tuple[Call, ...]:
     """Wipe a host, and put it back once its wipe is proved; in quarantine it stays by itself."""
     if resource.host.scheduled:
         return (_plain(UNSCHEDULE, resource),)
-    if host.wiped is not None and resource.host.stage is Stage.PARKED:
+    if host.cleaning.wiped is not None and resource.host.stage is Stage.PARKED:
         return ()
     alone = host.condition is HostCondition.QUARANTINED
     stage = Stage.QUARANTINED if alone else Stage.WIPING
@@ -70,11 +70,11 @@ def _wiped(host: Host, resource: Resource) -> tuple[Call, ...]:
 
 def _cleaned(host: Host, resource: Resource) -> tuple[Call, ...]:
     """Wipe a host that bears its name for that, or put it back if that is proved."""
-    if host.wiped is not None:
+    if host.cleaning.wiped is not None:
         return _out_of_networks(resource) or _put_back(host, resource)
-    if host.wiping is not None or resource.status not in {"ready", "error"}:
+    if host.cleaning.wiping is not None or resource.status not in {"ready", "error"}:
         return ()
-    return (reinstall(resource, HOST, resource.id, Effect.DESTROY, host.image),)
+    return (reinstall(resource, HOST, resource.id, Effect.DESTROY, host.cleaning.image),)
 
 
 def _out_of_networks(resource: Resource) -> tuple[Call, ...]:
@@ -86,9 +86,9 @@ def _put_back(host: Host, resource: Resource) -> tuple[Call, ...]:
     """Put a clean host where machines take it from: one that we pay for is kept by our own name."""
     if resource.note("leaving"):
         return ()
-    if host.origin is HostOrigin.ORDERED and not host.policy:
+    if host.purchase.origin is HostOrigin.ORDERED and not host.purchase.policy:
         return (_rename(host, resource, Stage.PARKED),)
-    return (_free(host, resource),) if host.pool else ()
+    return (_free(host, resource),) if host.ownership.pool else ()
 
 
 def _rename(host: Host, resource: Resource, stage: Stage) -> Call:
@@ -98,16 +98,18 @@ def _rename(host: Host, resource: Resource, stage: Stage) -> Call:
         stage,
         HOST,
         ("host", host.id),
-        ("fleet", host.fleet or host.buyer or FleetName("")),
-        ("machine", host.machine or host.order or MachineId("")),
-        ("pool", host.pool),
+        ("fleet", host.fleet or host.purchase.buyer or FleetName("")),
+        ("machine", host.machine or host.purchase.order or MachineId("")),
+        ("pool", host.ownership.pool),
     )
     return replace(call, effect=Effect.DESTROY)
 
 
 def _free(host: Host, resource: Resource) -> Call:
     """Return the rename into the pool: the last thing, after a wipe that was proved."""
-    name = pool_name(host.pool, host.id, host.wiped.isoformat() if host.wiped else "")
+    name = pool_name(
+        host.ownership.pool, host.id, host.cleaning.wiped.isoformat() if host.cleaning.wiped else ""
+    )
     call = expecting(resource, FREE, HOST, ("host", host.id), ("name", name))
     return replace(call, shows=Shows.OWNER_TAG, aim=Stage.POOL)
 
@@ -129,7 +131,7 @@ def _ended(host: Host, resource: Resource, now: datetime) -> tuple[Call, ...]:
     What is deleted by itself at its date is deleted by us only when that is overdue: by whose clock
     a host is paid for until then is not ours to say.
     """
-    deletable = resource.host.paid_until or host.scheduled or host.paid_until
+    deletable = resource.host.paid_until or host.purchase.scheduled or host.purchase.paid_until
     delete = replace(_plain(DELETE, resource), ends_payment=True)
     if resource.host.scheduled:
         overdue = deletable is not None and now >= deletable + OVERDUE

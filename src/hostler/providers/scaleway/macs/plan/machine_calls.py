@@ -152,7 +152,7 @@ class Way:
         Where the machine is ready it is in use, and whatever was asked for since is over.
         """
         in_use = self.machine.phase in _IN_USE or not self._has_rested()
-        used = self.machine.was_ready is not None and in_use
+        used = self.machine.health.was_ready is not None and in_use
         return (_owner_tag(self.machine, self.resource, Stage.CLAIMED if used else Stage.PENDING),)
 
     def resting(self) -> tuple[Call, ...]:
