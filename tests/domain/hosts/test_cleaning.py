@@ -8,9 +8,19 @@ from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.machine import CallState
+from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Resource
 from hostler.testing.scenes.builders import BEGIN
-from hostler.testing.scenes.hosts import CAPABILITIES, box, call, hosts_snapshot, record
+from hostler.testing.scenes.hosts import (
+    BOX,
+    CAPABILITIES,
+    MINE,
+    box,
+    call,
+    hosts_snapshot,
+    on_host,
+    record,
+)
 
 MINUTE = timedelta(minutes=1)
 TOLD = replace(
@@ -67,3 +77,18 @@ def test_a_free_host_that_nobody_can_ask_stays_free_and_one_with_a_claim_does_no
     assert after(free, silent, BEGIN + MINUTE).condition is HostCondition.FREE
     taken = after(free, box("foreign"), BEGIN + MINUTE)
     assert (taken.condition, taken.goal) == (HostCondition.DIRTY, None)
+
+
+def test_a_host_that_nobody_can_ask_is_cleaned_after_its_machine_once_it_answers() -> None:
+    used = record(condition=HostCondition.ALLOCATED, machine=MINE)
+    silent = box("", Condition.UNKNOWN)
+    snapshot = replace(
+        hosts_snapshot(used, silent, bindings={BOX: MINE}, past=(on_host(Phase.DELETED),)),
+        capabilities=TOLD,
+    )
+    (transition,) = decide_hosts(snapshot)
+    assert (transition.host.condition, transition.host.goal) == (
+        HostCondition.DIRTY,
+        HostGoal.CLEAN,
+    )
+    assert after(transition.host, box("wiping"), BEGIN + MINUTE).goal is HostGoal.CLEAN

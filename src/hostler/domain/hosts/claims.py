@@ -351,6 +351,8 @@ def _has_it(transition: Transition, snapshot: Snapshot) -> bool:
     ):
         return True
     stage = sighting.resource.host.stage
+    if stage is Stage.NONE and _may_show(machine):  # nobody can ask it: it has what it had
+        return True
     named = machine.fact(ADOPTED) is not None and stage is not Stage.FOREIGN
     return not machine.places and (named or stage in AT_HOME)
 

@@ -210,10 +210,13 @@ def _passed_on(
 
 
 def _may_be_cleaned(resource: Resource, snapshot: AccountSnapshot) -> bool:
-    """Tell whether a host is ours still, by its tag; where our records say it, it always is."""
+    """Tell whether a host is ours still, by its tag; where our records say it, it always is.
+
+    One that nobody can ask is, until it says otherwise.
+    """
     hosts = snapshot.capabilities.hosts
     recorded = hosts is not None and hosts.ownership is Ownership.RECORD
-    return recorded or resource.host.stage in OURS
+    return recorded or resource.host.stage in OURS | {Stage.NONE}
 
 
 def _judged(host: Host, machine: Machine, snapshot: AccountSnapshot) -> Host:
