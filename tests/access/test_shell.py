@@ -9,7 +9,7 @@ import asyncssh
 import pytest
 
 from hostler.access.shell import SshShell
-from hostler.ports.shell import Login, Lost, NotReached, pinned
+from hostler.ports.shell import Login, Lost, NotReached, Printed, Stranger, pinned
 
 USER_KEY = asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - untyped there
 HOST_KEY = asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - untyped there
@@ -47,11 +47,11 @@ async def login() -> AsyncGenerator[Login]:
 
 
 async def test_the_output_comes_back_whatever_the_exit_status(login: Login) -> None:
-    assert await SshShell().run(login, "there") == "hello there"
+    assert (await SshShell().run(login, "there")).text == "hello there"
 
 
 async def test_only_the_end_of_much_output_is_kept(login: Login) -> None:
-    output = await SshShell().run(login, "flood")
+    output = (await SshShell().run(login, "flood")).text
     assert output.endswith("xthe end")
     assert len(output) == 65536
 
@@ -63,10 +63,12 @@ async def test_a_command_that_does_not_end_in_time_is_lost(login: Login) -> None
 
 async def test_another_host_key_is_refused_before_anything_is_sent(login: Login) -> None:
     other = replace(login, check=pinned(f"SHA256:{'A' * 43}="))
-    with pytest.raises(NotReached, match=r"it shows the key SHA256:.*, not SHA256:A{43}$"):
+    with pytest.raises(Stranger, match=r"it shows the key SHA256:.*, not SHA256:A{43}$") as caught:
         await SshShell().run(other, "there")
+    assert caught.value.key == HOST_KEY.get_fingerprint()
     right = replace(login, check=pinned(HOST_KEY.get_fingerprint() + "="))
-    assert await SshShell().run(right, "there") == "hello there"
+    printed = await SshShell().run(right, "there")
+    assert printed == Printed("hello there", HOST_KEY.get_fingerprint())
 
 
 async def test_a_refused_login_is_not_reached_and_no_key_is_repeated(login: Login) -> None:
@@ -86,4 +88,4 @@ async def test_a_key_file_is_read_when_it_is_used(login: Login, tmp_path: Path) 
     with pytest.raises(NotReached, match="KeyImportError"):
         await SshShell().run(by_file, "there")
     file.write_bytes(USER_KEY.export_private_key())
-    assert await SshShell().run(by_file, "there") == "hello there"
+    assert (await SshShell().run(by_file, "there")).text == "hello there"

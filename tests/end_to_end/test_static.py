@@ -5,11 +5,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "providers"))
 
 from static_hosts import Park, park
 
 HOSTLER = Path(sys.executable).parent / "hostler"
+
+ABROAD = "hostler-claim installation=abroad99 fleet=theirs machine=m-aaaaaaaaaa\n"
 
 FLEET = """
 [provider.lab]
@@ -17,6 +21,7 @@ kind = "static"
 user = "builder"
 key = "key"
 hosts = [{hosts}]
+patience = "1s"
 
 [fleet.builders]
 size = 2
@@ -25,6 +30,7 @@ ready = {{ probe = "tcp", port = {port} }}
 
 [fleet.builders.timers]
 drain = "0s"
+absence_gap = "1s"
 
 [engine]
 quiet = "1s"
@@ -40,7 +46,7 @@ def fleet_file(hosts: Park) -> Path:
         for host in hosts.hosts
     )
     file = hosts.folder / "lab.toml"
-    file.write_text(FLEET.format(hosts=", ".join(entries), port=hosts.hosts[0].port))
+    file.write_text(FLEET.format(hosts=", ".join(entries), port=hosts.hosts[2].port))
     return file
 
 
@@ -53,17 +59,22 @@ async def run(*words: str) -> tuple[int | None, str]:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not holds():  # noqa: ASYNC110 - files of other processes are watched
             await asyncio.sleep(0.1)
 
 
+@pytest.mark.timeout(150)
 async def test_hosts_are_claimed_cleaned_and_given_back() -> None:
-    async with park(3) as hosts:
-        file = fleet_file(hosts)
+    """Of five, another installation has one, and one is silent: both are passed over."""
+    async with park(5) as hosts:
+        file, (theirs, silent) = fleet_file(hosts), hosts.hosts[:2]
+        theirs.claim.parent.mkdir()
+        theirs.claim.write_text(ABROAD)
+        await silent.stop()
 
         def claims() -> int:
-            return sum(host.claim.exists() for host in hosts.hosts)
+            return sum(host.claim.exists() for host in hosts.hosts[1:])
 
         code, said = await run("check", str(file))
         assert code == 0, said
@@ -74,10 +85,35 @@ async def test_hosts_are_claimed_cleaned_and_given_back() -> None:
             try:
                 await until(lambda: claims() == 2)
                 await until(lambda: '"probe_passed"' in (hosts.folder / "log").read_text())
+                await stranger_is_left_alone(hosts, file)
                 code, said = await run("scale", str(file), "0")
                 assert code == 0, said
                 await until(lambda: claims() == 0)
+                async with asyncio.timeout(60):
+                    while "3 free" not in said:
+                        await asyncio.sleep(0.5)
+                        _, said = await run("pool", str(file), "list")
             finally:
                 engine.terminate()
                 await engine.wait()
         assert sum((host.home / "cleaned").exists() for host in hosts.hosts) == 2
+        assert theirs.claim.read_text() == ABROAD
+        assert not silent.claim.exists()
+        assert not list(hosts.folder.glob("*.hostkeys"))
+
+
+async def stranger_is_left_alone(hosts: Park, file: Path) -> None:
+    """Let somebody else answer for the free host: nothing is run there, and it is said why."""
+    free = next(host for host in hosts.hosts[2:] if not host.claim.exists())
+    await free.stop()
+    free.host_key = "an impostor's"
+    await free.start()
+    free.commands.clear()
+    code, said = await run("explain", str(file), free.name)
+    assert code == 0, said
+    assert "another host key" in said
+    assert "either somebody reinstalled it by hand" in " ".join(said.split())
+    assert not free.commands
+    await free.stop()
+    free.host_key = "host"
+    await free.start()

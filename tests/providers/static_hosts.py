@@ -9,7 +9,7 @@ import signal
 import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -17,11 +17,11 @@ from pathlib import Path
 import asyncssh
 
 from hostler.access.shell import CALL, SshShell
-from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, Zone
-from hostler.domain.model.machine import Offer
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
+from hostler.domain.model.host import allocation_of
+from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.resource import OwnerTag
 from hostler.ports.provider import Provider
-from hostler.providers.static.host_keys import HostKeys
 from hostler.providers.static.provider import Site, StaticHosts
 from hostler.providers.static.settings import Host, StaticTemplate
 from hostler.providers.static.shell import HostShell
@@ -130,18 +130,14 @@ class FakeHost:
 
 @dataclass(slots=True)
 class Park:
-    """Some hosts, and providers over them that share a file of pinned keys."""
+    """Some hosts, and providers over them; `keys` are the host keys on record."""
 
     folder: Path
     hosts: list[FakeHost]
     clock: RigClock = field(default_factory=RigClock)
     release: str = ""
     fingerprint: str = ""
-
-    @property
-    def hostkeys(self) -> Path:
-        """The file of pinned host keys."""
-        return self.folder / "lab.hostkeys"
+    keys: dict[HostId, str] = field(default_factory=dict[HostId, str])
 
     def provider(self, installation: InstallationId = HOME, call: timedelta = CALL) -> StaticHosts:
         """Return a fresh provider of some installation."""
@@ -161,8 +157,9 @@ class Park:
             templates={FLEET: StaticTemplate(release=self.release)},
             installation=installation,
         )
-        shell = HostShell(SshShell(call=call), HostKeys(self.hostkeys))
-        return StaticHosts(site, shell, self.clock)
+        provider = StaticHosts(site, HostShell(SshShell(call=call)), self.clock)
+        provider.expect_host_keys(self.keys)
+        return provider
 
 
 @asynccontextmanager
@@ -194,25 +191,31 @@ class StaticRig:
         Ability.WORDS: "a host that exists has no status of its provider's",
         Ability.BUSY: "a host that exists never asks to come again",
         Ability.REFUSE: "a machine is one claim: there is no other part to go on with",
+        Ability.SURPLUS: "a machine has the host that it is bound to, and no second one",
     }
 
     def __init__(self, park: Park) -> None:
         self.park, self.clock = park, park.clock
+        self.given = list[FakeHost]()
         self.secrets = (SECRET, key("user").export_private_key().decode().splitlines()[2])
+
+    def host_for(self, machine: Machine) -> Machine:
+        """Return the machine with the next host that no machine was given yet."""
+        self.given.append(self.park.hosts[len(self.given)])
+        return replace(machine, host=HostId(self.given[-1].name))
 
     async def open(self) -> Provider:
         """Return a fresh provider."""
         return self.park.provider()
 
     async def things(self) -> tuple[Thing, ...]:
-        """Read the hosts' files."""
+        """Read the hosts' files: one that is cleaned by now is nobody's thing."""
         found = list[Thing]()
         for host in self.park.hosts:
-            if host.claim.exists():
+            if host.claim.exists() and host.claim.read_text().startswith("hostler-claim "):
                 words = [word.partition("=")[2] for word in host.claim.read_text().split()]
-                machine, attempt = words[3:]
-                resource = f"{host.name}#{machine}.{attempt}"
-                found.append(Thing(id=resource, machine=MachineId(machine)))
+                machine = MachineId(words[3])
+                found.append(Thing(id=allocation_of(HostId(host.name), machine), machine=machine))
         return tuple(found)
 
     async def wait(self, time: timedelta) -> None:
@@ -221,8 +224,8 @@ class StaticRig:
         await asyncio.sleep(0.002)
 
     async def strike(self, fault: Fault) -> None:
-        """Arm the first free host, which is where a claim is tried first."""
-        next(host for host in self.park.hosts if not host.claim.exists()).fault = fault
+        """Arm the host that was given to a machine last."""
+        self.given[-1].fault = fault
 
     async def remove(self, resource: ResourceId) -> None:
         """Remove the claim by hand."""
@@ -234,9 +237,9 @@ class StaticRig:
         host.claim.parent.mkdir(exist_ok=True)
         host.claim.write_text(
             f"hostler-claim installation={owner_tag.installation} fleet={owner_tag.fleet} "
-            f"machine={owner_tag.machine} attempt={owner_tag.attempt}\n"
+            f"machine={owner_tag.machine}\n"
         )
-        return ResourceId(f"{host.name}#{owner_tag.machine}.{owner_tag.attempt}")
+        return allocation_of(HostId(host.name), owner_tag.machine)
 
     async def fail_page(self, number: int) -> None:
         """Take this host and all later ones from the network."""

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from hostler.ports.shell import Login, Lost, NotReached
+from hostler.ports.shell import Login, Lost, NotReached, Printed, Stranger
 
 CONNECT = timedelta(seconds=5)
 CALL = timedelta(seconds=20)
@@ -16,7 +16,7 @@ class SshShell:
     def __init__(self, connect: timedelta = CONNECT, call: timedelta = CALL) -> None:
         self._connect, self._call = connect, call
 
-    async def run(self, login: Login, command: str) -> str:
+    async def run(self, login: Login, command: str) -> Printed:
         """Log in, run one command and return the end of what it printed."""
         from .command import Command, output_of  # asyncssh takes a quarter of a second
         from .connection import dial, hang_up
@@ -25,7 +25,9 @@ class SshShell:
         reached = await dial(login, self._connect)
         try:
             if reached.connection is None:
-                raise NotReached(reached.wrong or line(reached.error))
+                if reached.wrong:
+                    raise Stranger(reached.wrong, reached.host_key)
+                raise NotReached(line(reached.error))
             wanted = Command(text=command, within=self._call)
             ended, output = await output_of(reached.connection, wanted, _MOST)
         finally:
@@ -34,4 +36,4 @@ class SshShell:
             raise Lost(f"no answer within {self._call}")
         if ended.status is None:
             raise Lost(line(ended.error or f"ended by the signal {ended.signal}"))
-        return output
+        return Printed(output, reached.host_key)

@@ -3,6 +3,7 @@
 Each protocol is one ability; a provider has those that are true of its hosts.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
@@ -61,6 +62,15 @@ class DiagnosesHosts(Protocol):
 
     async def diagnose(self, zone: Zone, host: HostId) -> Diagnosis:
         """Ask how healthy a host is; `NO_ANSWER` where nobody says so in time. Changes nothing."""
+        ...
+
+
+@runtime_checkable
+class ExpectsHostKeys(Protocol):
+    """Observing a host is a login at it: it is asked nothing unless it shows its own key."""
+
+    def expect_host_keys(self, keys: Mapping[HostId, str]) -> None:
+        """Say which keys are on record, before each observation; who has none may show any."""
         ...
 
 

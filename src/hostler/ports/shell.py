@@ -43,16 +43,32 @@ class NotReached(Exception):
     """There was no login: certainly nothing was run."""
 
 
+class Stranger(NotReached):
+    """The host showed this key, which is not its own."""
+
+    def __init__(self, text: str, key: str) -> None:
+        super().__init__(text)
+        self.key = key
+
+
 class Lost(Exception):
     """The connection went away, or time ran out, after the command was sent: it may have run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """The end of what a command printed, and the fingerprint of the key that its host showed."""
+
+    text: str
+    host_key: str
 
 
 class Shell(Protocol):
     """Runs commands at hosts."""
 
-    async def run(self, login: Login, command: str) -> str:
+    async def run(self, login: Login, command: str) -> Printed:
         """Log in, run one command, and return the end of what it printed, whatever its exit status.
 
-        Raises NotReached or Lost only; neither repeats a key.
+        Raises NotReached, Stranger or Lost only; none repeats a private key.
         """
         ...

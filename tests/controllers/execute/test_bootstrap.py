@@ -5,15 +5,21 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 
+from hostler.controllers.execute.bootstrap import _order
 from hostler.domain.ids import HostId
+from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind
 from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.policy.bootstrap import digest_of
+from hostler.domain.policy.host_keys import HostKey
 from hostler.lab.scenes.mac_ssh import WorldPreparer
 from hostler.lab.scenes.macs import FLEET, MINUTE, MacRig, changes, play_macs
 from hostler.lab.scenes.servers import Hostler
 from hostler.ports.preparer import Order, Prepared
 from hostler.ports.provider import Connection
+from hostler.testing.scenes.builders import BEGIN
+from hostler.testing.scenes.hosts import CAPABILITIES, fleet_snapshot, on_host
+from hostler.testing.scenes.hosts import record as host_record
 
 PLAIN, ASKS = "echo one", "sudo -S true"
 HOUR = timedelta(hours=1)
@@ -71,6 +77,17 @@ async def tried(s: MacRig, told: Told, many: int) -> None:
         return len(told.orders) >= many
 
     await s.until(holds, HOUR)
+
+
+def test_a_host_that_was_cleaned_without_a_wipe_must_show_the_key_on_record() -> None:
+    """Nothing but a reinstallation gives it another one."""
+    known = host_record(host_key=HostKey(key="SHA256:ours", at=BEGIN), cleaned=BEGIN + HOUR)
+    place = Connection(address="192.0.2.1")
+    for cleaning in Cleaning:
+        hosts = HostCapabilities(ownership=Ownership.TAGS, cleaning=cleaning)
+        told = replace(fleet_snapshot(()), capabilities=replace(CAPABILITIES, hosts=hosts))
+        order = _order(on_host(), place, told, known, None)
+        assert order.fingerprint == ("" if cleaning is Cleaning.WIPE else "SHA256:ours")
 
 
 def test_the_password_is_asked_for_only_where_a_command_asks_for_it() -> None:

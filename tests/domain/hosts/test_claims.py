@@ -18,11 +18,13 @@ from hostler.domain.hosts.claims import (
 from hostler.domain.hosts.claims import offers as open_offers
 from hostler.domain.ids import HostId, MachineId, machine_id
 from hostler.domain.model.calls import Shows
+from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership
 from hostler.domain.model.host import Free, Host, HostCondition, allocation_of
 from hostler.domain.model.machine import CallState, Deletion, Known, Machine, Offer, Place
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.resource import Resource, Stage
+from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.transition import Transition
+from hostler.domain.policy.host_keys import HostKey
 from hostler.testing.fakes.planner import SERVER
 from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER, ZONE
 from hostler.testing.scenes.fields import with_fields
@@ -100,6 +102,37 @@ def test_what_is_bound_or_does_not_fit_is_not_free() -> None:
     assert free(box(), tied=(BOX,)) == []
     assert free(box("claimed"), box("other", host=OTHER)) == []
     assert free(tenant()) == []
+
+
+@pytest.mark.parametrize(
+    ("resource", "is_free"),
+    [
+        (box(host_key="SHA256:ours"), True),
+        (box(), True),
+        (box(host_key="SHA256:others"), False),
+        (box("", Condition.UNKNOWN), False),
+        (box("", Condition.OFF), False),
+        (box("other", Condition.UNKNOWN), False),
+        (box("foreign"), False),
+        (box("wiping"), False),
+        (box(condition=Condition.FAILED), False),
+    ],
+)
+def test_a_host_that_no_claim_wipes_is_taken_only_free_and_whole(
+    resource: Resource, *, is_free: bool
+) -> None:
+    known = with_fields(FREE, host_key=HostKey(key="SHA256:ours", at=BEGIN))
+    tags = HostCapabilities(ownership=Ownership.TAGS, cleaning=Cleaning.COMMAND)
+    found = free_hosts(
+        FLEET,
+        inventory((resource,)),
+        replace(CAPABILITIES, hosts=tags),
+        {BOX: known},
+        (),
+        lambda *_: "",
+        BEGIN,
+    )
+    assert bool(found) is is_free
 
 
 def test_clean_hosts_come_first_then_those_with_few_strikes_then_our_own() -> None:
@@ -253,6 +286,8 @@ LOST = replace(OWNER_TAG, call_state=CallState.LAPSED)
         (starting(), box("pool"), True),
         (starting(), box("parked"), True),
         (starting(), box("other"), False),
+        (starting(), box(""), False),
+        (replace(starting(OWNER_TAG), places=on_host().places), box(""), True),
         (starting(replace(OWNER_TAG, call_state=CallState.OPEN)), box("other"), True),
         (starting(OWNER_TAG, host=None), box("other"), True),
         (replace(starting(OWNER_TAG), phase=Phase.READY), box("other"), True),
@@ -315,6 +350,8 @@ def test_it_is_said_why_no_host_can_be_taken() -> None:
         f"no_available_host: no host fits {OFFER} (hosts: 1 allocated, 1 foreign)"
     )
     assert "none at all" in none_free(fleet_snapshot(()))
+    silent = fleet_snapshot((), (replace(box(""), status="silent"),), hosts=(FREE,))
+    assert none_free(silent).endswith("(hosts: 1 silent)")
 
 
 @pytest.mark.parametrize(

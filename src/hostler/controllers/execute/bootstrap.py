@@ -8,6 +8,7 @@ import structlog
 from hostler.controllers.runtime.leases import Leases, Tenure
 from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState
+from hostler.domain.hosts.host_keys import reinstalled
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.machines.bootstrap import REBOOT
 from hostler.domain.machines.rollout import trouble_of
@@ -79,7 +80,7 @@ class Outfitter:
         order = _order(machine, connection, snapshot, host, password)
         prepared = await preparer.prepare(connection, order)
         kept = await self._judged(
-            _pinned(host, machine, prepared, begun), machine, prepared, snapshot
+            _pinned(host, machine, prepared, snapshot, begun), machine, prepared, snapshot
         )
         await self._keep(kept, machine, tenure)
         text = prepared.error or (str(prepared.cause) if prepared.cause else "logged in")
@@ -114,7 +115,7 @@ class Outfitter:
         """Ask once; what has no pinned key is told nothing."""
         begun, probe = self._ports.clock.now(), snapshot.fleet.probe
         host = self._state.host_records.hosts.get(machine.host or HostId(""))
-        key = expected(host.bootstrap.host_key, _wiped(host, machine)) if host is not None else ""
+        key = _key_of(host, machine, snapshot) if host is not None else ""
         if self._ports.asker is None or not key:
             text = "no key of it is pinned" if self._ports.asker else "there is nothing to ask with"
             return Answered(answer=Answer.UNKNOWN, at=begun, text=text)
@@ -233,21 +234,24 @@ def _order(
         machine=machine.id,
         user="" if probe.user == _OURS else probe.user,
         port=connection.port if probe.port == 22 else probe.port,
-        fingerprint=expected(host.bootstrap.host_key, _wiped(host, machine)),
+        fingerprint=_key_of(host, machine, snapshot),
         commands=probe.commands,
         applied=host.bootstrap.applied,
         password=password,
     )
 
 
-def _pinned(host: Host, machine: Machine, prepared: Prepared, begun: datetime) -> Host:
+def _pinned(
+    host: Host, machine: Machine, prepared: Prepared, snapshot: Snapshot, begun: datetime
+) -> Host:
     """Return the record with the key that was shown, if it may be trusted.
 
     It is dated to when the attempt began: a wipe that came in between leaves another key behind.
     """
     if not (prepared.login and prepared.fingerprint):
         return host
-    judgement = judge(host.bootstrap.host_key, _wiped(host, machine), prepared.fingerprint, begun)
+    wiped, known = _wiped(host, machine, snapshot), host.bootstrap.host_key
+    judgement = judge(known, wiped, prepared.fingerprint, begun)
     return (
         host
         if judgement.ruling is Ruling.REFUSE
@@ -255,12 +259,18 @@ def _pinned(host: Host, machine: Machine, prepared: Prepared, begun: datetime) -
     )
 
 
-def _wiped(host: Host, machine: Machine) -> datetime | None:
+def _key_of(host: Host, machine: Machine, snapshot: Snapshot) -> str:
+    """Return the host key that the host must show now; empty where the first one is trusted."""
+    return expected(host.bootstrap.host_key, _wiped(host, machine, snapshot))
+
+
+def _wiped(host: Host, machine: Machine, snapshot: Snapshot) -> datetime | None:
     """Return when the host's disk was last seen wiped on our word, for this machine or before."""
-    snapshot = [
+    wipes = [
         a.closed for a in machine.asked if a.shows is Shows.WIPE and a.call_state is CallState.DONE
     ]
-    times = [at for at in (host.cleaning.cleaned, *snapshot) if at is not None]
+    before = reinstalled(host, snapshot.capabilities)
+    times = [at for at in (before, *wipes) if at is not None]
     return max(times, default=None)
 
 

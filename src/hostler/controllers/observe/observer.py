@@ -10,6 +10,7 @@ import structlog
 from hostler.controllers.runtime.rate_limit import Budget, Priority
 from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.controllers.runtime.state import AccountState
+from hostler.domain.hosts.host_keys import expected_keys
 from hostler.domain.ids import AccountName, FleetName, ResourceId, Zone
 from hostler.domain.model.host import allocation_of
 from hostler.domain.model.inventory import Inventory, merge
@@ -18,6 +19,7 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Observation, ObservedScope, Resource, Scope
 from hostler.domain.observation.allocations import Allocations, scopes_of_hosts
+from hostler.ports.hosts import ExpectsHostKeys
 from hostler.ports.metrics import Count, Gauge, Metrics
 from hostler.ports.provider import Provider
 
@@ -195,6 +197,7 @@ class Observer:
         """Observe, then read the records where they alone say which machine has which host."""
         capabilities = self._account.provider.capabilities
         asked = scopes_of_hosts(scopes, capabilities)
+        await say_host_keys(self._ports, self._state)
         observation = await self._account.provider.observe(asked)
         if asked is scopes:
             return observation
@@ -250,6 +253,14 @@ class Observer:
             settings=self._settings,
             asked=self._state.asked[:_CLOSE_AT_ONCE],
         )
+
+
+async def say_host_keys(ports: Ports, state: AccountState) -> None:
+    """Say which host keys are on record, where an observation is a login at each host."""
+    provider, host_records = state.account.provider, state.host_records
+    if isinstance(provider, ExpectsHostKeys):
+        await host_records.refresh(ports.store)
+        provider.expect_host_keys(expected_keys(host_records.hosts, provider.capabilities))
 
 
 _YOUNG = 3

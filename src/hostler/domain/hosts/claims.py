@@ -351,6 +351,8 @@ def _has_it(transition: Transition, snapshot: Snapshot) -> bool:
     ):
         return True
     stage = sighting.resource.host.stage
+    if stage is Stage.NONE and _may_show(machine):  # nobody can ask it: it has what it had
+        return True
     named = machine.fact(ADOPTED) is not None and stage is not Stage.FOREIGN
     return not machine.places and (named or stage in AT_HOME)
 
@@ -372,6 +374,8 @@ def _stands(resource: Resource, record: Host | None) -> str:
     aside = stage in OTHERS and record is not None and record.goal is None
     if record is None or (aside and record.condition is HostCondition.DIRTY):
         return _OUTSIDE.get(stage, stage)
+    if record.condition is HostCondition.FREE and stage is Stage.NONE:
+        return resource.status
     return str(record.condition)
 
 

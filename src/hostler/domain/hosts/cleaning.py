@@ -5,13 +5,16 @@ go of: that it was off, or that its cleaning ended well; what is trusted needs n
 """
 
 from dataclasses import replace
+from datetime import datetime
 
 from hostler.domain.ids import ResourceId
+from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import Cleaning, HostCapabilities
 from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.model.machine import CallState
 from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
+from hostler.domain.policy.revisions import Drift
 
 from . import wiping
 
@@ -41,26 +44,42 @@ def unused(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
 
 
 def left(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
-    """Follow a free host; one that somebody else has tagged since is nobody's to hand out."""
+    """Follow a free host; one that somebody else has tagged since is nobody's to hand out.
+
+    Of one that nobody can ask nothing is known: it stays as it is, and `claims` hands it to nobody.
+    """
     if _of(snapshot).cleaning is Cleaning.WIPE:
         return wiping.left(host, resource, snapshot)
-    if resource.host.stage is Stage.POOL:
+    if resource.host.stage in {Stage.POOL, Stage.NONE}:
         return host
     void = replace(wiping.unproved(host), goal=None)
     return void.now(HostCondition.DIRTY, snapshot.now, "somebody else took it")
 
 
 def _proved(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
-    """Judge by an observation that nothing that was asked for before can change any more."""
+    """Judge by an observation that nothing that was asked for before can change any more.
+
+    What was cleaned carries no setup script any more, for all that we know.
+    """
     at = snapshot.inventory.observed_at(snapshot.inventory.sightings[ResourceId(host.id)])
     since = host.since or snapshot.took
     unsure = any(asked.call_state is CallState.OPEN for asked in host.asked)
     if unsure or at <= since + snapshot.capabilities.consistency_delay:
         return host
     if _is_proof(resource, _of(snapshot).cleaning):
-        return host.with_cleaning(wiped=snapshot.now, cleaned=snapshot.now)
-    failed = resource.condition is Condition.FAILED
+        proved = host.with_cleaning(wiped=snapshot.now, cleaned=snapshot.now)
+        trusted = _of(snapshot).cleaning is Cleaning.TRUSTED
+        return proved if trusted else proved.with_bootstrap(applied="", drift=Drift())
+    failed = resource.condition is Condition.FAILED and _was_tried(host, at, snapshot)
     return wiping.struck(host, snapshot, "it could not be cleaned") if failed else host
+
+
+def _was_tried(host: Host, at: datetime, snapshot: AccountSnapshot) -> bool:
+    """Tell whether an observation may show how the newest cleaning ended: each counts once."""
+    if _of(snapshot).cleaning is not Cleaning.COMMAND:
+        return True
+    tries = (asked.closed or asked.at for asked in host.asked if asked.shows is Shows.WIPE)
+    return any(at > tried for tried in tries)
 
 
 def _is_proof(resource: Resource, cleaning: Cleaning) -> bool:

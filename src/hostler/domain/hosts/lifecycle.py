@@ -28,7 +28,7 @@ from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.domain.observation import effects
 from hostler.domain.policy.remediation import LADDER, quarantined_for, settled
 
-from . import allocation, cleaning, delivery, power
+from . import allocation, cleaning, delivery, host_keys, power
 from . import wiping as wipes
 from .allocation import ALONE, FAULT, STRANGER
 
@@ -144,6 +144,9 @@ def _described(host: Host, resource: Resource | None, snapshot: AccountSnapshot)
             pool=resource.host.pool or host.ownership.pool,
         )
         .with_billing(price=price, billed_from=host.billing.billed_from or snapshot.now)
+        .with_bootstrap(
+            host_key=host_keys.recorded(host, resource, snapshot.capabilities, snapshot.now)
+        )
         .with_purchase(
             renews=resource.host.renews,
             paid_until=resource.host.paid_until or host.purchase.paid_until,
@@ -207,10 +210,13 @@ def _passed_on(
 
 
 def _may_be_cleaned(resource: Resource, snapshot: AccountSnapshot) -> bool:
-    """Tell whether a host is ours still, by its tag; where our records say it, it always is."""
+    """Tell whether a host is ours still, by its tag; where our records say it, it always is.
+
+    One that nobody can ask is, until it says otherwise.
+    """
     hosts = snapshot.capabilities.hosts
     recorded = hosts is not None and hosts.ownership is Ownership.RECORD
-    return recorded or resource.host.stage in OURS
+    return recorded or resource.host.stage in OURS | {Stage.NONE}
 
 
 def _judged(host: Host, machine: Machine, snapshot: AccountSnapshot) -> Host:
@@ -353,8 +359,13 @@ def _found(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
 
 
 def _aimed(transition: HostTransition, snapshot: AccountSnapshot) -> HostTransition:
-    """Pursue the host's goal, unless its fleet is paused or protected: then it stays as it is."""
-    host = transition.host
+    """Pursue the host's goal, unless its fleet is paused or protected: then it stays as it is.
+
+    Nothing is done either where it shows a key that is not its own.
+    """
+    host, resource = transition.host, transition.resource
     goal = host.goal or power.goal(host, snapshot)
     blocker = snapshot.protected.get(host.fleet, "") if host.fleet and goal else ""
+    if resource is not None and not blocker:
+        blocker = host_keys.stranger(host, resource, snapshot.capabilities, snapshot.now)
     return evolve(transition, goal=None if blocker else goal, blocker=blocker)

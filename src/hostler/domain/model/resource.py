@@ -103,7 +103,7 @@ class HostFacts:
     the provider will delete it then; `renews` that another period is going to be paid. `updated` is
     when it last changed, where that can speak against a claim. `witness` is something that changes
     with a wipe, `cleaned` that its cleaning was seen to end well, `host_key` the SSH host key that
-    it shows.
+    it shows, `key_vouched` that its owner wrote down that this is its own.
     """
 
     stage: Stage = Stage.NONE
@@ -121,6 +121,7 @@ class HostFacts:
     witness: str = ""
     cleaned: bool = False
     host_key: str = ""
+    key_vouched: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

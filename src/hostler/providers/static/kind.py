@@ -9,7 +9,6 @@ from hostler.domain.model.machine import Offer
 from hostler.ports.kind import Blueprint, Opening, table_of
 from hostler.ports.provider import Provider
 
-from .host_keys import HostKeys
 from .provider import Site, StaticHosts
 from .settings import StaticTable, StaticTemplate, hosts_of
 from .shell import HostShell
@@ -39,10 +38,7 @@ class StaticKind:
         )
 
     def open(self, opening: Opening) -> Provider:
-        """Return the hosts; keys are read when they are used, so that a new one needs no restart.
-
-        First-seen host keys are written to NAME.hostkeys beside the fleet file.
-        """
+        """Return the hosts; private keys are read when used: a new one needs no restart."""
         table = table_of(StaticTable, opening.settings)
         site = Site(
             hosts=hosts_of(table, opening.folder),
@@ -50,5 +46,4 @@ class StaticKind:
             installation=opening.installation,
             patience=table.patience,
         )
-        host_keys = HostKeys(opening.folder / f"{opening.name}.hostkeys")
-        return StaticHosts(site, HostShell(opening.shell, host_keys), opening.clock)
+        return StaticHosts(site, HostShell(opening.shell), opening.clock)

@@ -1,9 +1,7 @@
 """Memory: what each host said last, and since when it is silent. Losing it costs observations."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-
-from hostler.domain.model.resource import Resource
 
 from .reading import Reading
 
@@ -13,28 +11,32 @@ class Memory:
     """One process's memory of its hosts, by their names."""
 
     patience: timedelta
-    last: dict[str, Resource | None] = field(default_factory=dict[str, Resource | None])
-    silent: dict[str, datetime] = field(default_factory=dict[str, datetime])
+    last: dict[str, Reading] = field(default_factory=dict[str, Reading])
+    since: dict[str, datetime] = field(default_factory=dict[str, datetime])
 
-    def note(self, reading: Reading) -> None:
-        """Remember one reading."""
+    def note(self, reading: Reading, begun: datetime) -> None:
+        """Remember what a host said, or that it said nothing."""
+        name = reading.host.name
         if reading.error:
-            self.silent.setdefault(reading.host.name, reading.begun)
+            self.since.setdefault(name, begun)
         else:
-            self.silent.pop(reading.host.name, None)
-            self.last[reading.host.name] = reading.resource
+            self.since.pop(name, None)
+            self.last[name] = reading
 
-    def out(self, readings: tuple[Reading, ...], now: datetime) -> frozenset[str]:
+    def off(self, group: tuple[Reading, ...], now: datetime) -> frozenset[str]:
         """Return which silent hosts of a group count as off.
 
         They were silent for longer than patience, and at least half of the group answers: else it
         may be our own network that is down.
         """
-        mute = [reading.host.name for reading in readings if reading.error]
-        if 2 * len(mute) > len(readings):
+        mute = [reading.host.name for reading in group if reading.error]
+        if 2 * len(mute) > len(group):
             return frozenset()
-        return frozenset(n for n in mute if now - self.silent.get(n, now) >= self.patience)
+        return frozenset(n for n in mute if now - self.since.get(n, now) >= self.patience)
 
-    def eagerness(self, name: str) -> tuple[bool, bool]:
-        """Return a key that sorts hosts by how likely a claim of them will do."""
-        return (name in self.silent, self.last.get(name) is not None)
+    def known(self, reading: Reading, *, off: bool) -> Reading:
+        """Return what is known of a host: while it is silent, it has the claim that it had last."""
+        last = self.last.get(reading.host.name)
+        if not reading.error:
+            return reading
+        return replace(reading, claim=last.claim if last else None, off=off)

@@ -1,16 +1,27 @@
 """Observe: every host of a group is asked once, all at the same time."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 
-from hostler.domain.ids import Zone
-from hostler.domain.model.resource import Condition, Observation, ObservedScope, Resource, Scope
+from hostler.domain.ids import InstallationId, MachineId, Zone
+from hostler.domain.model.host import host_of
+from hostler.domain.model.resource import Observation, ObservedScope, Resource, Scope
 from hostler.ports.clock import Clock
-from hostler.ports.shell import Lost, NotReached
+from hostler.ports.shell import Lost, NotReached, Stranger
 
-from .claims import SERVER, claim_of
 from .memory import Memory
-from .reading import Reading, Senseless, claimed, resource_of, silent
+from .reading import (
+    SILENT,
+    STRANGER,
+    UNREADABLE,
+    Reading,
+    Senseless,
+    reading_of,
+    resources_of,
+    unheard,
+)
 from .scripts import answers, read
 from .settings import Host
 from .shell import HostShell
@@ -19,88 +30,84 @@ AT_ONCE = 50
 
 
 class Observer:
-    """Observes groups of hosts."""
+    """Observes groups of hosts: what is said of hosts and of allocations comes together."""
 
     def __init__(
-        self, hosts: Mapping[Zone, tuple[Host, ...]], shell: HostShell, clock: Clock, memory: Memory
+        self,
+        hosts: Mapping[Zone, tuple[Host, ...]],
+        shell: HostShell,
+        clock: Clock,
+        memory: Memory,
+        installation: InstallationId,
     ) -> None:
-        self._hosts, self._shell, self._clock, self._memory = hosts, shell, clock, memory
+        self._hosts, self._shell, self._clock = hosts, shell, clock
+        self._memory, self._installation = memory, installation
 
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
         """Return what these scopes show; hosts of a group that several name are asked once."""
-        readings = dict[Zone, tuple[Reading, ...]]()
+        groups = dict[Zone, _Group]()
         for zone in dict.fromkeys(scope.zone for scope in scopes):
-            readings[zone] = await self._read_all(self._hosts.get(zone, ()))
+            groups[zone] = await self._ask_all(self._hosts.get(zone, ()))
         found, observed = dict[str, Resource](), list[ObservedScope]()
         for scope in scopes:
-            seen = readings[scope.zone] if scope.kind == SERVER.kind else ()
-            observed.append(self._observed(scope, seen))
-            found |= {resource.id: resource for resource in self._resources(scope, seen)}
-        strange = (f"{p.status} at {p.name}" for p in found.values() if _is_strange(p))
+            group = groups[scope.zone]
+            observed.append(group.observed(scope))
+            found |= {one.id: one for one in self._resources(scope, group.readings)}
+        strange = (f"{p.status} at {p.name}" for p in found.values() if p.status == UNREADABLE)
         return Observation(
             observed=tuple(observed), resources=tuple(found.values()), strange=tuple(strange)
         )
 
-    async def _read_all(self, hosts: Iterable[Host]) -> tuple[Reading, ...]:
-        gate = asyncio.Semaphore(AT_ONCE)
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._read(host, gate)) for host in hosts]
-        readings = tuple(task.result() for task in tasks)
-        for reading in readings:
-            self._memory.note(reading)
-        return readings
+    async def _ask_all(self, hosts: tuple[Host, ...]) -> "_Group":
+        gate, begun = asyncio.Semaphore(AT_ONCE), self._clock.now()
+        async with asyncio.TaskGroup() as tasks:
+            asked = [tasks.create_task(self._ask(host, gate)) for host in hosts]
+        group = tuple(task.result() for task in asked)
+        for reading in group:
+            self._memory.note(reading, begun)
+        off = self._memory.off(group, self._clock.now())
+        known = (self._memory.known(one, off=one.host.name in off) for one in group)
+        return _Group(begun, tuple(known))
 
-    async def _read(self, host: Host, gate: asyncio.Semaphore) -> Reading:
+    async def _ask(self, host: Host, gate: asyncio.Semaphore) -> Reading:
         async with gate:
-            begun = self._clock.now()
             try:
-                resource = resource_of(host, answers(await self._shell.run(host, read())))
+                printed = await self._shell.run(host, read())
+                return reading_of(host, printed.host_key, answers(printed.text))
+            except Stranger as error:
+                return Reading(host=host, status=STRANGER, key=error.key, error=str(error))
             except (NotReached, Lost) as error:
-                return Reading(host=host, begun=begun, error=str(error))
+                return Reading(host=host, status=SILENT, error=str(error))
             except Senseless as error:
-                return Reading(host=host, begun=begun, error=f"{host.name}: {error}")
-            return Reading(host=host, begun=begun, resource=resource)
-
-    def _observed(self, scope: Scope, readings: tuple[Reading, ...]) -> ObservedScope:
-        """A silent host makes the scope incomplete, until it counts as off."""
-        now = self._clock.now()
-        out = self._memory.out(readings, now)
-        missing = [r.error for r in readings if r.error and r.host.name not in out]
-        begun = min((reading.begun for reading in readings), default=now)
-        error = "; ".join(missing)
-        return ObservedScope(scope=scope, begun=begun, complete=not missing, error=error)
+                return Reading(host=host, status=SILENT, error=f"{host.name}: {error}")
 
     def _resources(self, scope: Scope, readings: tuple[Reading, ...]) -> Iterator[Resource]:
-        out = self._memory.out(readings, self._clock.now())
+        """Yield hosts and what machines have of them; of a silent one also what is known to be."""
         for reading in readings:
-            for resource in self._at(reading, scope, off=reading.host.name in out):
+            found = {one.id: one for one in resources_of(reading, self._installation)}
+            for known in scope.known if reading.error else ():
+                machine = MachineId(known.partition("#")[2])
+                if machine and host_of(known) == reading.host.name and known not in found:
+                    found[known] = unheard(reading, machine)
+            for resource in found.values():
                 if scope.machine is None or _concerns(resource, scope):
                     yield resource
 
-    def _at(self, reading: Reading, scope: Scope, *, off: bool) -> Iterator[Resource]:
-        """Yield what is at a host; while it is silent, what was there last, or is known to be."""
-        if not reading.error:
-            yield from (reading.resource,) if reading.resource is not None else ()
-            return
-        name = reading.host.name
-        last = self._memory.last.get(name)
-        if last is not None:
-            yield silent(last, off=off)
-        for known in scope.known:
-            claim = claim_of(known)
-            if claim is not None and claim.host == name and (last is None or last.id != known):
-                yield silent(claimed(reading.host, claim), off=off)
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """What the hosts of a zone said when they were asked together."""
+
+    begun: datetime
+    readings: tuple[Reading, ...]
+
+    def observed(self, scope: Scope) -> ObservedScope:
+        """Return how it went: a silent host makes it incomplete, until it counts as off."""
+        error = "; ".join(one.error for one in self.readings if one.error and not one.off)
+        return ObservedScope(scope=scope, begun=self.begun, complete=not error, error=error)
 
 
 def _concerns(resource: Resource, scope: Scope) -> bool:
-    return resource.id in scope.known or (
-        resource.owner_tag is not None and resource.owner_tag.machine == scope.machine
-    )
-
-
-def _is_strange(resource: Resource) -> bool:
-    return (
-        resource.condition is Condition.UNKNOWN
-        and resource.owner_tag is None
-        and resource.status != "silent"
-    )
+    hosts = {host_of(known) for known in scope.known}
+    named = resource.host.holder == scope.machine
+    return named or resource.id in scope.known or resource.id in hosts

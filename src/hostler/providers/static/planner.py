@@ -1,65 +1,72 @@
-"""Planner: the pure half: claim one host, clean it, give it back."""
+"""Planner: the pure half: a machine claims its host and lets go of it; the host is cleaned, freed.
 
-from collections.abc import Iterator
+Every call names the very claim that it expects to find: done twice, or late, it changes no other.
+"""
 
-from hostler.domain.model.calls import Call, Effect
+from dataclasses import replace
+
+from hostler.domain.ids import HostId, InstallationId, Zone
+from hostler.domain.model.calls import Call, Effect, Shows
+from hostler.domain.model.host import HOST, Host, HostGoal, allocation_of
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.resource import Condition, Resource, Stage
 
-from .claims import SERVER
+from .claims import Claim, claim_of
+from .reading import SERVER
 
-CLAIM, CLEAN, RELEASE = "host.claim", "host.clean", "host.release"
-CLEANING, CLEANED, FAILED = "cleaning", "cleaned", "cleaning failed"
+CLAIM, RELEASE = "host.claim", "host.release"
+CLEAN, FREE = "host.clean", "host.free"
 
 
 def next_calls(
-    goal: Goal, machine: Machine, resources: tuple[Resource, ...], *, cleans: bool
+    goal: Goal, machine: Machine, resources: tuple[Resource, ...], installation: InstallationId
 ) -> tuple[Call, ...]:
-    """Return the calls that may be made now; `cleans` says whether hosts are cleaned first."""
-    match goal:
-        case Goal.PRESENT:
-            surplus = tuple(resource for resource in resources if resource.surplus)
-            if surplus:
-                return tuple(_away(machine, surplus, cleans=False))
-            filled = bool(resources) or machine.bound(SERVER) is not None
-            return () if filled else (_claim(machine),)
-        case Goal.ABSENT:
-            return tuple(_away(machine, resources, cleans=cleans))
-        case Goal.STANDBY:
-            return ()
+    """Return the calls that may be made now for a machine; nothing without a host of its own."""
+    if machine.host is None:
+        return ()
+    mine = allocation_of(machine.host, machine.id)
+    resource = next((resource for resource in resources if resource.id == mine), None)
+    claim = claim_of(resource.note("claim")) if resource else None
+    claim = claim or Claim(installation=installation, fleet=machine.fleet, machine=machine.id)
+    if goal is Goal.PRESENT and resource is None and machine.bound(SERVER) is None:
+        call = _call(CLAIM, machine.host, claim, machine.offer.zone, Effect.MAKE)
+        return (replace(call, once=True, shows=Shows.OWNER_TAG, aim=Stage.CLAIMED),)
+    if goal is not Goal.ABSENT or resource is None or not _is_certain(resource):
+        return ()
+    call = _call(RELEASE, machine.host, claim, resource.zone, Effect.DESTROY)
+    return (replace(call, target=resource.id),)
 
 
-def _claim(machine: Machine) -> Call:
-    """Any free host of the zone will do: which one is found where it is tried, host by host."""
-    return Call(
-        kind=CLAIM,
-        slot=SERVER,
-        zone=machine.offer.zone,
-        effect=Effect.MAKE,
-        attempt=machine.place(SERVER).attempt + 1,
-        once=True,
-        args=(("fleet", machine.fleet), ("machine", machine.id)),
-    )
+def _is_certain(resource: Resource) -> bool:
+    return resource.condition is not Condition.UNKNOWN or resource.status == "promised"
 
 
-def _away(machine: Machine, resources: tuple[Resource, ...], *, cleans: bool) -> Iterator[Call]:
-    """Clean, wait until an observation shows it done, release. A surplus claim was never used."""
-    for resource in resources:
-        if resource.condition is Condition.UNKNOWN and resource.status != "promised":
-            continue
-        if not cleans or resource.surplus or resource.status == CLEANED:
-            yield _end(RELEASE, machine, resource)
-        elif resource.status != CLEANING:
-            yield _end(CLEAN, machine, resource)
+def host_calls(goal: HostGoal, host: Host, resource: Resource, command: str) -> tuple[Call, ...]:
+    """Return the calls that may be made now for a host that no machine has.
+
+    `command` cleans it; where there is none, it is clean as it is left.
+    """
+    claim = claim_of(resource.note("claim"))
+    ours = claim is not None and resource.host.stage == claim.stage
+    if goal is not HostGoal.CLEAN or claim is None or not (ours and _is_certain(resource)):
+        return ()
+    if not command or host.cleaning.wiped is not None:
+        return (_step(FREE, resource, claim, Stage.POOL),)
+    if claim.stage is Stage.CLAIMED:
+        return (_step(RELEASE, resource, claim, Stage.WIPING),)
+    if resource.host.cleaned or resource.condition is Condition.WIPING:
+        return ()
+    call = _step(CLEAN, resource, claim, Stage.NONE)
+    return (replace(call, shows=Shows.WIPE, witness=resource.host.witness),)
 
 
-def _end(kind: str, machine: Machine, resource: Resource) -> Call:
-    return Call(
-        kind=kind,
-        slot=SERVER,
-        zone=resource.zone,
-        effect=Effect.DESTROY,
-        target=resource.id,
-        args=(("fleet", machine.fleet),),
-    )
+def _step(kind: str, resource: Resource, claim: Claim, aim: Stage) -> Call:
+    call = _call(kind, HostId(resource.id), claim, resource.zone, Effect.DESTROY)
+    step = replace(call, slot=HOST, target=resource.id, once=True)
+    return replace(step, shows=Shows.OWNER_TAG, aim=aim)
+
+
+def _call(kind: str, host: HostId, claim: Claim, zone: Zone, effect: Effect) -> Call:
+    args = (("host", host), ("claim", claim.line))
+    return Call(kind=kind, slot=SERVER, zone=zone, effect=effect, args=args)

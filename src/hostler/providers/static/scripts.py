@@ -22,14 +22,14 @@ _READ = """
 [ -e "$c" ] || { say free; exit 0; }
 [ -r "$c" ] || { say failed to read "$c"; exit 0; }
 say claim "$(head -c 600 "$c" | head -n 1)"
-for f in "$d"/clean.*.*; do
+for f in "$d"/clean.*-*; do
   [ -e "$f" ] || continue
   read -r was pid < "$f"
   if kill -0 "$pid" 2>/dev/null; then now=running; else now=ended; fi
   [ "$was" = "$boot" ] || now=rebooted
   say "${f##*/}" "$now"
 done
-for f in "$d"/cleaned.*.*; do
+for f in "$d"/cleaned.*-*; do
   [ -e "$f" ] && say "${f##*/}" "$(head -c 9 "$f")"
 done
 say end
@@ -47,32 +47,34 @@ rm -f "$t"; say "$word"
 """
 
 _OURS = """
-case "$(head -c 600 "$c" 2>/dev/null | head -n 1)" in
-  *" machine=$1 attempt=$2") ;;
-  *) say not there; exit 0 ;;
-esac
+[ "$(head -c 600 "$c" 2>/dev/null | head -n 1)" = "$1" ] || { say not there; exit 0; }
+"""
+
+_HAND_OVER = """
+t="$d/new.$$"
+printf '%s\\n' "$2" > "$t" && mv -f "$t" "$c" || { rm -f "$t"; say failed to write "$c"; exit 0; }
+say not clean
 """
 
 _RELEASE = """
 rm -f "$c" || { say failed to remove the claim; exit 0; }
-rm -f "$d/clean.$1.$2" "$d/cleaned.$1.$2"
+rm -f "$d/clean.$2" "$d/cleaned.$2"
 say released
 """
 
 _CLEAN = """
-t="$1.$2"
-if [ -e "$d/cleaned.$t" ]; then
-  [ "$(cat "$d/cleaned.$t")" = 0 ] && { say cleaning; exit 0; }
-  rm -f "$d/cleaned.$t" "$d/clean.$t"
-elif [ -e "$d/clean.$t" ]; then
-  read -r was pid < "$d/clean.$t"
-  if [ "$was" = "$boot" ] && ! kill -0 "$pid" 2>/dev/null; then rm -f "$d/clean.$t"; fi
+if [ -e "$d/cleaned.$2" ]; then
+  [ "$(cat "$d/cleaned.$2")" = 0 ] && { say cleaning; exit 0; }
+  rm -f "$d/cleaned.$2" "$d/clean.$2"
+elif [ -e "$d/clean.$2" ]; then
+  read -r was pid < "$d/clean.$2"
+  if [ "$was" = "$boot" ] && ! kill -0 "$pid" 2>/dev/null; then rm -f "$d/clean.$2"; fi
 fi
 nohup sh -c '
   set -C; echo "$4 $$" > "$2/clean.$3" || exit; set +C
   sh -c "$1" > "$2/clean.log" 2>&1
   echo $? > "$2/exit.$3" && mv "$2/exit.$3" "$2/cleaned.$3"
-' hostler "$3" "$d" "$t" "$boot" < /dev/null > /dev/null 2>&1 &
+' hostler "$3" "$d" "$2" "$boot" < /dev/null > /dev/null 2>&1 &
 say cleaning
 """
 
@@ -82,19 +84,24 @@ def read() -> str:
     return _command(_READ)
 
 
-def take(line: str) -> str:
+def take(claim: Claim) -> str:
     """Return the command that claims a host, if nobody has it."""
-    return _command(_CLAIM, line)
+    return _command(_CLAIM, claim.line)
+
+
+def hand_over(claim: Claim) -> str:
+    """Return the command that turns a machine's claim into the host's own, until it is clean."""
+    return _command(_OURS + _HAND_OVER, claim.line, claim.released.line)
 
 
 def clean(claim: Claim, command: str) -> str:
     """Return the command that begins to clean a host, once, if it still has this claim."""
-    return _command(_OURS + _CLEAN, claim.machine, str(claim.attempt), command)
+    return _command(_OURS + _CLEAN, claim.line, claim.machine, command)
 
 
 def release(claim: Claim) -> str:
     """Return the command that removes this claim, and no other."""
-    return _command(_OURS + _RELEASE, claim.machine, str(claim.attempt))
+    return _command(_OURS + _RELEASE, claim.line, claim.machine)
 
 
 def _command(script: str, *arguments: str) -> str:
@@ -106,3 +113,9 @@ def answers(output: str) -> tuple[str, ...]:
     """Return what a script said, line by line."""
     lines = (line.rstrip() for line in output.splitlines())
     return tuple(line[9:] for line in lines if line.startswith("hostler: "))
+
+
+def answer(output: str) -> str:
+    """Return what a script that changes something said: one line, or nothing that makes sense."""
+    said = answers(output)
+    return said[0] if len(said) == 1 else ""

@@ -41,7 +41,7 @@ class HostTable(Struct, frozen=True, kw_only=True):
         | None,
         Meta(
             description="of its host key, as `ssh-keygen -lf` prints it; left out: the key that it "
-            "shows first is written down and must stay"
+            "shows first is put on its record and must stay"
         ),
     ] = None
     group: Annotated[Name, Meta(description="the group that it belongs to: a zone of its own")] = (

@@ -1,31 +1,38 @@
-"""HostShell: the shell port with what the fleet file says of a host and its key."""
+"""HostShell: the shell port with what is known of a host and its key."""
 
-from hostler.ports.shell import Login, Lost, NotReached, Shell, pinned
+from collections.abc import Mapping
 
-from .host_keys import HostKeys
+from hostler.domain.ids import HostId
+from hostler.ports.shell import Login, Lost, NotReached, Printed, Shell, Stranger, pinned
+
 from .settings import Host
 
 
 class HostShell:
-    """Runs commands at hosts of the fleet file; their names begin its errors."""
+    """Runs commands at hosts of the fleet file; their names begin its errors.
 
-    def __init__(self, shell: Shell, host_keys: HostKeys) -> None:
-        self._shell, self._host_keys = shell, host_keys
+    `keys` are the host keys on record. A fingerprint in the fleet file overrules them; where there
+    is neither, any key will do.
+    """
 
-    async def run(self, host: Host, command: str) -> str:
-        """Run one command and return what it printed; raises NotReached or Lost only."""
-        try:
-            return await self._shell.run(self._login(host), command)
-        except (NotReached, Lost) as error:
-            raise type(error)(f"{host.name}: {error}") from error
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+        self.keys: Mapping[HostId, str] = {}
 
-    def _login(self, host: Host) -> Login:
-        """A host's key is judged by the fleet file, or by the first one that the host showed."""
-        first = self._host_keys.check
-        return Login(
+    async def run(self, host: Host, command: str) -> Printed:
+        """Run one command; raises NotReached, Stranger or Lost only."""
+        key = host.fingerprint or self.keys.get(HostId(host.name), "")
+        login = Login(
             address=host.address,
             port=host.port,
             user=host.user,
             keys=(host.key,) if host.key else (),
-            check=pinned(host.fingerprint) if host.fingerprint else lambda k: first(host.name, k),
+            check=pinned(key),
         )
+        try:
+            return await self._shell.run(login, command)
+        except Stranger as error:
+            hint = "set `fingerprint` if it was reinstalled"
+            raise Stranger(f"{host.name}: {error}: {hint}", error.key) from error
+        except (NotReached, Lost) as error:
+            raise type(error)(f"{host.name}: {error}") from error

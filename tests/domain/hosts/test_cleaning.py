@@ -1,0 +1,94 @@
+"""When a host that a machine has used is clean again, where it is cleaned by a command on it."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from hostler.domain.hosts.lifecycle import decide_hosts
+from hostler.domain.model.calls import Shows
+from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership
+from hostler.domain.model.host import Host, HostCondition, HostGoal
+from hostler.domain.model.machine import CallState
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Condition, Resource
+from hostler.testing.scenes.builders import BEGIN
+from hostler.testing.scenes.hosts import (
+    BOX,
+    CAPABILITIES,
+    MINE,
+    box,
+    call,
+    hosts_snapshot,
+    on_host,
+    record,
+)
+
+MINUTE = timedelta(minutes=1)
+TOLD = replace(
+    CAPABILITIES,
+    hosts=HostCapabilities(ownership=Ownership.TAGS, cleaning=Cleaning.COMMAND),
+)
+CLEAN = call("host.clean", CallState.DONE, BEGIN + MINUTE, shows=Shows.WIPE)
+
+
+def after(host: Host, resource: Resource, now: datetime) -> Host:
+    """Return the host's record after a cycle that observed it then."""
+    (transition,) = decide_hosts(
+        replace(hosts_snapshot(host, resource, now=now), capabilities=TOLD)
+    )
+    return transition.host
+
+
+def dirty(**fields: object) -> Host:
+    return record(condition=HostCondition.DIRTY, goal=HostGoal.CLEAN, **fields)
+
+
+def test_it_is_free_once_its_command_ended_well_and_its_claim_is_gone() -> None:
+    used = dirty(asked=(CLEAN,), applied="its setup script")
+    clean = after(used, box("wiping", cleaned=True), BEGIN + 5 * MINUTE)
+    assert clean.cleaning.wiped is not None
+    assert clean.bootstrap.applied == ""
+    assert (clean.condition, clean.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
+    free = after(clean, box("pool", cleaned=True), BEGIN + 6 * MINUTE)
+    assert (free.condition, free.goal) == (HostCondition.FREE, None)
+
+
+def test_nothing_is_proved_before_calls_of_its_machine_can_have_no_effect_any_more() -> None:
+    used = dirty(asked=(CLEAN,))
+    early = after(used, box("wiping", cleaned=True), BEGIN + MINUTE)
+    assert early.cleaning.wiped is None
+    open_ = dirty(asked=(replace(CLEAN, call_state=CallState.OPEN, at=BEGIN + 5 * MINUTE),))
+    assert after(open_, box("wiping", cleaned=True), BEGIN + 5 * MINUTE).cleaning.wiped is None
+
+
+def test_a_cleaning_that_failed_is_one_strike_until_the_next_has_failed_too() -> None:
+    """What an observation goes on showing of it says nothing new."""
+    failed = box("wiping", Condition.FAILED)
+    once = after(dirty(asked=(CLEAN,)), failed, BEGIN + 5 * MINUTE)
+    assert (once.health.strikes, once.goal) == (1, HostGoal.CLEAN)
+    assert after(once, failed, BEGIN + 6 * MINUTE).health.strikes == 1
+    retried = replace(once, asked=(replace(CLEAN, closed=BEGIN + 7 * MINUTE),))
+    assert after(retried, failed, BEGIN + 7 * MINUTE).health.strikes == 1
+    assert after(retried, failed, BEGIN + 8 * MINUTE).health.strikes == 2
+
+
+def test_a_free_host_that_nobody_can_ask_stays_free_and_one_with_a_claim_does_not() -> None:
+    free = record(condition=HostCondition.FREE, wiped=BEGIN)
+    silent = box("", Condition.UNKNOWN)
+    assert after(free, silent, BEGIN + MINUTE).condition is HostCondition.FREE
+    taken = after(free, box("foreign"), BEGIN + MINUTE)
+    assert (taken.condition, taken.goal) == (HostCondition.DIRTY, None)
+
+
+def test_a_host_that_nobody_can_ask_is_cleaned_after_its_machine_once_it_answers() -> None:
+    used = record(condition=HostCondition.ALLOCATED, machine=MINE)
+    silent = box("", Condition.UNKNOWN)
+    snapshot = replace(
+        hosts_snapshot(used, silent, bindings={BOX: MINE}, past=(on_host(Phase.DELETED),)),
+        capabilities=TOLD,
+    )
+    (transition,) = decide_hosts(snapshot)
+    assert (transition.host.condition, transition.host.goal) == (
+        HostCondition.DIRTY,
+        HostGoal.CLEAN,
+    )
+    assert after(transition.host, box("wiping"), BEGIN + MINUTE).goal is HostGoal.CLEAN
