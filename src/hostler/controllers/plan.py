@@ -22,7 +22,7 @@ from hostler.domain.observation.certainty import resources_of
 from hostler.ports.store import Lease
 
 from .expected_calls import HostSteps, MachineSteps, expected_calls
-from .observe.observer import say_host_keys
+from .observe.account_observation import observe_account
 from .observe.snapshot import Occasion, gather
 from .runtime.leases import Tenure
 from .runtime.settings import Account, Ports, Settings
@@ -72,8 +72,7 @@ async def observe_once(
     scopes = tuple(
         Scope(zone, kind) for zone in sorted(zones) for kind in provider.capabilities.kinds
     )
-    await say_host_keys(ports, state)
-    state.inventory = merge(state.inventory, await provider.observe(scopes))
+    state.inventory = merge(state.inventory, await observe_account(ports, state, scopes))
     state.requests = await ports.store.requests()
     occasion = Occasion(
         cycle=_PLAN,

@@ -10,20 +10,17 @@ import structlog
 from hostler.controllers.runtime.rate_limit import Budget, Priority
 from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.controllers.runtime.state import AccountState
-from hostler.domain.hosts.host_keys import expected_keys
 from hostler.domain.ids import AccountName, FleetName, ResourceId, Zone
 from hostler.domain.model.host import allocation_of
 from hostler.domain.model.inventory import Inventory, merge
 from hostler.domain.model.machine import CallState, Known, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.provider import Capabilities
-from hostler.domain.model.resource import Observation, ObservedScope, Resource, Scope
-from hostler.domain.observation.allocations import Allocations, scopes_of_hosts
-from hostler.ports.hosts import ExpectsHostKeys
+from hostler.domain.model.resource import ObservedScope, Resource, Scope
 from hostler.ports.metrics import Count, Gauge, Metrics
 from hostler.ports.provider import Provider
 
-from .snapshot import records
+from .account_observation import observe_account
 
 _MOVING = frozenset({Phase.STARTING, Phase.STOPPING, Phase.DRAINING, Phase.FAILED})
 
@@ -177,7 +174,7 @@ class Observer:
         provider = self._account.provider
         cost = requests_for(provider, scopes, self._state.inventory)
         await self._budget.take(Priority.OBSERVE, cost)
-        observation = await self._asked(scopes)
+        observation = await observe_account(self._ports, self._state, scopes)
         self._state.asked = self._state.asked[_CLOSE_AT_ONCE:]
         for word in observation.strange:
             self._ports.metrics.count(Count.UNKNOWN_STATUSES, self._account.name, word[:64])
@@ -192,26 +189,6 @@ class Observer:
         if whole:
             age = (self._ports.clock.now() - min(whole)).total_seconds()
             self._ports.metrics.gauge(Gauge.OBSERVATION_AGE, age, self._account.name)
-
-    async def _asked(self, scopes: tuple[Scope, ...]) -> Observation:
-        """Observe, then read the records where they alone say which machine has which host."""
-        capabilities = self._account.provider.capabilities
-        asked = scopes_of_hosts(scopes, capabilities)
-        await say_host_keys(self._ports, self._state)
-        observation = await self._account.provider.observe(asked)
-        if asked is scopes:
-            return observation
-        state, store = self._state, self._ports.store
-        await state.host_records.refresh(store)
-        for fleet in self._account.fleets:
-            await records(self._ports, state, fleet)
-        allocations = Allocations(
-            capabilities=capabilities,
-            installation=(await store.identity()).ours[0],
-            bindings=state.host_records.bindings,
-            machines={m.id: m for f in self._account.fleets for m in state.living(f.name)},
-        )
-        return allocations.observed(scopes, observation)
 
     def _tell(self, observed: ObservedScope) -> None:
         """Warn of a listing that failed; a whole zone's that goes on failing is no news."""
@@ -253,14 +230,6 @@ class Observer:
             settings=self._settings,
             asked=self._state.asked[:_CLOSE_AT_ONCE],
         )
-
-
-async def say_host_keys(ports: Ports, state: AccountState) -> None:
-    """Say which host keys are on record, where an observation is a login at each host."""
-    provider, host_records = state.account.provider, state.host_records
-    if isinstance(provider, ExpectsHostKeys):
-        await host_records.refresh(ports.store)
-        provider.expect_host_keys(expected_keys(host_records.hosts, provider.capabilities))
 
 
 _YOUNG = 3
