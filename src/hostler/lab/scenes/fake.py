@@ -21,7 +21,8 @@ from hostler.ports.store import Kept, Store
 from hostler.stores.memory import MemoryStore
 from hostler.testing.fakes.metrics import CountingMetrics
 from hostler.testing.fakes.prober import FakeProber
-from hostler.testing.fakes.provider import FakeProvider, FakeWorld
+from hostler.testing.fakes.provider import FakeProvider
+from hostler.testing.fakes.world import FakeWorld
 from hostler.testing.scenes.builders import FLEET, HOME
 from hostler.testing.time.clock import SimClock
 
@@ -57,7 +58,8 @@ class FakeScene:
     def neighbour(self, installation: InstallationId) -> "FakeScene":
         """Return a second installation over the same world, with a store of its own."""
         other = FakeScene(replace(self.fleet), installation, addresses=self.addresses)
-        other.clock, other.world, other.provider.world = self.clock, self.world, self.world
+        other.clock, other.world = self.clock, self.world
+        other.provider = FakeProvider(self.world, installation, addresses=self.addresses)
         other.numbers = itertools.count(1000)
         return other
 
