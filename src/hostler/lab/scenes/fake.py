@@ -17,6 +17,7 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.ports.provider import Provider
 from hostler.ports.store import Kept, Store
 from hostler.stores.memory import MemoryStore
 from hostler.testing.fakes.metrics import CountingMetrics
@@ -63,6 +64,10 @@ class FakeScene:
         other.numbers = itertools.count(1000)
         return other
 
+    def served(self) -> Provider:
+        """Return the provider that engines are given."""
+        return self.provider
+
     def fresh(self) -> MachineId:
         """Return the next machine id."""
         return machine_id(next(self.numbers))
@@ -78,7 +83,7 @@ class FakeScene:
         )
         account = Account(
             name=AccountName("main"),
-            provider=self.provider,
+            provider=self.served(),
             fleets=(self.fleet,),
             rate=self.rate,
             burst=self.burst,
