@@ -28,7 +28,7 @@ from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.domain.observation import effects
 from hostler.domain.policy.remediation import LADDER, quarantined_for, settled
 
-from . import allocation, cleaning, delivery, power
+from . import allocation, cleaning, delivery, power, times
 from . import wiping as wipes
 from .allocation import ALONE, FAULT, STRANGER
 
@@ -97,7 +97,8 @@ def _come(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
 def _decided(host: Host, snapshot: AccountSnapshot) -> HostTransition:
     sighting = snapshot.inventory.sightings.get(ResourceId(host.id))
     resource = sighting.resource if sighting else None
-    described = evolve(_described(host, resource, snapshot), late=_late(host, resource, snapshot))
+    known = times.present(host, snapshot.now)
+    described = evolve(_described(known, resource, snapshot), late=_late(host, resource, snapshot))
     transition = HostTransition(before=host, host=described, resource=resource)
     tied = snapshot.bindings.get(host.id)
     if tied is not None and tied in snapshot.machines:

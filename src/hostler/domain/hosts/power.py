@@ -5,7 +5,7 @@ start together, are capabilities of its provider.
 """
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits
@@ -40,6 +40,16 @@ def may_start(record: Host | None, limits: PowerLimits | None, now: datetime) ->
     if limits is None or record is None or record.power.on is not False:
         return True
     return record.power.since is None or now - record.power.since >= limits.least_off
+
+
+def is_settled(record: Host, observed_at: datetime, delay: timedelta) -> bool:
+    """Tell whether an observation shows what became of every command for a host's power.
+
+    What was accepted is obeyed as late as the consistency delay: until then a host that is still up
+    may be about to go off.
+    """
+    commands = (a.closed or a.at for a in record.asked if a.shows in {Shows.POWER, Shows.REST})
+    return all(observed_at > at + delay for at in commands)
 
 
 def startable(

@@ -24,6 +24,7 @@ from hostler.domain.model.resource import (
     Scope,
     Stage,
 )
+from hostler.ports.clock import Clock
 from hostler.ports.provider import Connection
 
 from .metal_planner import CLEAN, HOST_OFF, HOST_ON, RELEASE, REST, SWITCH_ON, MetalPlanner
@@ -48,10 +49,19 @@ def metal(
 
 
 class FakeMetal:
-    """One rack. `dead` zones answer no observation; `page` is how many boxes one page shows."""
+    """One rack. `dead` zones answer no observation; from `failing_page` on, no page of a list does.
 
-    def __init__(self, rack: MetalWorld, capabilities: Capabilities | None = None) -> None:
+    Its clock is that of the process which it is opened in: the world has a time of its own.
+    """
+
+    def __init__(
+        self,
+        rack: MetalWorld,
+        capabilities: Capabilities | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         self.rack, self._capabilities = rack, capabilities or metal()
+        self._clock = clock or rack.world.clock
         hosts = self._capabilities.hosts or HostCapabilities()
         self._planner = MetalPlanner(hosts.cleaning, self._capabilities.consistency_delay / 2)
         self.script = Script(rack.world, self._capabilities.deadline)
@@ -90,7 +100,7 @@ class FakeMetal:
 
         It knows boxes and no machines: what is asked of a machine is asked of the boxes named.
         """
-        begun = self.rack.world.clock.now()
+        begun = self._clock.now()
         boxes = self.rack.boxes()
         await asyncio.sleep(self.rack.world.pace.answer.total_seconds())
         found = dict[ResourceId, Resource]()
@@ -143,15 +153,19 @@ class FakeMetal:
             return Refused(why=Refusal.WRONG_STATE, text=f"there is no box {box}")
         if box in self.rack.silent:
             return Unknown(text="its controller does not answer")
-        if box not in self.rack.ignoring:
-            self._obeyed(call.kind, box)
+        late = self.rack.slow.get(box)
+        if late is not None:
+            self.rack.world.plan(late, lambda: self.obey(call, box))
+        elif box not in self.rack.ignoring:
+            self.obey(call, box)
         return Done()
 
-    def _obeyed(self, kind: str, box: ResourceId) -> None:
-        match kind:
-            case _ if kind in _ON:
+    def obey(self, call: Call, box: ResourceId) -> None:
+        """Let a command have its effect on a box."""
+        match call.kind:
+            case kind if kind in _ON:
                 self.rack.switch_on(box)
-            case _ if kind in _OFF:
+            case kind if kind in _OFF:
                 self.rack.switch_off(box)
             case _:
                 self.rack.cleaned.add(box)

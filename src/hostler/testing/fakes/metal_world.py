@@ -1,7 +1,7 @@
 """MetalWorld: boxes in a rack that are switched on and off, and never made or removed by us."""
 
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from hostler.domain.ids import ResourceId, Zone
 from hostler.domain.model.host import HOST
@@ -37,13 +37,15 @@ class Switched:
 class MetalWorld:
     """What truly stands in the rack, over the time and the journal of a fake world.
 
-    `ignoring` are boxes whose controllers accept commands and do nothing, `silent` those whose
-    controllers do not answer; `cleaned` are those of which a cleaning command was seen to end since
+    `ignoring` are boxes whose controllers accept commands and do nothing, `slow` those that do
+    after this time what they accepted, `silent` those whose controllers do not answer; `cleaned`
+    are those of which a cleaning command was seen to end since
     a machine last had them. `log` is every change of power that truly took place.
     """
 
     world: FakeWorld
     ignoring: set[ResourceId] = field(default_factory=set[ResourceId])
+    slow: dict[ResourceId, timedelta] = field(default_factory=dict[ResourceId, timedelta])
     silent: set[ResourceId] = field(default_factory=set[ResourceId])
     cleaned: set[ResourceId] = field(default_factory=set[ResourceId])
     log: list[Switched] = field(default_factory=list[Switched])
