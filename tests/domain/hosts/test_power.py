@@ -3,7 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from hostler.domain.hosts import power
+from hostler.domain.hosts import claims, power, times
+from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import HostId
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits
@@ -12,9 +13,18 @@ from hostler.domain.model.machine import CallState
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
 from hostler.testing.fakes.metal import metal
-from hostler.testing.fakes.metal_planner import SWITCH_ON
-from hostler.testing.scenes.builders import BEGIN, OFFER, S, asked
-from hostler.testing.scenes.hosts import box, fleet_snapshot, on_host, record
+from hostler.testing.fakes.metal_planner import HOST_OFF, SWITCH_ON
+from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER, S, asked
+from hostler.testing.scenes.hosts import (
+    BOX,
+    box,
+    call,
+    fleet_snapshot,
+    hosts_snapshot,
+    inventory,
+    on_host,
+    record,
+)
 
 GAP = PowerLimits(start_gap=30 * S)
 FREE = Free(resource=box("pool", Condition.OFF, HostId("host-2")), offer=OFFER)
@@ -44,3 +54,40 @@ def test_box_that_went_off_may_start_once_its_least_time_is_over() -> None:
     host = record(power=HostPower(on=False, since=BEGIN))
     assert not power.may_start(host, limits, BEGIN + timedelta(minutes=9))
     assert power.may_start(host, limits, BEGIN + timedelta(minutes=10))
+
+
+def test_machine_that_was_bound_before_a_crash_counts_as_one_that_begins() -> None:
+    bound = replace(on_host(Phase.PENDING), host=None, places=())
+    for limits in (GAP, PowerLimits(parallel_starts=1)):
+        snapshot = fleet_snapshot([bound], bindings={bound.id: BOX})
+        snapshot = replace(snapshot, capabilities=metal(power=limits))
+        assert power.startable((FREE,), [bound], snapshot) == ()
+
+
+def test_box_that_was_told_to_go_off_is_taken_once_the_command_must_have_been_obeyed() -> None:
+    off = call(HOST_OFF, CallState.DONE, shows=Shows.REST)
+    host = record(condition=HostCondition.FREE, wiped=BEGIN, asked=(off,))
+    delay = metal().consistency_delay
+    for passed, taken in ((delay, False), (delay + S, True)):
+        at = BEGIN + passed
+        free = claims.free_hosts(
+            FLEET, inventory([box()], at), metal(), {BOX: host}, (), lambda *_: "", at
+        )
+        assert bool(free) is taken, passed
+
+
+def test_times_of_a_box_that_lie_in_the_future_are_brought_back() -> None:
+    """The clock jumped back: what counts from them must not wait until it has caught up."""
+    later = BEGIN + timedelta(hours=2)
+    off = call(HOST_OFF, CallState.DONE, later, shows=Shows.REST)
+    host = record(since=later, power=HostPower(on=False, since=later), asked=(off,))
+    known = times.present(host, BEGIN)
+    assert (known.since, known.power) == (BEGIN, HostPower(on=False, since=BEGIN))
+    assert [(asked.at, asked.closed) for asked in known.asked] == [(BEGIN, BEGIN)]
+    assert times.present(known, BEGIN) is known
+
+
+def test_cycle_brings_the_times_of_a_box_back() -> None:
+    host = record(condition=HostCondition.FREE, since=BEGIN + timedelta(hours=2))
+    (transition,) = decide_hosts(hosts_snapshot(host, box()))
+    assert transition.host.since == BEGIN

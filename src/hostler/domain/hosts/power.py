@@ -81,14 +81,17 @@ def _zones(snapshot: Snapshot) -> frozenset[str]:
 def _begun(machines: list[Machine], zone: str, limits: PowerLimits, snapshot: Snapshot) -> int:
     """Return how many starts of a zone count now; as many as may be, while the gap is not over.
 
-    The gap counts from a start that is over too: a box boots in less.
+    The gap counts from a start that is over too: a box boots in less. A machine that was bound by a
+    process which died then begins now.
     """
     here = [machine for machine in machines if machine.offer.zone == zone]
+    bound = [m for m in here if m.phase is Phase.PENDING and m.id in snapshot.bindings]
     starting = [m for m in here if m.phase is Phase.STARTING and m.host is not None]
     hosts = (host for host in snapshot.hosts.values() if host.zone == zone)
-    began = [machine.since for machine in starting]
+    began = [snapshot.now] if bound else []
+    began += [machine.since for machine in starting]
     began += [a.at for m in here for a in m.asked if a.shows is Shows.POWER]
     began += [host.power.since for host in hosts if host.power.on and host.power.since]
     if began and snapshot.now - max(began) < limits.start_gap:
         return limits.parallel_starts
-    return len(starting)
+    return len(starting) + len(bound)
