@@ -17,6 +17,7 @@ from .metal import faults as metal_faults
 from .metal.environment import MetalEnvironment
 from .metal.faults import MetalScenario, draw_metal
 from .mutants import macs as mac_mutants
+from .mutants import metal as metal_mutants
 from .mutants import runner as runner_mutants
 from .mutants import servers as server_mutants
 from .mutants.mutant import Mutant, planted
@@ -124,7 +125,7 @@ PROVIDERS: Mapping[
         summary="boxes that are switched on and off",
         course=engines(MetalEnvironment),
         faults=metal_faults.ALL,
-        mutants={},
+        mutants=metal_mutants.MUTANTS,
         days=metal_faults.DAYS,
         impossible=_DELETED,
     ),

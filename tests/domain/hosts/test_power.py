@@ -89,5 +89,6 @@ def test_times_of_a_box_that_lie_in_the_future_are_brought_back() -> None:
 
 def test_cycle_brings_the_times_of_a_box_back() -> None:
     host = record(condition=HostCondition.FREE, since=BEGIN + timedelta(hours=2))
-    (transition,) = decide_hosts(hosts_snapshot(host, box()))
+    snapshot = replace(hosts_snapshot(host, box()), capabilities=metal())
+    (transition,) = decide_hosts(snapshot)
     assert transition.host.since == BEGIN

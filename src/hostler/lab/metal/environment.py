@@ -197,7 +197,8 @@ class MetalEnvironment:
         if not boxes:
             return False
         box = boxes[disruption.who % len(boxes)].id
-        self.truth.touch(HostId(box))
+        if disruption.fault != "controller_silent":
+            self.truth.touch(HostId(box))
         self.metal_checker.trace.note(f"a person: {disruption.fault} {box}")
         strike(box, disruption)
         self.metal_checker.changed = True
@@ -227,7 +228,6 @@ class MetalEnvironment:
         self._loop.call_later(disruption.length, lambda: self._answer(box))
 
     def _answer(self, box: ResourceId) -> None:
-        self.truth.touch(HostId(box))
         self.truth.rack.silent.discard(box)
 
     def cease(self) -> None:

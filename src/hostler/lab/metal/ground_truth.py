@@ -17,7 +17,7 @@ class MetalTruth:
     """One rack, as a judge reads it. Implements `hostler.lab.checks.findings.SimulatedWorld`.
 
     `cleanings` is when a cleaning command was last obeyed by each box, `handled` when a person last
-    touched it or its controller was silent.
+    touched it.
     """
 
     rack: MetalWorld
@@ -56,10 +56,12 @@ class MetalTruth:
         self.handled[box] = self.now
 
     def is_steady(self, box: HostId, time: float) -> bool:
-        """Tell whether a box is up for so long, and nobody touched it meanwhile."""
+        """Tell whether a box is up for so long, and nobody touched it meanwhile.
+
+        That its controller is silent says nothing of it.
+        """
         up = self.condition(box) is Condition.UP and self.now - self.since(box) >= time
-        silent = ResourceId(box) in self.rack.silent
-        return up and not silent and self.now - self.handled.get(box, -time) >= time
+        return up and self.now - self.handled.get(box, -time) >= time
 
 
 def _seconds(time: timedelta) -> float:
