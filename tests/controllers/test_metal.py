@@ -154,7 +154,7 @@ async def test_box_that_nobody_needs_stays_on_for_its_least_time() -> None:
         await scene.request(RequestKind.SCALE, size=0)
         await scene.until([], 10 * MIN)
         await scene.pass_by(40 * MIN)
-    (on,), (off,) = scene.times(Condition.UP), scene.times(Condition.STOPPING)
+    (on,), (off,) = scene.times(Condition.STARTING), scene.times(Condition.STOPPING)
     assert off - on >= 20 * MIN
     assert scene.condition() is Condition.OFF
 

@@ -17,6 +17,8 @@ PAST_FAILURES = {
     47: "S5: a box that had been told to go off was taken, and went off under its machine",
     48: "S5: as 47, where the command was obeyed late",
     51: "power: as 43, with two replicas",
+    367: "power: a machine that lost its box took another, and the gap was counted from the first",
+    410: "power: a box that was seen starting, and then off, was started again too soon",
 }
 """Seeds of failures that were found and mended, and what each found."""
 

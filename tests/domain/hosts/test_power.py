@@ -56,6 +56,15 @@ def test_box_that_went_off_may_start_once_its_least_time_is_over() -> None:
     assert power.may_start(host, limits, BEGIN + timedelta(minutes=10))
 
 
+def test_gap_counts_from_when_a_machine_that_lost_its_box_took_another() -> None:
+    machine = on_host(Phase.STARTING, since=BEGIN - timedelta(hours=1))
+    host = record(condition=HostCondition.ALLOCATED, since=BEGIN)
+    for passed, startable in ((29 * S, ()), (30 * S, (FREE,))):
+        snapshot = fleet_snapshot([machine], now=BEGIN + passed, hosts=[host])
+        snapshot = replace(snapshot, capabilities=metal(power=GAP))
+        assert power.startable((FREE,), [machine], snapshot) == startable
+
+
 def test_machine_that_was_bound_before_a_crash_counts_as_one_that_begins() -> None:
     bound = replace(on_host(Phase.PENDING), host=None, places=())
     for limits in (GAP, PowerLimits(parallel_starts=1)):
@@ -92,3 +101,15 @@ def test_cycle_brings_the_times_of_a_box_back() -> None:
     snapshot = replace(hosts_snapshot(host, box()), capabilities=metal())
     (transition,) = decide_hosts(snapshot)
     assert transition.host.since == BEGIN
+
+
+def test_box_that_was_seen_starting_and_then_off_counts_as_off_from_then() -> None:
+    """It was on, though no observation showed it up: its least time off begins anew."""
+    off = record(power=HostPower(on=False, since=BEGIN))
+    host = replace(off, condition=HostCondition.FREE)
+    starting, stopped = box(condition=Condition.STARTING), box(condition=Condition.OFF)
+    for resource, at in ((starting, BEGIN + 60 * S), (stopped, BEGIN + 90 * S)):
+        snapshot = replace(hosts_snapshot(host, resource, now=at), capabilities=metal())
+        (transition,) = decide_hosts(snapshot)
+        host = transition.host
+    assert host.power == HostPower(on=False, since=BEGIN + 90 * S)

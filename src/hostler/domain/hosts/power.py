@@ -15,7 +15,13 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 
-_ON = {Condition.UP: True, Condition.OFF: False, Condition.STANDBY: False}
+_ON = {
+    Condition.STARTING: True,
+    Condition.UP: True,
+    Condition.OFF: False,
+    Condition.STANDBY: False,
+}
+"""Whether a box has power: one that starts has it, though it may never be seen up."""
 
 
 def observed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> HostPower:
@@ -82,16 +88,18 @@ def _begun(machines: list[Machine], zone: str, limits: PowerLimits, snapshot: Sn
     """Return how many starts of a zone count now; as many as may be, while the gap is not over.
 
     The gap counts from a start that is over too: a box boots in less. A machine that was bound by a
-    process which died then begins now.
+    process which died then begins now; one that lost its box begins when it takes another.
     """
     here = [machine for machine in machines if machine.offer.zone == zone]
     bound = [m for m in here if m.phase is Phase.PENDING and m.id in snapshot.bindings]
     starting = [m for m in here if m.phase is Phase.STARTING and m.host is not None]
-    hosts = (host for host in snapshot.hosts.values() if host.zone == zone)
+    hosts = [host for host in snapshot.hosts.values() if host.zone == zone]
+    mine = {machine.host for machine in starting}
     began = [snapshot.now] if bound else []
     began += [machine.since for machine in starting]
     began += [a.at for m in here for a in m.asked if a.shows is Shows.POWER]
     began += [host.power.since for host in hosts if host.power.on and host.power.since]
+    began += [host.since for host in hosts if host.id in mine and host.since]
     if began and snapshot.now - max(began) < limits.start_gap:
         return limits.parallel_starts
     return len(starting) + len(bound)

@@ -113,11 +113,11 @@ class MetalChecker(Checker):
         """A box that nobody needs stays on for its least time; cleaning and people apart."""
         if host is None or call.kind != HOST_OFF or self.faults["clock_jump"]:
             return
-        up = self.truth.last(host.id, Condition.UP)
+        on = self.truth.last(host.id, Condition.STARTING)
         least = self._scenario.power.least_on.total_seconds()
         free = host.condition is HostCondition.FREE and host.goal is not HostGoal.CLEAN
-        if free and up is not None and self.now - up < least - 1.0:
-            self._wrong("power", f"{host.id} goes off after {self.now - up:.0f} s", None)
+        if free and on is not None and self.now - on < least - 1.0:
+            self._wrong("power", f"{host.id} goes off after {self.now - on:.0f} s", None)
 
     # ------------------------------------------------------------ what is recorded
 
