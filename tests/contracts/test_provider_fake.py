@@ -16,7 +16,9 @@ from hostler.ports.provider import Provider
 from hostler.testing.conformance.provider.clock import RigClock
 from hostler.testing.conformance.provider.rig import Ability, Fault, Rig, Thing
 from hostler.testing.conformance.provider.suite import CHECKS, Check, Verdict, run_check
-from hostler.testing.fakes.provider import FakeProvider, FakeWorld, Lost, Pace
+from hostler.testing.fakes.provider import FakeProvider
+from hostler.testing.fakes.script import Lost
+from hostler.testing.fakes.world import FakeWorld, Pace
 
 HOME = InstallationId("home1234")
 ZONE = Zone("z-1")

@@ -18,7 +18,9 @@ from hostler.domain.model.resource import Condition, Scope
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.fake import FakeScene
 from hostler.testing.fakes.planner import MAKE_ADDRESS, MAKE_SERVER, SERVER
-from hostler.testing.fakes.provider import FakeProvider, FakeWorld, Lost
+from hostler.testing.fakes.provider import FakeProvider
+from hostler.testing.fakes.script import Lost
+from hostler.testing.fakes.world import FakeWorld
 from hostler.testing.scenes.builders import FLEET, HOME, MIN, WEB, ZONE, S, machine
 from hostler.testing.scenes.fleet import Scene
 

@@ -24,7 +24,7 @@ from hostler.testing.fakes.planner import (
     REMOVE_SERVER,
     TERMINATE,
 )
-from hostler.testing.fakes.provider import Lost
+from hostler.testing.fakes.script import Lost
 from hostler.testing.scenes.builders import ABROAD, FLEET, MIN, OFFER, S, server
 
 pytestmark = pytest.mark.looptime

@@ -14,7 +14,9 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.lab.scenes.fake import FakeScene
 from hostler.testing.fakes.planner import MAKE_SERVER, TERMINATE
-from hostler.testing.fakes.provider import FakeProvider, FakeWorld, Lost
+from hostler.testing.fakes.provider import FakeProvider
+from hostler.testing.fakes.script import Lost
+from hostler.testing.fakes.world import FakeWorld
 from hostler.testing.scenes.builders import FLEET, HOME, MIN, WEB, S, server
 
 pytestmark = pytest.mark.looptime

@@ -37,7 +37,8 @@ from hostler.ports.metrics import Metrics
 from hostler.ports.provider import Connection
 from hostler.ports.store import Fence, Store
 from hostler.stores.memory import MemoryStore
-from hostler.testing.fakes.provider import FakeProvider, FakeWorld, Pace
+from hostler.testing.fakes.provider import FakeProvider
+from hostler.testing.fakes.world import FakeWorld, Pace
 from hostler.testing.scenes.fields import with_fields
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

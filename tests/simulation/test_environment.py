@@ -24,7 +24,8 @@ from hostler.lab.scenario.run import play
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Provider
 from hostler.simulators.scaleway.faults.rates import FaultRates
-from hostler.testing.fakes.provider import FakeProvider, FakeWorld
+from hostler.testing.fakes.provider import FakeProvider
+from hostler.testing.fakes.world import FakeWorld
 from hostler.testing.invariants import Thing
 from hostler.testing.scenes.builders import FLEET
 from hostler.testing.time.clock import BEGINNING, SimClock

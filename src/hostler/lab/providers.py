@@ -13,7 +13,11 @@ from .gitlab_runner.faults import RunnerScenario, draw_runner
 from .macs import faults as mac_faults
 from .macs.environment import MacEnvironment
 from .macs.faults import MacScenario, draw_macs
+from .metal import faults as metal_faults
+from .metal.environment import MetalEnvironment
+from .metal.faults import MetalScenario, draw_metal
 from .mutants import macs as mac_mutants
+from .mutants import metal as metal_mutants
 from .mutants import runner as runner_mutants
 from .mutants import servers as server_mutants
 from .mutants.mutant import Mutant, planted
@@ -25,7 +29,7 @@ from .servers import faults as server_faults
 from .servers.environment import ServerEnvironment
 from .servers.faults import draw_servers
 
-INSTANCES, FLEETING, MACS = "instances", "fleeting", "macs"
+INSTANCES, FLEETING, MACS, METAL = "instances", "fleeting", "macs", "metal"
 EVERY_FAULT, EVERY_PHASE = "every fault", "every phase"
 
 S = TypeVar("S")
@@ -85,7 +89,11 @@ _DELETED = {(EVERY_FAULT, Phase.DELETED.value): "a machine that is gone is no ma
 _STANDBY = {(EVERY_FAULT, Phase.STANDBY.value): "created servers are never kept while they are off"}
 
 PROVIDERS: Mapping[
-    str, Simulated[Scenario] | Simulated[MacScenario] | Simulated[RunnerScenario]
+    str,
+    Simulated[Scenario]
+    | Simulated[MacScenario]
+    | Simulated[MetalScenario]
+    | Simulated[RunnerScenario],
 ] = {
     INSTANCES: Simulated(
         draw=draw_servers,
@@ -110,6 +118,15 @@ PROVIDERS: Mapping[
         faults=mac_faults.ALL,
         mutants=mac_mutants.MUTANTS,
         days=mac_faults.DAYS,
+        impossible=_DELETED,
+    ),
+    METAL: Simulated(
+        draw=draw_metal,
+        summary="boxes that are switched on and off",
+        course=engines(MetalEnvironment),
+        faults=metal_faults.ALL,
+        mutants=metal_mutants.MUTANTS,
+        days=metal_faults.DAYS,
         impossible=_DELETED,
     ),
 }

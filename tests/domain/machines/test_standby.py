@@ -10,7 +10,8 @@ from hostler.domain.model.machine import RESTED, Deletion, Machine, Protection
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition
 from hostler.domain.model.snapshot import RequestKind
-from hostler.testing.scenes.builders import CAPABILITIES, FLEET, MIN, S, machine, server
+from hostler.testing.fakes.planner import POWER_ON
+from hostler.testing.scenes.builders import CAPABILITIES, FLEET, MIN, S, asked, machine, server
 from hostler.testing.scenes.fleet import Scene
 
 ONE = machine(1)
@@ -107,6 +108,18 @@ def test_machine_at_rest_wakes_at_a_word_and_is_not_taken_for_stopped() -> None:
     become(scene, Condition.UP)
     scene.rounds(2)
     assert one(scene).phase is Phase.READY
+
+
+def test_machine_whose_waking_is_in_doubt_is_not_taken_for_stopped() -> None:
+    scene = stand(Condition.STANDBY, Phase.STANDBY)
+    scene.request(RequestKind.WAKE, ONE.id)
+    scene.rounds(1)
+    begun = one(scene)
+    start = asked(POWER_ON, scene.now, shows=Shows.POWER)
+    scene.keep(begun.with_asked(start))
+    become(scene, Condition.OFF)
+    scene.rounds(20)
+    assert one(scene).phase is Phase.STARTING
 
 
 def test_machine_in_doubt_is_not_woken() -> None:

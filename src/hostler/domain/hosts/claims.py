@@ -64,7 +64,11 @@ def free_hosts(  # noqa: PLR0913, PLR0917 - all that makes a host free
             continue
         offer = next((o for o in fleet.offers if not fits(o, resource)), None)
         record = hosts.get(HostId(resource.id))
-        if offer is not None and _may_be_taken(record, resource, capabilities, now):
+        observed_at = inventory.observed_at(sighting)
+        settled = record is None or power.is_settled(
+            record, observed_at, capabilities.consistency_delay
+        )
+        if offer is not None and settled and _may_be_taken(record, resource, capabilities, now):
             clean = record is not None and is_clean(record, resource, capabilities)
             found.append(Free(resource=resource, offer=offer, record=record, clean=clean))
     return tuple(sorted(found, key=_preference))

@@ -28,7 +28,7 @@ from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.domain.observation import effects
 from hostler.domain.policy.remediation import LADDER, quarantined_for, settled
 
-from . import allocation, cleaning, delivery, host_keys, power
+from . import allocation, cleaning, delivery, host_keys, power, times
 from . import wiping as wipes
 from .allocation import ALONE, FAULT, STRANGER
 
@@ -96,7 +96,8 @@ def _come(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
 def _decided(host: Host, snapshot: AccountSnapshot) -> HostTransition:
     sighting = snapshot.inventory.sightings.get(ResourceId(host.id))
     resource = sighting.resource if sighting else None
-    described = _described(host, resource, snapshot).with_ownership(
+    known = times.present(host, snapshot.now)
+    described = _described(known, resource, snapshot).with_ownership(
         late=_late(host, resource, snapshot)
     )
     transition = HostTransition(before=host, host=described, resource=resource)

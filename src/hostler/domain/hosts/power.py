@@ -5,8 +5,9 @@ start together, are capabilities of its provider.
 """
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits
 from hostler.domain.model.host import Free, Host, HostCondition, HostGoal, HostPower
 from hostler.domain.model.machine import Machine
@@ -14,7 +15,13 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 
-_ON = {Condition.UP: True, Condition.OFF: False, Condition.STANDBY: False}
+_ON = {
+    Condition.STARTING: True,
+    Condition.UP: True,
+    Condition.OFF: False,
+    Condition.STANDBY: False,
+}
+"""Whether a box has power: one that starts has it, though it may never be seen up."""
 
 
 def observed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> HostPower:
@@ -41,6 +48,16 @@ def may_start(record: Host | None, limits: PowerLimits | None, now: datetime) ->
     return record.power.since is None or now - record.power.since >= limits.least_off
 
 
+def is_settled(record: Host, observed_at: datetime, delay: timedelta) -> bool:
+    """Tell whether an observation shows what became of every command for a host's power.
+
+    What was accepted is obeyed as late as the consistency delay: until then a host that is still up
+    may be about to go off.
+    """
+    commands = (a.closed or a.at for a in record.asked if a.shows in {Shows.POWER, Shows.REST})
+    return all(observed_at > at + delay for at in commands)
+
+
 def startable(
     free: Iterable[Free], machines: Iterable[Machine], snapshot: Snapshot
 ) -> tuple[Free, ...]:
@@ -51,9 +68,9 @@ def startable(
     limits = snapshot.capabilities.power
     if limits is None:
         return tuple(free)
-    starting = [m for m in machines if m.phase is Phase.STARTING and m.host is not None]
+    known = list(machines)
     found = list[Free]()
-    begun = {zone: _begun(starting, zone, limits, snapshot.now) for zone in _zones(snapshot)}
+    begun = {zone: _begun(known, zone, limits, snapshot) for zone in _zones(snapshot)}
     for one in free:
         off = one.resource.condition is not Condition.UP
         if not off or begun.get(one.resource.zone, 0) < limits.parallel_starts:
@@ -67,10 +84,22 @@ def _zones(snapshot: Snapshot) -> frozenset[str]:
     return frozenset(offer.zone for offer in snapshot.fleet.offers)
 
 
-def _begun(starting: list[Machine], zone: str, limits: PowerLimits, now: datetime) -> int:
-    """Return how many starts of a zone count now; as many as may be, while the gap is not over."""
-    here = [machine for machine in starting if machine.offer.zone == zone]
-    newest = max((machine.since for machine in here), default=None)
-    if newest is not None and now - newest < limits.start_gap:
+def _begun(machines: list[Machine], zone: str, limits: PowerLimits, snapshot: Snapshot) -> int:
+    """Return how many starts of a zone count now; as many as may be, while the gap is not over.
+
+    The gap counts from a start that is over too: a box boots in less. A machine that was bound by a
+    process which died then begins now; one that lost its box begins when it takes another.
+    """
+    here = [machine for machine in machines if machine.offer.zone == zone]
+    bound = [m for m in here if m.phase is Phase.PENDING and m.id in snapshot.bindings]
+    starting = [m for m in here if m.phase is Phase.STARTING and m.host is not None]
+    hosts = [host for host in snapshot.hosts.values() if host.zone == zone]
+    mine = {machine.host for machine in starting}
+    began = [snapshot.now] if bound else []
+    began += [machine.since for machine in starting]
+    began += [a.at for m in here for a in m.asked if a.shows is Shows.POWER]
+    began += [host.power.since for host in hosts if host.power.on and host.power.since]
+    began += [host.since for host in hosts if host.id in mine and host.since]
+    if began and snapshot.now - max(began) < limits.start_gap:
         return limits.parallel_starts
-    return len(here)
+    return len(starting) + len(bound)

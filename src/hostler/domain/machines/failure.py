@@ -44,7 +44,8 @@ def switched_on(machine: Machine, snapshot: Snapshot) -> bool:
         return False
     powered = [asked for asked in machine.asked if asked.shows is Shows.POWER]
     if not powered or powered[-1].call_state is not CallState.DONE:
-        return machine.health.was_ready is not None
+        waking = bool(powered) and machine.phase is Phase.STARTING
+        return machine.health.was_ready is not None and not waking
     done = powered[-1].closed or powered[-1].at
     if machine.health.was_ready is None and snapshot.jumped is not None:
         done = max(done, snapshot.jumped)

@@ -13,7 +13,7 @@ from hostler.domain.ids import HostId, InstallationId, MachineId, ResourceId
 from hostler.domain.model.capabilities import Ownership
 from hostler.domain.model.host import allocation_of, host_of
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.phases import Goal
+from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import (
     Condition,
@@ -56,8 +56,12 @@ class Allocations:
                 yield self._allocation(host, machine)
 
     def _allocation(self, host: Resource, machine: Machine) -> Resource:
-        """Return what a machine has of a host: off, it is in standby if that was asked of it."""
-        off = host.condition is Condition.OFF and machine.goal is Goal.STANDBY
+        """Return what a machine has of a host: off, it is in standby if that was asked of it.
+
+        It still is where somebody asked for it back, as long as nothing was done about that.
+        """
+        rests = machine.goal is Goal.STANDBY or machine.phase is Phase.STANDBY
+        off = rests and host.condition is Condition.OFF
         facts = replace(
             host.host,
             stage=Stage.CLAIMED,

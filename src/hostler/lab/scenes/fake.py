@@ -17,11 +17,13 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.ports.provider import Provider
 from hostler.ports.store import Kept, Store
 from hostler.stores.memory import MemoryStore
 from hostler.testing.fakes.metrics import CountingMetrics
 from hostler.testing.fakes.prober import FakeProber
-from hostler.testing.fakes.provider import FakeProvider, FakeWorld
+from hostler.testing.fakes.provider import FakeProvider
+from hostler.testing.fakes.world import FakeWorld
 from hostler.testing.scenes.builders import FLEET, HOME
 from hostler.testing.time.clock import SimClock
 
@@ -57,9 +59,14 @@ class FakeScene:
     def neighbour(self, installation: InstallationId) -> "FakeScene":
         """Return a second installation over the same world, with a store of its own."""
         other = FakeScene(replace(self.fleet), installation, addresses=self.addresses)
-        other.clock, other.world, other.provider.world = self.clock, self.world, self.world
+        other.clock, other.world = self.clock, self.world
+        other.provider = FakeProvider(self.world, installation, addresses=self.addresses)
         other.numbers = itertools.count(1000)
         return other
+
+    def served(self) -> Provider:
+        """Return the provider that engines are given."""
+        return self.provider
 
     def fresh(self) -> MachineId:
         """Return the next machine id."""
@@ -76,7 +83,7 @@ class FakeScene:
         )
         account = Account(
             name=AccountName("main"),
-            provider=self.provider,
+            provider=self.served(),
             fleets=(self.fleet,),
             rate=self.rate,
             burst=self.burst,

@@ -6,14 +6,11 @@ observation.
 """
 
 import asyncio
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, Zone
-from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
+from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.provider import Capabilities
@@ -25,7 +22,6 @@ from hostler.domain.model.resource import (
     Resource,
     Scope,
 )
-from hostler.ports.clock import Clock
 from hostler.ports.provider import Connection
 
 from .planner import (
@@ -37,110 +33,8 @@ from .planner import (
     TERMINATE,
     FakePlanner,
 )
-
-_S = timedelta(seconds=1)
-
-
-class Lost(StrEnum):
-    """What becomes of a call whose answer is lost: no effect, its effect, or one that comes late.
-
-    `hung` never answers at all: only the caller's patience ends it.
-    """
-
-    BEFORE = "before"
-    AFTER = "after"
-    LATE = "late"
-    HUNG = "hung"
-
-
-Scripted = Lost | Refused
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
-    """How long things take in the fake world, and how long a listing lags behind it."""
-
-    boot: timedelta = 10 * _S
-    removal: timedelta = 3 * _S
-    late: timedelta = 30 * _S
-    lag: timedelta = timedelta(0)
-    answer: timedelta = timedelta(milliseconds=100)
-
-
-@dataclass(slots=True)
-class FakeWorld:
-    """What really exists, and the journal of what was asked; its laws are `do` and its delay."""
-
-    clock: Clock
-    pace: Pace = field(default_factory=Pace)
-    resources: dict[ResourceId, Resource] = field(default_factory=dict[ResourceId, Resource])
-    journal: list[tuple[datetime, str, ResourceId | None]] = field(
-        default_factory=list[tuple[datetime, str, ResourceId | None]]
-    )
-    born: dict[ResourceId, datetime] = field(default_factory=dict[ResourceId, datetime])
-    planned: list[tuple[datetime, int, Callable[[], object]]] = field(
-        default_factory=list[tuple[datetime, int, Callable[[], object]]]
-    )
-    count: int = 0
-
-    def catch_up(self) -> None:
-        """Let everything happen that is due by now, in order."""
-        while True:
-            due = [entry for entry in self.planned if entry[0] <= self.clock.now()]
-            if not due:
-                return
-            first = min(due, key=lambda entry: entry[:2])
-            self.planned.remove(first)
-            first[2]()
-
-    def plan(self, after: timedelta, happening: Callable[[], object]) -> None:
-        """Let something happen later."""
-        self.count += 1
-        self.planned.append((self.clock.now() + after, self.count, happening))
-
-    def add(self, resource: Resource) -> Resource:
-        """Put a resource there, now."""
-        self.resources[resource.id] = resource
-        self.born[resource.id] = self.clock.now()
-        return resource
-
-    def remove(self, resource: ResourceId) -> None:
-        """Take a resource away, as a person with a console does; its addresses are let go of."""
-        self.resources.pop(resource, None)
-        for other in list(self.resources.values()):
-            if other.owner == resource:
-                self.resources[other.id] = replace(other, owner=None, condition=Condition.FREE)
-
-    def become(self, resource: ResourceId, condition: Condition) -> None:
-        """Let a resource stand otherwise from now on, if it still exists."""
-        there = self.resources.get(resource)
-        if there is not None:
-            self.resources[resource] = _in_state(there, condition)
-
-    def servers(self) -> tuple[Resource, ...]:
-        """Return the servers that exist, by id."""
-        self.catch_up()
-        return tuple(
-            self.resources[i] for i in sorted(self.resources) if self.resources[i].slot == SERVER
-        )
-
-    def name(self, kind: str) -> ResourceId:
-        """Return a fresh id."""
-        self.count += 1
-        return ResourceId(f"{kind}-{self.count:04d}")
-
-
-_ALLOWED = {
-    Condition.OFF: ("poweron", "delete"),
-    Condition.STANDBY: ("poweron", "terminate"),
-    Condition.UP: ("terminate",),
-}
-
-
-def _in_state(resource: Resource, condition: Condition) -> Resource:
-    return replace(
-        resource, condition=condition, status=str(condition), allowed=_ALLOWED.get(condition, ())
-    )
+from .script import Script, Scripted
+from .world import FakeWorld, in_state
 
 
 class FakeProvider:
@@ -166,7 +60,7 @@ class FakeProvider:
         )
         self.bootstraps = dict[str, bytes]()
         self.booted_with = dict[ResourceId, bytes]()
-        self.script: dict[str, deque[Scripted]] = {}
+        self.script = Script(world, self._capabilities.deadline)
         self.answers = dict[MachineId, timedelta]()
         self.dead = set[Zone]()
         self.empty = False
@@ -187,7 +81,7 @@ class FakeProvider:
 
     def befall(self, kind: str, *what: Scripted) -> None:
         """Let these befall the next calls of a kind, in order."""
-        self.script.setdefault(kind, deque()).extend(what)
+        self.script.befall(kind, *what)
 
     # ------------------------------------------------------------ observations
 
@@ -237,34 +131,11 @@ class FakeProvider:
 
     async def do(self, call: Call) -> Outcome:
         """Make one call as the script says, else as the world allows."""
-        call_state = self._call_state(call)
-        await asyncio.sleep(self._patience(call))
-        self.world.catch_up()
-        self.world.journal.append((self.world.clock.now(), call.kind, call.target))
-        match call_state:
-            case Refused():
-                return call_state
-            case Lost.BEFORE:
-                return Unknown(text="the connection was reset")
-            case Lost.AFTER:
-                self._effect(call)
-                return Unknown(text="the answer was lost")
-            case Lost.LATE:
-                self.world.plan(self.world.pace.late, lambda: self._effect(call))
-                return Unknown(text="no answer in time")
-            case Lost.HUNG:
-                await asyncio.sleep(self.capabilities.deadline.total_seconds())
-                return Unknown(text="no answer in time")
-            case None:
-                return self._effect(call)
+        return await self.script.make(call, self._patience(call), self._effect)
 
-    def _call_state(self, call: Call) -> Scripted | None:
-        queue = self.script.get(call.kind)
-        return queue.popleft() if queue else None
-
-    def _patience(self, call: Call) -> float:
+    def _patience(self, call: Call) -> timedelta:
         machine = MachineId(str(call.arg("machine")))
-        return self.answers.get(machine, self.world.pace.answer).total_seconds()
+        return self.answers.get(machine, self.world.pace.answer)
 
     def _effect(self, call: Call) -> Outcome:
         """Let a call have its effect, and return the answer that the world gives."""
@@ -295,7 +166,7 @@ class FakeProvider:
             type=kind if call.kind == MAKE_SERVER else "",
         )
         server = call.kind == MAKE_SERVER
-        made = self.world.add(_in_state(resource, Condition.OFF if server else Condition.FREE))
+        made = self.world.add(in_state(resource, Condition.OFF if server else Condition.FREE))
         if bootstrap is not None:
             self.booted_with[made.id] = self.bootstraps[str(bootstrap)]
         addresses = call.arg("addresses")
@@ -336,9 +207,7 @@ class FakeProvider:
         there = self.world.resources.get(resource)
         if there is not None and there.condition is Condition.STARTING:
             address = f"192.0.2.{len(self.world.resources) % 250}"
-            self.world.resources[resource] = replace(
-                _in_state(there, Condition.UP), address=address
-            )
+            self.world.resources[resource] = replace(in_state(there, Condition.UP), address=address)
 
     def _terminate(self, resource: Resource) -> Outcome:
         if "terminate" not in resource.allowed:

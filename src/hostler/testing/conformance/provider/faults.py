@@ -1,11 +1,13 @@
 """Faults: what a provider says of a call whose request or answer was hurt on its way."""
 
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused
+from hostler.domain.model.host import HOST
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.subject import ask
 from hostler.domain.observation.outcomes import apply_outcome
 
-from .operator_actions import Hand, end, made_hand, new_hand
+from .operator_actions import PAUSE, Hand, end, going, made_hand, new_hand
+from .recorded import is_recorded
 from .rig import Ability, Fault, Rig, need
 
 _PASSING = frozenset({Refusal.BUSY, Refusal.RATE, Refusal.WRONG_STATE, Refusal.NOT_SENT})
@@ -64,8 +66,7 @@ async def busy_removals_pass_by_themselves(rig: Rig) -> None:
     need(rig, Fault.BUSY)
     hand = await made_hand(rig)
     before = await rig.things()
-    call = next((c for c in hand.ask(Goal.ABSENT) if c.effect is Effect.DESTROY), None)
-    assert call is not None, "a machine that is up gives the goal absent nothing to destroy"
+    call = await _first_removal(hand)
     outcome = await _struck(hand, call, Fault.BUSY)
     assert isinstance(outcome, Refused), f"{call} was refused, and yet the outcome is {outcome}"
     assert outcome.why in _PASSING, f"{call} was only busy, and is refused for good: {outcome.why}"
@@ -73,13 +74,36 @@ async def busy_removals_pass_by_themselves(rig: Rig) -> None:
     await end(hand)
 
 
+async def _first_removal(hand: Hand) -> Call:
+    """Return the first call that ends what a machine has.
+
+    Where our records alone say who has a host, nothing outside can refuse that it is let go of; the
+    first call that can be refused is then one for the host.
+    """
+    call = next((c for c in hand.ask(Goal.ABSENT) if c.effect is Effect.DESTROY), None)
+    assert call is not None, "a machine that is up gives the goal absent nothing to destroy"
+    if not is_recorded(hand.provider.capabilities):
+        return call
+    going(hand)
+    for _ in range(64):
+        await hand.step(Goal.ABSENT)
+        if hand.arrived(Goal.ABSENT) and (calls := hand.host_calls()):
+            return calls[0]
+        await hand.rig.wait(PAUSE)
+    raise AssertionError("a host that was let go of is asked for nothing")
+
+
 async def _first_make(hand: Hand) -> Call:
-    """Lead the machine up to the first call that makes something, and return that call."""
+    """Lead the machine up to the first call that makes something, and return that call.
+
+    Where our records alone say who has a host, that is the first call of all: it switches it on.
+    """
+    recorded = is_recorded(hand.provider.capabilities)
     await hand.observe()
     for _ in range(64):
         call = next(iter(hand.ask(Goal.PRESENT)), None)
         assert call is not None, "no creating call was ever asked for"
-        if call.effect is Effect.MAKE:
+        if call.effect is Effect.MAKE or recorded:
             return call
         await hand.make(call)
     raise AssertionError("no creating call was ever asked for")
@@ -87,7 +111,9 @@ async def _first_make(hand: Hand) -> Call:
 
 async def _struck(hand: Hand, call: Call, fault: Fault) -> Outcome:
     await hand.rig.strike(fault)
-    if call.once:
+    if call.slot == HOST and hand.host is not None:
+        hand.host = ask(hand.host, call, hand.rig.clock.now(), hand.epoch)
+    elif call.once:
         hand.machine = ask(hand.machine, call, hand.rig.clock.now(), hand.epoch)
     hand.saved = hand.machine
     return await hand.provider.do(call)
@@ -113,7 +139,7 @@ async def a_dead_outside_raises_nothing(rig: Rig) -> None:
     need(rig, Ability.DEATH)
     hand = await made_hand(rig)
     creation = hand.journal.calls()
-    cleaning = hand.ask(Goal.ABSENT)
+    cleaning = _outside(hand, hand.ask(Goal.ABSENT))
     await rig.die()
     observation = await hand.observe()
     for observed in observation.observed:
@@ -122,3 +148,9 @@ async def a_dead_outside_raises_nothing(rig: Rig) -> None:
     for call in (*creation, *cleaning):
         outcome = await hand.provider.do(call)
         assert not isinstance(outcome, Done), f"nothing answers, and {call} is Done"
+
+
+def _outside(hand: Hand, calls: tuple[Call, ...]) -> tuple[Call, ...]:
+    """Return the calls that anything outside is to answer; what our records say needs no answer."""
+    recorded = is_recorded(hand.provider.capabilities)
+    return tuple(call for call in calls if not recorded or call.effect is not Effect.DESTROY)

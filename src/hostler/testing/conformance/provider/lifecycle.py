@@ -8,12 +8,18 @@ from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import Condition
 
 from .operator_actions import PAUSE, end, made_hand, new_hand
+from .recorded import is_recorded
 from .rig import Ability, Rig, need
 
 
 async def creation_reaches_up(rig: Rig) -> None:
-    """From nothing, the answers of the calls lead to a main resource that is observed up."""
+    """From nothing, the answers of the calls lead to a main resource that is observed up.
+
+    Where our records alone say who has a host, the host is observed before anything is asked of it.
+    """
     hand = await new_hand(rig)
+    if is_recorded(hand.provider.capabilities):
+        await hand.observe()
     calls = hand.ask(Goal.PRESENT)
     assert calls, "with no resources and the goal present, next_calls returns nothing to begin with"
     await hand.reach(Goal.PRESENT)
@@ -35,9 +41,14 @@ async def creation_reaches_up(rig: Rig) -> None:
 async def creating_calls_are_once_and_numbered(rig: Rig) -> None:
     """Every call that makes something is *once*, numbered for its slot, and shown by observations.
 
-    Where machines are allocations of hosts, the host that the call is for takes the number's place.
+    Where machines are allocations of hosts, the host that the call is for takes the number's place;
+    where our records alone say who has a host, no call makes anything.
     """
     hand = await made_hand(rig)
+    if is_recorded(hand.provider.capabilities):
+        made = [str(call) for call in hand.journal.calls(Effect.MAKE)]
+        assert not made, f"{made} would claim a host that our records alone give away"
+        return
     for call in hand.journal.calls(Effect.MAKE):
         assert call.once, f"{call} makes something and is not *once*: a break would make it twice"
         if hand.provider.capabilities.hosts:

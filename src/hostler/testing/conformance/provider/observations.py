@@ -1,14 +1,18 @@
 """Observations: what they must show, page by page, and whose things they must leave alone."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from hostler.domain.ids import InstallationId, ResourceId, machine_id
 from hostler.domain.model.calls import Call, Effect
-from hostler.domain.model.phases import Goal
+from hostler.domain.model.host import host_of
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, Observation, OwnerTag, Resource, Scope
 from hostler.ports.provider import Provider
 
 from .operator_actions import end, made_hand
+from .recorded import is_recorded, observe
 from .rig import Ability, Rig, need
 
 HOSTILE = (
@@ -37,8 +41,30 @@ def _owner_tag(rig: Rig, number: int, installation: InstallationId | None = None
     )
 
 
-def _observed(observation: Observation) -> dict[ResourceId, Resource]:
+def _by_id(observation: Observation) -> dict[ResourceId, Resource]:
     return {resource.id: resource for resource in observation.resources}
+
+
+async def _observed(
+    rig: Rig, provider: Provider, scopes: tuple[Scope, ...], planted: Mapping[ResourceId, OwnerTag]
+) -> Observation:
+    """Observe with the machines of what was planted in our records, where those must tell it."""
+    machines = (_tenant(rig, resource, tag) for resource, tag in planted.items())
+    return await observe(provider, scopes, rig.installation, machines)
+
+
+def _tenant(rig: Rig, resource: ResourceId, owner_tag: OwnerTag) -> Machine:
+    now = rig.clock.now()
+    return Machine(
+        id=owner_tag.machine,
+        fleet=owner_tag.fleet,
+        serial=1,
+        created=now,
+        since=now,
+        phase=Phase.READY,
+        offer=rig.offer,
+        host=host_of(resource),
+    )
 
 
 async def all_pages_are_seen(rig: Rig) -> None:
@@ -47,11 +73,11 @@ async def all_pages_are_seen(rig: Rig) -> None:
     provider = await rig.open()
     owner_tags = [_owner_tag(rig, number) for number in range(3 * rig.page + 1)]
     planted = {await rig.plant(owner_tag): owner_tag for owner_tag in owner_tags}
-    observation = await provider.observe((_whole(rig, provider),))
+    observation = await _observed(rig, provider, (_whole(rig, provider),), planted)
     assert all(observed.complete for observed in observation.observed), (
         f"incomplete: {observation.observed}"
     )
-    observed = _observed(observation)
+    observed = _by_id(observation)
     missed = planted.keys() - observed.keys()
     assert not missed, f"{len(missed)} of {len(planted)} on {rig.page} a page are not seen"
     for resource, owner_tag in planted.items():
@@ -70,13 +96,14 @@ async def a_failed_page_keeps_the_rest(rig: Rig) -> None:
     """A page that fails makes its scope incomplete; what other pages showed is kept."""
     need(rig, Ability.PLANT, Ability.PAGES)
     provider = await rig.open()
-    planted = {await rig.plant(_owner_tag(rig, number)) for number in range(3 * rig.page + 1)}
+    owner_tags = [_owner_tag(rig, number) for number in range(3 * rig.page + 1)]
+    planted = {await rig.plant(owner_tag): owner_tag for owner_tag in owner_tags}
     await rig.fail_page(2)
-    observation = await provider.observe((_whole(rig, provider),))
+    observation = await _observed(rig, provider, (_whole(rig, provider),), planted)
     (observed,) = observation.observed
     assert not observed.complete, "page 2 failed, and the scope counts as seen whole"
     assert observed.error, "page 2 failed, and no error says so"
-    seen = planted & _observed(observation).keys()
+    seen = planted.keys() & _by_id(observation).keys()
     assert len(seen) >= rig.page, f"page 2 failed, and of page 1 only {len(seen)} were kept"
 
 
@@ -85,34 +112,36 @@ async def a_machine_is_seen_alone(rig: Rig) -> None:
     need(rig, Ability.PLANT, Ability.REMOVE)
     provider = await rig.open()
     kept, gone, other = _owner_tag(rig, 1), _owner_tag(rig, 2), _owner_tag(rig, 3)
-    here, away, _ = await rig.plant(kept), await rig.plant(gone), await rig.plant(other)
+    here, away, third = await rig.plant(kept), await rig.plant(gone), await rig.plant(other)
+    planted = {here: kept, away: gone, third: other}
     await rig.remove(away)
     kind = provider.capabilities.main.kind
     by_owner_tag = Scope(rig.offer.zone, kind, kept.machine)
     by_id = Scope(rig.offer.zone, kind, kept.machine, (here,))
     missing = Scope(rig.offer.zone, kind, gone.machine, (away,))
-    for scope in (by_owner_tag, by_id):
-        observation = await provider.observe((scope,))
+    recorded = is_recorded(provider.capabilities)  # then no tag is written that could be listed
+    for scope in (by_id,) if recorded else (by_owner_tag, by_id):
+        observation = await _observed(rig, provider, (scope,), planted)
         assert all(observed.complete for observed in observation.observed), (
             f"{scope} is incomplete: {observation}"
         )
-        assert here in _observed(observation), f"{scope} does not show {here}"
-    observation = await provider.observe((missing,))
+        assert here in _by_id(observation), f"{scope} does not show {here}"
+    observation = await _observed(rig, provider, (missing,), planted)
     assert all(observed.complete for observed in observation.observed), (
         f"{missing} is incomplete: {observation}"
     )
-    assert away not in _observed(observation), (
+    assert away not in _by_id(observation), (
         f"{away} was taken away, and observing it alone shows it"
     )
 
 
 async def foreign_resources_are_seen_and_left(rig: Rig) -> None:
     """Another installation's resource is shown with its owner tag, and no call is aimed at it."""
-    need(rig, Ability.PLANT)
+    need(rig, Ability.PLANT, Ability.FOREIGN)
     stranger = InstallationId("stranger1")
     provider = await rig.open()
     foreign = await rig.plant(_owner_tag(rig, 1, stranger))
-    observed = _observed(await provider.observe((_whole(rig, provider),))).get(foreign)
+    observed = _by_id(await provider.observe((_whole(rig, provider),))).get(foreign)
     assert observed is not None, "a resource of another installation is not shown"
     assert observed.owner_tag is not None, (
         "a resource of another installation is shown without its owner tag"
@@ -138,7 +167,7 @@ async def every_status_has_a_meaning(rig: Rig) -> None:
     for word in rig.words:
         await rig.say(main.id, word)
         observation = await hand.observe()
-        resource = _observed(observation).get(main.id)
+        resource = _by_id(observation).get(main.id)
         assert resource is not None, f"a resource with the status {word!r} is not shown"
         assert resource.status == word, f"the status {word!r} is shown as {resource.status!r}"
         known = resource.condition is not Condition.UNKNOWN
@@ -160,7 +189,7 @@ async def a_strange_status_changes_nothing(rig: Rig) -> None:
         assert all(observed.complete for observed in observation.observed), (
             f"{word[:40]!r}: {observation.observed}"
         )
-        resource = _observed(observation).get(main.id)
+        resource = _by_id(observation).get(main.id)
         assert resource is not None, f"a resource with the status {word[:40]!r} is not shown"
         assert resource.condition is Condition.UNKNOWN, (
             f"{word[:40]!r} was taken for {resource.condition}"

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from hostler.domain.ids import AccountName, CycleId, Epoch, machine_id
+from hostler.domain.hosts.next_calls import Times, host_allowed
+from hostler.domain.ids import AccountName, CycleId, Epoch, ResourceId, machine_id
 from hostler.domain.machines.next_calls import allowed, cleans
 from hostler.domain.model.calls import Call, Done, Effect, Outcome
 from hostler.domain.model.fleet import Fleet, FleetRow
+from hostler.domain.model.host import Host
 from hostler.domain.model.inventory import Inventory, merge
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
@@ -21,8 +23,10 @@ from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.subject import ask
 from hostler.domain.observation.certainty import all_gone, reconcile, resources_of
 from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources
+from hostler.ports.hosts import KeepsHosts
 from hostler.ports.provider import Provider
 
+from . import recorded
 from .rig import GivesHosts, Rig
 
 PAUSE = timedelta(seconds=5)
@@ -76,7 +80,10 @@ class Journal:
 
 @dataclass(slots=True)
 class Hand:
-    """One machine in the hands of a small engine. `cut` names the call at which it dies."""
+    """One machine in the hands of a small engine. `cut` names the call at which it dies.
+
+    `host` is the record of the host that it let go of, where our records alone say who has it.
+    """
 
     rig: Rig
     provider: Provider
@@ -88,6 +95,7 @@ class Hand:
     journal: Journal = field(default_factory=Journal)
     cut: tuple[int, Side] | None = None
     count: int = 0
+    host: Host | None = None
 
     @property
     def snapshot(self) -> Snapshot:
@@ -124,7 +132,9 @@ class Hand:
     async def observe(self) -> Observation:
         """Observe everything, and each known id by itself; the record learns from it."""
         scopes = tuple(self._scopes())
-        observation = await self.provider.observe(scopes)
+        observation = await recorded.observe(
+            self.provider, scopes, self.rig.installation, (self.machine,)
+        )
         self.journal.observations.append(observation)
         self.journal.scopes += scopes
         self.inventory = merge(self.inventory, observation)
@@ -183,6 +193,12 @@ class Hand:
             self.machine = ask(self.machine, call, self.rig.clock.now(), self.epoch)
         if call.once or call.effect is Effect.DESTROY:
             self.saved = self.machine
+        outcome = await self._send(call)
+        self.machine = apply_outcome(self.machine, call, outcome, self.rig.clock.now())
+        return outcome
+
+    async def _send(self, call: Call) -> Outcome:
+        """Send a call, and die before it or after its effect where that was asked for."""
         self.count += 1
         if self.cut == (self.count, Side.BEFORE):
             raise Died
@@ -190,7 +206,6 @@ class Hand:
         self.journal.made.append(Made(call, outcome))
         if self.cut == (self.count, Side.AFTER):
             raise Died
-        self.machine = apply_outcome(self.machine, call, outcome, self.rig.clock.now())
         return outcome
 
     def arrived(self, goal: Goal) -> bool:
@@ -208,10 +223,14 @@ class Hand:
         return up and not self.ask(goal)
 
     async def reach(self, goal: Goal) -> None:
-        """Go round until the goal is reached; AssertionError says where it hangs."""
+        """Go round until the goal is reached; AssertionError says where it hangs.
+
+        A host of which our records alone say who has it is then led to its own goals, as an engine
+        does once the machine on it is deleted.
+        """
         for _ in range(_ROUNDS):
             await self.observe()
-            if self.arrived(goal):
+            if self.arrived(goal) and (goal is not Goal.ABSENT or await self._put_back()):
                 return
             await self.act(goal)
             await self.rig.wait(PAUSE)
@@ -221,6 +240,38 @@ class Hand:
             f"{summary or 'none'}; last error: {self.machine.error or 'none'}"
         )
 
+    def host_calls(self) -> tuple[Call, ...] | None:
+        """Return what may be done now to the host that was let go of; None where all is done."""
+        resource = self.inventory.resource(ResourceId(self.machine.host or ""))
+        provider = self.provider
+        recorded_host = recorded.is_recorded(provider.capabilities)
+        if resource is None or not recorded_host or not isinstance(provider, KeepsHosts):
+            return None
+        host = self.host or recorded.let_go(self.machine, self.rig.clock.now())
+        transition = recorded.decided(host, self.snapshot)
+        self.host = transition.host
+        if transition.goal is None:
+            return None
+        observed_at = self.inventory.observed_at(self.inventory.sightings[resource.id])
+        times = Times(observed_at, self.rig.clock.now())
+        return host_allowed(self.host, transition.goal, resource, times, provider).calls[:1]
+
+    async def _put_back(self) -> bool:
+        """Make the calls that are due for a host that was let go of; tell whether all is done."""
+        calls = self.host_calls()
+        for call in calls or ():
+            await self.make_for_host(call)
+        return calls is None
+
+    async def make_for_host(self, call: Call) -> Outcome:
+        """Make one call for the host, as `make` does for the machine."""
+        now, host = self.rig.clock.now, self.host
+        assert host is not None, f"{call} is for a host that nobody let go of"
+        self.host = ask(host, call, now(), self.epoch)
+        outcome = await self._send(call)
+        self.host = apply_outcome(self.host, call, outcome, now())
+        return outcome
+
     async def reborn(self) -> "Hand":
         """Return the hand of the next process: it knows what was saved, and nothing else."""
         await self.provider.close()
@@ -229,6 +280,7 @@ class Hand:
             provider=await self.rig.open(),
             machine=self.saved,
             saved=self.saved,
+            host=self.host,
             took=self.rig.clock.now(),
             epoch=Epoch(self.epoch + 1),
             journal=self.journal,

@@ -34,8 +34,9 @@ class Fault(StrEnum):
 class Ability(StrEnum):
     """What a rig may be unable to do, because its world knows no such thing.
 
-    The first four are the faults; the others are the methods of a rig, that there are secrets, and
-    that a machine can come to have two resources in one slot.
+    The first four are the faults; the others are the methods of a rig, that there are secrets, that
+    a machine can come to have two resources in one slot, and that a resource can say that it is
+    another installation's.
     """
 
     BEFORE = "before"
@@ -50,6 +51,7 @@ class Ability(StrEnum):
     DEATH = "death"
     SECRETS = "secrets"
     SURPLUS = "surplus"
+    FOREIGN = "foreign"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +139,8 @@ class Rig(Protocol):
         """Put a main resource with this owner tag into the offer's zone; return its id.
 
         The owner tag may be another installation's. The resource costs and is listed like any
-        other.
+        other. Where our records alone say who has a host, it is the allocation of a fresh host by
+        the machine that the tag names.
         """
         ...
 

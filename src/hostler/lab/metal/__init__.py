@@ -1,0 +1,1 @@
+"""Simulation of owned metal: boxes in a rack that are switched on and off."""

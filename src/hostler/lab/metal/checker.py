@@ -1,0 +1,229 @@
+"""The checker: what is recorded and asked of boxes is held against what truly became of them.
+
+S5     a box that a machine is using is never switched off by us.
+S12    nobody gets a box that is not clean since somebody else had it, as its capability says.
+S13    no box is two machines', and no machine has one that is not bound to it.
+power  boxes are switched no oftener, and no more of them at a time, than their limits allow.
+"""
+
+from hostler.domain.ids import HostId, MachineId, ResourceId, Zone
+from hostler.domain.model.calls import Call
+from hostler.domain.model.capabilities import Cleaning
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.host import Host, HostCondition, HostGoal
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Goal, Phase
+from hostler.domain.model.resource import Condition, OwnerTag
+from hostler.lab.checks.checker import Checker
+from hostler.lab.checks.shadow_store import ShadowStore
+from hostler.lab.checks.trace import Trace
+from hostler.lab.macs.quiescence import MAY_REST, hosts_rest
+from hostler.testing import invariants
+from hostler.testing.fakes.metal_planner import HOST_OFF, REST
+from hostler.testing.invariants import Found, Thing, Violation
+
+from .faults import MetalScenario
+from .ground_truth import MetalTruth
+
+STEADY = 240.0
+"""So long, in seconds, a box is up before nobody may take it for lost."""
+_SEEN = 90.0
+"""So long, in seconds, after it went off an engine that looks knows of it."""
+_USED = frozenset({Phase.READY, Phase.DRAINING})
+_ON = frozenset({Condition.STARTING, Condition.UP})
+
+
+class MetalChecker(Checker):
+    """All checkers of one run of metal."""
+
+    kinds = ("server", "host")
+
+    def __init__(
+        self, truth: MetalTruth, trace: Trace, consistency_delay: float, scenario: MetalScenario
+    ) -> None:
+        super().__init__(truth, trace, consistency_delay)
+        self.truth, self._scenario = truth, scenario
+        self._let_go = dict[HostId, float]()
+        self._began = dict[MachineId, float]()
+        self._newest_start = -1e9
+
+    # ------------------------------------------------------------ what is true
+
+    def things(self) -> list[tuple[Thing, Zone]]:
+        """Return every box; one that is bound is its machine's server, by the newest records."""
+        owners = {
+            host: (shadow, machine)
+            for shadow in self.shadows
+            for host, machine in shadow.bindings.items()
+        }
+        return [
+            (self._thing(HostId(box.id), owners.get(HostId(box.id))), box.zone)
+            for box in self.truth.rack.boxes()
+        ]
+
+    def _thing(self, box: HostId, owner: tuple[ShadowStore, MachineId] | None) -> Thing:
+        if owner is None:
+            return Thing(id=ResourceId(box), kind="host", created=0.0)
+        shadow, machine = owner
+        record = shadow.machines.get(machine)
+        fleet = record.fleet if record is not None else next(iter(shadow.fleets))
+        tag = OwnerTag(installation=shadow.own, fleet=fleet, machine=machine, attempt=0)
+        created = self._began.get(machine, self.now)
+        return Thing(id=ResourceId(box), kind="server", created=created, owner_tag=tag)
+
+    def is_healthy(self, machine: Machine) -> bool:
+        """Tell whether its box is up for long, and nothing happened to it."""
+        if machine.host is None or machine.goal is Goal.STANDBY:
+            return False
+        return self.truth.is_steady(machine.host, STEADY)
+
+    def left_of(self, machine: Machine) -> list[Thing]:
+        """Nothing of a machine is outside our records: what its box still does is the box's own."""
+        del machine
+        return []
+
+    def explained(self, shadow: ShadowStore) -> set[ResourceId]:
+        """Return the boxes that a machine has, or that have a record of their own."""
+        found = {ResourceId(m.host) for m in shadow.living() if m.host is not None}
+        return found | {ResourceId(host) for host in shadow.hosts}
+
+    # ------------------------------------------------------------ what is asked
+
+    def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
+        """Check a call before it is sent."""
+        del ahead
+        record = next((m for m in shadow.living() if m.id == call.arg("machine")), None)
+        self.found(shadow.onces.sending(call, record, self.now, there=False))
+
+    def obeyed(self, call: Call, box: HostId) -> None:
+        """Judge a command of ours at the moment of its effect."""
+        self.changed = True
+        self.trace.note(f"{box} obeys {call}", str(call.target or "").partition("#")[2])
+        if call.kind not in {REST, HOST_OFF} or self.truth.condition(box) not in _ON:
+            return
+        for shadow in self.shadows:
+            for machine in shadow.living():
+                if machine.host == box and machine.phase in _USED:
+                    text = f"{box} was switched off by {call} while {machine.id} is {machine.phase}"
+                    self._wrong("S5", text, machine.id)
+            self._on_long_enough(shadow.hosts.get(box), call)
+
+    def _on_long_enough(self, host: Host | None, call: Call) -> None:
+        """A box that nobody needs stays on for its least time; cleaning and people apart."""
+        if host is None or call.kind != HOST_OFF or self.faults["clock_jump"]:
+            return
+        on = self.truth.last(host.id, Condition.STARTING)
+        least = self._scenario.power.least_on.total_seconds()
+        free = host.condition is HostCondition.FREE and host.goal is not HostGoal.CLEAN
+        if free and on is not None and self.now - on < least - 1.0:
+            self._wrong("power", f"{host.id} goes off after {self.now - on:.0f} s", None)
+
+    # ------------------------------------------------------------ what is recorded
+
+    def machine_saved(
+        self, shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]
+    ) -> None:
+        """Check a record that was saved, and the box that its machine takes or lets go of."""
+        self.truth.advance()
+        before = shadow.machines.get(machine.id)
+        super().machine_saved(shadow, machine, events)
+        held = before.host if before is not None else None
+        if held is not None and machine.phase is not Phase.DELETED and machine.host != held:
+            self._let_go[held] = self.now
+        if machine.phase is Phase.DELETED:
+            if (
+                machine.host is not None
+                and before is not None
+                and before.phase is not machine.phase
+            ):
+                self._let_go[machine.host] = self.now
+            return
+        if machine.host is None:
+            return
+        if shadow.bindings.get(machine.host) != machine.id:
+            text = f"{machine.id} has {machine.host}, which is not bound to it"
+            self._wrong("S13", text, machine.id)
+        if machine.host != held:
+            self._taken(shadow, machine, machine.host)
+        self._is_alone(machine)
+
+    def _is_alone(self, machine: Machine) -> None:
+        for shadow in self.shadows:
+            for other in shadow.living():
+                if other.id != machine.id and other.host == machine.host:
+                    text = f"{machine.host} is {other.id}'s and {machine.id}'s"
+                    self._wrong("S13", text, machine.id)
+
+    def _taken(self, shadow: ShadowStore, machine: Machine, box: HostId) -> None:
+        """Judge a box that a machine takes: is it clean, and may it be switched on now?"""
+        let_go = self._let_go.get(box)
+        if let_go is not None and not self._is_clean(box, let_go):
+            self._wrong("S12", f"{box} goes to {machine.id}, not clean since", machine.id)
+        self._began[machine.id] = self.now
+        if self.faults["clock_jump"] or self.truth.condition(box) is Condition.UP:
+            return
+        limits, since = self._scenario.power, self.now - self.truth.since(box)
+        off = self.truth.condition(box) is Condition.OFF and since > _SEEN
+        if off and since < limits.least_off.total_seconds() - 1.0:
+            self._wrong("power", f"{box} was off for {since:.0f} s", machine.id)
+        gap = self.now - self._newest_start
+        if gap < limits.start_gap.total_seconds() - 2.0:
+            self._wrong("power", f"{box} begins {gap:.0f} s after the one before", machine.id)
+        self._newest_start = self.now
+        fresh = [m for m in shadow.living() if self._is_starting(m, machine)]
+        if len(fresh) > limits.parallel_starts:
+            self._wrong("power", f"{len(fresh)} boxes start at a time", machine.id)
+
+    def _is_starting(self, machine: Machine, newest: Machine) -> bool:
+        """Tell whether a machine's box is started for the first time, and truly not up yet."""
+        if machine.host is None or machine.health.was_ready is not None:
+            return False
+        starting = machine.id == newest.id or machine.phase is Phase.STARTING
+        return starting and self.truth.condition(machine.host) is not Condition.UP
+
+    def _is_clean(self, box: HostId, since: float) -> bool:
+        """Tell whether a box is clean, as its capability says, since a machine let go of it."""
+        match self._scenario.cleaning:
+            case Cleaning.POWER_CYCLE:
+                off = self.truth.last(box, Condition.OFF)
+                stays = self.truth.condition(box) is Condition.OFF
+                return stays or (off is not None and off >= since)
+            case Cleaning.COMMAND:
+                return self.truth.cleanings.get(box, -1.0) >= since
+            case Cleaning.TRUSTED | Cleaning.WIPE:
+                return True
+
+    def _wrong(self, invariant: str, text: str, machine: MachineId | None) -> None:
+        self.found((Violation(invariant=invariant, text=text, machine=machine),))
+
+    # ------------------------------------------------------------ at rest
+
+    def rested(self, shadow: ShadowStore, fleet: Fleet) -> Found:
+        """Return what still keeps a fleet from rest: a machine, a box, or a size not reached."""
+        row, machines = shadow.rows.get(fleet.name), shadow.living(fleet.name)
+        size = row.desired(fleet) if row else fleet.size
+        usable = [box for box, host in self._boxes(shadow) if self._is_usable(box, host)]
+        reachable = min(size, len(usable))
+        return (
+            invariants.rested(reachable, machines, (), ())
+            or hosts_rest(shadow)
+            or self._boxes_rest(shadow)
+        )
+
+    def _boxes(self, shadow: ShadowStore) -> list[tuple[HostId, Host | None]]:
+        boxes = (HostId(box.id) for box in self.truth.rack.boxes())
+        return [(box, shadow.hosts.get(box)) for box in boxes]
+
+    def _is_usable(self, box: HostId, host: Host | None) -> bool:
+        quarantined = host is not None and host.condition in MAY_REST
+        return self.truth.condition(box) is not Condition.FAILED and not quarantined
+
+    def _boxes_rest(self, shadow: ShadowStore) -> Found:
+        """A box that nobody has is off in the end, unless it is left alone for its failures."""
+        for box, host in self._boxes(shadow):
+            nobodys = box not in shadow.bindings and self._is_usable(box, host)
+            if nobodys and self.truth.condition(box) is not Condition.OFF:
+                text = f"{box} is nobody's, and {self.truth.condition(box)}"
+                return (Violation(invariant="L1", text=text),)
+        return ()

@@ -1,0 +1,122 @@
+"""Mutants of owned metal: each must be caught by the simulation of `metal`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from hostler.domain.model.capabilities import Cleaning, PowerLimits
+from hostler.lab.metal.faults import MetalScenario
+from hostler.lab.scenario.faults import HOUR, Disruption, OperatorAction
+
+from . import metal_mutations
+from .mutant import Mutant
+from .server_mutations import always, never
+
+_MINUTE = 60.0
+_ENDS = tuple(
+    OperatorAction(at=at * _MINUTE, kind=kind, which=which)
+    for at, kind, which in (
+        (10, "delete", 0.1),
+        (14, "delete", 0.6),
+        (20, "scale", 0.0),
+        (22, "scale", 0.9),
+        (40, "delete", 0.9),
+        (50, "scale", 0.0),
+        (51, "scale", 0.9),
+        (70, "delete", 0.4),
+    )
+)
+_NO_LIMITS = PowerLimits()
+_LONG_ON = PowerLimits(least_on=timedelta(minutes=30))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alone:
+    """Makes a scenario in which nothing happens but this."""
+
+    rates: Mapping[str, float] | None = None
+    disruptions: tuple[Disruption, ...] = ()
+    cleaning: Cleaning = Cleaning.POWER_CYCLE
+    power: PowerLimits = _NO_LIMITS
+
+    def __call__(self, scenario: MetalScenario) -> MetalScenario:
+        """Return the scenario, reduced to this."""
+        base = replace(
+            scenario.base,
+            severity="planted",
+            machines=3,
+            faults=(),
+            disruptions=self.disruptions,
+            actions=_ENDS,
+            replicas=1,
+            skews=(0.0, 0.0),
+            span=1.5 * HOUR,
+        )
+        return replace(
+            scenario,
+            base=base,
+            boxes=4,
+            cleaning=self.cleaning,
+            power=self.power,
+            rates=self.rates or {},
+        )
+
+
+_POWER = "domain.hosts.power"
+
+MUTANTS: Mapping[str, Mutant[MetalScenario]] = {
+    "cycle-unproven": Mutant(
+        summary="a box that was told to go off is clean, whether it was seen off or not",
+        puts=(("domain.hosts.cleaning:_is_proof", always),),
+        scenario=Alone(rates={"power_ignored": 0.6}, power=_LONG_ON),
+        caught=("S12",),
+    ),
+    "released-is-clean": Mutant(
+        summary="a box is handed out as it was left",
+        puts=(("domain.hosts.cleaning:followed", metal_mutations.clean_at_once),),
+        scenario=Alone(power=_LONG_ON),
+        caught=("S12",),
+    ),
+    "accepted-is-obeyed": Mutant(
+        summary="a box is taken while a command to go off may still be obeyed",
+        puts=((f"{_POWER}:is_settled", always),),
+        scenario=Alone(rates={"power_late": 0.6}, cleaning=Cleaning.TRUSTED),
+        caught=("S5",),
+    ),
+    "least-on-ignored": Mutant(
+        summary="a box that nobody needs goes off at once",
+        puts=((f"{_POWER}:goal", metal_mutations.off_at_once),),
+        scenario=Alone(cleaning=Cleaning.TRUSTED, power=_LONG_ON),
+        caught=("power",),
+    ),
+    "least-off-ignored": Mutant(
+        summary="a box that just went off is started again",
+        puts=((f"{_POWER}:may_start", always),),
+        scenario=Alone(power=PowerLimits(least_off=timedelta(minutes=20))),
+        caught=("power",),
+    ),
+    "all-at-once": Mutant(
+        summary="every box is started as soon as it is needed",
+        puts=((f"{_POWER}:startable", metal_mutations.all_free),),
+        scenario=Alone(power=PowerLimits(parallel_starts=1)),
+        caught=("power",),
+    ),
+    "unsure-again": Mutant(
+        summary="a command whose answer was lost is given again at once",
+        puts=(("domain.machines.next_calls:unsure", never),),
+        scenario=Alone(rates={"power_hung": 0.4, "power_unsent": 0.4}),
+        caught=("S2",),
+    ),
+    "silent-is-off": Mutant(
+        summary="a box of which the controller is silent is taken for switched off",
+        puts=(("testing.fakes.metal:FakeMetal._shown", metal_mutations.silent_is_off),),
+        scenario=Alone(
+            disruptions=tuple(
+                Disruption(at=at * _MINUTE, fault="controller_silent", who=at, length=10 * _MINUTE)
+                for at in range(5, 60, 3)
+            )
+        ),
+        caught=("S5", "S12"),
+    ),
+}
+"""Known bugs, by name."""

@@ -1,0 +1,52 @@
+"""Mutations of what is done with boxes: each makes a known wrong function of a good one."""
+
+from dataclasses import replace
+from typing import Any
+
+from hostler.domain.model.host import Host, HostCondition, HostGoal
+from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.snapshot import AccountSnapshot
+from hostler.testing.fakes.metal_world import SILENT
+
+from .server_mutations import Function
+
+
+def clean_at_once(_: Function) -> Function:
+    """Call a box clean as soon as its machine let go of it."""
+
+    def followed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
+        del resource
+        clean = replace(host.with_cleaning(wiped=snapshot.now), goal=None)
+        return clean.now(HostCondition.FREE, snapshot.now, "clean")
+
+    return followed
+
+
+def off_at_once(_: Function) -> Function:
+    """Switch a free box off however short it was on."""
+
+    def goal(host: Host, snapshot: AccountSnapshot) -> HostGoal | None:
+        del snapshot
+        return HostGoal.OFF if host.condition is HostCondition.FREE and host.power.on else None
+
+    return goal
+
+
+def all_free(_: Function) -> Function:
+    """Let every free box begin now."""
+
+    def startable(free: Any, *_: Any) -> tuple[Any, ...]:
+        return tuple(free)
+
+    return startable
+
+
+def silent_is_off(good: Function) -> Function:
+    """Show a box whose controller does not answer as one that is off."""
+
+    def shown(*args: Any) -> Resource:
+        box: Resource = good(*args)
+        off = box.status == SILENT
+        return replace(box, status="off", condition=Condition.OFF) if off else box
+
+    return shown

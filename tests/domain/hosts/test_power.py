@@ -1,0 +1,115 @@
+"""Power: when boxes may start, by what their provider's limits say."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from hostler.domain.hosts import claims, power, times
+from hostler.domain.hosts.lifecycle import decide_hosts
+from hostler.domain.ids import HostId
+from hostler.domain.model.calls import Shows
+from hostler.domain.model.capabilities import PowerLimits
+from hostler.domain.model.host import Free, HostCondition, HostPower
+from hostler.domain.model.machine import CallState
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Condition
+from hostler.testing.fakes.metal import metal
+from hostler.testing.fakes.metal_planner import HOST_OFF, SWITCH_ON
+from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER, S, asked
+from hostler.testing.scenes.hosts import (
+    BOX,
+    box,
+    call,
+    fleet_snapshot,
+    hosts_snapshot,
+    inventory,
+    on_host,
+    record,
+)
+
+GAP = PowerLimits(start_gap=30 * S)
+FREE = Free(resource=box("pool", Condition.OFF, HostId("host-2")), offer=OFFER)
+
+
+def test_gap_counts_from_a_start_that_is_over_too() -> None:
+    start = asked(SWITCH_ON, BEGIN, shows=Shows.POWER, call_state=CallState.DONE)
+    machine = on_host(Phase.READY, asked=(start,))
+    for passed, startable in ((29 * S, ()), (30 * S, (FREE,))):
+        snapshot = replace(
+            fleet_snapshot([machine], now=BEGIN + passed), capabilities=metal(power=GAP)
+        )
+        assert power.startable((FREE,), [machine], snapshot) == startable
+
+
+def test_gap_counts_from_a_start_whose_machine_is_deleted_too() -> None:
+    on = HostPower(on=True, since=BEGIN)
+    host = record(condition=HostCondition.FREE, power=on)
+    for passed, startable in ((29 * S, ()), (30 * S, (FREE,))):
+        snapshot = fleet_snapshot([], now=BEGIN + passed, hosts=[host])
+        snapshot = replace(snapshot, capabilities=metal(power=GAP))
+        assert power.startable((FREE,), [], snapshot) == startable
+
+
+def test_box_that_went_off_may_start_once_its_least_time_is_over() -> None:
+    limits = PowerLimits(least_off=timedelta(minutes=10))
+    host = record(power=HostPower(on=False, since=BEGIN))
+    assert not power.may_start(host, limits, BEGIN + timedelta(minutes=9))
+    assert power.may_start(host, limits, BEGIN + timedelta(minutes=10))
+
+
+def test_gap_counts_from_when_a_machine_that_lost_its_box_took_another() -> None:
+    machine = on_host(Phase.STARTING, since=BEGIN - timedelta(hours=1))
+    host = record(condition=HostCondition.ALLOCATED, since=BEGIN)
+    for passed, startable in ((29 * S, ()), (30 * S, (FREE,))):
+        snapshot = fleet_snapshot([machine], now=BEGIN + passed, hosts=[host])
+        snapshot = replace(snapshot, capabilities=metal(power=GAP))
+        assert power.startable((FREE,), [machine], snapshot) == startable
+
+
+def test_machine_that_was_bound_before_a_crash_counts_as_one_that_begins() -> None:
+    bound = replace(on_host(Phase.PENDING), host=None, places=())
+    for limits in (GAP, PowerLimits(parallel_starts=1)):
+        snapshot = fleet_snapshot([bound], bindings={bound.id: BOX})
+        snapshot = replace(snapshot, capabilities=metal(power=limits))
+        assert power.startable((FREE,), [bound], snapshot) == ()
+
+
+def test_box_that_was_told_to_go_off_is_taken_once_the_command_must_have_been_obeyed() -> None:
+    off = call(HOST_OFF, CallState.DONE, shows=Shows.REST)
+    host = record(condition=HostCondition.FREE, wiped=BEGIN, asked=(off,))
+    delay = metal().consistency_delay
+    for passed, taken in ((delay, False), (delay + S, True)):
+        at = BEGIN + passed
+        free = claims.free_hosts(
+            FLEET, inventory([box()], at), metal(), {BOX: host}, (), lambda *_: "", at
+        )
+        assert bool(free) is taken, passed
+
+
+def test_times_of_a_box_that_lie_in_the_future_are_brought_back() -> None:
+    """The clock jumped back: what counts from them must not wait until it has caught up."""
+    later = BEGIN + timedelta(hours=2)
+    off = call(HOST_OFF, CallState.DONE, later, shows=Shows.REST)
+    host = record(since=later, power=HostPower(on=False, since=later), asked=(off,))
+    known = times.present(host, BEGIN)
+    assert (known.since, known.power) == (BEGIN, HostPower(on=False, since=BEGIN))
+    assert [(asked.at, asked.closed) for asked in known.asked] == [(BEGIN, BEGIN)]
+    assert times.present(known, BEGIN) is known
+
+
+def test_cycle_brings_the_times_of_a_box_back() -> None:
+    host = record(condition=HostCondition.FREE, since=BEGIN + timedelta(hours=2))
+    snapshot = replace(hosts_snapshot(host, box()), capabilities=metal())
+    (transition,) = decide_hosts(snapshot)
+    assert transition.host.since == BEGIN
+
+
+def test_box_that_was_seen_starting_and_then_off_counts_as_off_from_then() -> None:
+    """It was on, though no observation showed it up: its least time off begins anew."""
+    off = record(power=HostPower(on=False, since=BEGIN))
+    host = replace(off, condition=HostCondition.FREE)
+    starting, stopped = box(condition=Condition.STARTING), box(condition=Condition.OFF)
+    for resource, at in ((starting, BEGIN + 60 * S), (stopped, BEGIN + 90 * S)):
+        snapshot = replace(hosts_snapshot(host, resource, now=at), capabilities=metal())
+        (transition,) = decide_hosts(snapshot)
+        host = transition.host
+    assert host.power == HostPower(on=False, since=BEGIN + 90 * S)
