@@ -208,7 +208,7 @@ async def test_box_that_a_person_switched_off_is_noticed_and_used_again() -> Non
         (first,) = await scene.machines()
         await scene.pass_by(5 * MIN)
         scene.rack.switch_off(BOX)
-        machines: tuple[Machine, ...] = ()
+        machines = await scene.machines()
         for _ in range(20 * 60):
             await scene.pass_by(1 * S)
             machines = await scene.machines()
@@ -280,7 +280,7 @@ async def test_box_that_was_taken_away_is_gone_and_its_machine_replaced() -> Non
         (first,) = await scene.machines()
         await scene.pass_by(5 * MIN)
         scene.rack.remove(ResourceId(str(first.host)))
-        machines: tuple[Machine, ...] = ()
+        machines = await scene.machines()
         for _ in range(20 * 60):
             await scene.pass_by(1 * S)
             machines = await scene.machines()
