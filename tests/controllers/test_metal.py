@@ -13,7 +13,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
 from hostler.domain.model.snapshot import RequestKind
-from hostler.lab.scenes.metal import MetalScene
+from hostler.lab.scenes.metal import NO_LIMITS, MetalScene
 from hostler.testing.fakes.metal_planner import CLEAN, HOST_OFF, REST, SWITCH_ON
 from hostler.testing.fakes.script import Lost
 from hostler.testing.scenes.builders import FLEET, MIN, S
@@ -25,8 +25,14 @@ EAGER = Caps(share=1.0, per_hour=1000, per_reclaim=1000)
 BOX = ResourceId("box-1")
 
 
-def sized(size: int, boxes: int = 2, **changes: object) -> MetalScene:
-    return MetalScene(replace(FLEET, size=size, caps=EAGER), boxes=boxes, **changes)
+def sized(
+    size: int,
+    boxes: int = 2,
+    cleaning: Cleaning = Cleaning.POWER_CYCLE,
+    power: PowerLimits = NO_LIMITS,
+) -> MetalScene:
+    fleet = replace(FLEET, size=size, caps=EAGER)
+    return MetalScene(fleet, boxes=boxes, cleaning=cleaning, power=power)
 
 
 async def replaced(scene: MetalScene) -> Machine:
@@ -202,6 +208,7 @@ async def test_box_that_a_person_switched_off_is_noticed_and_used_again() -> Non
         (first,) = await scene.machines()
         await scene.pass_by(5 * MIN)
         scene.rack.switch_off(BOX)
+        machines = await scene.machines()
         for _ in range(20 * 60):
             await scene.pass_by(1 * S)
             machines = await scene.machines()
@@ -273,6 +280,7 @@ async def test_box_that_was_taken_away_is_gone_and_its_machine_replaced() -> Non
         (first,) = await scene.machines()
         await scene.pass_by(5 * MIN)
         scene.rack.remove(ResourceId(str(first.host)))
+        machines = await scene.machines()
         for _ in range(20 * 60):
             await scene.pass_by(1 * S)
             machines = await scene.machines()

@@ -86,7 +86,7 @@ class SimulatedMetal(FakeMetal):
         return outcome
 
     async def _befallen(self, call: Call, box: ResourceId, fault: str | None) -> Outcome:
-        if fault in _LOST:
+        if fault is not None and fault in _LOST:
             self.befall(call.kind, _LOST[fault])
         if fault == "power_ignored":
             self.rack.ignoring.add(box)
