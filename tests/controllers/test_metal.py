@@ -290,7 +290,7 @@ async def test_box_that_was_taken_away_is_gone_and_its_machine_replaced() -> Non
         record = await scene.host(str(first.host))
     assert [(m.phase, m.host != first.host) for m in machines] == [(READY, True)]
     assert record is not None
-    assert record.condition is HostCondition.GONE
+    assert record.condition is HostCondition.ABSENT
 
 
 async def test_box_that_never_boots_is_given_up_for_another() -> None:
