@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from hostler.domain.hosts.claims import is_clean
+from hostler.domain.hosts.free import is_clean
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import AccountName, CycleId, Epoch, HostId, ResourceId, Zone
 from hostler.domain.model.calls import Shows

@@ -5,17 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.hosts.claims import (
-    CLEAN,
-    assign,
-    clean_name,
-    doubted,
-    free_hosts,
-    is_clean,
-    lets_go,
-    none_free,
-)
+from hostler.domain.hosts.claims import CLEAN, assign, clean_name, doubted, lets_go
 from hostler.domain.hosts.claims import offers as open_offers
+from hostler.domain.hosts.free import free_hosts, is_clean, none_free
 from hostler.domain.ids import HostId, MachineId, machine_id
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership
@@ -384,3 +376,30 @@ def test_a_machine_that_just_let_go_of_its_host_takes_another_in_a_later_cycle()
         return len(assign((transition,), MAIN, fleet_snapshot((before,), free=free_box)).binds)
 
     assert (binds(on_host(Phase.STARTING, was_ready=None)), binds(bare)) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("resource", "is_free"),
+    [
+        (box(), True),
+        (box(condition=Condition.OFF), True),
+        (box(condition=Condition.UNKNOWN), False),
+        (box(condition=Condition.FAILED), False),
+        (box("claimed"), False),
+    ],
+)
+def test_a_host_that_its_owner_lists_is_taken_before_it_has_a_record(
+    resource: Resource, *, is_free: bool
+) -> None:
+    """So a plan of a fresh store names the very hosts that the first cycles take."""
+    listed = replace(
+        CAPABILITIES,
+        hosts=HostCapabilities(ownership=Ownership.RECORD, cleaning=Cleaning.POWER_CYCLE),
+    )
+    found = free_hosts(FLEET, inventory((resource,)), listed, {}, (), _fits_any, BEGIN)
+    assert bool(found) is is_free
+
+
+def _fits_any(offer: Offer, resource: Resource) -> str:
+    del offer, resource
+    return ""

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from hostler.domain.hosts import claims, power, times
+from hostler.domain.hosts import power, times
+from hostler.domain.hosts.free import free_hosts
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import HostId
 from hostler.domain.model.calls import Shows
@@ -83,7 +84,7 @@ def test_box_that_was_told_to_go_off_is_taken_once_the_command_must_have_been_ob
     delay = metal().consistency_delay
     for passed, taken in ((delay, False), (delay + S, True)):
         at = BEGIN + passed
-        free = claims.free_hosts(FLEET, inventory([box()], at), metal(), {BOX: host}, (), _fits, at)
+        free = free_hosts(FLEET, inventory([box()], at), metal(), {BOX: host}, (), _fits, at)
         assert bool(free) is taken, passed
 
 

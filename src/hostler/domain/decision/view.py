@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hostler.domain.hosts.claims import Fits, free_hosts
+from hostler.domain.hosts.free import Fits, free_hosts
 from hostler.domain.hosts.orphans import copied, orphans, others, set_aside, usurped
 from hostler.domain.ids import HostId, MachineId, ResourceId
 from hostler.domain.model.fleet import Fleet

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from hostler.domain.hosts import claims
+from hostler.domain.hosts import free as free_
 from hostler.domain.machines import failure, rollout
 from hostler.domain.model.fleet import FleetRow, Setback, creations_left
 from hostler.domain.model.machine import MachineSpec, Offer
@@ -118,7 +119,7 @@ def why_no_offer(row: FleetRow, snapshot: Snapshot) -> tuple[str, datetime | Non
         due = min((setback.until for setback in blocked), default=None)
         blocked = [setback for setback in blocked if not setback.stock]
         if not blocked and all(zone_is_known(snapshot, offer) for offer in snapshot.fleet.offers):
-            return claims.none_free(snapshot), due
+            return free_.none_free(snapshot), due
     if not blocked:
         trying = [o for o in snapshot.fleet.offers if row.setback(o)]
         if trying:

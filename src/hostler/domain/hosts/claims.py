@@ -5,24 +5,19 @@ not free by the newest observation, by our records or by a binding is no candida
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from hostler.domain.ids import AccountName, HostId, MachineId, ResourceId
-from hostler.domain.model.capabilities import Cleaning, Ownership
 from hostler.domain.model.commands import Bind
-from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.host import AT_HOME, OTHERS, WAITING, Free, Host, HostCondition, host_of
-from hostler.domain.model.inventory import Inventory
+from hostler.domain.model.host import AT_HOME, Free, Host, HostCondition, host_of
 from hostler.domain.model.machine import LEFT, CallState, Machine, Offer, Place
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.provider import Capabilities
-from hostler.domain.model.resource import Condition, Resource, Stage
+from hostler.domain.model.resource import Stage
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, event, move, wait
 
 from . import power
+from .free import preference
 
 CLEAN = "clean"
 """The fact that a machine's host was proved clean when it was taken."""
@@ -32,11 +27,6 @@ _CLEAN_AS = "clean as "
 ADOPTED = "adopted"
 """The fact that a machine's host was named by somebody: it is taken whatever its name is."""
 
-_TAKEABLE = frozenset({HostCondition.FREE, HostCondition.DIRTY})
-
-Fits = Callable[[Offer, Resource], str]
-"""Says why a host is none for an offer, as the provider sees it; empty where it is one."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assigned:
@@ -44,94 +34,6 @@ class Assigned:
 
     transitions: tuple[Transition, ...]
     binds: tuple[Bind, ...] = ()
-
-
-def free_hosts(  # noqa: PLR0913, PLR0917 - all that makes a host free
-    fleet: Fleet,
-    inventory: Inventory,
-    capabilities: Capabilities,
-    hosts: Mapping[HostId, Host],
-    tied: Iterable[HostId],
-    fits: Fits,
-    now: datetime,
-) -> tuple[Free, ...]:
-    """Return the hosts that this fleet's machines may take: the clean ones of each offer first."""
-    taken = frozenset(tied)
-    found = list[Free]()
-    for sighting in inventory.sightings.values():
-        resource = sighting.resource
-        if resource.slot.kind != capabilities.host_kind or HostId(resource.id) in taken:
-            continue
-        offer = next((o for o in fleet.offers if not fits(o, resource)), None)
-        record = hosts.get(HostId(resource.id))
-        observed_at = inventory.observed_at(sighting)
-        settled = record is None or power.is_settled(
-            record, observed_at, capabilities.consistency_delay
-        )
-        if offer is not None and settled and _may_be_taken(record, resource, capabilities, now):
-            clean = record is not None and is_clean(record, resource, capabilities)
-            found.append(Free(resource=resource, offer=offer, record=record, clean=clean))
-    return tuple(sorted(found, key=_preference))
-
-
-def is_clean(record: Host, resource: Resource, capabilities: Capabilities) -> bool:
-    """Tell whether a free host is proved clean, and nothing since speaks against it.
-
-    Where anybody may give it a name, any but the one that we left it under speaks against it.
-    """
-    if capabilities.hosts is not None and capabilities.hosts.ownership is not Ownership.NAMES:
-        return record.condition is HostCondition.FREE
-    same = (
-        not (record.cleaning.witness and resource.host.witness)
-        or record.cleaning.witness == resource.host.witness
-    )
-    ours = (
-        resource.name == record.ownership.name
-    )  # any other name of the pool is somebody else's, or a person's
-    return (
-        record.condition is HostCondition.FREE
-        and record.cleaning.wiped is not None
-        and same
-        and ours
-    )
-
-
-def _may_be_taken(
-    record: Host | None, resource: Resource, capabilities: Capabilities, now: datetime
-) -> bool:
-    """Tell whether a machine may take a host now, for all that its record says.
-
-    What no claim wipes must be free. Without a record only a name of the pool says that it may be
-    taken: a name of ours is a slip then, or its record is lost, and the orphan report tells it.
-    """
-    wipes = capabilities.hosts is None or capabilities.hosts.cleaning is Cleaning.WIPE
-    if record is None:
-        return wipes and resource.host.stage is Stage.POOL
-    if not wipes and (
-        record.condition is not HostCondition.FREE or not _is_whole(record, resource)
-    ):
-        return False
-    if not power.may_start(record, capabilities.power, now):
-        return False
-    unsure = any(asked.call_state is CallState.OPEN for asked in record.asked)
-    return record.condition in _TAKEABLE and not unsure and not record.quarantined(now)
-
-
-def _is_whole(record: Host, resource: Resource) -> bool:
-    """Tell whether a host is where machines take it from, shows its own key, and is not ill."""
-    same_key = record.bootstrap.host_key is None or resource.host.host_key in {
-        "",
-        record.bootstrap.host_key.key,
-    }
-    well = resource.condition not in {Condition.FAILED, Condition.UNKNOWN, Condition.LOCKED}
-    return well and same_key and resource.host.stage is Stage.POOL
-
-
-def _preference(free: Free) -> tuple[bool, int, bool, str]:
-    """Clean before dirty, few strikes before many, what we pay for anyway before the pool."""
-    record = free.record
-    ours = free.resource.host.stage in WAITING
-    return (not free.clean, record.health.strikes if record else 0, not ours, free.resource.id)
 
 
 def offers(many: int, transitions: tuple[Transition, ...], snapshot: Snapshot) -> tuple[Offer, ...]:
@@ -214,8 +116,8 @@ def _choose(machine: Machine, left: list[Free]) -> Free | None:
     fitting = [free for free in left if free.offer == machine.offer]
     if not fitting:
         return None
-    best = _preference(fitting[0])[:3]
-    equals = [free for free in fitting if _preference(free)[:3] == best]
+    best = preference(fitting[0])[:3]
+    equals = [free for free in fitting if preference(free)[:3] == best]
     return min(equals, key=lambda free: _spread(machine.id, free.id))
 
 
@@ -367,32 +269,3 @@ def _may_show(machine: Machine) -> bool:
         k for place in machine.places for k in place.known if host_of(k.id) == machine.host
     ]
     return any(not known.gone for known in observed_at)
-
-
-_OUTSIDE = {"pool": "in the pool", "other": "outside the pool", "unnamed": "without a name"}
-
-
-def _stands(resource: Resource, record: Host | None) -> str:
-    """Return how a host stands, in a word: by its record, or by its name where that says more."""
-    stage = resource.host.stage
-    aside = stage in OTHERS and record is not None and record.goal is None
-    if record is None or (aside and record.condition is HostCondition.DIRTY):
-        return _OUTSIDE.get(stage, stage)
-    if record.condition is HostCondition.FREE and stage is Stage.NONE:
-        return resource.status
-    return str(record.condition)
-
-
-def none_free(snapshot: Snapshot) -> str:
-    """Return why no host can be taken, in a sentence that begins with its reason's name."""
-    counts = dict[str, int]()
-    for sighting in snapshot.inventory.sightings.values():
-        resource = sighting.resource
-        if resource.slot.kind == snapshot.capabilities.host_kind:
-            word = _stands(resource, snapshot.hosts.get(HostId(resource.id)))
-            counts[word] = counts.get(word, 0) + 1
-    summary = (
-        ", ".join(f"{number} {word}" for word, number in sorted(counts.items())) or "none at all"
-    )
-    wanted = ", ".join(str(offer) for offer in snapshot.fleet.offers)
-    return f"{Reason.NO_AVAILABLE_HOST}: no host fits {wanted} (hosts: {summary or 'none at all'})"

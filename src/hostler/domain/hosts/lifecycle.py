@@ -4,20 +4,18 @@ One host's record is moved along with what the world shows; who has a host is sa
 alone. The goal that comes out is pursued by the provider's next calls for hosts.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import datetime
 
-from hostler.domain.ids import HostId, MachineId, ResourceId, evolve
+from hostler.domain.ids import MachineId, ResourceId, evolve
 from hostler.domain.model.capabilities import Ownership
 from hostler.domain.model.host import (
     OURS,
-    TENANT,
     WAITING,
     Host,
     HostCondition,
     HostGoal,
-    HostOrigin,
     ReleasePolicy,
     may_come_back,
 )
@@ -31,6 +29,7 @@ from hostler.domain.policy.remediation import LADDER, quarantined_for, settled
 from . import allocation, cleaning, delivery, host_keys, power, times
 from . import wiping as wipes
 from .allocation import ALONE, FAULT, STRANGER
+from .enrolment import described, late_holder, listed, ordered, unrecorded
 
 
 def decide_hosts(snapshot: AccountSnapshot) -> tuple[HostTransition, ...]:
@@ -42,65 +41,17 @@ def decide_hosts(snapshot: AccountSnapshot) -> tuple[HostTransition, ...]:
     known = tuple(
         _decided(host, snapshot) for host in hosts if host.id not in snapshot.moving_hosts
     )
-    return (*known, *_come(snapshot), *_listed(snapshot), *_unrecorded(snapshot))
-
-
-def _listed(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
-    """Record each host that its owner lists, where no name has to say first that it may be taken.
-
-    What is switched, or waits for its cleaning, is remembered from the first sight on.
-    """
-    if snapshot.capabilities.hosts is None or snapshot.capabilities.hosts.needs_pool:
-        return
-    for sighting in snapshot.inventory.sightings.values():
-        resource, host = sighting.resource, HostId(sighting.resource.id)
-        if resource.slot.kind != snapshot.capabilities.host_kind or host in snapshot.hosts:
-            continue
-        if resource.host.stage is Stage.POOL and host not in snapshot.bindings:
-            blank = Host(id=host, account=snapshot.account, zone=resource.zone, since=snapshot.now)
-            listed = cleaning.unused(_described(blank, resource, snapshot), resource, snapshot)
-            yield HostTransition(before=blank, host=listed, resource=resource)
-
-
-def _unrecorded(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
-    """Remove bindings whose machines are deleted and whose hosts were never recorded.
-
-    A process died between the two; nothing was asked of the host.
-    """
-    for host, machine in snapshot.bindings.items():
-        past = snapshot.past.get(machine)
-        if host not in snapshot.hosts and past is not None and past.phase is Phase.DELETED:
-            blank = Host(id=host, account=snapshot.account, zone=past.offer.zone)
-            yield HostTransition(before=blank, host=blank, unbind=machine)
-
-
-def _come(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
-    for resource in delivery.came(
-        snapshot.inventory, snapshot.capabilities.host_kind, snapshot.hosts, snapshot.orders
-    ):
-        blank = Host(id=HostId(resource.id), account=snapshot.account, zone=resource.zone)
-        host = replace(
-            blank.with_purchase(
-                origin=HostOrigin.ORDERED, order=resource.host.holder, buyer=resource.host.fleet
-            ),
-            condition=HostCondition.COMING,
-            since=snapshot.now,
-            fleet=resource.host.fleet,
-            reason="it was ordered",
-        )
-        yield HostTransition(
-            before=blank, host=_described(host, resource, snapshot), resource=resource
-        )
+    return (*known, *ordered(snapshot), *listed(snapshot), *unrecorded(snapshot))
 
 
 def _decided(host: Host, snapshot: AccountSnapshot) -> HostTransition:
     sighting = snapshot.inventory.sightings.get(ResourceId(host.id))
     resource = sighting.resource if sighting else None
     known = times.present(host, snapshot.now)
-    described = _described(known, resource, snapshot).with_ownership(
-        late=_late(host, resource, snapshot)
+    after = described(known, resource, snapshot).with_ownership(
+        late=late_holder(host, resource, snapshot)
     )
-    transition = HostTransition(before=host, host=described, resource=resource)
+    transition = HostTransition(before=host, host=after, resource=resource)
     tied = snapshot.bindings.get(host.id)
     if tied is not None and tied in snapshot.machines:
         return evolve(transition, host=transition.host.now(HostCondition.ALLOCATED, snapshot.now))
@@ -131,51 +82,6 @@ def names_unknown(host: Host, resource: Resource, known: Collection[MachineId]) 
     it is for the orphan report, and what was proved before says nothing.
     """
     return resource.host.holder != host.machine and effects.is_unknown(resource, known)
-
-
-def _described(host: Host, resource: Resource | None, snapshot: AccountSnapshot) -> Host:
-    """Write down what the provider says of the host; but no times of observation."""
-    if resource is None:
-        return host
-    price = resource.price or host.billing.price
-    return evolve(
-        host.with_ownership(
-            name=resource.name,
-            adopted=host.ownership.adopted and resource.host.stage is Stage.FOREIGN,
-            pool=resource.host.pool or host.ownership.pool,
-        )
-        .with_billing(price=price, billed_from=host.billing.billed_from or snapshot.now)
-        .with_bootstrap(
-            host_key=host_keys.recorded(host, resource, snapshot.capabilities, snapshot.now)
-        )
-        .with_purchase(
-            renews=resource.host.renews,
-            paid_until=resource.host.paid_until or host.purchase.paid_until,
-            scheduled=resource.host.paid_until if resource.host.scheduled else None,
-        ),
-        observed=resource.status,
-        type=resource.type or host.type,
-        power=power.observed(host, resource, snapshot),
-    )
-
-
-def _late(host: Host, resource: Resource | None, snapshot: AccountSnapshot) -> MachineId | None:
-    """Return whose name the host shows that came too late; machines are forgotten, hosts are not.
-
-    An observation that lacks the host says nothing of its name.
-    """
-    if resource is None:
-        return host.ownership.late
-    holder = resource.host.holder
-    if resource.host.stage not in TENANT or holder is None:
-        return None
-    machine = snapshot.machines.get(holder) or snapshot.past.get(holder)
-    if machine is not None and effects.claimed_late(machine, resource):
-        return holder
-    lasts = host.ownership.late == holder and (
-        machine is None or resource.host.stage is Stage.PENDING
-    )
-    return holder if lasts else None
 
 
 def _passed_on(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from hostler.domain.model.calls import Call
+from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.machine import CallState
 from hostler.domain.model.subject import Subject
 
@@ -59,8 +59,9 @@ def ready(
 
 
 def _was_done(subject: Subject, call: Call, observed_at: datetime | None) -> bool:
-    """Tell whether a call on a host was answered well since the newest observation of it began."""
-    asked = subject.last_call(call) if call.shows.is_of_host else None
+    """Tell whether a call that shows by itself was answered well since the newest observation."""
+    shows = call.shows.is_of_host or call.shows in {Shows.POWER, Shows.REST}
+    asked = subject.last_call(call) if shows else None
     if asked is None or asked.call_state is not CallState.DONE or asked.closed is None:
         return False
     return observed_at is None or observed_at <= asked.closed

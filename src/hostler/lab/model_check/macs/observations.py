@@ -9,7 +9,7 @@ from functools import partial
 
 from hostler.controllers.observe.observer import due_scopes
 from hostler.controllers.runtime.settings import Settings
-from hostler.domain.hosts.claims import free_hosts
+from hostler.domain.hosts.free import free_hosts
 from hostler.domain.hosts.orphans import orphans
 from hostler.domain.ids import (
     AccountName,

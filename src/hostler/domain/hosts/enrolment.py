@@ -1,0 +1,109 @@
+"""Enrolment: which hosts get a record, and what an observation writes into one."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from hostler.domain.ids import HostId, MachineId, evolve
+from hostler.domain.model.host import TENANT, Host, HostCondition, HostOrigin
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Resource, Stage
+from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
+from hostler.domain.observation import effects
+
+from . import cleaning, delivery, host_keys, power
+
+
+def described(host: Host, resource: Resource | None, snapshot: AccountSnapshot) -> Host:
+    """Write down what the provider says of the host; but no times of observation."""
+    if resource is None:
+        return host
+    price = resource.price or host.billing.price
+    return evolve(
+        host.with_ownership(
+            name=resource.name,
+            adopted=host.ownership.adopted and resource.host.stage is Stage.FOREIGN,
+            pool=resource.host.pool or host.ownership.pool,
+        )
+        .with_billing(price=price, billed_from=host.billing.billed_from or snapshot.now)
+        .with_bootstrap(
+            host_key=host_keys.recorded(host, resource, snapshot.capabilities, snapshot.now)
+        )
+        .with_purchase(
+            renews=resource.host.renews,
+            paid_until=resource.host.paid_until or host.purchase.paid_until,
+            scheduled=resource.host.paid_until if resource.host.scheduled else None,
+        ),
+        observed=resource.status,
+        type=resource.type or host.type,
+        power=power.observed(host, resource, snapshot),
+    )
+
+
+def late_holder(
+    host: Host, resource: Resource | None, snapshot: AccountSnapshot
+) -> MachineId | None:
+    """Return whose name the host shows that came too late; machines are forgotten, hosts are not.
+
+    An observation that lacks the host says nothing of its name.
+    """
+    if resource is None:
+        return host.ownership.late
+    holder = resource.host.holder
+    if resource.host.stage not in TENANT or holder is None:
+        return None
+    machine = snapshot.machines.get(holder) or snapshot.past.get(holder)
+    if machine is not None and effects.claimed_late(machine, resource):
+        return holder
+    lasts = host.ownership.late == holder and (
+        machine is None or resource.host.stage is Stage.PENDING
+    )
+    return holder if lasts else None
+
+
+def listed(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
+    """Record each host that its owner lists, where no name has to say first that it may be taken.
+
+    What is switched, or waits for its cleaning, is remembered from the first sight on.
+    """
+    if snapshot.capabilities.hosts is None or snapshot.capabilities.hosts.needs_pool:
+        return
+    for sighting in snapshot.inventory.sightings.values():
+        resource, host = sighting.resource, HostId(sighting.resource.id)
+        if resource.slot.kind != snapshot.capabilities.host_kind or host in snapshot.hosts:
+            continue
+        if resource.host.stage is Stage.POOL and host not in snapshot.bindings:
+            blank = Host(id=host, account=snapshot.account, zone=resource.zone, since=snapshot.now)
+            listed = cleaning.unused(described(blank, resource, snapshot), resource, snapshot)
+            yield HostTransition(before=blank, host=listed, resource=resource)
+
+
+def unrecorded(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
+    """Remove bindings whose machines are deleted and whose hosts were never recorded.
+
+    A process died between the two; nothing was asked of the host.
+    """
+    for host, machine in snapshot.bindings.items():
+        past = snapshot.past.get(machine)
+        if host not in snapshot.hosts and past is not None and past.phase is Phase.DELETED:
+            blank = Host(id=host, account=snapshot.account, zone=past.offer.zone)
+            yield HostTransition(before=blank, host=blank, unbind=machine)
+
+
+def ordered(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
+    """Record each host that is seen under the name of its order for the first time."""
+    for resource in delivery.came(
+        snapshot.inventory, snapshot.capabilities.host_kind, snapshot.hosts, snapshot.orders
+    ):
+        blank = Host(id=HostId(resource.id), account=snapshot.account, zone=resource.zone)
+        host = replace(
+            blank.with_purchase(
+                origin=HostOrigin.ORDERED, order=resource.host.holder, buyer=resource.host.fleet
+            ),
+            condition=HostCondition.COMING,
+            since=snapshot.now,
+            fleet=resource.host.fleet,
+            reason="it was ordered",
+        )
+        yield HostTransition(
+            before=blank, host=described(host, resource, snapshot), resource=resource
+        )

@@ -1,0 +1,141 @@
+"""Free hosts: which may be taken now, which first, and why none can be taken."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+
+from hostler.domain.ids import HostId
+from hostler.domain.model.capabilities import Cleaning, Ownership
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.host import OTHERS, WAITING, Free, Host, HostCondition
+from hostler.domain.model.inventory import Inventory
+from hostler.domain.model.machine import CallState, Offer
+from hostler.domain.model.phases import Reason
+from hostler.domain.model.provider import Capabilities
+from hostler.domain.model.resource import Condition, Resource, Stage
+from hostler.domain.model.snapshot import Snapshot
+
+from . import power
+
+_TAKEABLE = frozenset({HostCondition.FREE, HostCondition.DIRTY})
+
+
+Fits = Callable[[Offer, Resource], str]
+"""Says why a host is none for an offer, as the provider sees it; empty where it is one."""
+
+
+def free_hosts(  # noqa: PLR0913, PLR0917 - all that makes a host free
+    fleet: Fleet,
+    inventory: Inventory,
+    capabilities: Capabilities,
+    hosts: Mapping[HostId, Host],
+    tied: Iterable[HostId],
+    fits: Fits,
+    now: datetime,
+) -> tuple[Free, ...]:
+    """Return the hosts that this fleet's machines may take: the clean ones of each offer first."""
+    taken = frozenset(tied)
+    found = list[Free]()
+    for sighting in inventory.sightings.values():
+        resource = sighting.resource
+        if resource.slot.kind != capabilities.host_kind or HostId(resource.id) in taken:
+            continue
+        offer = next((o for o in fleet.offers if not fits(o, resource)), None)
+        record = hosts.get(HostId(resource.id))
+        observed_at = inventory.observed_at(sighting)
+        settled = record is None or power.is_settled(
+            record, observed_at, capabilities.consistency_delay
+        )
+        if offer is not None and settled and _may_be_taken(record, resource, capabilities, now):
+            clean = record is not None and is_clean(record, resource, capabilities)
+            found.append(Free(resource=resource, offer=offer, record=record, clean=clean))
+    return tuple(sorted(found, key=preference))
+
+
+def is_clean(record: Host, resource: Resource, capabilities: Capabilities) -> bool:
+    """Tell whether a free host is proved clean, and nothing since speaks against it.
+
+    Where anybody may give it a name, any but the one that we left it under speaks against it.
+    """
+    if capabilities.hosts is not None and capabilities.hosts.ownership is not Ownership.NAMES:
+        return record.condition is HostCondition.FREE
+    same = (
+        not (record.cleaning.witness and resource.host.witness)
+        or record.cleaning.witness == resource.host.witness
+    )
+    ours = (
+        resource.name == record.ownership.name
+    )  # any other name of the pool is somebody else's, or a person's
+    return (
+        record.condition is HostCondition.FREE
+        and record.cleaning.wiped is not None
+        and same
+        and ours
+    )
+
+
+def _may_be_taken(
+    record: Host | None, resource: Resource, capabilities: Capabilities, now: datetime
+) -> bool:
+    """Tell whether a machine may take a host now, for all that its record says.
+
+    What no claim wipes must be free. Without a record it must be where its owner put it: a name of
+    ours is a slip then, or its record is lost, and the orphan report tells it.
+    """
+    wipes = capabilities.hosts is None or capabilities.hosts.cleaning is Cleaning.WIPE
+    if record is None:
+        return resource.host.stage is Stage.POOL and (wipes or _is_well(resource))
+    if not wipes and (
+        record.condition is not HostCondition.FREE or not _is_whole(record, resource)
+    ):
+        return False
+    if not power.may_start(record, capabilities.power, now):
+        return False
+    unsure = any(asked.call_state is CallState.OPEN for asked in record.asked)
+    return record.condition in _TAKEABLE and not unsure and not record.quarantined(now)
+
+
+def _is_whole(record: Host, resource: Resource) -> bool:
+    """Tell whether a host is where machines take it from, shows its own key, and is not ill."""
+    known = record.bootstrap.host_key
+    own = known is None or resource.host.host_key in {"", known.key}
+    return own and _is_well(resource) and resource.host.stage is Stage.POOL
+
+
+def _is_well(resource: Resource) -> bool:
+    return resource.condition not in {Condition.FAILED, Condition.UNKNOWN, Condition.LOCKED}
+
+
+def preference(free: Free) -> tuple[bool, int, bool, str]:
+    """Clean before dirty, few strikes before many, what we pay for anyway before the pool."""
+    record = free.record
+    ours = free.resource.host.stage in WAITING
+    return (not free.clean, record.health.strikes if record else 0, not ours, free.resource.id)
+
+
+_OUTSIDE = {"pool": "in the pool", "other": "outside the pool", "unnamed": "without a name"}
+
+
+def _stands(resource: Resource, record: Host | None) -> str:
+    """Return how a host stands, in a word: by its record, or by its name where that says more."""
+    stage = resource.host.stage
+    aside = stage in OTHERS and record is not None and record.goal is None
+    if record is None or (aside and record.condition is HostCondition.DIRTY):
+        return _OUTSIDE.get(stage, stage)
+    if record.condition is HostCondition.FREE and stage is Stage.NONE:
+        return resource.status
+    return str(record.condition)
+
+
+def none_free(snapshot: Snapshot) -> str:
+    """Return why no host can be taken, in a sentence that begins with its reason's name."""
+    counts = dict[str, int]()
+    for sighting in snapshot.inventory.sightings.values():
+        resource = sighting.resource
+        if resource.slot.kind == snapshot.capabilities.host_kind:
+            word = _stands(resource, snapshot.hosts.get(HostId(resource.id)))
+            counts[word] = counts.get(word, 0) + 1
+    summary = (
+        ", ".join(f"{number} {word}" for word, number in sorted(counts.items())) or "none at all"
+    )
+    wanted = ", ".join(str(offer) for offer in snapshot.fleet.offers)
+    return f"{Reason.NO_AVAILABLE_HOST}: no host fits {wanted} (hosts: {summary or 'none at all'})"
