@@ -158,7 +158,7 @@ def dropped_without_a_pool(good: Function) -> Function:
     """Keep in no record which pool a host came from."""
 
     def kept(*args: Any) -> Any:
-        return replace(good(*args), pool="")
+        return good(*args).with_ownership(pool="")
 
     return kept
 

@@ -168,7 +168,7 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
         summary="a record that knows no pool is dropped, its host kept, and nobody told",
         puts=(
             ("domain.hosts.claims:taken", mac_mutations.dropped_without_a_pool),
-            ("domain.hosts.enrolment:_described", mac_mutations.dropped_without_a_pool),
+            ("domain.hosts.lifecycle:described", mac_mutations.dropped_without_a_pool),
             (f"{_MACS}.plan.read:MacReader._pool", mac_mutations.without_a_pool),
             ("domain.decision.view:orphans", mac_mutations.untold),
         ),

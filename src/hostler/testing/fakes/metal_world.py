@@ -23,6 +23,9 @@ SILENT = "silent"
 
 _WORD_FOR = {condition: word for word, condition in WORDS.items()}
 
+_ENDS = {Condition.STARTING: Condition.UP, Condition.STOPPING: Condition.OFF}
+"""Where a boot and a shutdown lead."""
+
 
 @dataclass(frozen=True, slots=True)
 class Switched:
@@ -114,10 +117,16 @@ class MetalWorld:
         return self.world.resources.pop(box, None)
 
     def rename(self, box: ResourceId, name: str) -> None:
-        """Let somebody list a box under another name: it is another host from then on."""
+        """Let somebody list a box under another name: it is another host from then on.
+
+        It goes on booting, or shutting down.
+        """
         there = self.remove(box)
         if there is not None:
-            self.world.add(replace(there, id=ResourceId(name), name=name))
+            new = self.world.add(replace(there, id=ResourceId(name), name=name)).id
+            since, end = len(self.log), _ENDS.get(there.condition, there.condition)
+            pace = self.world.pace.boot if end is Condition.UP else self.world.pace.removal
+            self.world.plan(pace, lambda: self._arrive(new, since, end))
 
     def _arrive(self, box: ResourceId, since: int, condition: Condition) -> None:
         """Come to the end of a boot or a shutdown, unless something else happened since."""

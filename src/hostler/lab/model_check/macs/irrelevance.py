@@ -177,7 +177,6 @@ def _plain_machine(machine: Machine, snapshot: datetime, consistency_delay: time
         retry_at=None,
         observed="",
         address="",
-        cleaned=None,
         deletion=None if deletion is None else replace(deletion, at=LONG_AGO, why=""),
         facts=tuple(sorted((Fact(name=f.name, at=LONG_AGO) for f in machine.facts), key=_by_name))
         if machine.facts
