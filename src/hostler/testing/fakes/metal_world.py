@@ -87,18 +87,14 @@ class MetalWorld:
         there = self.box(box)
         if there is not None and there.condition is Condition.OFF:
             self._become(box, Condition.STARTING)
-            since = len(self.log)
-            self.world.plan(self.world.pace.boot, lambda: self._arrive(box, since, Condition.UP))
+            self._lead_on(box, Condition.UP)
 
     def switch_off(self, box: ResourceId) -> None:
         """Let a box shut down, whoever asks for it; what is off stays off."""
         there = self.box(box)
         if there is not None and there.condition in {Condition.STARTING, Condition.UP}:
             self._become(box, Condition.STOPPING)
-            since = len(self.log)
-            self.world.plan(
-                self.world.pace.removal, lambda: self._arrive(box, since, Condition.OFF)
-            )
+            self._lead_on(box, Condition.OFF)
 
     def break_down(self, box: ResourceId) -> None:
         """Let a box break: it does nothing any more until it is mended."""
@@ -124,9 +120,14 @@ class MetalWorld:
         there = self.remove(box)
         if there is not None:
             new = self.world.add(replace(there, id=ResourceId(name), name=name)).id
-            since, end = len(self.log), _ENDS.get(there.condition, there.condition)
-            pace = self.world.pace.boot if end is Condition.UP else self.world.pace.removal
-            self.world.plan(pace, lambda: self._arrive(new, since, end))
+            if there.condition in _ENDS:
+                self._lead_on(new, _ENDS[there.condition])
+
+    def _lead_on(self, box: ResourceId, end: Condition) -> None:
+        """Let a boot, or a shutdown, end after its time."""
+        since, pace = len(self.log), self.world.pace
+        time = pace.boot if end is Condition.UP else pace.removal
+        self.world.plan(time, lambda: self._arrive(box, since, end))
 
     def _arrive(self, box: ResourceId, since: int, condition: Condition) -> None:
         """Come to the end of a boot or a shutdown, unless something else happened since."""
