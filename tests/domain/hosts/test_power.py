@@ -57,8 +57,19 @@ def test_gap_counts_from_a_start_whose_machine_is_deleted_too() -> None:
 def test_box_that_went_off_may_start_once_its_least_time_is_over() -> None:
     limits = PowerLimits(least_off=timedelta(minutes=10))
     host = record(power=HostPower(on=False, since=BEGIN))
-    assert not power.may_start(host, limits, BEGIN + timedelta(minutes=9))
-    assert power.may_start(host, limits, BEGIN + timedelta(minutes=10))
+    off = box(condition=Condition.OFF)
+    assert not power.may_start(host, off, limits, BEGIN + timedelta(minutes=9))
+    assert power.may_start(host, off, limits, BEGIN + timedelta(minutes=10))
+
+
+def test_box_that_is_off_and_was_on_by_its_record_waits_until_the_record_says_since_when() -> None:
+    """A process that has just started sees it off before its record does."""
+    limits = PowerLimits(least_off=timedelta(minutes=10))
+    late = BEGIN + timedelta(hours=1)
+    host = record(power=HostPower(on=True, since=BEGIN))
+    assert not power.may_start(host, box(condition=Condition.OFF), limits, late)
+    assert power.may_start(host, box(condition=Condition.UP), limits, late)
+    assert power.may_start(None, box(condition=Condition.OFF), limits, late)
 
 
 def test_gap_counts_from_when_a_machine_that_lost_its_box_took_another() -> None:

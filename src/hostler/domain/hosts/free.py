@@ -88,7 +88,7 @@ def _may_be_taken(
         record.condition is not HostCondition.FREE or not _is_whole(record, resource)
     ):
         return False
-    if not power.may_start(record, capabilities.power, now):
+    if not power.may_start(record, resource, capabilities.power, now):
         return False
     unsure = any(asked.call_state is CallState.OPEN for asked in record.asked)
     return record.condition in _TAKEABLE and not unsure and not record.quarantined(now)

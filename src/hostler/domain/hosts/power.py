@@ -41,11 +41,17 @@ def goal(host: Host, snapshot: AccountSnapshot) -> HostGoal | None:
     return HostGoal.OFF if snapshot.now - since >= limits.least_on else None
 
 
-def may_start(record: Host | None, limits: PowerLimits | None, now: datetime) -> bool:
-    """Tell whether a host may be taken: one that went off just now is not switched on again yet."""
-    if limits is None or record is None or record.power.on is not False:
+def may_start(
+    record: Host | None, resource: Resource, limits: PowerLimits | None, now: datetime
+) -> bool:
+    """Tell whether a host may be taken: one that went off just now is not switched on again yet.
+
+    What is off, and was on by its record, went off nobody knows when: its record says so first.
+    """
+    if limits is None or record is None or _ON.get(resource.condition) is not False:
         return True
-    return record.power.since is None or now - record.power.since >= limits.least_off
+    since = record.power.since
+    return record.power.on is False and since is not None and now - since >= limits.least_off
 
 
 def is_settled(record: Host, observed_at: datetime, delay: timedelta) -> bool:
