@@ -1,7 +1,9 @@
-"""When a host that a machine has used is clean again, where it is cleaned by a command on it."""
+"""When a host that a machine has used is clean again, by what its provider can do."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+
+import pytest
 
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.model.calls import Shows
@@ -9,6 +11,7 @@ from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Owners
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.machine import CallState
 from hostler.domain.model.phases import Phase
+from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition, Resource
 from hostler.testing.scenes.builders import BEGIN
 from hostler.testing.scenes.hosts import (
@@ -30,16 +33,40 @@ TOLD = replace(
 CLEAN = call("host.clean", CallState.DONE, BEGIN + MINUTE, shows=Shows.WIPE)
 
 
-def after(host: Host, resource: Resource, now: datetime) -> Host:
+def after(host: Host, resource: Resource, now: datetime, capabilities: Capabilities = TOLD) -> Host:
     """Return the host's record after a cycle that observed it then."""
     (transition,) = decide_hosts(
-        replace(hosts_snapshot(host, resource, now=now), capabilities=TOLD)
+        replace(hosts_snapshot(host, resource, now=now), capabilities=capabilities)
     )
     return transition.host
 
 
 def dirty(**fields: object) -> Host:
     return record(condition=HostCondition.DIRTY, goal=HostGoal.CLEAN, **fields)
+
+
+@pytest.mark.parametrize(
+    ("cleaning", "condition", "is_clean"),
+    [
+        (Cleaning.POWER_CYCLE, Condition.UP, False),
+        (Cleaning.POWER_CYCLE, Condition.STOPPING, False),
+        (Cleaning.POWER_CYCLE, Condition.UNKNOWN, False),
+        (Cleaning.POWER_CYCLE, Condition.OFF, True),
+        (Cleaning.COMMAND, Condition.OFF, False),
+        (Cleaning.TRUSTED, Condition.UP, True),
+    ],
+)
+def test_a_used_host_is_free_only_by_the_proof_of_its_cleaning(
+    cleaning: Cleaning, condition: Condition, *, is_clean: bool
+) -> None:
+    """Nothing that was seen within the consistency delay of its use is a proof of anything."""
+    hosts = HostCapabilities(ownership=Ownership.RECORD, cleaning=cleaning)
+    capabilities, used = replace(CAPABILITIES, hosts=hosts), dirty(since=BEGIN)
+    delay = capabilities.consistency_delay
+    too_soon = after(used, box(condition=condition), BEGIN + delay, capabilities)
+    assert too_soon.condition is HostCondition.DIRTY
+    seen = after(used, box(condition=condition), BEGIN + 2 * delay, capabilities)
+    assert seen.condition is (HostCondition.FREE if is_clean else HostCondition.DIRTY)
 
 
 def test_it_is_free_once_its_command_ended_well_and_its_claim_is_gone() -> None:
