@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hostler.domain.errors import StoreError, StoreTooNew
-from hostler.domain.ids import InstallationId
-from hostler.stores.sqlite import migrate
+from hostler.domain.ids import InstallationId, MachineId
+from hostler.stores.sqlite import machines, migrate
 from hostler.stores.sqlite.opening import open_beside, open_engine
 from hostler.stores.sqlite.queries import SQL, named, statements
 from hostler.stores.sqlite.worker import Inline
@@ -65,6 +65,7 @@ def test_query_is_used(name: str):
         "forget_events_of",
         "forget_machine",
         "bindings",
+        "issued",
     ],
 )
 def test_query_uses_an_index(name: str, db: sqlite3.Connection):
@@ -85,23 +86,37 @@ def test_names_and_statements_are_read_from_a_script():
 def test_an_older_file_goes_forward_and_keeps_its_records(
     db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ):
-    scripts = {"second.sql": "ALTER TABLE requests ADD COLUMN colour TEXT DEFAULT 'red';\n"}
+    scripts = {"next.sql": "ALTER TABLE requests ADD COLUMN colour TEXT DEFAULT 'red';\n"}
     monkeypatch.setattr(migrate, "text", scripts.__getitem__)
     db.execute("INSERT INTO requests (doc) VALUES ('{}')")
-    migrate.migrate(db, Path("hostler.db"), InstallationId("i-2"), ("schema.sql", "second.sql"))
+    steps = (*migrate.STEPS, "next.sql")
+    migrate.migrate(db, Path("hostler.db"), InstallationId("i-2"), steps)
     assert db.execute("SELECT doc, colour FROM requests").fetchall() == [("{}", "red")]
-    assert db.execute("PRAGMA user_version").fetchone() == (2,)
+    assert db.execute("PRAGMA user_version").fetchone() == (len(steps),)
     assert db.execute("SELECT id FROM installations").fetchall() == [("i-1",)]
     with pytest.raises(StoreTooNew):
         migrate.migrate(db, Path("hostler.db"), FRESH)
 
 
+def test_an_older_file_issued_the_ids_that_its_records_have():
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    migrate.migrate(db, Path("hostler.db"), FRESH, ("schema.sql",))
+    db.execute("INSERT INTO machines VALUES ('m-1', 'web', 1, 1, '{}')")
+    db.execute("INSERT INTO history VALUES ('m-2', 'web', 2, 1, 0, '{}')")
+    db.execute("INSERT INTO fleets VALUES ('web', 1, '{\"orders\": [{\"id\": \"m-3\"}]}')")
+    db.execute("INSERT INTO fleets VALUES ('ci', 1, '{}')")
+    migrate.migrate(db, Path("hostler.db"), FRESH)
+    asked = tuple(MachineId(f"m-{number}") for number in range(5))
+    assert machines.issued(db, asked) == {"m-1", "m-2", "m-3"}
+    db.close()
+
+
 def test_a_step_that_fails_changes_nothing(db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch):
-    scripts = {"second.sql": "CREATE TABLE extra (a);\nALTER TABLE nothing ADD COLUMN b;\n"}
+    scripts = {"next.sql": "CREATE TABLE extra (a);\nALTER TABLE nothing ADD COLUMN b;\n"}
     monkeypatch.setattr(migrate, "text", scripts.__getitem__)
     with pytest.raises(sqlite3.OperationalError):
-        migrate.migrate(db, Path("hostler.db"), FRESH, ("schema.sql", "second.sql"))
-    assert db.execute("PRAGMA user_version").fetchone() == (1,)
+        migrate.migrate(db, Path("hostler.db"), FRESH, (*migrate.STEPS, "next.sql"))
+    assert db.execute("PRAGMA user_version").fetchone() == (len(migrate.STEPS),)
     assert db.execute("SELECT 1 FROM sqlite_master WHERE name = 'extra'").fetchone() is None
 
 
@@ -110,6 +125,6 @@ async def test_beside_an_older_file_asks_for_its_engine(
 ):
     path = tmp_path / "hostler.db"
     await open_engine(path, "i-1", runner=Inline).close()
-    monkeypatch.setattr(migrate, "STEPS", ("schema.sql", "second.sql"))
+    monkeypatch.setattr(migrate, "STEPS", (*migrate.STEPS, "next.sql"))
     with pytest.raises(StoreError, match=r"older hostler .*start the engine of this version once"):
         open_beside(path, runner=Inline)

@@ -96,7 +96,8 @@ class Store(Protocol):
         """Save the row over the version that it carries, with new machines, all or nothing.
 
         Returns the row at its next version. Raises Conflict when somebody saved first, Fenced when
-        a newer epoch holds the lease. Machines are stored at version 1.
+        a newer epoch holds the lease. Machines are stored at version 1. Their ids, and those of the
+        row's orders, are issued from then on.
         """
         ...
 
@@ -110,6 +111,15 @@ class Store(Protocol):
 
     async def history(self, machines: tuple[MachineId, ...]) -> tuple[Machine, ...]:
         """Return those of these machines that are in the history, in the order asked."""
+        ...
+
+    async def issued(self, machines: tuple[MachineId, ...]) -> frozenset[MachineId]:
+        """Return those of these ids that this store ever gave to a machine or to an order.
+
+        Whatever became of the record: neither its end, nor `forget`, nor a removal by force takes
+        an id back. What bears our owner tag with another id was made by a store that is newer than
+        this one, or its twin.
+        """
         ...
 
     async def save_machine(
@@ -152,7 +162,7 @@ class Store(Protocol):
         events, and its record last. Then events older than it, the oldest first, except each
         machine's last image among them. So living machines keep an image however old it is, and
         `images` answers as before for every time from `before` on. Leases, rows, the living, hosts,
-        bindings, orphans and requests stay.
+        bindings, orphans, requests and the ids that were issued stay.
 
         Fewer than `limit`: nothing more is to be forgotten. Raises Fenced as `save_fleet` does. A
         resource that shows up later is no longer known to be a forgotten machine's: let `before`

@@ -128,6 +128,10 @@ class GatedStore:
         """Return those that are in the history."""
         return await self._read(lambda: self._store.history(machines))
 
+    async def issued(self, machines: tuple[MachineId, ...]) -> frozenset[MachineId]:
+        """Return those that were ever given."""
+        return await self._read(lambda: self._store.issued(machines))
+
     async def save_machine(
         self, machine: Machine, events: tuple[Event, ...], fence: Fence
     ) -> Machine:

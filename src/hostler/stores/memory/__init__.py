@@ -36,6 +36,7 @@ class MemoryStore:
         self._machines = dict[FleetName, dict[MachineId, Machine]]()
         self._living = dict[MachineId, FleetName]()
         self._history = dict[MachineId, Machine]()
+        self._issued = set[MachineId]()
         self._owners = dict[ResourceId, MachineId]()
         self._past = Past()
         self._forgotten: datetime | None = None
@@ -87,8 +88,10 @@ class MemoryStore:
         self._check_new(made)
         entries = self._numbered(events, made)
         self._fleets[row.name] = saved
+        self._issued.update(order.id for order in saved.orders)
         for machine in made:
             self._put(machine)
+            self._issued.add(machine.id)
         self._past.add(entries)
         self._revision += 1
         return saved
@@ -105,6 +108,9 @@ class MemoryStore:
     async def history(self, machines: tuple[MachineId, ...]) -> tuple[Machine, ...]:
         asked = dict.fromkeys(machines)
         return tuple(self._history[machine] for machine in asked if machine in self._history)
+
+    async def issued(self, machines: tuple[MachineId, ...]) -> frozenset[MachineId]:
+        return self._issued.intersection(machines)
 
     async def save_machine(
         self, machine: Machine, events: tuple[Event, ...], fence: Fence

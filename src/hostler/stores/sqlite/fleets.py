@@ -54,6 +54,8 @@ def save(
     columns = {"name": row.name, "version": row.version, "doc": FLEET.write(saved)}
     if not db.execute(SQL["save_fleet"], columns).rowcount:
         raise Conflict(f"fleet {row.name} changed since version {row.version} was read")
+    for order in row.orders:
+        machines.issue(db, order.id)
     images = {machine.id: machines.insert(db, machine) for machine in inserts}
     story.add(db, events, images)
     return saved

@@ -58,7 +58,19 @@ def insert(db: Connection, machine: Machine) -> str:
     table = "deleted" if machine.phase is Phase.DELETED else "living"
     db.execute(SQL[f"enter_{table}"], _columns(replace(machine, version=0), document))
     _claim(db, machine)
+    issue(db, machine.id)
     return document
+
+
+def issue(db: Connection, machine: MachineId) -> None:
+    """Remember an id for ever; twice is once."""
+    db.execute(SQL["issue"], {"id": machine})
+
+
+def issued(db: Connection, machines: tuple[MachineId, ...]) -> frozenset[MachineId]:
+    """Return those of these ids that were ever given to a machine or an order."""
+    found = (db.execute(SQL["issued"], {"id": one}).fetchone() for one in dict.fromkeys(machines))
+    return frozenset(MachineId(row[0]) for row in found if row)
 
 
 def _columns(machine: Machine, document: str) -> dict[str, str | int]:

@@ -54,6 +54,12 @@ SELECT doc FROM machines WHERE id = :id UNION ALL SELECT doc FROM history WHERE 
 -- name: old_machine
 SELECT doc FROM history WHERE id = :id;
 
+-- name: issue
+INSERT INTO issued (id) VALUES (:id) ON CONFLICT DO NOTHING;
+
+-- name: issued
+SELECT id FROM issued WHERE id = :id;
+
 -- name: save_living
 UPDATE machines SET fleet = :fleet, serial = :serial, version = version + 1, doc = :doc
 WHERE id = :id AND version = :version;

@@ -71,6 +71,9 @@ class SqliteStore:
     async def history(self, machines: tuple[MachineId, ...]) -> tuple[Machine, ...]:
         return await self._read(lambda db: records.old(db, machines))
 
+    async def issued(self, machines: tuple[MachineId, ...]) -> frozenset[MachineId]:
+        return await self._read(lambda db: records.issued(db, machines))
+
     async def save_machine(
         self, machine: Machine, events: tuple[Event, ...], fence: Fence
     ) -> Machine:

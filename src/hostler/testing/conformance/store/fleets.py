@@ -4,7 +4,8 @@ import asyncio
 from dataclasses import replace
 
 from hostler.domain.errors import AlreadyBound, Conflict, Fenced
-from hostler.domain.ids import InstallationId
+from hostler.domain.ids import InstallationId, MachineId
+from hostler.domain.model.fleet import Order
 from hostler.ports.store import Store
 
 from .records import (
@@ -18,11 +19,14 @@ from .records import (
     event,
     filled,
     machine,
+    minutes,
     refused,
     row,
     taken,
 )
 from .stores import Stores, stale_fence
+
+ORDERED = MachineId("m-ordered234")
 
 
 async def a_store_keeps_its_identity(stores: Stores) -> None:
@@ -165,6 +169,23 @@ async def new_machines_must_not_have_the_resources_of_others(stores: Stores) -> 
     assert [found.serial for found in await store.machines(WEB)] == [1]
     assert await store.events() == ()
     await store.save_fleet(read, (machine(2, resource="p-2"),), (), OPEN)
+
+
+async def ids_are_issued_with_the_save_that_makes_them_known(stores: Stores) -> None:
+    """To machines and to orders alike; what was refused is not issued, and what was is for ever."""
+    store = await stores.fresh()
+    retry_at = await stores.retry_at(store)
+    asked = (machine(1).id, machine(2).id, ORDERED, machine(3).id)
+    assert await store.issued(asked) == frozenset()
+    read = await store.add_fleet(row())
+    order = Order(id=ORDERED, offer=machine(1).offer, at=NOON)
+    saved = await store.save_fleet(replace(read, orders=(order,)), (machine(1),), (), OPEN)
+    await refused(Conflict, retry_at.save_fleet(read, (machine(3),), (), OPEN))
+    saved = await store.save_fleet(replace(saved, orders=()), (ended(machine(2)),), (), OPEN)
+    assert await store.forget(minutes(90), 1000, OPEN) > 0
+    assert await store.history((machine(2).id,)) == ()
+    for handle in (store, retry_at, await stores.retry_at(store)):
+        assert await handle.issued(asked) == {machine(1).id, machine(2).id, ORDERED}
 
 
 async def a_lease_of_another_name_fences_nothing(stores: Stores) -> None:
