@@ -62,6 +62,7 @@ def snapshot(host: Host, stage: str, at: datetime = BEGIN, name: str = "") -> Ac
         bindings={},
         machines={},
         past={},
+        issued=frozenset(),
         inventory=merge(Inventory(), Observation(observed=(observed,), resources=(resource,))),
         capabilities=Capabilities(main=Slot("server"), hosts=CAPABILITIES.hosts),
         epoch=Epoch(1),

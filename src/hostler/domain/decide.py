@@ -56,6 +56,7 @@ def decide(snapshot: Snapshot, planner: Planner, cache: DecisionCache | None = N
     draft = Draft(row=snapshot.row, machines=snapshot.machines)
     for stage in STAGES:
         draft = stage(draft, context)
+        context = context.after(draft)
     decision = decision_of(draft, context)
     cache.keep_whole(decision, draft.transitions, context.snapshot)
     return decision

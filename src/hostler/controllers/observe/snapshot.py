@@ -42,12 +42,13 @@ async def gather(
         living=living,
         machines={machine.id: machine for one in living.values() for machine in one},
     )
-    past = await _history(ports, facts)
+    past, issued = await _history(ports, facts)
     orphans = await _orphans(ports, state)
     now = ports.clock.now()
     return replace(
         facts,
         past=past,
+        issued=issued,
         orphans=orphans,
         now=now,
         protected={f.name: why for f in facts.fleets if (why := state.protection(f.name, now))},
@@ -68,6 +69,7 @@ def _facts(
         living={fleet.name: state.living(fleet.name) for fleet in fleets},
         machines={},
         past={},
+        issued=frozenset(),
         hosts=host_records.hosts,
         bindings=dict(host_records.bindings),
         inventory=state.inventory,
@@ -115,10 +117,15 @@ def _newer(stored: Machine, cached: Machine | None) -> Machine:
     return cached if cached is not None and cached.version >= stored.version else stored
 
 
-async def _history(ports: Ports, facts: AccountSnapshot) -> Mapping[MachineId, Machine]:
-    """Return the machines of the history that are still named by something."""
-    lost = named(facts)
-    return {machine.id: machine for machine in (await ports.store.history(lost) if lost else ())}
+async def _history(
+    ports: Ports, facts: AccountSnapshot
+) -> tuple[Mapping[MachineId, Machine], frozenset[MachineId]]:
+    """Return the machines of the history that something still names, and the other ids of ours."""
+    if not (lost := named(facts)):
+        return {}, frozenset()
+    past = {machine.id: machine for machine in await ports.store.history(lost)}
+    forgotten = tuple(machine for machine in lost if machine not in past)
+    return past, await ports.store.issued(forgotten) if forgotten else frozenset()
 
 
 async def _orphans(ports: Ports, state: AccountState) -> tuple[Orphan, ...]:

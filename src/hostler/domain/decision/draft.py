@@ -1,7 +1,7 @@
 """Draft: a decision in the making, which grows from stage to stage."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hostler.domain.fleets.scaling import Sizing
@@ -10,6 +10,7 @@ from hostler.domain.model.commands import Bind, Event, OrderHosts, Reclaim, Save
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.provider import Planner
+from hostler.domain.model.resource import Resource
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition
 
@@ -24,13 +25,21 @@ class Context:
     planner: Planner
     cache: DecisionCache
 
+    def after(self, draft: "Draft") -> "Context":
+        """Return what the stages after this may read: what is not ours shows on the way."""
+        if not draft.unissued or draft.unissued[0] in self.snapshot.unissued:
+            return self
+        unissued = (*self.snapshot.unissued, *draft.unissued)
+        return replace(self, snapshot=replace(self.snapshot, unissued=unissued))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """What is decided so far.
 
     `row` is the fleet's as it will be saved; `machines` are the records as this cycle's requests
-    leave them, and `transitions` what becomes of each. `target` is how many machines are desired,
+    leave them, and `transitions` what becomes of each; `unissued` carry the owner tags of some of
+    them, and were made by another store. `target` is how many machines are desired,
     and `sizing` what that comes to (its transitions are here). `hosts` are records of hosts to be
     saved, and `adopted` new records of what exists already.
     """
@@ -38,6 +47,7 @@ class Draft:
     row: FleetRow
     machines: tuple[Machine, ...]
     transitions: tuple[Transition, ...] = ()
+    unissued: tuple[Resource, ...] = ()
     target: int = 0
     sizing: Sizing = Sizing()
     binds: tuple[Bind, ...] = ()

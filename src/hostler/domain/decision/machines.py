@@ -11,8 +11,10 @@ from hostler.domain.model.commands import Next
 from hostler.domain.model.fleet import FleetRow, in_wave
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase, Reason
+from hostler.domain.model.resource import Resource
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import IllegalMove, Transition, move, wait
+from hostler.domain.observation import certainty
 
 from .draft import Context, Draft
 
@@ -23,7 +25,7 @@ def follow(draft: Draft, context: Context) -> Draft:
     row = offers.in_present(draft.row, snapshot)
     doubted = sum(machine.health.doubt is not None for machine in draft.machines)
     wave = in_wave(snapshot.fleet, row, doubted, snapshot.now)
-    transitions, alarms = list[Transition](), list[str]()
+    transitions, alarms, unissued = list[Transition](), list[str](), list[Resource]()
     for before, machine in zip(snapshot.machines, draft.machines, strict=True):
         if machine.id in snapshot.moving:
             transitions.append(_in_flight(machine))
@@ -38,9 +40,16 @@ def follow(draft: Draft, context: Context) -> Draft:
             transition = Transition(before=machine, machine=machine, resources=())
         if before is not machine:  # what this cycle's requests changed is saved too
             transition = replace(transition, before=before)
+        unissued += certainty.unissued_of(machine, snapshot)
         row = _count_loss(transition, offers.remember(transition, row, snapshot), snapshot)
         transitions.append(transition)
-    return replace(draft, row=row, transitions=tuple(transitions), alarms=tuple(alarms))
+    return replace(
+        draft,
+        row=row,
+        transitions=tuple(transitions),
+        unissued=tuple(unissued),
+        alarms=tuple(alarms),
+    )
 
 
 def _in_flight(machine: Machine) -> Transition:

@@ -7,10 +7,15 @@ from hostler.domain.hosts.free import Fits, free_hosts
 from hostler.domain.hosts.orphans import copied, orphans, others, set_aside, usurped
 from hostler.domain.ids import HostId, MachineId, ResourceId
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.host import Free
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.host import Free, host_of
+from hostler.domain.model.resource import OrphanClass, Resource
 from hostler.domain.model.snapshot import AccountSnapshot, Request, Snapshot
-from hostler.domain.observation.ownership import Sorted, bound_in, sort_out
+from hostler.domain.observation.ownership import (
+    Explained,
+    bound_in,
+    explain,
+    sort_out,
+)
 from hostler.domain.policy.purchasing import Limits
 
 
@@ -49,10 +54,7 @@ def _hosts(account: AccountSnapshot) -> Iterable[Resource]:
 
 def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> Snapshot:
     """Return what a cycle of this fleet may know; `terms` where hosts outlive machines."""
-    found = _unexplained(account, fleet)
-    named_late = () if account.capabilities.hosts else found.machines()
-    late = tuple(machine for m in named_late if (machine := account.past.get(m)) is not None)
-    known = {machine.id for machine in late}
+    foreign, strangers = _strange(account, fleet)
     return Snapshot(
         cycle=account.cycle,
         now=account.now,
@@ -66,12 +68,11 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
         steady=account.steady,
         jumped=account.jumped,
         ours=account.ours,
-        foreign=found.foreign,
-        unexplained=tuple(
-            p for p in found.strangers if p.owner_tag and p.owner_tag.machine not in known
-        ),
+        foreign=foreign,
+        unissued=strangers.unissued,
+        unexplained=strangers.unexplained,
         aside=_aside(account, fleet),
-        late=late,
+        late=strangers.late,
         orphans=tuple(orphan for orphan in account.orphans if orphan.fleet == fleet.name),
         requests=tuple(
             request
@@ -107,21 +108,39 @@ def _is_ripe(request: Request, account: AccountSnapshot) -> bool:
     return bool(observations) and all(at > request.at for at in observations)
 
 
-def _unexplained(account: AccountSnapshot, fleet: Fleet) -> Sorted:
+def _strange(account: AccountSnapshot, fleet: Fleet) -> tuple[tuple[Resource, ...], Explained]:
     """Return what is foreign, and what no record explains; among hosts, host by host."""
     inventory, machines = account.inventory, account.living[fleet.name]
     living = {machine.id for machine in machines} | account.moving
     found = sort_out(inventory, fleet.name, living, lambda: bound_in(machines), account.ours)
+    explained = explain(found.strangers, account.past, account.issued)
     kind = account.capabilities.host_kind
     if not kind:
-        return found
+        return found.foreign, explained
     foreign = others(inventory, kind, account.hosts, account.bindings)
     own = (r for r in foreign if r.owner_tag and r.owner_tag.fleet == fleet.name)
     explains = account.hosts, account.bindings, account.machines, account.past
-    strange = orphans(inventory, kind, *explains, account.ours)
-    twice = copied(inventory, kind, account.hosts, account.orders)
-    return Sorted(
-        foreign=(*found.foreign, *own), strangers=_of_fleet((*strange, *twice), account, fleet)
+    strange = orphans(inventory, kind, *explains, account.issued, account.ours)
+    twice = copied(inventory, kind, account.hosts, account.orders, account.issued)
+    hosts = _of_fleet((*strange, *twice), account, fleet)
+    return (*found.foreign, *own), _of_hosts(hosts, explained.unissued, account)
+
+
+def _of_hosts(
+    hosts: Iterable[Resource], allocations: Iterable[Resource], account: AccountSnapshot
+) -> Explained:
+    """Return what strange hosts are; one that another store gave to a machine is that allocation.
+
+    Where a machine of ours has the host, two may have it, and that is said of it.
+    """
+    taken = {HostId(h): a for a in allocations if (h := host_of(a.id)) not in account.bindings}
+    unissued = {r.id: r for r in hosts if r.orphan is OrphanClass.UNISSUED}
+    return Explained(
+        unexplained=tuple(r for r in hosts if r.id not in unissued),
+        unissued=(
+            *taken.values(),
+            *(r for r in unissued.values() if HostId(r.id) not in taken),
+        ),
     )
 
 

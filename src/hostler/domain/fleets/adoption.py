@@ -24,7 +24,7 @@ def adoptable(snapshot: Snapshot) -> tuple[Resource, ...]:
     foreign = tuple(
         p for p in snapshot.foreign if p.owner_tag and _from(sources, p.owner_tag.installation)
     )
-    return (*foreign, *snapshot.unexplained)
+    return (*foreign, *snapshot.unissued, *snapshot.unexplained)
 
 
 def _sources(snapshot: Snapshot) -> tuple[InstallationId, ...] | None:

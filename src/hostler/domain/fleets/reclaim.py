@@ -23,6 +23,7 @@ def orphan_report(snapshot: Snapshot) -> SaveOrphans:
     """Return the orphans of this cycle: new and old ones as they stand, and those to take out."""
     older = {orphan.resource: orphan for orphan in snapshot.orphans}
     resources = [(resource, OrphanClass.FOREIGN) for resource in snapshot.foreign]
+    resources += [(resource, OrphanClass.UNISSUED) for resource in snapshot.unissued]
     resources += [
         (resource, _class(resource, older.get(resource.id), snapshot))
         for resource in snapshot.unexplained
@@ -153,6 +154,8 @@ def _has_pool(resource: ResourceId, snapshot: Snapshot) -> bool:
 def _forbidden(orphan: Orphan, snapshot: Snapshot) -> str:
     if snapshot.foreign:
         return "resources in this fleet's name carry the owner tag of another installation"
+    if snapshot.unissued:
+        return WHY_NOT[OrphanClass.UNISSUED]
     if why := paused(snapshot.row, snapshot.now):
         return why
     if not snapshot.fleet.reclaim:

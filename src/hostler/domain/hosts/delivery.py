@@ -1,6 +1,6 @@
 """Delivery: which host is the one that was ordered, and what becomes of it until it is taken?"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -21,23 +21,31 @@ _SKEW = timedelta(minutes=5)
 
 
 def came(
-    inventory: Inventory, kind: str, hosts: Mapping[HostId, Host], orders: Orders
+    inventory: Inventory,
+    kind: str,
+    hosts: Mapping[HostId, Host],
+    orders: Orders,
+    issued: Collection[MachineId],
 ) -> Iterator[Resource]:
     """Yield every host that bears the name of an order, has no record, and is what was ordered."""
     for resource in _named(inventory, kind, hosts):
-        if _is_ordered(resource, inventory, hosts, orders):
+        if _is_ordered(resource, inventory, hosts, orders, issued):
             yield resource
 
 
 def copies(
-    inventory: Inventory, kind: str, hosts: Mapping[HostId, Host], orders: Orders
+    inventory: Inventory,
+    kind: str,
+    hosts: Mapping[HostId, Host],
+    orders: Orders,
+    issued: Collection[MachineId],
 ) -> Iterator[Resource]:
     """Yield every host that bears the name of an order, has no record, and was not ordered.
 
     A person gave it that name. It is nothing that may be wiped or given up.
     """
     for resource in _named(inventory, kind, hosts):
-        if not _is_ordered(resource, inventory, hosts, orders):
+        if not _is_ordered(resource, inventory, hosts, orders, issued):
             yield resource
 
 
@@ -50,13 +58,17 @@ def _named(inventory: Inventory, kind: str, hosts: Mapping[HostId, Host]) -> Ite
 
 
 def _is_ordered(
-    resource: Resource, inventory: Inventory, hosts: Mapping[HostId, Host], orders: Orders
+    resource: Resource,
+    inventory: Inventory,
+    hosts: Mapping[HostId, Host],
+    orders: Orders,
+    issued: Collection[MachineId],
 ) -> bool:
     """Tell whether a host came to be by the order that its name tells of.
 
     Our provider may have doubled an order: both hosts are younger than it. Clocks may be apart, but
     not where another host of that order is younger by the same clock. Where the order is on no row
-    any more, the name is the proof, as long as one host alone ever bore it.
+    any more, an id that we issued is the proof, as long as one host alone ever bore it.
     """
     order = resource.host.holder
     at = orders.get(order) if order is not None else None
@@ -67,7 +79,8 @@ def _is_ordered(
         if other.host.stage is Stage.ORDERED and other.host.holder == order
     ]
     if at is None or resource.created is None:
-        return not known and all(other.id == resource.id for other in bearers)
+        alone = all(other.id == resource.id for other in bearers)
+        return not known and alone and (order in orders or order in issued)
     younger = any(other.created is not None and other.created >= at for other in bearers)
     return resource.created >= (at if known or younger else at - _SKEW)
 

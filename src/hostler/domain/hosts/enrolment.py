@@ -92,7 +92,11 @@ def unrecorded(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
 def ordered(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
     """Record each host that is seen under the name of its order for the first time."""
     for resource in delivery.came(
-        snapshot.inventory, snapshot.capabilities.host_kind, snapshot.hosts, snapshot.orders
+        snapshot.inventory,
+        snapshot.capabilities.host_kind,
+        snapshot.hosts,
+        snapshot.orders,
+        snapshot.issued,
     ):
         blank = Host(id=HostId(resource.id), account=snapshot.account, zone=resource.zone)
         host = replace(

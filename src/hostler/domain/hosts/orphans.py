@@ -25,6 +25,8 @@ ACTIONABLE = frozenset(
 
 WHY_NOT: Mapping[OrphanClass, str] = {
     OrphanClass.PENDING_FRESH: "somebody may be claiming it just now",
+    OrphanClass.UNISSUED: "our store never issued its id: the store is older than the account, or "
+    "another engine runs on a copy of it; if it is to be ours, run `hostler adopt FILE`",
     OrphanClass.DUPLICATE_NAME: "its name is that of a machine or an order which has another "
     "host: find out who uses it, then give it its own name back",
     OrphanClass.SCHEDULED: "the provider will delete it: see its date",
@@ -57,11 +59,13 @@ def orphans(  # noqa: PLR0913, PLR0917 - all that may explain a host
     bindings: Mapping[HostId, MachineId],
     living: Mapping[MachineId, Machine],
     past: Mapping[MachineId, Machine],
+    issued: Collection[MachineId],
     ours: Collection[InstallationId] = (),
 ) -> Iterator[Resource]:
     """Yield every host under a name of ours that no record explains, with its class.
 
-    Its owner tag is what its name says, so that it is grouped with the machine that it names.
+    Its owner tag is what its name says, so that it is grouped with the machine that it names. Where
+    it names nobody whose id was `issued`, the name is nobody's of this store.
     `ours` are the installations whose names are ours by adoption too: what they told of twice is
     left over.
     """
@@ -76,7 +80,19 @@ def orphans(  # noqa: PLR0913, PLR0917 - all that may explain a host
             continue
         double = adopted or (record is not None and _came_late(record, resource))
         cls = OrphanClass.DOUBLE if double else _class(resource, bindings, living, past)
+        if cls in ACTIONABLE and not _was_issued(resource, living, past, issued):
+            cls = OrphanClass.UNISSUED
         yield replace(_tagged(resource), orphan=cls)
+
+
+def _was_issued(
+    resource: Resource,
+    living: Collection[MachineId],
+    past: Collection[MachineId],
+    issued: Collection[MachineId],
+) -> bool:
+    holder = resource.host.holder
+    return holder is not None and (holder in living or holder in past or holder in issued)
 
 
 def _came_late(record: Host, resource: Resource) -> bool:
@@ -93,11 +109,17 @@ def _is_adopted(resource: Resource, ours: Collection[InstallationId]) -> bool:
 
 
 def copied(
-    inventory: Inventory, kind: str, hosts: Mapping[HostId, Host], orders: Orders
+    inventory: Inventory,
+    kind: str,
+    hosts: Mapping[HostId, Host],
+    orders: Orders,
+    issued: Collection[MachineId],
 ) -> Iterator[Resource]:
-    """Yield every host that a person gave the name of an order of ours."""
-    for resource in copies(inventory, kind, hosts, orders):
-        yield replace(_tagged(resource), orphan=OrphanClass.DUPLICATE_NAME)
+    """Yield every host that bears the name of an order, and was not ordered by us."""
+    for resource in copies(inventory, kind, hosts, orders, issued):
+        known = resource.host.holder in orders or resource.host.holder in issued
+        cls = OrphanClass.DUPLICATE_NAME if known else OrphanClass.UNISSUED
+        yield replace(_tagged(resource), orphan=cls)
 
 
 def others(

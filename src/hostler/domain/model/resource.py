@@ -79,10 +79,11 @@ class Stage(StrEnum):
 
 
 class OrphanClass(StrEnum):
-    """What an orphan probably is; those below *foreign* are of hosts alone: hosts/orphans.py."""
+    """What an orphan probably is; those below *unissued* are of hosts alone: hosts/orphans.py."""
 
     UNRECORDED = "unrecorded"
     FOREIGN = "foreign"
+    UNISSUED = "unissued"
     PENDING_FRESH = "pending-fresh"
     PENDING_STALE = "pending-stale"
     RELEASING_STUCK = "releasing-stuck"

@@ -140,8 +140,9 @@ class Snapshot:
     """Everything that one cycle of one fleet may know.
 
     `ours` are the installations whose owner tags are ours (our own first); `foreign` are resources
-    under the fleet's name with other owner tags; `unexplained` those with our owner tag that no
-    record and no history explains; `aside` those that are explained, and that no machine can have
+    under the fleet's name with other owner tags; `unissued` those with our owner tag and an id or
+    an attempt that our store never issued; `unexplained` those with our owner tag and an id that it
+    issued, which no record and no history explains; `aside` those that are explained, and that no machine can have
     for now; `late` those whose machine is in our history. `steady` is when this process started or
     the clock last jumped, `jumped` the latter alone; `took` is when this epoch began. `moving` are
     machines with calls in flight: they are not touched. Where machines are allocations, `hosts` are
@@ -167,6 +168,7 @@ class Snapshot:
     ours: tuple[InstallationId, ...]
     jumped: datetime | None = None
     foreign: tuple[Resource, ...] = ()
+    unissued: tuple[Resource, ...] = ()
     unexplained: tuple[Resource, ...] = ()
     aside: tuple[Resource, ...] = ()
     late: tuple[Machine, ...] = ()
@@ -192,7 +194,8 @@ class AccountSnapshot:
 
     The hosts' cycle decides on it as it is; a fleet's Snapshot is a view of it (decision/view.py).
     `living` are each fleet's machines by serial, and `machines` all of them; `past` those in the
-    history that a tag, a binding or a host's name still names; `starved` are fleets that lack
+    history that a tag, a binding or a host's name still names, and `issued` those ids among the
+    rest of these that our store once gave to a machine or an order; `starved` are fleets that lack
     hosts; `orders` says when each order on the fleets' rows was made; `protected` why nothing of a
     fleet may be destroyed now. The rest is as in Snapshot, of all fleets.
     """
@@ -204,6 +207,7 @@ class AccountSnapshot:
     bindings: Mapping[HostId, MachineId]
     machines: Mapping[MachineId, Machine]
     past: Mapping[MachineId, Machine]
+    issued: frozenset[MachineId]
     inventory: Inventory
     capabilities: Capabilities
     epoch: Epoch

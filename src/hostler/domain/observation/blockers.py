@@ -17,6 +17,12 @@ def world_is_right(snapshot: Snapshot) -> str:
             f"{len(snapshot.foreign)} of its resources: `hostler adopt FILE --from {whose[0]}` if "
             "they are yours, else give this fleet another name"
         )
+    if snapshot.unissued:
+        return (
+            f"{len(snapshot.unissued)} of its resources carry our owner tag with ids that this "
+            "store never issued: it was put back from a backup, or another engine runs on a copy "
+            "of it. Stop the other engine, then `hostler adopt FILE` makes them ours"
+        )
     if snapshot.unexplained and not snapshot.capabilities.hosts:
         return (
             f"no record explains {len(snapshot.unexplained)} of the resources that carry our owner "

@@ -18,6 +18,7 @@ from hostler.domain.model.resource import Resource
 from hostler.domain.model.snapshot import Snapshot
 
 from .effects import call_state_of, steady
+from .ownership import is_unissued
 
 
 def present(machine: Machine, now: datetime) -> Machine:
@@ -147,14 +148,25 @@ def resources_of(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...]:
 
 
 def _tagged(machine: Machine, snapshot: Snapshot) -> tuple[ResourceId, ...]:
-    """Return the resources that carry the machine's owner tag.
+    """Return the resources that carry the machine's owner tag, with an attempt that it made.
 
     Another host under its name is none of its resources: the reclaim tells of that.
     """
     tagged = snapshot.inventory.tagged.get(machine.id, ())
-    if not snapshot.capabilities.hosts:
-        return tagged
-    return tuple(resource for resource in tagged if host_of(resource) == machine.host)
+    if snapshot.capabilities.hosts:
+        return tuple(resource for resource in tagged if host_of(resource) == machine.host)
+    if newer := unissued_of(machine, snapshot):
+        ids = {resource.id for resource in newer}
+        return tuple(resource for resource in tagged if resource not in ids)
+    return tagged
+
+
+def unissued_of(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...]:
+    """Return the resources that carry the machine's owner tag, and attempts that it never made."""
+    sightings = snapshot.inventory.sightings
+    tagged = snapshot.inventory.tagged.get(machine.id, ())
+    found = (sightings[resource].resource for resource in tagged)
+    return tuple(resource for resource in found if is_unissued(machine, resource))
 
 
 def _judged(machine: Machine, resource: Resource) -> Resource:

@@ -1,6 +1,10 @@
-"""Ownership: which resources in a fleet's name are ours, late, unexplained, or foreign?"""
+"""Ownership: which resources in a fleet's name are ours, late, unexplained, unissued or foreign?
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+An id or an attempt is on record before any call bears it. What carries our owner tag with another
+one was made by a store that is newer than ours, or its twin: it is somebody's, and healthy.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId
@@ -13,20 +17,56 @@ from hostler.domain.model.resource import Resource
 class Sorted:
     """The resources under a fleet's name that no living record of it explains.
 
-    `strangers` carry our owner tag and the id of a machine that is not among the living: the caller
-    asks the history which of them are `late`, and which are unexplained.
+    `strangers` carry our owner tag and the id of a machine that is not among the living: `explain`
+    says by the history what they are.
     """
 
     foreign: tuple[Resource, ...] = ()
     strangers: tuple[Resource, ...] = ()
 
-    def machines(self) -> tuple[MachineId, ...]:
-        """Return the machines that strangers name, in order."""
-        return tuple(
-            sorted(
-                {resource.owner_tag.machine for resource in self.strangers if resource.owner_tag}
-            )
-        )
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """What strangers are: `late` are the machines of the history that some of them belong to."""
+
+    late: tuple[Machine, ...] = ()
+    unexplained: tuple[Resource, ...] = ()
+    unissued: tuple[Resource, ...] = ()
+
+
+def explain(
+    strangers: Iterable[Resource],
+    past: Mapping[MachineId, Machine],
+    issued: Collection[MachineId],
+) -> Explained:
+    """Return what strangers are, by the history and by the ids that our store once issued."""
+    late, unexplained, unissued = dict[MachineId, Machine](), list[Resource](), list[Resource]()
+    for resource in strangers:
+        if (tag := resource.owner_tag) is None:
+            continue
+        machine = past.get(tag.machine)
+        if machine is None:
+            (unexplained if tag.machine in issued else unissued).append(resource)
+        elif is_unissued(machine, resource):
+            unissued.append(resource)
+        else:
+            late[machine.id] = machine
+    return Explained(
+        late=tuple(late.values()), unexplained=tuple(unexplained), unissued=tuple(unissued)
+    )
+
+
+def is_unissued(machine: Machine, resource: Resource) -> bool:
+    """Tell whether a resource bears a machine's id, and an attempt that its record never made.
+
+    What comes along with another resource, as volumes with their server, bears that one's attempt.
+    """
+    if resource.owner_tag is None or resource.owner_tag.attempt == 0:
+        return False
+    attempt = resource.owner_tag.attempt
+    if any(place.attempt >= attempt for place in machine.places):
+        return False
+    return resource.id not in machine.ids()
 
 
 def sort_out(

@@ -37,7 +37,7 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.provider import Capabilities, Planner
 from hostler.domain.model.resource import Observation, ObservedScope, Resource, Scope
 from hostler.domain.model.snapshot import Orphan, Probed, Request, RequestKind, Snapshot
-from hostler.domain.observation.ownership import bound_in, sort_out
+from hostler.domain.observation.ownership import bound_in, explain, sort_out
 from hostler.testing.fakes.planner import FakePlanner
 
 from .builders import BEGIN, CAPABILITIES, FLEET, HOME, MIN, WEB, S, address, machine, server
@@ -52,6 +52,7 @@ class Scene:
     row: FleetRow = field(default_factory=lambda: FleetRow(name=WEB, created=BEGIN, version=1))
     machines: dict[MachineId, Machine] = field(default_factory=dict[MachineId, Machine])
     history: dict[MachineId, Machine] = field(default_factory=dict[MachineId, Machine])
+    issued: set[MachineId] = field(default_factory=set[MachineId])
     resources: dict[ResourceId, Resource] = field(default_factory=dict[ResourceId, Resource])
     inventory: Inventory = field(default_factory=Inventory)
     capabilities: Capabilities = CAPABILITIES
@@ -167,8 +168,7 @@ class Scene:
         living = set(self.machines) | self.moving
         machines = self.in_order()
         found = sort_out(self.inventory, WEB, living, lambda: bound_in(machines), self.ours)
-        late = tuple(self.history[m] for m in found.machines() if m in self.history)
-        known = {entry.id for entry in late}
+        strangers = explain(found.strangers, self.history, self.issued)
         return Snapshot(
             cycle=CycleId(f"turn-{self.cycles}"),
             now=self.now,
@@ -183,10 +183,9 @@ class Scene:
             jumped=self.jumped,
             ours=self.ours,
             foreign=found.foreign,
-            unexplained=tuple(
-                p for p in found.strangers if p.owner_tag and p.owner_tag.machine not in known
-            ),
-            late=late,
+            unissued=strangers.unissued,
+            unexplained=strangers.unexplained,
+            late=strangers.late,
             orphans=tuple(self.orphans.values()),
             requests=tuple(self.requests),
             moving=frozenset(self.moving),
@@ -221,6 +220,7 @@ class Scene:
         """Store a record: one that is deleted goes to the history."""
         self.machines.pop(entry.id, None)
         self.history.pop(entry.id, None)
+        self.issued.add(entry.id)
         (self.history if entry.phase is Phase.DELETED else self.machines)[entry.id] = entry
 
     def _save_fleet(self, command: SaveFleet) -> None:

@@ -168,6 +168,7 @@ def hosts_snapshot(  # noqa: PLR0913 - everything that a cycle of the hosts may 
         bindings=bindings or {},
         machines={machine.id: machine for machine in living},
         past={machine.id: machine for machine in past},
+        issued=frozenset(),
         inventory=observed_at,
         capabilities=CAPABILITIES,
         epoch=Epoch(1),

@@ -20,7 +20,7 @@ from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.subject import ask
 from hostler.domain.observation.certainty import resources_of
 from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources
-from hostler.domain.observation.ownership import bound_in, sort_out
+from hostler.domain.observation.ownership import bound_in, explain, sort_out
 from hostler.lab.model_check.explore import Transition
 from hostler.testing.fakes.planner import SERVER
 from hostler.testing.scenes.builders import HOME, WEB, ZONE
@@ -145,8 +145,8 @@ class World:
         moving = frozenset(task.machine.id for task in replica.tasks)
         living = {machine.id for machine in state.machines} | moving
         found = sort_out(replica.inventory, WEB, living, lambda: bound_in(state.machines), (HOME,))
-        late = tuple(m for m in state.history if m.id in found.machines())
-        known = {machine.id for machine in late}
+        past = {machine.id: machine for machine in state.history}
+        strangers = explain(found.strangers, past, ())
         return Snapshot(
             cycle=CycleId("turn"),
             now=state.now,
@@ -159,10 +159,9 @@ class World:
             took=replica.took,
             steady=replica.took,
             ours=(HOME,),
-            unexplained=tuple(
-                p for p in found.strangers if p.owner_tag and p.owner_tag.machine not in known
-            ),
-            late=late,
+            unissued=strangers.unissued,
+            unexplained=strangers.unexplained,
+            late=strangers.late,
             moving=moving,
         )
 

@@ -72,6 +72,7 @@ def decided(host: Host, snapshot: Snapshot) -> HostTransition:
         bindings={},
         machines={},
         past={},
+        issued=frozenset(),
         inventory=snapshot.inventory,
         capabilities=snapshot.capabilities,
         epoch=snapshot.epoch,
