@@ -30,12 +30,20 @@ class Word:
 
 LOCALS = (
     *(f"src/hostler/{room}/" for room in ("access", "app", "config", "frontends", "queries")),
+    *(f"src/hostler/{room}/" for room in ("controllers", "domain")),
     *(f"src/hostler/{room}/" for room in ("requests", "simulators", "stores")),
     "src/hostler/providers/scaleway/",
     *(f"tests/{room}/" for room in ("access", "app", "config", "frontends", "providers")),
+    *(f"tests/{room}/" for room in ("contracts", "controllers", "disasters", "domain")),
     *(f"tests/{room}/" for room in ("services", "simulators", "stores")),
 )
 """Folders in which a value is named by what it is, not by what was done with it."""
+
+NOUNS = (
+    *(f"src/hostler/{room}/" for room in ("controllers", "domain")),
+    *(f"tests/{room}/" for room in ("contracts", "controllers", "disasters")),
+)
+"""Folders in which what a function is handed is named by the noun, too."""
 
 
 WORDS = (
@@ -62,6 +70,7 @@ WORDS = (
     Word("told said", "output, message, text", pages=False, whole=True, within=LOCALS),
     Word("kept", "saved, stored, cached", pages=False, whole=True, within=LOCALS),
     Word("shown", "displayed, listed", pages=False, whole=True, within=LOCALS),
+    Word("given", "the noun of what it is", pages=False, whole=True, within=NOUNS),
     # Left in the code of frontends, simulators or experiments, or English in another sense there:
     Word("door", "frontend", code=False),
     Word("ledger ledgers", "orphan report", code=False),

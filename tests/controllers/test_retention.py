@@ -112,8 +112,8 @@ async def test_much_is_forgotten_in_small_batches_with_pauses(
     assert [went for went in store.went if went] == [10, 10, 10, 4]
     last = store.asked[-4:]
     assert last[-1] - last[0] >= timedelta(seconds=3)
-    said = [entry["rows"] for entry in logs if entry["event"] == "forgotten"]
-    assert said == [34]
+    counts = [entry["rows"] for entry in logs if entry["event"] == "forgotten"]
+    assert counts == [34]
 
 
 async def test_only_who_holds_the_lease_forgets(monkeypatch: pytest.MonkeyPatch) -> None:

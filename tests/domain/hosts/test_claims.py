@@ -148,13 +148,14 @@ def test_clean_hosts_come_first_then_those_with_few_strikes_then_our_own() -> No
 
 
 @pytest.mark.parametrize(
-    ("kept", "observed_at", "clean"),
+    ("recorded", "observed_at", "clean"),
     [("a", "a", True), ("a", "b", False), ("", "b", True), ("a", "", True), ("", "", True)],
 )
-def test_another_password_voids_the_proof(kept: str, observed_at: str, clean: bool) -> None:
+def test_another_password_voids_the_proof(recorded: str, observed_at: str, clean: bool) -> None:
     """Somebody wiped it, and may have used it since; what is sealed says nothing."""
     assert (
-        is_clean(FREE.with_cleaning(witness=kept), box(witness=observed_at), CAPABILITIES) is clean
+        is_clean(FREE.with_cleaning(witness=recorded), box(witness=observed_at), CAPABILITIES)
+        is clean
     )
 
 
@@ -168,7 +169,7 @@ def waiting(number: int = 1, phase: Phase = Phase.PENDING, **fields: object) -> 
     return on_host(phase, name, host=None, places=(), was_ready=None, **fields)
 
 
-def given(
+def assigned(
     *machines: Machine,
     hosts: tuple[Free, ...] = (),
     bindings: dict[MachineId, HostId] | None = None,
@@ -184,7 +185,7 @@ def choice(host: HostId = BOX, *, clean: bool = False, known: Host | None = None
 
 
 def test_a_machine_takes_a_host_and_its_record_is_dirty_from_then_on() -> None:
-    (machine,), binds = given(waiting(), hosts=(choice(known=FREE, clean=True),))
+    (machine,), binds = assigned(waiting(), hosts=(choice(known=FREE, clean=True),))
     assert binds == [(BOX, machine.id)]
     assert (machine.phase, machine.host) == (Phase.STARTING, BOX)
     assert machine.fact(CLEAN) is not None
@@ -196,7 +197,7 @@ def test_a_machine_takes_a_host_and_its_record_is_dirty_from_then_on() -> None:
 
 def test_a_clean_host_is_so_under_the_name_that_it_bore_and_under_no_other() -> None:
     """Renamed within the pool before its claim, it may have been used: it is wiped first."""
-    (machine,), _ = given(waiting(), hosts=(choice(known=FREE, clean=True),))
+    (machine,), _ = assigned(waiting(), hosts=(choice(known=FREE, clean=True),))
     assert clean_name(machine) == box().name
     transition = Transition(before=machine, machine=machine, resources=())
     for observed_at in ((box(),), ()):
@@ -218,12 +219,12 @@ def test_a_host_whose_disk_is_kept_is_clean_under_any_name() -> None:
 
 
 def test_a_host_that_was_not_proved_clean_is_wiped_for_its_machine() -> None:
-    (machine,), _ = given(waiting(), hosts=(choice(),))
+    (machine,), _ = assigned(waiting(), hosts=(choice(),))
     assert machine.fact(CLEAN) is None
 
 
 def test_no_host_is_given_to_two_machines() -> None:
-    machines, binds = given(waiting(1), waiting(2), waiting(3), hosts=(choice(), choice(OTHER)))
+    machines, binds = assigned(waiting(1), waiting(2), waiting(3), hosts=(choice(), choice(OTHER)))
     assert {host for host, _ in binds} == {BOX, OTHER}
     assert len({machine for _, machine in binds}) == len(binds) == 2
     assert [m.host for m in machines].count(None) == 1
@@ -232,7 +233,7 @@ def test_no_host_is_given_to_two_machines() -> None:
 def test_a_binding_from_before_a_crash_is_gone_on_with() -> None:
     """The tie was made, and the machine's record was not saved: the same host is its own."""
     mine = waiting()
-    (machine,), binds = given(mine, hosts=(choice(OTHER),), bindings={mine.id: BOX})
+    (machine,), binds = assigned(mine, hosts=(choice(OTHER),), bindings={mine.id: BOX})
     assert (machine.host, binds) == (BOX, [])
     assert machine.fact(CLEAN) is None, "anybody may have used it since: it is wiped"
 
@@ -244,17 +245,19 @@ def test_a_machine_that_ends_or_has_a_host_takes_none() -> None:
         waiting(phase=Phase.STOPPING),
         on_host(Phase.READY),
     ):
-        _, binds = given(machine, hosts=(choice(OTHER),), bindings={machine.id: BOX})
+        _, binds = assigned(machine, hosts=(choice(OTHER),), bindings={machine.id: BOX})
         assert binds == []
 
 
 def test_among_equals_each_machine_looks_elsewhere_first() -> None:
     """So two installations that share a pool seldom reach for the same host."""
     hosts = tuple(choice(HostId(f"host-{number}")) for number in range(8))
-    chosen = {given(waiting(number), hosts=hosts)[1][0][0] for number in range(1, 30)}
+    chosen = {assigned(waiting(number), hosts=hosts)[1][0][0] for number in range(1, 30)}
     assert len(chosen) > 4
-    retry_at = given(waiting(1), hosts=hosts)[1]
-    assert retry_at == given(waiting(1), hosts=tuple(reversed(hosts)))[1], "and always the same way"
+    retry_at = assigned(waiting(1), hosts=hosts)[1]
+    assert retry_at == assigned(waiting(1), hosts=tuple(reversed(hosts)))[1], (
+        "and always the same way"
+    )
 
 
 def test_machines_are_begun_only_for_hosts_that_no_other_waits_for() -> None:
@@ -274,7 +277,7 @@ LOST = replace(OWNER_TAG, call_state=CallState.LAPSED)
 
 
 @pytest.mark.parametrize(
-    ("machine", "observed_at", "kept"),
+    ("machine", "observed_at", "unchanged"),
     [
         (starting(OWNER_TAG), box("other"), False),
         (starting(OWNER_TAG), box("foreign"), False),
@@ -293,13 +296,13 @@ LOST = replace(OWNER_TAG, call_state=CallState.LAPSED)
     ],
 )
 def test_a_host_that_became_somebody_elses_before_its_claim_is_let_go(
-    machine: Machine, observed_at: Resource, kept: bool
+    machine: Machine, observed_at: Resource, unchanged: bool
 ) -> None:
     """Not while a call may still land, nor after the machine was ready: then its tie holds it."""
     snapshot = fleet_snapshot((machine,), (observed_at,), now=LATER)
     transition = lets_go(Transition(before=machine, machine=machine, resources=()), snapshot)
-    assert (transition.machine is machine) is kept
-    if not kept:
+    assert (transition.machine is machine) is unchanged
+    if not unchanged:
         assert (transition.machine.host, transition.machine.asked) == (None, ())
         assert transition.machine.fact(CLEAN) is None
         assert transition.events[0].reason == Reason.HOST_LOST
@@ -308,10 +311,10 @@ def test_a_host_that_became_somebody_elses_before_its_claim_is_let_go(
 def test_a_host_that_another_name_shows_is_let_go_when_our_own_can_come_no_more() -> None:
     """Until then our rename may land over that name, and the host would be nobody's work."""
     machine = starting(replace(OWNER_TAG, call_state=CallState.DONE))
-    for late, kept in ((timedelta(0), True), (SECOND, False)):
+    for late, unchanged in ((timedelta(0), True), (SECOND, False)):
         snapshot = fleet_snapshot((machine,), (box("other"),), now=BEGIN + CONSISTENCY_DELAY + late)
         transition = lets_go(Transition(before=machine, machine=machine, resources=()), snapshot)
-        assert (transition.machine is machine) is kept
+        assert (transition.machine is machine) is unchanged
 
 
 def test_a_host_that_no_observation_shows_is_let_go_after_the_consistency_delay() -> None:

@@ -82,8 +82,13 @@ def sorted_out(
     *resources: Resource, hosts: tuple[Host, ...] = (), known: bool = True
 ) -> tuple[set[str], set[str]]:
     """Return which hosts without a record came by our order, and which bear its name beside."""
-    told = inventory(resources), "host", {host.id: host for host in hosts}, ORDERS if known else {}
-    return {p.id for p in came(*told)}, {p.id for p in copies(*told)}
+    context = (
+        inventory(resources),
+        "host",
+        {host.id: host for host in hosts},
+        ORDERS if known else {},
+    )
+    return {p.id for p in came(*context)}, {p.id for p in copies(*context)}
 
 
 OTHER = HostId("other")

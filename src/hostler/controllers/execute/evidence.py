@@ -107,7 +107,7 @@ class EvidenceMaker:
             tenure,
             Target(
                 ours=stage is not None and is_ours(host, stage),
-                observed=self._shown(ResourceId(host.id)),
+                observed=self._observed_at(ResourceId(host.id)),
                 paid_until=self._paid_until(call, host.id),
             ),
             protection=self.protection_of_host(host),
@@ -207,10 +207,10 @@ class EvidenceMaker:
             return None
         known = machine.place(call.slot).known
         times = [one.since for one in known if one.id == call.target]
-        observed = self._shown(call.target)
+        observed = self._observed_at(call.target)
         return max([*times, *([observed] if observed else [])], default=None)
 
-    def _shown(self, resource: ResourceId) -> datetime | None:
+    def _observed_at(self, resource: ResourceId) -> datetime | None:
         sighting = self._state.inventory.sightings.get(resource)
         return self._state.inventory.observed_at(sighting) if sighting else None
 

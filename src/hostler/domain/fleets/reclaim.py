@@ -199,8 +199,8 @@ def reclaims(keep: SaveOrphans, row: FleetRow, snapshot: Snapshot, planner: Plan
         orphans = tuple(replace(current[resource.id], tried=snapshot.now) for resource in may)
         tried |= {orphan.resource: orphan for orphan in orphans}
         found.append(Reclaim(placeholder=record, resources=tuple(may), orphans=orphans))
-    kept = {orphan.resource: orphan for orphan in keep.orphans} | tried
-    book = replace(keep, orphans=tuple(kept.values()))
+    listed = {orphan.resource: orphan for orphan in keep.orphans} | tried
+    book = replace(keep, orphans=tuple(listed.values()))
     return Reclaimed(reclaims=tuple(found), orphan_report=book, counted=counted)
 
 

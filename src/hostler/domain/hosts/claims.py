@@ -56,17 +56,17 @@ def assign(
         return Assigned(transitions=transitions)
     machines = (transition.machine for transition in transitions)
     left = list(power.startable(snapshot.free, machines, snapshot))
-    binds, given = list[Bind](), list[Transition]()
+    binds, after = list[Bind](), list[Transition]()
     for transition in transitions:
         if (retry_at := _untied(transition, account, snapshot)) is not None:
             binds.append(retry_at)
         if not _waits(transition, snapshot):
-            given.append(transition)
+            after.append(transition)
             continue
         tied = snapshot.bindings.get(transition.machine.id)
         free = None if tied or snapshot.revision.broken else _choose(transition.machine, left)
         if tied is not None:
-            given.append(_begun(transition, tied, snapshot))
+            after.append(_begun(transition, tied, snapshot))
         elif free is not None:
             left.remove(free)
             binds.append(
@@ -75,14 +75,14 @@ def assign(
                     machine=transition.machine.id,
                 )
             )
-            given.append(
+            after.append(
                 _begun(transition, free.id, snapshot, free.resource.name if free.clean else "")
             )
         elif snapshot.revision.broken:
-            given.append(wait(transition, "wait", "a setup script that is not at fault"))
+            after.append(wait(transition, "wait", "a setup script that is not at fault"))
         else:
-            given.append(wait(transition, "wait", "a free host of its pool"))
-    return Assigned(transitions=tuple(given), binds=tuple(binds))
+            after.append(wait(transition, "wait", "a free host of its pool"))
+    return Assigned(transitions=tuple(after), binds=tuple(binds))
 
 
 def _untied(transition: Transition, account: AccountName, snapshot: Snapshot) -> Bind | None:
@@ -151,8 +151,8 @@ def clean_name(machine: Machine) -> str:
 
 def _unproved(machine: Machine) -> Machine:
     """Return the machine without what was known of its host's disk."""
-    kept = (f for f in machine.facts if f.name != CLEAN and not f.name.startswith(_CLEAN_AS))
-    return replace(machine, facts=tuple(kept))
+    facts = (f for f in machine.facts if f.name != CLEAN and not f.name.startswith(_CLEAN_AS))
+    return replace(machine, facts=tuple(facts))
 
 
 def doubted(transition: Transition, snapshot: Snapshot) -> Transition:

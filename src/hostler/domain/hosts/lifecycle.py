@@ -166,9 +166,9 @@ def _missing(transition: HostTransition, snapshot: AccountSnapshot) -> HostTrans
     since = max(host.health.missing, snapshot.jumped or host.health.missing)
     if observed - since < max(snapshot.absence_gap, snapshot.capabilities.consistency_delay):
         return transition
-    gone = host.now(HostCondition.ABSENT, snapshot.now, "complete observations no longer show it")
+    absent = host.now(HostCondition.ABSENT, snapshot.now, "complete observations no longer show it")
     return replace(
-        transition, host=replace(gone.with_cleaning(wiped=None, wiping=None), goal=None, asked=())
+        transition, host=replace(absent.with_cleaning(wiped=None, wiping=None), goal=None, asked=())
     )
 
 

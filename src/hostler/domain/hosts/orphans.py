@@ -115,10 +115,9 @@ def others(
         resource = sighting.resource
         if resource.slot.kind != kind or resource.host.stage is not Stage.FOREIGN:
             continue
-        kept = resource.host.tagged in KEPT
         record = hosts.get(HostId(resource.id))
         if (
-            kept
+            resource.host.tagged in KEPT
             and HostId(resource.id) not in bindings
             and (record is None or not record.ownership.adopted)
         ):

@@ -82,9 +82,9 @@ def buy(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Snapshot) 
     ended = sum(
         after is not transition for after, transition in zip(given_up, transitions, strict=True)
     )
-    kept = len(ends) - ended - len(keeps)  # what cannot be ended yet is not bought again
+    staying = len(ends) - ended - len(keeps)  # what cannot be ended yet is not bought again
     barred = snapshot.revision.broken is not None or bool(world_is_right(snapshot))
-    orders = () if barred else _orders(max(0, purchase.order - kept), row, snapshot)
+    orders = () if barred else _orders(max(0, purchase.order - staying), row, snapshot)
     return Bought(
         row=evolve(row, orders=(*row.orders, *orders)),
         transitions=given_up,

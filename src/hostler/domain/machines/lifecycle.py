@@ -248,10 +248,12 @@ def _stopping(transition: Transition, snapshot: Snapshot) -> Transition:
         done = replace(
             transition, machine=machine.with_billing(price=0.0, spent=cost(machine, snapshot.now))
         )
-        gone = move(done, Phase.DELETED, Reason.ALL_ABSENT, snapshot)
+        deleted = move(done, Phase.DELETED, Reason.ALL_ABSENT, snapshot)
         if machine.health.was_ready is None:
-            return replace(gone, events=(*gone.events, event("rollback_done", machine, snapshot)))
-        return gone
+            return replace(
+                deleted, events=(*deleted.events, event("rollback_done", machine, snapshot))
+            )
+        return deleted
     transition = _note_lock(replace(transition, close=_missed_scopes(machine, snapshot)), snapshot)
     machine = transition.machine
     if held := protection(machine, snapshot.row, snapshot):
