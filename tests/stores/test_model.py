@@ -69,7 +69,9 @@ class Ask:
         return Fence(lease=self.lease, epoch=self.epoch)
 
     def knowing(self, record: Machine) -> Machine:
-        return record if self.resource is None else knowing(record, self.resource, gone=self.gone)
+        return (
+            record if self.resource is None else knowing(record, self.resource, deleted=self.gone)
+        )
 
 
 ASKS = st.builds(

@@ -337,7 +337,7 @@ def test_a_host_that_observations_showed_once_is_let_go_when_it_is_proved_gone(
     *, proved: bool
 ) -> None:
     """A list that lacks it for once would strand it: claimed, wiped, and nobody's work."""
-    known = Known(id=allocation_of(BOX, MINE), zone=ZONE, since=BEGIN, absent=BEGIN, gone=proved)
+    known = Known(id=allocation_of(BOX, MINE), zone=ZONE, since=BEGIN, absent=BEGIN, deleted=proved)
     machine = starting(OWNER_TAG, places=(Place(slot=SERVER, bound=known.id, known=(known,)),))
     transition = Transition(before=machine, machine=machine, resources=())
     snapshot = fleet_snapshot((machine,), now=BEGIN + 2 * CONSISTENCY_DELAY)

@@ -120,7 +120,7 @@ def test_a_host_is_as_the_answer_leaves_it() -> None:
     resource, after = box("claimed"), box("wiping")
     assert apply_to_resources((resource,), Done(resources=(after,))) == (after,)
     assert apply_to_resources((resource,), Done()) == (resource,)
-    assert apply_to_resources((resource,), Done(gone=(ResourceId(BOX),))) == ()
+    assert apply_to_resources((resource,), Done(absent=(ResourceId(BOX),))) == ()
     assert apply_to_resources((resource,), Unknown(text="?")) == (resource,)
 
 

@@ -214,7 +214,7 @@ def lets_go(transition: Transition, snapshot: Snapshot) -> Transition:
 
 def _left(place: Place) -> Place:
     """Return a slot whose ids count no more; an observation that shows one brings it back."""
-    known = tuple(replace(entry, gone=True) for entry in place.known)
+    known = tuple(replace(entry, deleted=True) for entry in place.known)
     return replace(place, bound=None, known=known)
 
 
@@ -268,4 +268,4 @@ def _may_show(machine: Machine) -> bool:
     observed_at = [
         k for place in machine.places for k in place.known if host_of(k.id) == machine.host
     ]
-    return any(not known.gone for known in observed_at)
+    return any(not known.deleted for known in observed_at)

@@ -296,11 +296,11 @@ def _once_more(transition: Transition, snapshot: Snapshot) -> Transition:
 def _ended(transition: Transition, snapshot: Snapshot) -> Iterator[Event]:
     """Tell of resources whose end only observations confirm: a server after its termination."""
     earlier = {
-        k.id for place in transition.before.places for k in place.known if k.gone or k.removed
+        k.id for place in transition.before.places for k in place.known if k.deleted or k.removed
     }
     for place in transition.machine.places:
         for known in place.known:
-            if known.gone and known.id not in earlier:
+            if known.deleted and known.id not in earlier:
                 yield event(
                     "resource_removed", transition.machine, snapshot, f"{place.slot} gone", known.id
                 )
@@ -317,7 +317,7 @@ def _missed_scopes(machine: Machine, snapshot: Snapshot) -> tuple[Scope, ...]:
         for known in place.known
         if known.absent is not None
         and not known.was_removed
-        and not known.gone
+        and not known.deleted
         and _to_be_asked(known.id, known.absent, snapshot)
     )
 

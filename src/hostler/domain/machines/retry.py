@@ -78,7 +78,7 @@ def elsewhere(machine: Machine, snapshot: Snapshot) -> Offer | None:
     Nothing has to be undone for that as long as no server was ever made, or may have been.
     """
     server = machine.place(snapshot.capabilities.main)
-    fresh = all(known.gone for known in server.known)
+    fresh = all(known.deleted for known in server.known)
     unsure = any(asked.call_state is CallState.OPEN for asked in machine.asked)
     if not retry_at(machine, snapshot.fleet, snapshot.now, snapshot.jumped) or not fresh or unsure:
         return None

@@ -67,7 +67,7 @@ class Known:
     time of a definite answer that it is no more; an observation begun before that + consistency
     delay says nothing against that either. `missing` says that this answer only did not find it,
     which is one sighting of its absence. `absent` is the beginning of the first observation that
-    could have shown it and did not; `gone` says that its absence is confirmed.
+    could have shown it and did not; `deleted` says that its absence is confirmed.
     """
 
     id: ResourceId
@@ -77,7 +77,7 @@ class Known:
     removed: datetime | None = None
     missing: bool = False
     absent: datetime | None = None
-    gone: bool = False
+    deleted: bool = False
 
     @property
     def was_removed(self) -> bool:
@@ -338,7 +338,7 @@ class Machine:
 
     def ids(self) -> tuple[ResourceId, ...]:
         """Return every id that is or was ours and is not confirmed gone, in slot order."""
-        return tuple(k.id for place in self.places for k in place.known if not k.gone)
+        return tuple(k.id for place in self.places for k in place.known if not k.deleted)
 
 
 _HOUR = timedelta(hours=1)

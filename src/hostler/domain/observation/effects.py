@@ -209,7 +209,7 @@ def _power_call_state(
     machine: Machine, place: Place, asked: Asked, snapshot: Snapshot
 ) -> CallState:
     bound = next((known for known in place.known if known.id == place.bound), None)
-    if bound is None or bound.gone:
+    if bound is None or bound.deleted:
         return _lapsed_in_time(machine, asked, snapshot)
     sighting = snapshot.inventory.sightings.get(bound.id)
     if sighting is None or (observed_at := snapshot.inventory.observed_at(sighting)) < asked.at:

@@ -174,7 +174,7 @@ class StaticHosts:
 
 def _gone(call: Call) -> Done:
     """Return that an allocation is no more; a host outlives its claims."""
-    return Done(gone=(call.target,) if call.target and call.slot == SERVER else ())
+    return Done(absent=(call.target,) if call.target and call.slot == SERVER else ())
 
 
 def _not_done(host: settings.Host, word: str) -> Outcome:

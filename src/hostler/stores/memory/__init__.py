@@ -325,7 +325,7 @@ def _claims(machine: Machine) -> tuple[ResourceId, ...]:
     """Return the ids that no other living machine may have; what is deleted claims nothing."""
     if machine.phase is Phase.DELETED:
         return ()
-    absent = {known.id for place in machine.places for known in place.known if known.gone}
+    absent = {known.id for place in machine.places for known in place.known if known.deleted}
     bound = (place.bound for place in machine.places if place.bound is not None)
     ids = (*machine.ids(), *(resource for resource in bound if resource not in absent))
     return tuple(dict.fromkeys(ids))
