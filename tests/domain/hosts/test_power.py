@@ -3,9 +3,9 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from hostler.domain.hosts import power, times
+from hostler.domain.hosts import power
 from hostler.domain.hosts.free import free_hosts
-from hostler.domain.hosts.lifecycle import decide_hosts
+from hostler.domain.hosts.lifecycle import decide_hosts, without_future
 from hostler.domain.ids import HostId
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits
@@ -104,10 +104,10 @@ def test_times_of_a_box_that_lie_in_the_future_are_brought_back() -> None:
     later = BEGIN + timedelta(hours=2)
     off = call(HOST_OFF, CallState.DONE, later, shows=Shows.REST)
     host = record(since=later, power=HostPower(on=False, since=later), asked=(off,))
-    known = times.present(host, BEGIN)
+    known = without_future(host, BEGIN)
     assert (known.since, known.power) == (BEGIN, HostPower(on=False, since=BEGIN))
     assert [(asked.at, asked.closed) for asked in known.asked] == [(BEGIN, BEGIN)]
-    assert times.present(known, BEGIN) is known
+    assert without_future(known, BEGIN) is known
 
 
 def test_cycle_brings_the_times_of_a_box_back() -> None:
