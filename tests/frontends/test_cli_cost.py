@@ -9,8 +9,9 @@ from cli_kit import FILE, FLEET, NOW, TURN, WEB, InMemory, Result, fence, fill, 
 from hostler.domain.ids import HostId, Zone
 from hostler.domain.model.commands import Event
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, Purchase
-from hostler.domain.model.machine import Billing, Machine
+from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
+from hostler.domain.policy.billing import Billing
 from hostler.domain.policy.demand import Demand, demand_of
 from hostler.frontends.cli.commands.cost import CostCommand
 from hostler.frontends.cli.console.guard import guarded

@@ -8,12 +8,13 @@ from hostler.domain.hosts.orphans import ACTIONABLE, WHY_NOT
 from hostler.domain.ids import HostId, MachineId, ResourceId
 from hostler.domain.model.commands import Reclaim, SaveOrphans
 from hostler.domain.model.fleet import FleetRow, destructions_left
-from hostler.domain.model.machine import Known, Machine, Offer, Place, cost_between
+from hostler.domain.model.machine import Known, Machine, Offer, Place
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.provider import Planner
 from hostler.domain.model.resource import OrphanClass, Resource
 from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.observation.blockers import paused
+from hostler.domain.policy.billing import cost_between
 
 ENOUGH = 2
 """How many complete observations must have shown an orphan; more are not counted."""
