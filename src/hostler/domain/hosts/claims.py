@@ -5,7 +5,7 @@ not free by the newest observation, by our records or by a binding is no candida
 """
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hostler.domain.ids import AccountName, HostId, MachineId, ResourceId
 from hostler.domain.model.commands import Bind
@@ -28,14 +28,6 @@ ADOPTED = "adopted"
 """The fact that a machine's host was named by somebody: it is taken whatever its name is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assigned:
-    """Machines with their hosts, and the bindings that must be made first."""
-
-    transitions: tuple[Transition, ...]
-    binds: tuple[Bind, ...] = ()
-
-
 def offers(many: int, transitions: tuple[Transition, ...], snapshot: Snapshot) -> tuple[Offer, ...]:
     """Return an offer for each machine that may begin: there is a host for it that no other has."""
     waiting = [
@@ -50,10 +42,13 @@ def offers(many: int, transitions: tuple[Transition, ...], snapshot: Snapshot) -
 
 def assign(
     transitions: tuple[Transition, ...], account: AccountName, snapshot: Snapshot
-) -> Assigned:
-    """Give a host to each machine that waits for one, while there are any that fit."""
+) -> tuple[tuple[Transition, ...], tuple[Bind, ...]]:
+    """Give a host to each machine that waits for one, while there are any that fit.
+
+    With the machines come the bindings that must be made first.
+    """
     if not snapshot.capabilities.hosts:
-        return Assigned(transitions=transitions)
+        return transitions, ()
     machines = (transition.machine for transition in transitions)
     left = list(power.startable(snapshot.free, machines, snapshot))
     binds, after = list[Bind](), list[Transition]()
@@ -82,7 +77,7 @@ def assign(
             after.append(wait(transition, "wait", "a setup script that is not at fault"))
         else:
             after.append(wait(transition, "wait", "a free host of its pool"))
-    return Assigned(transitions=tuple(after), binds=tuple(binds))
+    return tuple(after), tuple(binds)
 
 
 def _untied(transition: Transition, account: AccountName, snapshot: Snapshot) -> Bind | None:
