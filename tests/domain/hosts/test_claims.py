@@ -24,12 +24,13 @@ from hostler.testing.scenes.hosts import (
     BOX,
     CAPABILITIES,
     CONSISTENCY_DELAY,
+    HIS,
     MAIN,
     MINE,
+    account_snapshot,
     box,
     call,
     fleet_snapshot,
-    inventory,
     on_host,
     record,
     tenant,
@@ -56,8 +57,8 @@ def _fits_all(offer: Offer, resource: Resource) -> str:
 def free(
     *resources: Resource, hosts: tuple[Host, ...] = (), tied: tuple[HostId, ...] = ()
 ) -> list[tuple[str, bool]]:
-    known = {host.id: host for host in hosts}
-    found = free_hosts(FLEET, inventory(resources), CAPABILITIES, known, tied, fits_pool, BEGIN)
+    bindings = dict.fromkeys(tied, HIS)
+    found = free_hosts(account_snapshot(resources, hosts, bindings=bindings), FLEET, fits_pool)
     return [(one.id, one.clean) for one in found]
 
 
@@ -121,15 +122,9 @@ def test_a_host_that_no_claim_wipes_is_taken_only_free_and_whole(
 ) -> None:
     known = with_fields(FREE, host_key=HostKey(key="SHA256:ours", at=BEGIN))
     tags = HostCapabilities(ownership=Ownership.TAGS, cleaning=Cleaning.COMMAND)
-    found = free_hosts(
-        FLEET,
-        inventory((resource,)),
-        replace(CAPABILITIES, hosts=tags),
-        {BOX: known},
-        (),
-        _fits_all,
-        BEGIN,
-    )
+    capabilities = replace(CAPABILITIES, hosts=tags)
+    account = account_snapshot((resource,), (known,), capabilities=capabilities)
+    found = free_hosts(account, FLEET, _fits_all)
     assert bool(found) is is_free
 
 
@@ -175,9 +170,9 @@ def assigned(
     bindings: dict[MachineId, HostId] | None = None,
 ) -> tuple[list[Machine], list[tuple[HostId, MachineId]]]:
     transitions = tuple(Transition(before=m, machine=m, resources=()) for m in machines)
-    found = assign(transitions, MAIN, fleet_snapshot(machines, free=hosts, bindings=bindings))
-    binds = [(take.host.id, take.machine) for take in found.binds]
-    return [transition.machine for transition in found.transitions], binds
+    snapshot = fleet_snapshot(machines, free=hosts, bindings=bindings)
+    after, binds = assign(transitions, MAIN, snapshot)
+    return [transition.machine for transition in after], [(b.host.id, b.machine) for b in binds]
 
 
 def choice(host: HostId = BOX, *, clean: bool = False, known: Host | None = None) -> Free:
@@ -191,7 +186,7 @@ def test_a_machine_takes_a_host_and_its_record_is_dirty_from_then_on() -> None:
     assert machine.fact(CLEAN) is not None
     snapshot = fleet_snapshot((waiting(),), free=(choice(known=FREE, clean=True),))
     transitions = (Transition(before=waiting(), machine=waiting(), resources=()),)
-    (take,) = assign(transitions, MAIN, snapshot).binds
+    _, (take,) = assign(transitions, MAIN, snapshot)
     assert (take.host.condition, take.host.cleaning.wiped) == (HostCondition.ALLOCATED, None)
 
 
@@ -376,7 +371,7 @@ def test_a_machine_that_just_let_go_of_its_host_takes_another_in_a_later_cycle()
 
     def binds(before: Machine) -> int:
         transition = Transition(before=before, machine=bare, resources=())
-        return len(assign((transition,), MAIN, fleet_snapshot((before,), free=free_box)).binds)
+        return len(assign((transition,), MAIN, fleet_snapshot((before,), free=free_box))[1])
 
     assert (binds(on_host(Phase.STARTING, was_ready=None)), binds(bare)) == (0, 1)
 
@@ -399,7 +394,7 @@ def test_a_host_that_its_owner_lists_is_taken_before_it_has_a_record(
         CAPABILITIES,
         hosts=HostCapabilities(ownership=Ownership.RECORD, cleaning=Cleaning.POWER_CYCLE),
     )
-    found = free_hosts(FLEET, inventory((resource,)), listed, {}, (), _fits_any, BEGIN)
+    found = free_hosts(account_snapshot((resource,), capabilities=listed), FLEET, _fits_any)
     assert bool(found) is is_free
 
 

@@ -12,7 +12,16 @@ from hostler.domain.model.machine import LEFT, CallState, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, OrphanClass, Resource, Stage
 from hostler.testing.scenes.builders import ABROAD, BEGIN, HOME, WEB
-from hostler.testing.scenes.hosts import BOX, HIS, MINE, box, call, inventory, on_host, record
+from hostler.testing.scenes.hosts import (
+    BOX,
+    HIS,
+    MINE,
+    account_snapshot,
+    box,
+    call,
+    on_host,
+    record,
+)
 
 
 def class_of(
@@ -22,14 +31,13 @@ def class_of(
     living: Machine | None = None,
 ) -> str | None:
     """Return the class that the host is told of, or None where something explains it."""
-    found = orphans(
-        inventory((resource,)),
-        "host",
-        {BOX: host} if host else {},
-        {},
-        {living.id: living} if living else {},
-        {past.id: past} if past else {},
+    account = account_snapshot(
+        (resource,),
+        (host,) if host else (),
+        machines={living.id: living} if living else {},
+        past={past.id: past} if past else {},
     )
+    found = orphans(account)
     classes = [orphan.orphan for orphan in found]
     return classes[0] if classes else None
 
@@ -64,14 +72,13 @@ def test_a_host_without_a_record_is_told_by_its_stage(stage: str, cls: str | Non
 
 def test_a_host_that_was_given_the_name_of_an_order_is_told_and_never_taken_back() -> None:
     resource = replace(box("ordered", holder=MINE), created=BEGIN - timedelta(days=7))
-    (found,) = copied(inventory((resource,)), "host", {}, {MINE: BEGIN})
+    (found,) = copied(account_snapshot((resource,), orders={MINE: BEGIN}))
     assert found.orphan == OrphanClass.DUPLICATE_NAME
     assert found.owner_tag is not None
     assert found.owner_tag.machine == MINE
     assert OrphanClass.DUPLICATE_NAME not in ACTIONABLE
-    assert not list(
-        copied(inventory((replace(resource, created=BEGIN),)), "host", {}, {MINE: BEGIN})
-    )
+    young = replace(resource, created=BEGIN)
+    assert not list(copied(account_snapshot((young,), orders={MINE: BEGIN})))
 
 
 def test_what_the_provider_ends_or_locked_is_not_to_be_taken_back() -> None:
@@ -149,12 +156,12 @@ def test_a_host_that_no_machine_can_have_for_now_is_told(
     host: Host, hours: int, *, aside: bool
 ) -> None:
     """It is ours and explained, and nothing is done about it but its own work."""
-    resources = inventory((box("quarantined", holder=MINE),))
     now = BEGIN + timedelta(hours=hours)
-    found = tuple(set_aside(resources, {BOX: host}, {}, now, BEGIN))
+    account = account_snapshot((box("quarantined", holder=MINE),), (host,), now=now)
+    found = tuple(set_aside(account))
     assert [resource.orphan for resource in found] == ["set-aside"] * aside
     assert [resource.owner_tag.fleet for resource in found if resource.owner_tag] == [WEB] * aside
-    assert not tuple(set_aside(resources, {BOX: host}, {BOX: MINE}, now, BEGIN)), "a machine has it"
+    assert not tuple(set_aside(replace(account, bindings={BOX: MINE}))), "a machine has it"
     assert OrphanClass.SET_ASIDE not in ACTIONABLE
     assert "`hostler explain`" in WHY_NOT[OrphanClass.SET_ASIDE]
 
@@ -173,10 +180,12 @@ def test_a_second_host_under_the_name_of_an_adopted_machine_is_told(
 ) -> None:
     """The machine was taken over with the other one: this one was in no record and no ledger."""
     resource = box("foreign", tagged=Stage(named), installation=ABROAD, holder=MINE)
-    (found, *_) = [*orphans(inventory((resource,)), "host", {}, {}, {}, {}, ours), None]
+    (found, *_) = [*orphans(account_snapshot((resource,), ours=ours)), None]
     assert (found.orphan if found else None) == cls
-    tied = orphans(inventory((resource,)), "host", {}, {BOX: MINE}, {MINE: on_host()}, {}, ours)
-    assert not list(tied), "its machine has it"
+    tied = account_snapshot(
+        (resource,), bindings={BOX: MINE}, machines={MINE: on_host()}, ours=ours
+    )
+    assert not list(orphans(tied)), "its machine has it"
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ from hostler.testing.fakes.metal_planner import HOST_OFF, SWITCH_ON
 from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER, S, asked
 from hostler.testing.scenes.hosts import (
     BOX,
+    account_snapshot,
     box,
     call,
     fleet_snapshot,
     hosts_snapshot,
-    inventory,
     on_host,
     record,
 )
@@ -95,7 +95,8 @@ def test_box_that_was_told_to_go_off_is_taken_once_the_command_must_have_been_ob
     delay = metal().consistency_delay
     for passed, taken in ((delay, False), (delay + S, True)):
         at = BEGIN + passed
-        free = free_hosts(FLEET, inventory([box()], at), metal(), {BOX: host}, (), _fits, at)
+        account = account_snapshot([box()], [host], observed=at, now=at, capabilities=metal())
+        free = free_hosts(account, FLEET, _fits)
         assert bool(free) is taken, passed
 
 

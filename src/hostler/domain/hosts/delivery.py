@@ -1,23 +1,19 @@
 """Delivery: what is ordered, which host is the one, and what becomes of it until it is taken?"""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hostler.domain.ids import HostId, MachineId, evolve, machine_id
 from hostler.domain.model.fleet import FleetRow, Order
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
-from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 from hostler.domain.observation.blockers import zone_is_known
 
 LONGEST = timedelta(hours=3)
 """How long a host that was ordered may take to be delivered, by our guess."""
-
-Orders = Mapping[MachineId, datetime]
-"""When each host was ordered, by the id that its name bears."""
 
 _SKEW = timedelta(minutes=5)
 """How far apart the provider's clock and ours may be."""
@@ -44,7 +40,7 @@ def _order_id(snapshot: Snapshot, number: int) -> MachineId:
 
 
 def coming(row: FleetRow, snapshot: Snapshot) -> Iterator[datetime]:
-    """Yield when each order that is under way was given."""
+    """Yield when each order was placed that is under way."""
     return (order.at for order in row.orders if _is_coming(order, snapshot))
 
 
@@ -86,38 +82,29 @@ def _shown_at(order: Order, snapshot: Snapshot) -> datetime | None:
     return snapshot.inventory.whole.get((order.offer.zone, snapshot.capabilities.host_kind))
 
 
-def came(
-    inventory: Inventory, kind: str, hosts: Mapping[HostId, Host], orders: Orders
-) -> Iterator[Resource]:
+def came(account: AccountSnapshot) -> Iterator[Resource]:
     """Yield every host that bears the name of an order, has no record, and is what was ordered."""
-    for resource in _named(inventory, kind, hosts):
-        if _is_ordered(resource, inventory, hosts, orders):
-            yield resource
+    return (resource for resource in _named(account) if _is_ordered(resource, account))
 
 
-def copies(
-    inventory: Inventory, kind: str, hosts: Mapping[HostId, Host], orders: Orders
-) -> Iterator[Resource]:
+def copies(account: AccountSnapshot) -> Iterator[Resource]:
     """Yield every host that bears the name of an order, has no record, and was not ordered.
 
     A person gave it that name. It is nothing that may be wiped or given up.
     """
-    for resource in _named(inventory, kind, hosts):
-        if not _is_ordered(resource, inventory, hosts, orders):
-            yield resource
+    return (resource for resource in _named(account) if not _is_ordered(resource, account))
 
 
-def _named(inventory: Inventory, kind: str, hosts: Mapping[HostId, Host]) -> Iterator[Resource]:
-    for sighting in inventory.sightings.values():
+def _named(account: AccountSnapshot) -> Iterator[Resource]:
+    kind = account.capabilities.host_kind
+    for sighting in account.inventory.sightings.values():
         resource = sighting.resource
-        known = resource.slot.kind != kind or HostId(resource.id) in hosts
+        known = resource.slot.kind != kind or HostId(resource.id) in account.hosts
         if not known and resource.host.stage is Stage.ORDERED:
             yield resource
 
 
-def _is_ordered(
-    resource: Resource, inventory: Inventory, hosts: Mapping[HostId, Host], orders: Orders
-) -> bool:
+def _is_ordered(resource: Resource, account: AccountSnapshot) -> bool:
     """Tell whether a host came to be by the order that its name tells of.
 
     Our provider may have doubled an order: both hosts are younger than it. Clocks may be apart, but
@@ -125,11 +112,11 @@ def _is_ordered(
     any more, the name is the proof, as long as one host alone ever bore it.
     """
     order = resource.host.holder
-    at = orders.get(order) if order is not None else None
-    known = any(host.purchase.order == order for host in hosts.values())
+    at = account.orders.get(order) if order is not None else None
+    known = any(host.purchase.order == order for host in account.hosts.values())
     bearers = [
         other
-        for other in (sighting.resource for sighting in inventory.sightings.values())
+        for other in (sighting.resource for sighting in account.inventory.sightings.values())
         if other.host.stage is Stage.ORDERED and other.host.holder == order
     ]
     if at is None or resource.created is None:
