@@ -325,9 +325,9 @@ def _claims(machine: Machine) -> tuple[ResourceId, ...]:
     """Return the ids that no other living machine may have; what is deleted claims nothing."""
     if machine.phase is Phase.DELETED:
         return ()
-    absent = {known.id for place in machine.places for known in place.known if known.deleted}
+    deleted = {known.id for place in machine.places for known in place.known if known.deleted}
     bound = (place.bound for place in machine.places if place.bound is not None)
-    ids = (*machine.ids(), *(resource for resource in bound if resource not in absent))
+    ids = (*machine.ids(), *(resource for resource in bound if resource not in deleted))
     return tuple(dict.fromkeys(ids))
 
 
