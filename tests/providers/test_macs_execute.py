@@ -435,7 +435,7 @@ async def test_a_deleted_host_is_seen_to_be_gone_by_a_focused_observation(answer
     """403 is what some deleted hosts answer: then a whole listing says whether it is there."""
     p = Project()
     p.world.cloud.options = replace(
-        p.world.options, macs=replace(p.world.options.macs, gone=answer)
+        p.world.options, macs=replace(p.world.options.macs, deleted_status=answer)
     )
     await claimed(p)
     p.world.console.do("delete", p.ids[0])
