@@ -28,12 +28,20 @@ class Word:
     within: tuple[str, ...] = ()  # only in these folders; none: everywhere
 
 
+EXPERIMENTS = (
+    "src/hostler/lab/",
+    "src/hostler/testing/",
+    *(f"tests/{room}/" for room in ("hosts", "lab", "simulation")),
+)
+"""Folders of what tries the program: simulations, model checks, fakes and conformance suites."""
+
 LOCALS = (
     *(f"src/hostler/{room}/" for room in ("access", "app", "config", "frontends", "queries")),
     *(f"src/hostler/{room}/" for room in ("requests", "simulators", "stores")),
     "src/hostler/providers/scaleway/",
     *(f"tests/{room}/" for room in ("access", "app", "config", "frontends", "providers")),
     *(f"tests/{room}/" for room in ("services", "simulators", "stores")),
+    *EXPERIMENTS,
 )
 """Folders in which a value is named by what it is, not by what was done with it."""
 
@@ -62,6 +70,7 @@ WORDS = (
     Word("told said", "output, message, text", pages=False, whole=True, within=LOCALS),
     Word("kept", "saved, stored, cached", pages=False, whole=True, within=LOCALS),
     Word("shown", "displayed, listed", pages=False, whole=True, within=LOCALS),
+    Word("given", "observed, settings, released", pages=False, whole=True, within=EXPERIMENTS),
     # Left in the code of frontends, simulators or experiments, or English in another sense there:
     Word("door", "frontend", code=False),
     Word("ledger ledgers", "orphan report", code=False),
