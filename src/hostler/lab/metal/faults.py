@@ -143,7 +143,7 @@ def _disruption(fault: str, at: float, rng: Random) -> Disruption:
     length = {
         "crash": rng.uniform(1, 120),
         "paused": rng.choice((rng.uniform(20, 55), rng.uniform(55, 200))),
-        "suspended": rng.uniform(60, 200),  # longer: timers are late by more than a cycle may be
+        "suspended": rng.uniform(60, 300),
         "clock_jump": rng.choice((-7200, -300, -60, 60, 300, 7200)),
         "store_busy": rng.uniform(5, 60),
         "disk_full": rng.uniform(30, 200),
