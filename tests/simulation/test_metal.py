@@ -3,9 +3,9 @@
 import pytest
 
 from hostler.lab.metal.faults import ALL, DAYS, draw_metal
-from hostler.lab.providers import METAL, PROVIDERS
 from hostler.lab.scenario.faults import Size
-from hostler.lab.simulate import run_seed
+from hostler.lab.simulate.providers import METAL, PROVIDERS
+from hostler.lab.simulate.seeds import run_seed
 
 SIZE = Size(days=DAYS)
 MANY = 40
