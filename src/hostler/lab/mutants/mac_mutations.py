@@ -76,10 +76,10 @@ def lapsed_at_once(good: Function) -> Function:
     """Believe the first observation that does not show an effect: it will never come."""
 
     def call_state(
-        asked: Asked, resource: Resource | None, shown: datetime | None, sure: datetime
+        asked: Asked, resource: Resource | None, observed_at: datetime | None, sure: datetime
     ) -> CallState:
-        found: CallState = good(asked, resource, shown, sure)
-        newer = shown is not None and shown > asked.at
+        found: CallState = good(asked, resource, observed_at, sure)
+        newer = observed_at is not None and observed_at > asked.at
         return CallState.LAPSED if found is CallState.OPEN and newer else found
 
     return call_state
@@ -158,10 +158,10 @@ def without_a_pool(good: Function) -> Function:
 def dropped_without_a_pool(good: Function) -> Function:
     """Keep in no record which pool a host came from."""
 
-    def kept(*args: Any) -> Any:
+    def without_pool(*args: Any) -> Any:
         return good(*args).with_ownership(pool="")
 
-    return kept
+    return without_pool
 
 
 def delete_until_granted(_: Function) -> Function:
@@ -243,8 +243,8 @@ def sent_unrecorded(good: Function) -> Function:
     def buy(steps: Any, row: Any, seen: Any) -> Any:
         bought = good(steps, row, seen)
         named = {order.id for order in bought.order.orders} if bought.order else set[str]()
-        kept = tuple(order for order in bought.row.orders if order.id not in named)
-        return replace(bought, row=replace(bought.row, orders=kept))
+        unnamed = tuple(order for order in bought.row.orders if order.id not in named)
+        return replace(bought, row=replace(bought.row, orders=unnamed))
 
     return buy
 

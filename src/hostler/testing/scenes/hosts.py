@@ -53,7 +53,7 @@ def box(
     **facts: object,
 ) -> Resource:
     """Return a host as an observation shows it; its pool is known unless `facts` say otherwise."""
-    given = HostFacts(stage=Stage(stage), pool="pool-")
+    usual = HostFacts(stage=Stage(stage), pool="pool-")
     return Resource(
         id=ResourceId(host),
         slot=HOST,
@@ -63,7 +63,7 @@ def box(
         name=f"{stage} {host}",
         price=0.2,
         type=type,
-        host=replace(given, **facts),
+        host=replace(usual, **facts),
     )
 
 
