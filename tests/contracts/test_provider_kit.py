@@ -222,8 +222,8 @@ class KeepsSurplus(Mutant):
     def ways(
         self, goal: Goal, machine: Machine, resources: tuple[Resource, ...]
     ) -> tuple[Call, ...]:
-        kept = tuple(replace(resource, surplus=False) for resource in resources)
-        return super().ways(goal, machine, kept)
+        unmarked = tuple(replace(resource, surplus=False) for resource in resources)
+        return super().ways(goal, machine, unmarked)
 
 
 class RemovesTheBound(Mutant):

@@ -430,11 +430,13 @@ async def test_a_retired_host_is_freed_of_its_commitment_and_deleted() -> None:
     )
 
 
-@pytest.mark.parametrize("gone", ["404", "403"])
-async def test_a_deleted_host_is_seen_to_be_gone_by_a_focused_observation(gone: str) -> None:
+@pytest.mark.parametrize("answer", ["404", "403"])
+async def test_a_deleted_host_is_seen_to_be_gone_by_a_focused_observation(answer: str) -> None:
     """403 is what some deleted hosts answer: then a whole listing says whether it is there."""
     p = Project()
-    p.world.cloud.options = replace(p.world.options, macs=replace(p.world.options.macs, gone=gone))
+    p.world.cloud.options = replace(
+        p.world.options, macs=replace(p.world.options.macs, deleted_status=answer)
+    )
     await claimed(p)
     p.world.console.do("delete", p.ids[0])
     observation = await observe_one(p)

@@ -56,7 +56,7 @@ class Ask:
     number: int
     other: int
     resource: str | None
-    gone: bool
+    deleted: bool
     phase: Phase
     at: datetime
     lease: str
@@ -70,7 +70,9 @@ class Ask:
 
     def knowing(self, record: Machine) -> Machine:
         return (
-            record if self.resource is None else knowing(record, self.resource, deleted=self.gone)
+            record
+            if self.resource is None
+            else knowing(record, self.resource, deleted=self.deleted)
         )
 
 

@@ -312,8 +312,8 @@ def test_surplus_id_is_gone_after_two_observations_without_its_own_answer() -> N
         scene.observe()
         settled(scene)
         scene.later(GAP)
-    gone = {entry.id: entry.deleted for entry in scene.the().place(SERVER).known}
-    assert gone == {"extra": True, server(scene.the()).id: False}
+    deleted = {entry.id: entry.deleted for entry in scene.the().place(SERVER).known}
+    assert deleted == {"extra": True, server(scene.the()).id: False}
 
 
 def test_sighting_takes_an_absence_back() -> None:
@@ -357,9 +357,9 @@ def answered(*, missing: bool, bound: bool) -> Scene:
     scene = Scene(now=BEGIN + 2 * CONSISTENCY_DELAY)
     scene.furnish(machine(phase=Phase.STOPPING))
     place = scene.the().place(SERVER)
-    told = replace(place.known[0], removed=scene.now, missing=missing)
+    removed = replace(place.known[0], removed=scene.now, missing=missing)
     tied = place.bound if bound else None
-    scene.keep(scene.the().with_place(replace(place, bound=tied, known=(told,))))
+    scene.keep(scene.the().with_place(replace(place, bound=tied, known=(removed,))))
     return scene
 
 

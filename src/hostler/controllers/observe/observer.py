@@ -218,11 +218,11 @@ class Observer:
         machines = {f.name: self._state.living(f.name) for f in self._account.fleets}
         lived = tuple({m.offer.zone for ms in machines.values() for m in ms})
         suspected = tuple(orphan.zone for orphan in self._state.orphans)
-        kept = self._state.host_records.zones()
+        recorded = self._state.host_records.zones()
         return due_scopes(
             provider=provider,
             zones=zones_of(
-                provider.capabilities, (*fleets, lived, suspected, kept), self._state.inventory
+                provider.capabilities, (*fleets, lived, suspected, recorded), self._state.inventory
             ),
             machines=machines,
             inventory=self._state.inventory,

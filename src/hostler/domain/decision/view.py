@@ -7,15 +7,10 @@ from hostler.domain.hosts.free import Fits, free_hosts
 from hostler.domain.hosts.orphans import copied, orphans, others, set_aside, usurped
 from hostler.domain.ids import HostId, MachineId, ResourceId
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.host import Free, host_of
+from hostler.domain.model.host import host_of
 from hostler.domain.model.resource import OrphanClass, Resource
 from hostler.domain.model.snapshot import AccountSnapshot, Request, Snapshot
-from hostler.domain.observation.ownership import (
-    Explained,
-    bound_in,
-    explain,
-    sort_out,
-)
+from hostler.domain.observation.ownership import Explained, bound_in, explain, sort_out
 from hostler.domain.policy.purchasing import Limits
 
 
@@ -71,7 +66,7 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
         foreign=foreign,
         unissued=strangers.unissued,
         unexplained=strangers.unexplained,
-        aside=_aside(account, fleet),
+        aside=_of_fleet(set_aside(account), account, fleet),
         late=strangers.late,
         orphans=tuple(orphan for orphan in account.orphans if orphan.fleet == fleet.name),
         requests=tuple(
@@ -85,18 +80,13 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
         probed=account.probed,
         hosts=account.hosts,
         bindings={machine: host for host, machine in account.bindings.items()},
-        free=_free(account, fleet, terms) if terms else (),
+        free=free_hosts(account, fleet, terms.fits) if terms else (),
         pool=terms.pool if terms else "",
         limits=terms.limits if terms else None,
-        usurped=_usurped(account),
+        usurped=frozenset(usurped(account)),
         moving_hosts=account.moving_hosts,
         answers=account.answers,
     )
-
-
-def _usurped(account: AccountSnapshot) -> frozenset[HostId]:
-    known = (*account.machines, *account.past) if account.bindings else ()
-    return frozenset(usurped(account.inventory, account.bindings, known))
 
 
 def _is_ripe(request: Request, account: AccountSnapshot) -> bool:
@@ -114,15 +104,10 @@ def _strange(account: AccountSnapshot, fleet: Fleet) -> tuple[tuple[Resource, ..
     living = {machine.id for machine in machines} | account.moving
     found = sort_out(inventory, fleet.name, living, lambda: bound_in(machines), account.ours)
     explained = explain(found.strangers, account.past, account.issued)
-    kind = account.capabilities.host_kind
-    if not kind:
+    if not account.capabilities.host_kind:
         return found.foreign, explained
-    foreign = others(inventory, kind, account.hosts, account.bindings)
-    own = (r for r in foreign if r.owner_tag and r.owner_tag.fleet == fleet.name)
-    explains = account.hosts, account.bindings, account.machines, account.past
-    strange = orphans(inventory, kind, *explains, account.issued, account.ours)
-    twice = copied(inventory, kind, account.hosts, account.orders, account.issued)
-    hosts = _of_fleet((*strange, *twice), account, fleet)
+    own = (r for r in others(account) if r.owner_tag and r.owner_tag.fleet == fleet.name)
+    hosts = _of_fleet((*orphans(account), *copied(account)), account, fleet)
     return (*found.foreign, *own), _of_hosts(hosts, explained.unissued, account)
 
 
@@ -131,24 +116,15 @@ def _of_hosts(
 ) -> Explained:
     """Return what strange hosts are; one that another store gave to a machine is that allocation.
 
-    Where a machine of ours has the host, two may have it, and that is said of it.
+    Where a machine of ours has the host, two may have it, and that is what is said of it.
     """
-    taken = {HostId(h): a for a in allocations if (h := host_of(a.id)) not in account.bindings}
+    taken = {host: a for a in allocations if (host := host_of(a.id)) not in account.bindings}
     unissued = {r.id: r for r in hosts if r.orphan is OrphanClass.UNISSUED}
+    rest = (r for r in unissued.values() if HostId(r.id) not in taken)
     return Explained(
         unexplained=tuple(r for r in hosts if r.id not in unissued),
-        unissued=(
-            *taken.values(),
-            *(r for r in unissued.values() if HostId(r.id) not in taken),
-        ),
+        unissued=(*taken.values(), *rest),
     )
-
-
-def _aside(account: AccountSnapshot, fleet: Fleet) -> tuple[Resource, ...]:
-    """Return the hosts of this fleet that no machine can have for now."""
-    hosts, bindings = account.hosts, account.bindings
-    found = set_aside(account.inventory, hosts, bindings, account.now, account.steady)
-    return _of_fleet(found, account, fleet)
 
 
 def _of_fleet(
@@ -160,21 +136,3 @@ def _of_fleet(
         names.remove(fleet.name)
         return tuple(r for r in found if r.owner_tag and r.owner_tag.fleet not in names)
     return tuple(r for r in found if r.owner_tag and r.owner_tag.fleet == fleet.name)
-
-
-def _free(account: AccountSnapshot, fleet: Fleet, terms: HostTerms) -> tuple[Free, ...]:
-    """Return the hosts that machines of this fleet may take now.
-
-    Not those that a request names, which says what becomes of them.
-    """
-    requested = {request.host for request in account.requests if request.host is not None}
-    taken = {*account.bindings, *account.moving_hosts, *requested}
-    return free_hosts(
-        fleet,
-        account.inventory,
-        account.capabilities,
-        account.hosts,
-        taken,
-        terms.fits,
-        account.now,
-    )

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, ResourceId, Zone, evolve
 from hostler.domain.model.resource import Stage
+from hostler.domain.policy.billing import Billing
 
 from .calls import Call, Refusal, Shows
 from .phases import PHASES, Goal, Phase
@@ -180,15 +181,6 @@ LOCKED = "locked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Billing:
-    """What something costs: `price` is euros per hour, `spent` euros up to `billed_from`."""
-
-    price: float = 0.0
-    spent: float = 0.0
-    billed_from: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MachineHealth:
     """Whether a machine was ever ready, and what speaks against it.
 
@@ -339,27 +331,3 @@ class Machine:
     def ids(self) -> tuple[ResourceId, ...]:
         """Return every id that is or was ours and is not confirmed gone, in slot order."""
         return tuple(k.id for place in self.places for k in place.known if not k.deleted)
-
-
-_HOUR = timedelta(hours=1)
-
-
-def cost_between(price: float, start: datetime | None, end: datetime) -> float:
-    """Return what `price` euros per hour come to between two times; nothing before a start."""
-    if start is None or end <= start:
-        return 0.0
-    return price * ((end - start) / _HOUR)
-
-
-def cost(machine: Machine, now: datetime) -> float:
-    """Return what the machine has cost up to now."""
-    return machine.billing.spent + cost_between(
-        machine.billing.price, machine.billing.billed_from, now
-    )
-
-
-def reprice(machine: Machine, price: float, now: datetime) -> Machine:
-    """Return the record with what it has cost written down, and a new price from now on."""
-    if abs(price - machine.billing.price) < 1e-9:
-        return machine
-    return machine.with_billing(spent=cost(machine, now), price=price, billed_from=now)

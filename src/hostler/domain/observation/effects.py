@@ -141,10 +141,10 @@ def _came_back(machine: Machine, resource: Resource) -> bool:
 
     That machine is deleted, and its host was wiped and put back: an old rename had its effect now.
     """
-    given = any(
+    was_released = any(
         asked.aim in _LEAVING and asked.call_state is CallState.DONE for asked in machine.asked
     )
-    return machine.phase is Phase.DELETED and given and resource.host.stage in TENANT
+    return machine.phase is Phase.DELETED and was_released and resource.host.stage in TENANT
 
 
 def is_unknown(resource: Resource, known: Collection[MachineId]) -> bool:

@@ -138,12 +138,12 @@ def apply_to_resources(resources: tuple[Resource, ...], outcome: Outcome) -> tup
     if not isinstance(outcome, Done):
         return resources
     news = {resource.id: resource for resource in outcome.resources}
-    kept = [
+    present = [
         news.pop(resource.id, resource)
         for resource in resources
         if resource.id not in outcome.absent
     ]
-    return (*kept, *news.values())
+    return (*present, *news.values())
 
 
 def planned(call: Call, number: int, resources: tuple[Resource, ...]) -> Done:

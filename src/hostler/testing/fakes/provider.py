@@ -143,9 +143,9 @@ class FakeProvider:
             return self._make(call)
         resource = self.world.resources.get(call.target) if call.target is not None else None
         if resource is None:
-            gone = (call.target,) if call.target is not None else ()
             if call.effect is Effect.DESTROY:
-                return Done(absent=gone, missing=True)
+                absent = (call.target,) if call.target is not None else ()
+                return Done(absent=absent, missing=True)
             return Refused(why=Refusal.WRONG_STATE, text="there is no such resource")
         return self._change(call, resource)
 

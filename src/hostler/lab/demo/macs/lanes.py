@@ -107,13 +107,13 @@ _WEIGHT = {
 
 def cells(lane: Lane, now: int, samples: int, columns: int) -> list[State | None]:
     """Return a lane as that many columns, of a week of so many samples. Pure."""
-    shown: list[State | None] = [None] * columns
+    states: list[State | None] = [None] * columns
     ends = [start for start, _ in lane.runs[1:]] + [now + 1]
     for (start, state), end in zip(lane.runs, ends, strict=True):
         first = start * columns // samples
         last = min(columns - 1, (end - 1) * columns // samples)
         for column in range(first, last + 1):
-            older = shown[column]
+            older = states[column]
             if older is None or _WEIGHT[state] >= _WEIGHT[older]:
-                shown[column] = state
-    return shown
+                states[column] = state
+    return states

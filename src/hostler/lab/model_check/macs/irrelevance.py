@@ -239,8 +239,8 @@ def _in_order(  # noqa: PLR0913 - what a call may still matter for
         _closed(a, wipe, snapshot, consistency_delay if begins or a.shows is Shows.WIPE else _NEVER)
         for a in asked
     )
-    kept = (a for a in plain if not _is_over(a, begins=begins, used=used, puts=puts))
-    return tuple(sorted(kept, key=lambda a: (a.kind, a.aim)))
+    relevant = (a for a in plain if not _is_over(a, begins=begins, used=used, puts=puts))
+    return tuple(sorted(relevant, key=lambda a: (a.kind, a.aim)))
 
 
 def _is_over(asked: Asked, *, begins: bool, used: bool, puts: bool) -> bool:

@@ -89,10 +89,10 @@ def answered(state: State, resource: Resource) -> tuple[State, Outcome]:
 
 def removed(state: State, resource: Resource) -> State:
     """Return the state without a part; what was its own is nobody's."""
-    kept = tuple(p for p in state.resources if p.id != resource.id)
+    remaining = tuple(p for p in state.resources if p.id != resource.id)
     return replace(
         state,
-        resources=tuple(replace(p, owner=None) if p.owner == resource.id else p for p in kept),
+        resources=tuple(replace(p, owner=None) if p.owner == resource.id else p for p in remaining),
     )
 
 

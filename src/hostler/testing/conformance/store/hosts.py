@@ -55,7 +55,7 @@ async def what_is_told_of_a_host_is_kept_with_its_record(stores: Stores) -> None
 
     async def kinds(of: HostId, machine: MachineId | None = None, after: int = 0) -> list[str]:
         page = await retry_at.events(machine=machine, after=after, limit=3, host=of)
-        return [kept.event.kind for kept in page]
+        return [entry.event.kind for entry in page]
 
     assert await kinds(H1) == ["held", "0", "1"]
     last = (await retry_at.events(limit=3, host=H1))[-1].number
