@@ -40,7 +40,7 @@ from hostler.testing.scenes.hosts import (
 pytestmark = pytest.mark.looptime
 
 
-def given(rig: FakeScene) -> tuple[Ports, Account]:
+def context(rig: FakeScene) -> tuple[Ports, Account]:
     ports = Ports(
         store=rig.store,
         clock=rig.clock,
@@ -52,7 +52,7 @@ def given(rig: FakeScene) -> tuple[Ports, Account]:
 
 
 async def planned(rig: FakeScene) -> Plan:
-    ports, account = given(rig)
+    ports, account = context(rig)
     return await plan(ports, account, rig.fleet, Settings())
 
 
@@ -125,7 +125,7 @@ async def test_explanation_says_what_happens_next_and_it_does() -> None:
         await rig.until([Phase.READY], 60 * S)
         await rig.pass_by(2 * MIN)
     rig.world.become(rig.world.servers()[0].id, Condition.OFF)
-    ports, account = given(rig)
+    ports, account = context(rig)
     snapshot = await observe_fleet(ports, account, rig.fleet, Settings())
     explained = verdict_of(snapshot.machines[0], snapshot, rig.provider)
     assert explained is not None
@@ -137,7 +137,7 @@ async def test_explanation_says_what_happens_next_and_it_does() -> None:
         await rig.pass_by(30 * S)
         assert len(rig.provider.observations) > observations
         events = await rig.store.events(machine=snapshot.machines[0].id)
-    reasons = [kept.event.reason for kept in events if kept.event.kind == "moved"]
+    reasons = [entry.event.reason for entry in events if entry.event.kind == "moved"]
     assert "stopped" in reasons
 
 
@@ -187,8 +187,8 @@ def test_plan_of_a_host_whose_status_may_change_waits_for_the_answer(
     machine, resource = on_host(Phase.STOPPING), tenant("claimed", condition)
     snapshot = fleet_snapshot((machine,), (resource, box("claimed", condition)))
     steps = MachineSteps(Goal.ABSENT, snapshot, Naming())
-    calls, told = expected_calls(machine, (resource,), steps)
-    assert ([call.kind for call in calls], told) == (kinds, waits)
+    calls, pending = expected_calls(machine, (resource,), steps)
+    assert ([call.kind for call in calls], pending) == (kinds, waits)
 
 
 def test_plan_of_a_host_in_quarantine_says_until_when_and_why() -> None:

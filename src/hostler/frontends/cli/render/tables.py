@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hostler.domain.model.machine import Machine, cost
+from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.reporting.history import Line
@@ -104,7 +104,7 @@ def machines(status: FleetStatus) -> Table:
             ink(entry.observed),
             ink(str(entry.offer)),
             ink(entry.address),
-            euros(cost(entry, status.at)),
+            euros(entry.billing.cost(status.at)),
             _next(entry, status),
         )
     return made
