@@ -30,16 +30,29 @@ STYLES: Mapping[str, str] = {
 }
 
 
+_COPIED = frozenset({"machine", "phase", "since", "address", "cost"})
+"""Columns that stay on one line: what is copied from them, and what is short anyway."""
+
+
 def ink(content: str, style: str = "") -> Text:
     """Return a text in a style; what came from outside can neither style nor steer."""
     return Text(clean(content), style)
 
 
 def table(*columns: str, title: str = "") -> Table:
-    """Return an empty table, styled as all of ours are."""
-    made = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
+    """Return an empty table, styled as all of ours are.
+
+    On a narrow screen other columns are folded before those that people copy from.
+    """
+    made = Table(
+        box=box.SIMPLE_HEAD,
+        title=title or None,
+        title_justify="left",
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
     for column in columns:
-        made.add_column(column, overflow="fold")
+        made.add_column(column, overflow="fold", no_wrap=column in _COPIED)
     return made
 
 
