@@ -42,7 +42,7 @@ from hostler.testing.scenes.hosts import (
 pytestmark = pytest.mark.looptime
 
 
-def given(rig: FakeScene) -> tuple[Ports, Account]:
+def context(rig: FakeScene) -> tuple[Ports, Account]:
     ports = Ports(
         store=rig.store,
         clock=rig.clock,
@@ -54,7 +54,7 @@ def given(rig: FakeScene) -> tuple[Ports, Account]:
 
 
 async def planned(rig: FakeScene) -> Plan:
-    ports, account = given(rig)
+    ports, account = context(rig)
     return await plan(ports, account, rig.fleet, Settings())
 
 
@@ -127,7 +127,7 @@ async def test_explanation_says_what_happens_next_and_it_does() -> None:
         await rig.until([Phase.READY], 60 * S)
         await rig.pass_by(2 * MIN)
     rig.world.become(rig.world.servers()[0].id, Condition.OFF)
-    ports, account = given(rig)
+    ports, account = context(rig)
     snapshot = await observe_fleet(ports, account, rig.fleet, Settings())
     explained = verdict_of(snapshot.machines[0], snapshot, rig.provider)
     assert explained is not None
@@ -139,7 +139,7 @@ async def test_explanation_says_what_happens_next_and_it_does() -> None:
         await rig.pass_by(30 * S)
         assert len(rig.provider.observations) > observations
         events = await rig.store.events(machine=snapshot.machines[0].id)
-    reasons = [kept.event.reason for kept in events if kept.event.kind == "moved"]
+    reasons = [entry.event.reason for entry in events if entry.event.kind == "moved"]
     assert "stopped" in reasons
 
 

@@ -55,6 +55,14 @@ def test_a_word_may_be_old_as_a_whole_name_and_in_some_folders_only(
     assert len(done.stdout.splitlines()) == found
 
 
+def test_the_decorator_of_hypothesis_is_no_old_word_and_a_value_of_that_name_is(
+    tmp_path: Path,
+) -> None:
+    text = "from hypothesis import given\n\n\n@given(x)\ndef test_it(given): ...\n"
+    done = check(tmp_path, {"tests/stores/test_past.py": text})
+    assert done.stdout == "tests/stores/test_past.py:5: given: write settings, values, text\n"
+
+
 def test_an_old_word_in_the_name_of_a_test_module_fails(tmp_path: Path) -> None:
     done = check(tmp_path, {"tests/test_clerk.py": ""})
     assert (done.returncode, done.stdout) == (1, "tests/test_clerk.py:1: clerk: write recorder\n")

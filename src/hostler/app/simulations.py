@@ -118,7 +118,7 @@ def simulator(  # noqa: PLR0913 - options of one command
 
     del provider
     mac_options = MacOptions(
-        floor=mac_floor, gone=mac_gone, sealed=mac_sealed, vlan_polls=mac_vlan_polls
+        floor=mac_floor, deleted_status=mac_gone, sealed=mac_sealed, vlan_polls=mac_vlan_polls
     )
     return main(
         host=host,

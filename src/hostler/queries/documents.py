@@ -7,7 +7,7 @@ from hostler.controllers.plan import Plan, Planned
 from hostler.domain.model.calls import Call
 from hostler.domain.model.commands import Next
 from hostler.domain.model.host import Host
-from hostler.domain.model.machine import Machine, cost
+from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import sentence
 from hostler.domain.model.snapshot import Orphan, Request
 from hostler.domain.reporting.history import Line
@@ -54,7 +54,7 @@ def machine(entry: Machine, status: FleetStatus) -> Json:
         "image": entry.offer.image,
         "address": entry.address,
         "price": entry.billing.price,
-        "cost": round(cost(entry, status.at), 6),
+        "cost": round(entry.billing.cost(status.at), 6),
         "tries": entry.tries,
         "retry_at": entry.retry_at,
         "error": entry.error,

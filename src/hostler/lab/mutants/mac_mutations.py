@@ -12,6 +12,7 @@ from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Ref
 from hostler.domain.model.host import HostCondition
 from hostler.domain.model.machine import Asked, CallState
 from hostler.domain.model.resource import Resource, Stage
+from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.providers.scaleway.common.errors import Failed, Problem
 from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
 
@@ -184,13 +185,14 @@ def strays_are_old_news(_: Function) -> Function:
 
 def by_old_records(good: Function) -> Function:
     """Explain what was just seen by the records of the cycle before."""
-    older = dict[str, tuple[Any, ...]]()
+    older = dict[str, dict[str, Any]]()
 
-    def orphans(inventory: Any, kind: str, *explains: Any) -> Iterator[Resource]:
-        hosts, bindings, living, past, *ours = explains
-        now = tuple(dict(record) for record in (hosts, bindings, living, past))
+    def orphans(account: AccountSnapshot) -> Iterator[Resource]:
+        kind = account.capabilities.host_kind
+        records = ("hosts", "bindings", "machines", "past")
+        now = {name: dict(getattr(account, name)) for name in records}
         before, older[kind] = older.get(kind, now), now
-        return good(inventory, kind, *before, *ours)
+        return good(replace(account, **before))
 
     return orphans
 

@@ -141,7 +141,7 @@ class FakeMetal:
         """Make one call as the script says, else as the world allows; a release is ours alone."""
         if call.kind == RELEASE and call.target is not None:
             self.rack.cleaned.discard(_box_of(call))
-            return Done(gone=(call.target,))
+            return Done(absent=(call.target,))
         return await self.script.make(call, self.rack.world.pace.answer, self._effect)
 
     def _effect(self, call: Call) -> Outcome:

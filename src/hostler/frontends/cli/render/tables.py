@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from hostler.domain.model.machine import Machine, cost
+from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.reporting.history import Line
@@ -106,6 +106,7 @@ def _fleet(status: FleetStatus) -> Iterable[RenderableType]:
         yield _Machines(status)
 
 
+<<<<<<< HEAD
 @dataclass(frozen=True, slots=True)
 class _Machines:
     """A fleet's machines as a table; offer and cost are left out where there is no room for them.
@@ -141,6 +142,27 @@ def _cells(entry: Machine, status: FleetStatus) -> Mapping[str, Text | str]:
         "cost": euros(cost(entry, status.at)),
         "next": _next(entry, status),
     }
+=======
+def machines(status: FleetStatus) -> Table:
+    """Return a fleet's machines as a table."""
+    with_hosts = ["host"] if status.hosts else []
+    made = table(
+        "machine", *with_hosts, "phase", "since", "observed", "offer", "address", "cost", "next"
+    )
+    for entry in status.machines:
+        made.add_row(
+            ink(entry.id),
+            *(ink((entry.host or "")[:8]) for _ in with_hosts),
+            ink(entry.phase, STYLES[entry.phase]),
+            rounded(status.at - entry.since),
+            ink(entry.observed),
+            ink(str(entry.offer)),
+            ink(entry.address),
+            euros(entry.billing.cost(status.at)),
+            _next(entry, status),
+        )
+    return made
+>>>>>>> main
 
 
 def _next(entry: Machine, status: FleetStatus) -> Text:

@@ -150,7 +150,7 @@ class Hand:
                 for p in self.machine.places
                 if p.slot.kind == kind
                 for k in p.known
-                if not k.gone
+                if not k.deleted
             )
             if known:
                 yield Scope(zone, kind, self.machine.id, known)

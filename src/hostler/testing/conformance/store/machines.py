@@ -290,7 +290,7 @@ async def a_resource_confirmed_gone_is_free(stores: Stores) -> None:
     await filled(store, machine(1, resource="p-1"), machine(2))
     one, two = await store.machines(WEB)
     await refused(AlreadyBound, store.save_machine(knowing(two, "p-1"), (), OPEN))
-    await store.save_machine(knowing(one, "p-1", gone=True), (), OPEN)
+    await store.save_machine(knowing(one, "p-1", deleted=True), (), OPEN)
     await store.save_machine(knowing(two, "p-1"), (), OPEN)
 
 

@@ -61,9 +61,11 @@ def machine(number: int, fleet: FleetName = WEB, resource: str | None = None) ->
     return plain if resource is None else knowing(plain, resource)
 
 
-def knowing(record: Machine, resource: str, *, gone: bool = False, bound: bool = True) -> Machine:
+def knowing(
+    record: Machine, resource: str, *, deleted: bool = False, bound: bool = True
+) -> Machine:
     """Return the machine with this resource as the only one that its server's slot knows."""
-    known = Known(id=ResourceId(resource), zone=ZONE, since=NOON, gone=gone)
+    known = Known(id=ResourceId(resource), zone=ZONE, since=NOON, deleted=deleted)
     return record.with_place(
         Place(slot=SERVER, bound=ResourceId(resource) if bound else None, known=(known,))
     )
