@@ -54,7 +54,7 @@ def status(stage: str | None, binding: MachineId | None = None, **record: Any) -
         (
             status("pool"),
             "wait",
-            "the next machine that it fits: it claims it and wipes it first",
+            "a machine that it fits, which claims it and wipes it first",
             None,
         ),
         (

@@ -64,7 +64,7 @@ def _idle(host: HostStatus) -> Next:
             record is not None and record.condition is HostCondition.FREE and record.cleaning.wiped
         )
         wipe = "without wiping it: its last wipe is proved" if clean else "and wipes it first"
-        return Next(kind="wait", detail=f"the next machine that it fits: it claims it {wipe}")
+        return Next(kind="wait", detail=f"a machine that it fits, which claims it {wipe}")
     if stage is Stage.FOREIGN:
         return Next(kind="nothing", detail="it is left alone: another installation has it")
     if stage in OUTSIDE:
