@@ -106,7 +106,6 @@ def _fleet(status: FleetStatus) -> Iterable[RenderableType]:
         yield _Machines(status)
 
 
-<<<<<<< HEAD
 @dataclass(frozen=True, slots=True)
 class _Machines:
     """A fleet's machines as a table; offer and cost are left out where there is no room for them.
@@ -139,30 +138,9 @@ def _cells(entry: Machine, status: FleetStatus) -> Mapping[str, Text | str]:
         "observed": ink(entry.observed),
         "offer": ink(str(entry.offer)),
         "address": ink(entry.address),
-        "cost": euros(cost(entry, status.at)),
+        "cost": euros(entry.billing.cost(status.at)),
         "next": _next(entry, status),
     }
-=======
-def machines(status: FleetStatus) -> Table:
-    """Return a fleet's machines as a table."""
-    with_hosts = ["host"] if status.hosts else []
-    made = table(
-        "machine", *with_hosts, "phase", "since", "observed", "offer", "address", "cost", "next"
-    )
-    for entry in status.machines:
-        made.add_row(
-            ink(entry.id),
-            *(ink((entry.host or "")[:8]) for _ in with_hosts),
-            ink(entry.phase, STYLES[entry.phase]),
-            rounded(status.at - entry.since),
-            ink(entry.observed),
-            ink(str(entry.offer)),
-            ink(entry.address),
-            euros(entry.billing.cost(status.at)),
-            _next(entry, status),
-        )
-    return made
->>>>>>> main
 
 
 def _next(entry: Machine, status: FleetStatus) -> Text:
