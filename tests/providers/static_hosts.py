@@ -25,8 +25,8 @@ from hostler.ports.provider import Provider
 from hostler.providers.static.provider import Site, StaticHosts
 from hostler.providers.static.settings import Host, StaticTemplate
 from hostler.providers.static.shell import HostShell
-from hostler.testing.conformance.provider.clock import RigClock
 from hostler.testing.conformance.provider.rig import Ability, Fault, Rig, Thing
+from hostler.testing.time.clock import RigClock
 
 FLEET = FleetName("builders")
 HOME = InstallationId("home1234")

@@ -115,8 +115,6 @@ def _remembered(row: FleetRow, snapshot: Snapshot) -> FleetRow:
         delivery.observed_for(order, snapshot)
         for order in row.orders
         if snapshot.now - order.at < _DAY
-        for order in row.orders
-        if snapshot.now - order.at < _DAY
     )
     return evolve(row, sizes=(*young, sizes[-1])[-_MOST:], orders=orders)
 

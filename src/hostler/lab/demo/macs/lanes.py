@@ -33,10 +33,10 @@ DESCRIPTIONS = {
     State.IOS: "is claimed for ios",
     State.TESTS: "is claimed for tests",
     State.WIPING: "is being wiped",
-    State.PARKED: "is parked: paid for anyway, and clean",
+    State.PARKED: "is in standby: paid for anyway, and clean",
     State.LENT: "is ann's",
     State.ORPHAN: "is stranded: it bears our name, and no record explains it",
-    State.RETIRING: "is given up",
+    State.RETIRING: "is retired: it is deleted at the end of its paid period",
     State.GONE: "is deleted",
 }
 """What is told when a host becomes so."""

@@ -5,8 +5,20 @@ from dataclasses import replace
 from hostler.domain.ids import MachineId
 from hostler.domain.model.phases import Phase
 
-from .records import CI, HOSTILE, OPEN, WEB, ended, event, filled, machine, minutes, row, stored
-from .stores import Stores
+from .records import (
+    CI,
+    HOSTILE,
+    OPEN,
+    WEB,
+    Stores,
+    ended,
+    event,
+    filled,
+    machine,
+    minutes,
+    row,
+    stored,
+)
 
 
 async def events_are_numbered_in_order(stores: Stores) -> None:

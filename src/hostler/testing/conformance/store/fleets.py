@@ -15,6 +15,7 @@ from .records import (
     OPEN,
     OTHER,
     WEB,
+    Stores,
     ended,
     event,
     filled,
@@ -22,9 +23,9 @@ from .records import (
     minutes,
     refused,
     row,
+    stale_fence,
     taken,
 )
-from .stores import Stores, stale_fence
 
 ORDERED = MachineId("m-ordered234")
 

@@ -7,8 +7,18 @@ from hostler.domain.errors import AlreadyBound, Conflict, Fenced
 from hostler.domain.ids import HostId, MachineId, machine_id
 from hostler.domain.model.host import HostCondition, HostGoal
 
-from .records import OPEN, event, filled, host, machine, minutes, refused, stored
-from .stores import Stores, stale_fence
+from .records import (
+    OPEN,
+    Stores,
+    event,
+    filled,
+    host,
+    machine,
+    minutes,
+    refused,
+    stale_fence,
+    stored,
+)
 
 H1, H2 = HostId("h-1"), HostId("h-2")
 M1, M2 = machine_id(1), machine_id(2)

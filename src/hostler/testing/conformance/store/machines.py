@@ -18,6 +18,7 @@ from .records import (
     OPEN,
     SERVER,
     WEB,
+    Stores,
     ended,
     event,
     filled,
@@ -25,9 +26,9 @@ from .records import (
     machine,
     minutes,
     refused,
+    stale_fence,
     stored,
 )
-from .stores import Stores, stale_fence
 
 
 async def machines_come_by_serial(stores: Stores) -> None:

@@ -8,8 +8,20 @@ from hostler.domain.ids import InstallationId, ResourceId, machine_id
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import RequestKind
 
-from .records import CI, HOSTILE, OPEN, filled, machine, minutes, orphan, refused, request, stored
-from .stores import Stores, stale_fence
+from .records import (
+    CI,
+    HOSTILE,
+    OPEN,
+    Stores,
+    filled,
+    machine,
+    minutes,
+    orphan,
+    refused,
+    request,
+    stale_fence,
+    stored,
+)
 
 
 async def orphans_come_by_resource(stores: Stores) -> None:

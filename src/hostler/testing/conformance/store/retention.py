@@ -13,6 +13,7 @@ from .records import (
     CI,
     OPEN,
     WEB,
+    Stores,
     ended,
     event,
     filled,
@@ -23,10 +24,10 @@ from .records import (
     refused,
     request,
     row,
+    stale_fence,
     stored,
     taken,
 )
-from .stores import Stores, stale_fence
 
 _ALL = 1000
 
