@@ -80,6 +80,7 @@ def test_deciding_is_pure_and_does_not_depend_on_the_order_of_resources(scene: S
     first, second = decide(snapshot, scene.planner), decide(snapshot, scene.planner)
     assert first == second
     shuffled = Scene(fleet=scene.fleet, now=scene.now, row=scene.row, machines=scene.machines)
+    shuffled.issued = scene.issued
     shuffled.inventory = replace(
         scene.inventory, sightings=dict(reversed(list(scene.inventory.sightings.items())))
     )

@@ -35,7 +35,14 @@ from hostler.domain.model.inventory import Inventory, merge
 from hostler.domain.model.machine import Machine, MachineSpec
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.provider import Capabilities, Planner
-from hostler.domain.model.resource import Observation, ObservedScope, Resource, Scope
+from hostler.domain.model.resource import (
+    Observation,
+    ObservedScope,
+    OwnerTag,
+    Resource,
+    Scope,
+    Slot,
+)
 from hostler.domain.model.snapshot import Orphan, Probed, Request, RequestKind, Snapshot
 from hostler.domain.observation.ownership import bound_in, explain, sort_out
 from hostler.testing.fakes.planner import FakePlanner
@@ -77,7 +84,17 @@ class Scene:
         self.row = replace(self.row, serial=max((m.serial for m in machines), default=0))
 
     def exist(self, *resources: Resource) -> None:
-        """Let resources exist, or stand as given here."""
+        """Let resources exist, or stand as they are here, made by calls that our store recorded."""
+        self.intrude(*resources)
+        for resource in resources:
+            if (tag := resource.owner_tag) is not None and tag.installation in self.ours:
+                self.issued.add(tag.machine)
+                for records in (self.machines, self.history):
+                    if tag.machine in records:
+                        records[tag.machine] = _asked(records[tag.machine], resource.slot, tag)
+
+    def intrude(self, *resources: Resource) -> None:
+        """Let resources exist that no call of ours made, whatever their owner tags say."""
         self.resources |= {resource.id: resource for resource in resources}
 
     def furnish(self, *machines: Machine) -> None:
@@ -265,3 +282,11 @@ class Scene:
         name = machine_id(number)
         commands = self.decide().commands
         return next((c for c in commands if isinstance(c, Advance) and c.machine.id == name), None)
+
+
+def _asked(machine: Machine, slot: Slot, tag: OwnerTag) -> Machine:
+    """Return the record with the attempt that made a resource, as it was saved before its call."""
+    place = machine.place(slot)
+    if place.attempt >= tag.attempt:
+        return machine
+    return machine.with_place(replace(place, attempt=tag.attempt))

@@ -135,6 +135,8 @@ async def surplus_goes_and_the_bound_stays(rig: Rig) -> None:
     main = hand.main
     assert main is not None
     assert main.owner_tag is not None, "the main resource carries no owner tag"
+    place = hand.machine.place(main.slot)  # as it is saved before the call of each attempt
+    hand.machine = hand.machine.with_place(replace(place, attempt=main.owner_tag.attempt + 3))
     planted = await rig.plant(replace(main.owner_tag, attempt=main.owner_tag.attempt + 3))
     await hand.observe()
     assert planted in {resource.id for resource in hand.resources}, (
