@@ -65,6 +65,14 @@ class Case:
     snapshot: Snapshot | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reread:
+    """What was read again just before a reclaim: when, and whether our store issued its id."""
+
+    at: datetime
+    issued: bool
+
+
 ASKED = Proof()
 """Of an act that somebody asked for: no check wants to see more."""
 
@@ -140,9 +148,9 @@ class EvidenceMaker:
         )
 
     def of_orphan(
-        self, orphan: Orphan, snapshot: Snapshot, tenure: Tenure, read: datetime
+        self, orphan: Orphan, snapshot: Snapshot, tenure: Tenure, read: Reread
     ) -> Evidence:
-        """Return the evidence for the removal of what no record explains, read again then."""
+        """Return the evidence for the removal of what no record explains, as it was read again."""
         now = self._ports.clock.now()
         since = orphan.first if snapshot.capabilities.hosts else orphan.created or orphan.first
         row = self._state.rows.get(snapshot.fleet.name, snapshot.row)
@@ -151,14 +159,14 @@ class EvidenceMaker:
                 act=Act.RECLAIM,
                 tenure=tenure,
                 target=Target(
-                    ours=orphan.installation in snapshot.ours,
+                    ours=orphan.installation in snapshot.ours and read.issued,
                     observed=orphan.last,
                     paid_until=None,
                 ),
                 protection=self._state.protection(snapshot.fleet.name, now),
                 world=world_is_right(replace(snapshot, unexplained=())),
                 proof=Proof(
-                    reread=timedelta(0) <= now - read <= _JUST,
+                    reread=timedelta(0) <= now - read.at <= _JUST,
                     age=now - max(since, snapshot.jumped or since),
                     sightings=orphan.sightings,
                     granted=_is_counted(orphan, snapshot, row),

@@ -23,7 +23,7 @@ from hostler.domain.model.resource import Resource, Scope
 from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.policy.gate import Evidence
 
-from .evidence import EvidenceMaker
+from .evidence import EvidenceMaker, Reread
 from .sending import Sender
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.reclaim")
@@ -54,7 +54,7 @@ class Reclaimer:
         resources = await self._reread(command)
         if resources is None:
             return
-        read = self._ports.clock.now()
+        read = await self._records_read(command)
         calls = self._provider.next_calls(Goal.ABSENT, command.placeholder, resources, snapshot.now)
         for call in calls:
             orphan = orphans.get(call.target) if call.target else None
@@ -79,7 +79,7 @@ class Reclaimer:
             )
             await self._budget.take(Priority.OBSERVE, self._provider.cost(scope))
             observation = await self._provider.observe((scope,))
-            read = self._ports.clock.now()  # the records come after it, and may take their time
+            read = await self._records_read(command)
             if not all(observed.complete for observed in observation.observed):
                 return
             now = next((found for found in observation.resources if found.id == resource.id), None)
@@ -129,6 +129,12 @@ class Reclaimer:
         await host_records.keep(self._ports.store, orphan, tenure.fence, events)
         if (binding := host_records.bindings.get(host)) is not None:
             await host_records.unbind(self._ports.store, host, binding, tenure.fence)
+
+    async def _records_read(self, command: Reclaim) -> Reread:
+        """Return whether the id that owner tags name is one of ours, and when that was read."""
+        machine = command.placeholder.id
+        issued = machine in await self._ports.store.issued((machine,))
+        return Reread(at=self._ports.clock.now(), issued=issued)
 
     async def _reread(self, command: Reclaim) -> tuple[Resource, ...] | None:
         """Read the provider, then the records; None unless both say what was decided on."""

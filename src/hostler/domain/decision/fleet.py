@@ -39,6 +39,7 @@ def adopt(draft: Draft, context: Context) -> Draft:
     records = adoption.records_for(resources, row, snapshot)
     return replace(
         draft,
+        machines=tuple(adoption.brought_up_to_date(m, snapshot) for m in draft.machines),
         adopted=(*records, *pool.adopted(snapshot, row.serial + len(records))),
         installations=adoption.adopted_installations(resources, snapshot),
         hosts=(*draft.hosts, *pool.taken_over(resources, snapshot)),

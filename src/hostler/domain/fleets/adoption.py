@@ -14,6 +14,7 @@ from hostler.domain.model.machine import Known, Machine, MachineHealth, Offer, O
 from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import RequestKind, Snapshot
+from hostler.domain.observation.certainty import unissued_of
 
 
 def adoptable(snapshot: Snapshot) -> tuple[Resource, ...]:
@@ -25,6 +26,24 @@ def adoptable(snapshot: Snapshot) -> tuple[Resource, ...]:
         p for p in snapshot.foreign if p.owner_tag and _from(sources, p.owner_tag.installation)
     )
     return (*foreign, *snapshot.unissued, *snapshot.unexplained)
+
+
+def brought_up_to_date(machine: Machine, snapshot: Snapshot) -> Machine:
+    """Return the record with what another copy of our store made for the machine since, if asked.
+
+    A slot whose bound id is nowhere to be seen is filled by the newest attempt there is: the copy
+    went on with that one.
+    """
+    if _sources(snapshot) is None:
+        return machine
+    for resource in unissued_of(machine, snapshot):
+        machine = machine.with_place(_place(machine.place(resource.slot), resource, snapshot))
+    sightings = snapshot.inventory.sightings
+    for place in machine.places:
+        newest = max(place.known, key=lambda known: (known.attempt, known.id), default=None)
+        if newest is not None and place.bound not in sightings and newest.id in sightings:
+            machine = machine.with_place(replace(place, bound=newest.id))
+    return machine
 
 
 def _sources(snapshot: Snapshot) -> tuple[InstallationId, ...] | None:

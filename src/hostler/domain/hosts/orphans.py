@@ -23,8 +23,8 @@ ACTIONABLE = frozenset(
 """The classes of hosts that a reclaim may take back; all others are only reported."""
 
 WHY_NOT: Mapping[OrphanClass, str] = {
-    OrphanClass.UNISSUED: "our store never issued its id: the store is older than the account, or "
-    "another engine runs on a copy of it. Stop that engine, then `hostler adopt FILE` makes it ours",
+    OrphanClass.UNISSUED: "our store never issued its id: it was put back from a backup, or another "
+    "engine runs on a copy of it: stop that engine, then `hostler adopt FILE` makes this ours",
     OrphanClass.PENDING_FRESH: "somebody may be claiming it just now",
     OrphanClass.DUPLICATE_NAME: "its name is that of a machine or an order which has another "
     "host: find out who uses it, then give it its own name back",
