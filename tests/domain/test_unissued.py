@@ -1,0 +1,138 @@
+"""What carries our owner tag and an id that our store never issued is never ours to destroy."""
+
+from dataclasses import replace
+
+import pytest
+
+from hostler.domain.ids import ResourceId
+from hostler.domain.model.commands import Reclaim, SaveFleet
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import OrphanClass, Resource
+from hostler.domain.model.snapshot import RequestKind
+from hostler.domain.observation.certainty import resources_of
+from hostler.testing.fakes.planner import SERVER
+from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, S, machine, server
+from hostler.testing.scenes.fleet import Scene
+
+GRACE, GAP = FLEET.timers.grace, FLEET.timers.sighting_gap
+NEWER = server(machine(50))
+SECOND = server(machine(1), attempt=2, name="second")
+
+
+def restored(*resources: Resource) -> Scene:
+    """Return a fleet of three whose store was put back from before these were made."""
+    scene = Scene(fleet=replace(FLEET, size=3, reclaim=True), now=BEGIN + GRACE)
+    scene.furnish(*(machine(number) for number in range(1, 4)))
+    scene.intrude(*resources)
+    scene.observe()
+    return scene
+
+
+def watched(scene: Scene) -> list[ResourceId]:
+    """Return what is reclaimed in an hour of complete observations."""
+    reclaimed = list[ResourceId]()
+    for _ in range(60):
+        scene.observe()
+        decision = scene.reconcile()
+        reclaimed += [
+            resource.id
+            for command in decision.commands
+            if isinstance(command, Reclaim)
+            for resource in command.resources
+        ]
+        scene.later(MIN)
+    return reclaimed
+
+
+def asked_beyond(scene: Scene, resource: Resource) -> list[str]:
+    """Return the machines that would destroy this resource now."""
+    found = list[str]()
+    for entry in scene.machines.values():
+        mine = resources_of(entry, scene.snapshot())
+        found += [entry.id for one in mine if one.id == resource.id]
+    return found
+
+
+def test_a_server_of_a_newer_store_is_never_reclaimed() -> None:
+    scene = restored(NEWER)
+    assert watched(scene) == []
+    orphan = scene.orphans[NEWER.id]
+    assert orphan.cls is OrphanClass.UNISSUED
+    assert "never issued its id" in orphan.blocked
+
+
+def test_nothing_else_is_reclaimed_beside_it() -> None:
+    scene = restored(NEWER)
+    scene.exist(server(machine(51)))
+    assert watched(scene) == []
+    assert scene.orphans[server(machine(51)).id].cls is OrphanClass.UNRECORDED
+
+
+def test_nothing_is_created_beside_it_and_one_condition_says_why() -> None:
+    scene = restored(NEWER)
+    scene.fleet = replace(scene.fleet, size=5)
+    decision = scene.decide()
+    assert not [c for c in decision.commands if isinstance(c, SaveFleet) and c.inserts]
+    assert "never issued" in decision.condition
+    assert "`hostler adopt FILE`" in decision.condition
+
+
+def test_its_id_is_known_without_the_record_that_somebody_removed_by_force() -> None:
+    scene = restored()
+    scene.exist(NEWER)
+    assert set(watched(scene)) == {NEWER.id}
+
+
+def test_adopting_makes_it_a_machine_and_the_fleet_goes_on() -> None:
+    scene = restored(NEWER)
+    scene.fleet = replace(scene.fleet, size=5)
+    scene.reconcile()
+    scene.request(RequestKind.ADOPT)
+    scene.reconcile()
+    assert scene.the(50).phase is Phase.STARTING
+    scene.observe()
+    decision = scene.decide()
+    assert len([c.inserts for c in decision.commands if isinstance(c, SaveFleet) and c.inserts]) == 1
+
+
+def test_a_second_server_of_a_machine_that_it_never_asked_for_is_left_alone() -> None:
+    scene = restored(SECOND)
+    assert watched(scene) == []
+    assert asked_beyond(scene, SECOND) == []
+    assert scene.the().bound(SERVER) == server(machine()).id
+    assert scene.orphans[SECOND.id].cls is OrphanClass.UNISSUED
+
+
+def test_nothing_is_created_beside_a_server_that_its_machine_never_asked_for() -> None:
+    scene = restored(SECOND)
+    scene.fleet = replace(scene.fleet, size=5)
+    decision = scene.decide()
+    assert not [c for c in decision.commands if isinstance(c, SaveFleet) and c.inserts]
+    assert "never issued" in decision.condition
+
+
+def test_a_machine_that_is_over_does_not_take_it_along() -> None:
+    scene = restored(SECOND)
+    over = replace(scene.the(), phase=Phase.DELETED)
+    scene.vanish(*(one.id for one in resources_of(scene.the(), scene.snapshot())))
+    scene.keep(over)
+    assert watched(scene) == []
+    assert over.id not in scene.machines
+    assert scene.orphans[SECOND.id].cls is OrphanClass.UNISSUED
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["both are there", "the first is not"])
+def test_adopting_believes_what_is_there(lost: bool) -> None:
+    scene = restored(SECOND)
+    first: Machine = scene.the()
+    if lost:
+        scene.vanish(server(first).id)
+        scene.observe()
+    scene.request(RequestKind.ADOPT)
+    scene.reconcile()
+    scene.later(2 * S)
+    scene.observe()
+    scene.reconcile()
+    assert scene.the().bound(SERVER) == (SECOND.id if lost else server(first).id)
+    assert asked_beyond(scene, SECOND) == [first.id]
