@@ -93,7 +93,9 @@ def test_adopting_makes_it_a_machine_and_the_fleet_goes_on() -> None:
     assert scene.the(50).phase is Phase.STARTING
     scene.observe()
     decision = scene.decide()
-    assert len([c.inserts for c in decision.commands if isinstance(c, SaveFleet) and c.inserts]) == 1
+    assert (
+        len([c.inserts for c in decision.commands if isinstance(c, SaveFleet) and c.inserts]) == 1
+    )
 
 
 def test_a_second_server_of_a_machine_that_it_never_asked_for_is_left_alone() -> None:

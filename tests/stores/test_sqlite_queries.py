@@ -103,7 +103,7 @@ def test_an_older_file_issued_the_ids_that_its_records_have():
     migrate.migrate(db, Path("hostler.db"), FRESH, ("schema.sql",))
     db.execute("INSERT INTO machines VALUES ('m-1', 'web', 1, 1, '{}')")
     db.execute("INSERT INTO history VALUES ('m-2', 'web', 2, 1, 0, '{}')")
-    db.execute("INSERT INTO fleets VALUES ('web', 1, '{\"orders\": [{\"id\": \"m-3\"}]}')")
+    db.execute('INSERT INTO fleets VALUES (\'web\', 1, \'{"orders": [{"id": "m-3"}]}\')')
     db.execute("INSERT INTO fleets VALUES ('ci', 1, '{}')")
     migrate.migrate(db, Path("hostler.db"), FRESH)
     asked = tuple(MachineId(f"m-{number}") for number in range(5))

@@ -117,7 +117,8 @@ class Bench:
     _spoiled: bool = False
 
     def __post_init__(self) -> None:
-        self.scene = FakeScene(replace(STAGES[self.act].fleet, size=1, caps=CAPS))
+        fleet = replace(STAGES[self.act].fleet, size=1, caps=CAPS)
+        self.scene = FakeScene(fleet, issued=(NOBODY,))
 
     @property
     def state(self) -> AccountState:

@@ -5,7 +5,7 @@ is hidden from it by a planted bug, so that only the gate is left.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -15,8 +15,9 @@ from hostler.domain.fleets import reclaim
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Machine
+from hostler.domain.model.resource import Resource
 from hostler.domain.model.snapshot import Orphan, RequestKind, Snapshot
-from hostler.domain.observation.ownership import Sorted, sort_out
+from hostler.domain.observation.ownership import Explained, Sorted, sort_out
 from hostler.domain.policy.gate import Act
 from hostler.ports.store import Fence, Lease
 from hostler.testing.scenes.builders import ABROAD, MIN, WEB, ZONE, S, server
@@ -125,7 +126,12 @@ def foreign_sorted_as_ours(bench: Bench) -> None:
         assert there.owner_tag is not None
         tag = replace(there.owner_tag, installation=ABROAD)
         resources[there.id] = replace(there, owner_tag=tag)
+    def explained_wrong(strangers: Iterable[Resource], *known: object) -> Explained:
+        del known
+        return Explained(unexplained=tuple(strangers))
+
     bench.patch.setattr("hostler.domain.decision.view.sort_out", sorted_wrong)
+    bench.patch.setattr("hostler.domain.decision.view.explain", explained_wrong)
 
 
 def grace_forgotten(bench: Bench) -> None:

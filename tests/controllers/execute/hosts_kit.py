@@ -103,7 +103,8 @@ class Site:
 
     @classmethod
     async def opened(cls, host: Host | None = None, resource: Resource | None = None) -> "Site":
-        site = cls(FakeScene())
+        holder = resource.host.holder if resource is not None else None
+        site = cls(FakeScene(issued=(holder,) if holder is not None else ()))
         await site.leases.keep(("account/main", "fleet/web"))
         await site.state.host_records.refresh(site.rig.store)
         if host is not None:

@@ -1,5 +1,6 @@
 """Sweeping: what no record explains is removed with proof, and with none it is left alone."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -12,9 +13,11 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Observation, OwnerTag, Resource, Scope, Slot
 from hostler.domain.model.snapshot import RequestKind
+from hostler.domain.observation.ownership import Explained
 from hostler.lab.scenes.fake import FakeScene
 from hostler.ports.metrics import Count
 from hostler.ports.store import Fence
+from hostler.stores.memory import MemoryStore
 from hostler.testing.fakes.planner import REMOVE_ADDRESS, TERMINATE
 from hostler.testing.scenes.builders import FLEET, HOME, MIN, WEB, S, address, server
 
@@ -27,7 +30,8 @@ NOBODY = machine_id(7777)
 def littered(**changes: object) -> FakeScene:
     """Return a rig with a server and its address that an unknown machine left behind."""
     caps = Caps(share=9.0, per_hour=100, per_reclaim=100)
-    rig = FakeScene(replace(FLEET, **{"size": 1, "reclaim": True, "caps": caps} | changes))
+    fleet = replace(FLEET, **{"size": 1, "reclaim": True, "caps": caps} | changes)
+    rig = FakeScene(fleet, issued=(NOBODY,))
     old = rig.clock.now() - OLD
     orphan = replace(server(NOBODY), created=old)
     rig.world.add(orphan)
@@ -55,6 +59,24 @@ async def test_stray_is_seen_in_a_minute_and_gone_in_a_few_and_then_the_fleet_is
         assert await rig.phases() == [Phase.READY]
     assert rig.calls(TERMINATE) == [TERMINATE]
     assert rig.calls(REMOVE_ADDRESS) == [REMOVE_ADDRESS]
+
+
+async def test_an_id_that_was_never_issued_is_asked_of_the_store_once_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A decision that takes a newer store's server for an orphan is barred by the gate alone."""
+    rig = littered()
+    rig.store = MemoryStore(HOME)
+
+    def explained(strangers: Iterable[Resource], *known: object) -> Explained:
+        del known
+        return Explained(unexplained=tuple(strangers))
+
+    monkeypatch.setattr("hostler.domain.decision.view.explain", explained)
+    async with rig.running():
+        await rig.pass_by(10 * MIN)
+    assert len(orphans(rig)) == 2
+    assert rig.metrics.value(Count.GATE_REFUSALS, "G1") > 0
 
 
 async def test_report_only_is_the_default() -> None:

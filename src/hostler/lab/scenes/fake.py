@@ -32,7 +32,10 @@ SETTINGS = Settings()
 
 @dataclass(slots=True)
 class FakeScene:
-    """One world, one provider's account, one store; engines over them come and go."""
+    """One world, one provider's account, one store; engines over them come and go.
+
+    The store once `issued` these ids, and knows no more of them.
+    """
 
     fleet: Fleet = FLEET
     installation: InstallationId = HOME
@@ -41,6 +44,7 @@ class FakeScene:
     rate: float = 100.0
     burst: float = 100.0
     settings: Settings = SETTINGS
+    issued: tuple[MachineId, ...] = ()
     clock: SimClock = field(init=False)
     world: FakeWorld = field(init=False)
     provider: FakeProvider = field(init=False)
@@ -54,7 +58,7 @@ class FakeScene:
         self.clock = SimClock(asyncio.get_running_loop())
         self.world = FakeWorld(self.clock)
         self.provider = FakeProvider(self.world, self.installation, addresses=self.addresses)
-        self.store = MemoryStore(self.installation, exclusive=self.exclusive)
+        self.store = MemoryStore(self.installation, exclusive=self.exclusive, issued=self.issued)
 
     def neighbour(self, installation: InstallationId) -> "FakeScene":
         """Return a second installation over the same world, with a store of its own."""

@@ -26,17 +26,24 @@ class MemoryStore:
     """The records of one installation, for as long as the process lives.
 
     One object may be handed to several engines: then `exclusive` must be False. It is
-    deterministic, and refuses what no store could read back, as the durable ones do.
+    deterministic, and refuses what no store could read back, as the durable ones do. The ids that
+    it `issued` before may have lost their records.
     """
 
-    def __init__(self, identity: InstallationId, *, exclusive: bool = True) -> None:
+    def __init__(
+        self,
+        identity: InstallationId,
+        *,
+        exclusive: bool = True,
+        issued: Iterable[MachineId] = (),
+    ) -> None:
         self._identity = Identity(own=identity)
         self._exclusive = exclusive
         self._fleets = dict[FleetName, FleetRow]()
         self._machines = dict[FleetName, dict[MachineId, Machine]]()
         self._living = dict[MachineId, FleetName]()
         self._history = dict[MachineId, Machine]()
-        self._issued = set[MachineId]()
+        self._issued = set(issued)
         self._owners = dict[ResourceId, MachineId]()
         self._past = Past()
         self._forgotten: datetime | None = None
