@@ -13,12 +13,12 @@ from hostler.domain.errors import ConfigError
 from hostler.frontends.fleeting.config.state import base_of
 from hostler.frontends.fleeting.contract import Group, Method, State
 
-from .advice import refusal
+from .advice import look, refusal
 from .binary.processes import Processes, ProcFolder
 from .cache import CachedSchema, read_cache, write_cache
 from .candidates import Found, NoSchema, from_set
 from .codec.bind import bind, refusing
-from .locations import VARIABLE, Nowhere, chosen, discovered
+from .locations import RUNNER, VARIABLE, Nowhere, chosen, discovered
 from .mapping.mapping import ServiceMap, below_exact, map_service
 from .mapping.override import NAMED_BY, NOTHING, Override, read_override
 from .pin import Pin, compare, read_pin
@@ -107,7 +107,8 @@ def learn(learning: Learning) -> Learnt:
         return _worse(learning, place, rules)
     warnings = (place.candidate.warning,) if place.candidate.warning else ()
     origin = f"{place.candidate.description} ({place.found.how})"
-    basis = _Basis(found=place.found, origin=origin, warnings=warnings, fresh=True)
+    path = str(place.candidate.path)
+    basis = _Basis(found=place.found, origin=origin, path=path, warnings=warnings, fresh=True)
     return _learnt(learning, basis, rules)
 
 
@@ -134,6 +135,7 @@ class _Basis:
 
     found: Found
     origin: str
+    path: str
     warnings: tuple[str, ...]
     fresh: bool
 
@@ -154,7 +156,7 @@ def _worse(learning: Learning, place: Nowhere, rules: _Rules) -> Learnt:
     path = learning.cache if place.unreadable and not learning.choice else None
     cached = read_cache(path) if path is not None else None
     if cached is None:
-        return _nothing(_nowhere(place.reasons, chosen=learning.choice))
+        return _nothing(_nowhere(place.reasons, learning))
     return _again(learning, cached, place.reasons, rules)
 
 
@@ -165,23 +167,24 @@ def _again(
     try:
         found = from_set(cached.files, rules.override)
     except NoSchema as error:
-        return _nothing(_nowhere((*reasons, f"the cached schema: {error}"), chosen=""))
+        return _nothing(_nowhere((*reasons, f"the cached schema: {error}"), learning))
     age = timedelta(seconds=int(cached.age(learning.now()).total_seconds()))
     origin = f"the schema cached {age} ago from {cached.origin}"
     warnings = (f"no runner could be read; using {origin}", *reasons) if reasons else ()
-    basis = _Basis(found=found, origin=origin, warnings=warnings, fresh=False)
+    basis = _Basis(found=found, origin=origin, path=RUNNER, warnings=warnings, fresh=False)
     return _learnt(learning, basis, rules)
 
 
-def _nowhere(reasons: Sequence[str], *, chosen: str) -> str:
+def _nowhere(reasons: Sequence[str], learning: Learning) -> str:
+    """Return why there is no schema at all; reasons may hold lines for the override file."""
     cure = (
         f"Where a file is named (by {VARIABLE}, or on the command line) nothing else is tried."
-        if chosen
+        if learning.choice
         else f"Set {VARIABLE} to the path of the gitlab-runner executable that starts this plugin."
     )
     head = "hostler found no fleeting schema, so that it cannot answer the runner:"
     listed = tuple(f"  - {reason}" for reason in reasons) or ("  - there was nowhere to look",)
-    return "\n".join((head, *listed, cure))
+    return "\n".join((head, *listed, cure, look(learning.choice or RUNNER)))
 
 
 def _nothing(reason: str) -> Learnt:
@@ -191,12 +194,16 @@ def _nothing(reason: str) -> Learnt:
 def _learnt(learning: Learning, basis: _Basis, rules: _Rules) -> Learnt:
     """Return everything about a schema that was found."""
     services = tuple(map_service(one, rules.override) for one in basis.found.services)
+    several = len(services) > 1
     refusals = dict[str, str]()
     lines = [Line(level="info", text=f"the schema was learnt from {basis.origin}")]
     lines += [Line(level="warning", text=text) for text in basis.warnings]
     lines += [Line(level="info", text=note) for note in basis.found.notes]
     for one in services:
-        reason, more = _judged(one, rules.pin, learning, several=len(services) > 1)
+        reason, more = _judged(one, rules.pin, learning)
+        if not one.whole:
+            file = _override_file(learning)
+            reason = refusal(one, file, several=several, origin=basis.path)
         lines += more
         if reason:
             refusals[one.name] = reason
@@ -213,13 +220,14 @@ def _learnt(learning: Learning, basis: _Basis, rules: _Rules) -> Learnt:
     )
 
 
-def _judged(
-    one: ServiceMap, pin: Pin | None, learning: Learning, *, several: bool
-) -> tuple[str, list[Line]]:
-    """Return why a service is refused, or an empty text, with lines for the log."""
+def _override_file(learning: Learning) -> str:
+    return str(learning.override) if learning.override else f"a file that {NAMED_BY} names"
+
+
+def _judged(one: ServiceMap, pin: Pin | None, learning: Learning) -> tuple[str, list[Line]]:
+    """Return why a service differs from its pin, or an empty text, with lines for the log."""
     if not one.whole:
-        path = str(learning.override) if learning.override else f"a file that {NAMED_BY} names"
-        return refusal(one, path, several=several), []
+        return "", []
     lines = [Line(level="info", text=f"serving {one.name}"), *_lines_of(one)]
     if pin is None:
         return "", lines
