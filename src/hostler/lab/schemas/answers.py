@@ -18,7 +18,7 @@ def answered(schema: Schema, lines: str) -> str:
     table, made = "", list[str]()
     for line in lines.splitlines():
         if line.startswith("["):
-            table = line.strip("[]")
+            table = line.strip("[]").rpartition('".')[2]
         answer = line.removeprefix("# ")
         made.append(answer if answer != line and _is_true(schema, table, answer) else line)
     return "\n".join(made)

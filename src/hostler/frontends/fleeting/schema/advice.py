@@ -1,9 +1,9 @@
 """Advice: why a service is not served, and the lines of an override file that would settle it."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from .mapping.mapping import ServiceMap
-from .mapping.proposals import Proposal, proposals, tables
+from .mapping.proposals import proposals, tables
 
 INSPECT = "hostler fleeting inspect"
 
@@ -19,7 +19,7 @@ def refusal(found: ServiceMap, path: str, *, several: bool, origin: str = "RUNNE
     report.append(look(origin))
     lines = override_lines(found, several=several)
     if lines:
-        report += ["", *_how(path, proposals(found)), "", *lines]
+        report += ["", to_paste(path, lines)]
     return "\n".join(report)
 
 
@@ -33,8 +33,14 @@ def override_lines(found: ServiceMap, *, several: bool) -> tuple[str, ...]:
     return tuple(tables(proposals(found), found.name if several else ""))
 
 
-def _how(path: str, lines: tuple[Proposal, ...]) -> Iterator[str]:
-    yield "Only somebody who knows what these fields mean can settle it: a wrong line is obeyed."
-    yield f"Put these lines into {path} and start the runner again:"
-    if any(one.question for one in lines):
-        yield "(the lines that begin with # are questions: take the # off those that are true)"
+def to_paste(path: str, lines: Sequence[str]) -> str:
+    """Return the lines, behind what to do with them."""
+    how = [
+        "Only somebody who knows what these fields mean can settle it: a wrong line is obeyed.",
+        f"Put these lines into {path} and start the runner again:",
+    ]
+    if any(line.startswith("# ") for line in lines):
+        how.append(
+            "(the lines that begin with # are questions: take the # off those that are true)"
+        )
+    return "\n".join((*how, "", *lines))

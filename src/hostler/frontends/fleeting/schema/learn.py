@@ -13,7 +13,7 @@ from hostler.domain.errors import ConfigError
 from hostler.frontends.fleeting.config.state import base_of
 from hostler.frontends.fleeting.contract import Group, Method, State
 
-from .advice import look, refusal
+from .advice import look, refusal, to_paste
 from .binary.processes import Processes, ProcFolder
 from .cache import CachedSchema, read_cache, write_cache
 from .candidates import Found, NoSchema, from_set
@@ -61,8 +61,9 @@ def _nothing_to_keep() -> None:
 class Learnt:
     """What was learnt: the services by name, why one or all are refused, and lines for the log.
 
-    `refusal` is not empty where nothing may be served: it is what Init is to be answered. `begun`
-    is called when Init was answered: what served is kept then.
+    `refusal` is not empty where nothing may be served: it is what Init is to be answered, and
+    `proposed` the lines for a schema of which no service is complete. `begun` is called when Init
+    was answered: what served is kept then.
     """
 
     services: tuple[ServiceMap, ...] = ()
@@ -70,6 +71,7 @@ class Learnt:
     refusal: str = ""
     origin: str = ""
     build_id: str = ""
+    proposed: tuple[str, ...] = ()
     log: tuple[Line, ...] = ()
     begun: Callable[[], None] = _nothing_to_keep
 
@@ -156,7 +158,9 @@ def _worse(learning: Learning, place: Nowhere, rules: _Rules) -> Learnt:
     path = learning.cache if place.unreadable and not learning.choice else None
     cached = read_cache(path) if path is not None else None
     if cached is None:
-        return _nothing(_nowhere(place.reasons, learning))
+        return replace(
+            _nothing(_nowhere(place.reasons, learning, place.lines)), proposed=place.lines
+        )
     return _again(learning, cached, place.reasons, rules)
 
 
@@ -167,7 +171,10 @@ def _again(
     try:
         found = from_set(cached.files, rules.override)
     except NoSchema as error:
-        return _nothing(_nowhere((*reasons, f"the cached schema: {error}"), learning))
+        reason = f"the cached schema: {error}"
+        return replace(
+            _nothing(_nowhere((*reasons, reason), learning, error.lines)), proposed=error.lines
+        )
     age = timedelta(seconds=int(cached.age(learning.now()).total_seconds()))
     origin = f"the schema cached {age} ago from {cached.origin}"
     warnings = (f"no runner could be read; using {origin}", *reasons) if reasons else ()
@@ -175,8 +182,8 @@ def _again(
     return _learnt(learning, basis, rules)
 
 
-def _nowhere(reasons: Sequence[str], learning: Learning) -> str:
-    """Return why there is no schema at all; reasons may hold lines for the override file."""
+def _nowhere(reasons: Sequence[str], learning: Learning, lines: Sequence[str]) -> str:
+    """Return why there is no schema at all, and the lines that would make one of what is there."""
     cure = (
         f"Where a file is named (by {VARIABLE}, or on the command line) nothing else is tried."
         if learning.choice
@@ -184,7 +191,8 @@ def _nowhere(reasons: Sequence[str], learning: Learning) -> str:
     )
     head = "hostler found no fleeting schema, so that it cannot answer the runner:"
     listed = tuple(f"  - {reason}" for reason in reasons) or ("  - there was nowhere to look",)
-    return "\n".join((head, *listed, cure, look(learning.choice or RUNNER)))
+    report = "\n".join((head, *listed, cure, look(learning.choice or RUNNER)))
+    return f"{report}\n\n{to_paste(_override_file(learning), lines)}" if lines else report
 
 
 def _nothing(reason: str) -> Learnt:
