@@ -48,9 +48,9 @@ class Trial:
             found.append(f"with the proposed lines: {self.pasted.why}\n{self.lines}")
         if self.answered is not None and self.answered.verdict is Verdict.WRONG:
             found.append(f"with all questions answered: {self.answered.why}\n{self.lines}")
-        asks = any(line.startswith("# ") for line in self.lines.splitlines())
-        if self.pasted.verdict is Verdict.REFUSED and not asks:
-            found.append(f"the lines settle nothing: {self.pasted.why}\n{self.lines}")
+        for later in (self.pasted, self.answered):
+            if new := _asked_later(self.lines, later):
+                found.append(f"asked only later: {new}\n{self.lines}")
         return tuple(found)
 
 
@@ -87,6 +87,14 @@ def _lines_of(judgement: Judgement) -> str:
     """Return the lines of a refusal: its last paragraph, as an operator would copy it."""
     _, _, last = judgement.why.rpartition("\n\n")
     return last if judgement.verdict is Verdict.REFUSED and last.startswith("[") else ""
+
+
+def _asked_later(lines: str, later: Judgement | None) -> str:
+    """Return a line of a later refusal that the first did not have, as a line or as a question."""
+    asked = {line.removeprefix("# ") for line in lines.splitlines()}
+    again = _lines_of(later).splitlines() if later is not None else ()
+    new = (line for line in again if line.removeprefix("# ") not in asked)
+    return next((line for line in new if not line.startswith("[")), "")
 
 
 def _pasted(schema: Schema, lines: str, path: Path) -> Judgement:

@@ -15,7 +15,7 @@ from hostler.frontends.fleeting.contract import (
 from hostler.frontends.fleeting.schema.mapping.leaves import Leaf
 from hostler.frontends.fleeting.schema.mapping.mapping import CallMap, ServiceMap
 from hostler.frontends.fleeting.schema.mapping.times import Raw, moment, to_field
-from hostler.frontends.fleeting.schema.vocabulary.names import OPAQUE, REPLY, REQUEST
+from hostler.frontends.fleeting.schema.vocabulary.names import OPAQUE, REPLY, REQUEST, VERDICT_SLOTS
 
 from .fields import (
     Read,
@@ -31,8 +31,6 @@ from .fields import (
     writer,
 )
 from .reporting import reporter
-
-_FLAGS = ("ok", "healthy")
 
 
 class Codec:
@@ -152,7 +150,7 @@ class _Call:
             for name, m in call.reply.items()
             if m.leaf is not None and m.leaf.list_at is None
         }
-        self._flags = tuple(name for name in _FLAGS if name in self._writers)
+        self._flags = tuple(name for name in VERDICT_SLOTS if name in self._writers)
         self._fixed = {one.name for one in call.fixed}
 
     def leaf(self, side: str, name: str) -> Leaf | None:

@@ -78,7 +78,8 @@ def _alone(one: Match, message: Message, taken: set[str]) -> Match:
     if not others:
         return one
     both = (one.leaf, *others)
-    return _refusal(one.slot, f"{', '.join(_names(both))} could all be meant", both, message)
+    refused = _refusal(one.slot, f"{', '.join(_names(both))} could all be meant", both, message)
+    return replace(refused, likely=None)
 
 
 def _once(found: dict[str, Match]) -> dict[str, Match]:

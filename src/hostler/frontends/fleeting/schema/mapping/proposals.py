@@ -8,7 +8,12 @@ first answers.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hostler.frontends.fleeting.schema.vocabulary.names import REPLY, REQUEST, UPDATE_LIST
+from hostler.frontends.fleeting.schema.vocabulary.names import (
+    REPLY,
+    REQUEST,
+    UPDATE_LIST,
+    VERDICT_SLOTS,
+)
 from hostler.frontends.fleeting.schema.vocabulary.slots import Need
 
 from .accounting import Unaccounted
@@ -52,6 +57,7 @@ def proposals(found: ServiceMap) -> tuple[Proposal, ...]:
         sure += new
     questions = dict[Proposal, None]()
     for supposed in _supposed(_with(found, sure)):
+        questions |= {replace(one, question=True): None for one in _sure(supposed)}
         questions |= dict.fromkeys(_questions(supposed))
     return (*sure, *questions)
 
@@ -148,7 +154,7 @@ def _of_match(table: str, one: Match) -> Iterator[Proposal]:
         yield question(candidate)
     for candidate in one.barred:
         yield question(candidate, "its name says something else: hardly")
-    if one.slot.need is not Need.CRITICAL:
+    if one.slot.need is not Need.CRITICAL and one.slot.name not in VERDICT_SLOTS:
         yield question("", "there is none")
 
 

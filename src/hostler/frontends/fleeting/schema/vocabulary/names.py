@@ -25,6 +25,8 @@ OPTIONAL_METHODS = ("Suspend", "Resume")
 METHODS = CORE_METHODS + OPTIONAL_METHODS
 
 REQUEST, REPLY = "request", "reply"
+VERDICT_SLOTS = ("ok", "healthy")
+"""Fields that say that a call went well: an answer always does, or there is an error instead."""
 OPAQUE = ("keepalive", "timeout")
 """Fields of connector_config that we hand back as they came."""
 
