@@ -6,6 +6,7 @@ do it to.
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from . import words
 from .model import CALLS, Body, Choice, Field, Schema
@@ -63,7 +64,8 @@ def rename_message(schema: Schema, chance: random.Random) -> str:
 
 def turn_field(schema: Schema, chance: random.Random) -> str:
     """Let one field say the opposite, under a name that says so."""
-    places = [(b, one) for b, one in _meaningful(schema) if one.means in words.TURNED_FIELDS]
+    turned = [(b, one) for b, one in _meaningful(schema) if one.means in words.TURNED_FIELDS]
+    places = [(b, one) for b, one in turned if one.part == (0, 1)]
     if not places:
         return ""
     body, one = chance.choice(places)
@@ -121,17 +123,16 @@ def nest(schema: Schema, chance: random.Random) -> str:
 
 def move(schema: Schema, chance: random.Random) -> str:
     """Move one field from a message into one that is inside it, or out of it."""
-    pairs = [
-        (schema.bodies[one.kind], body, one.kind)
+    holders = [
+        (body, one)
         for body in schema.bodies.values()
         for one in body.fields
         if one.kind in schema.bodies and not one.repeated and not one.key
     ]
-    shared = [kind for _, _, kind in pairs]
-    pairs = [pair for pair in pairs if shared.count(pair[2]) == 1]
-    if not pairs:
+    if not holders:
         return ""
-    inner, outer, _ = chance.choice(pairs)
+    outer, holder = chance.choice(holders)
+    inner = _own_body(schema, holder)
     source, target = (inner, outer) if chance.random() < 0.5 else (outer, inner)
     fields = [one for one in source.fields if one.means]
     if not fields:
@@ -140,6 +141,19 @@ def move(schema: Schema, chance: random.Random) -> str:
     source.fields.remove(one)
     _add(target, one)
     return f"{source.name}.{one.name} is in {target.name}"
+
+
+def _own_body(schema: Schema, holder: Field) -> Body:
+    """Return the message of a field, as a copy of its own where others have it too."""
+    body = schema.bodies[holder.kind]
+    kinds = [one.kind for each in schema.bodies.values() for one in each.fields]
+    if kinds.count(holder.kind) == 1:
+        return body
+    holder.kind = f"{holder.kind}{len(schema.bodies)}"
+    fields = [replace(one) for one in body.fields]
+    own = Body(name=f"{body.name}{len(schema.bodies)}", fields=fields)
+    schema.bodies[holder.kind] = own
+    return own
 
 
 def split(schema: Schema, chance: random.Random) -> str:

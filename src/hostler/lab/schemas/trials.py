@@ -48,9 +48,8 @@ class Trial:
             found.append(f"with the proposed lines: {self.pasted.why}\n{self.lines}")
         if self.answered is not None and self.answered.verdict is Verdict.WRONG:
             found.append(f"with all questions answered: {self.answered.why}\n{self.lines}")
-        for later in (self.pasted, self.answered):
-            if new := _asked_later(self.lines, later):
-                found.append(f"asked only later: {new}\n{self.lines}")
+        new = (_asked_later(self.lines, later) for later in (self.pasted, self.answered))
+        found += [f"asked only later: {line}\n{self.lines}" for line in new if line]
         return tuple(found)
 
 

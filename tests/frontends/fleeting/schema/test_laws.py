@@ -321,6 +321,30 @@ def test_everything_is_asked_at_once_the_states_of_an_unknown_list_too() -> None
     assert list(mapped(file, "\n".join(given)).refused()) == []
 
 
+UNSURE = {
+    "a likely name beside one of the same type": {
+        "InitReply": "string id = 1; int64 max_size = 2; repeated string features = 5;"
+        " repeated string extras = 6;",
+    },
+    "what could be one of two things": {
+        "Connector": CONNECTOR.replace("string protocol = 3;", ""),
+        "ConnectInfoReply": BODIES["ConnectInfoReply"].replace("external_addr", "via"),
+    },
+    "a likely name in a message of an unknown one": {
+        "IncreaseRequest": "Tender tender = 1;",
+        "Tender": "int64 how_many = 1;",
+    },
+}
+
+
+@pytest.mark.parametrize("case", UNSURE)
+def test_only_what_can_be_nothing_else_is_proposed_without_a_question(case: str) -> None:
+    service = mapped(written(UNSURE[case]))
+    assert not service.whole
+    lines = override_lines(service, several=False)
+    assert all(line.startswith(("[", "# ")) for line in lines), lines
+
+
 def test_no_line_binds_a_verdict_to_nothing() -> None:
     for name in ("healthy_now", "ok_then", "fine"):
         service = mapped(written({"HeartbeatReply": f"bool {name} = 1;"}))

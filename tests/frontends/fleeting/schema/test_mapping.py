@@ -273,10 +273,6 @@ SETTLED = {
     "an unknown name": {
         "DecreaseReply": "repeated string victims = 1; repeated string failed = 2;"
     },
-    "an unknown list": {
-        "UpdateReply": "repeated I vms = 1;",
-        "I": "string machine = 1; State st = 2;",
-    },
     "an unknown login": {"Connector": CONNECTOR.replace("username", "login")},
     "an unknown address": {
         "ConnectInfoReply": BODIES["ConnectInfoReply"].replace("external_addr", "wan")
@@ -300,7 +296,7 @@ def test_the_lines_of_a_refusal_settle_it_when_pasted(case: str) -> None:
 ASKED = {
     "an unknown list": (
         {"UpdateReply": "repeated I fleet = 1;", "I": "string machine = 1; State st = 2;"},
-        ('instances = "fleet"',),
+        ('instances = "fleet"', 'id = "machine"', 'state = "st"'),
     ),
     "an unknown wrapper": (
         {"UpdateReply": "I change = 1;", "I": "string id = 1; State state = 2;"},
@@ -357,8 +353,10 @@ def answered(lines: tuple[str, ...], answers: tuple[str, ...]) -> str:
     for answer in answers:
         number = answer.split()[0] in {"creating", "running", "deleting"}
         asked = f'{answer.split()[0]} = "NUMBER"' if number else answer
-        place = next(n for n, line in enumerate(found) if line.startswith(f"# {asked}"))
-        found[place] = answer
+        places = [n for n, line in enumerate(found) if line.startswith(f"# {asked}")]
+        assert places, f"{answer} was not asked"
+        for place in places:
+            found[place] = answer
     return "\n".join(found)
 
 
@@ -378,12 +376,22 @@ OWN_NAMES = {
 }
 
 
+OWN_ANSWERS = tuple(
+    f'{ours} = "{theirs}"'
+    for ours, theirs in (
+        *(("config", "settings_blob"), ("instances", "boxes"), ("state", "condition")),
+        *(("os", "connection.platform"), ("arch", "connection.cpu_arch")),
+        *(("protocol", "connection.via"), ("username", "connection.login")),
+        *(("password", "connection.pwd"), ("key", "connection.pem")),
+        *(("external", "wan"), ("internal", "lan"), ("id", "ref")),
+    )
+)
+
+
 def test_a_schema_with_names_of_its_own_is_settled_by_what_is_meant() -> None:
     file = written(OWN_NAMES, stream=False)
     lines = override_lines(mapped(file), several=False)
-    answers = ('config = "settings_blob"', 'instances = "boxes"', 'password = "connection.pwd"')
-    asked = tuple(one for one in answers if f"# {one}" in lines)
-    service = mapped(file, answered(lines, asked))
+    service = mapped(file, answered(lines, OWN_ANSWERS))
     assert service.whole, list(service.refused())
     expected = {
         ("Init", "request", "config"): "settings_blob",

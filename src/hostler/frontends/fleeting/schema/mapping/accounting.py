@@ -33,8 +33,8 @@ _NO_VERDICT = "left out, it does not say that all went well"
 class Unaccounted:
     """A field that nothing of ours belongs in, though it speaks or asks.
 
-    `answers` are what an operator may say of it, as TOML; `candidate`: a logical field that is
-    refused could still be it.
+    `answers` are what an operator may say of it, as TOML; `candidate`: it speaks only if a logical
+    field that is refused is not it, or is beside it.
     """
 
     side: str
@@ -54,8 +54,18 @@ class _Account:
     candidates: frozenset[str]
     found: list[Unaccounted] = field(default_factory=list[Unaccounted])
 
-    def add(self, path: Path, reason: str, answers: tuple[str, ...]) -> None:
-        """Take down one field, unless the operator has settled it."""
+    def holds_candidate(self, path: Path) -> bool:
+        """Tell whether a logical field that is refused could be inside a message."""
+        start = f"{_dotted(path)}."
+        return any(name.startswith(start) for name in self.candidates)
+
+    def add(
+        self, path: Path, reason: str, answers: tuple[str, ...], *, later: bool = False
+    ) -> None:
+        """Take down one field, unless the operator has settled it.
+
+        `later`: it will speak once a field beside it is the answer to a question.
+        """
         name = _dotted(path)
         if name not in self.settled:
             self.found.append(
@@ -64,7 +74,7 @@ class _Account:
                     name=name,
                     reason=reason,
                     answers=answers,
-                    candidate=name in self.candidates,
+                    candidate=later or name in self.candidates,
                 )
             )
 
@@ -102,6 +112,28 @@ def _asked(message: Descriptor, path: Path, account: _Account) -> None:
             _deeper(one, here, account, _asked)
         elif not harmless_unread(one) and not _otherwise_meant(one, path, account):
             account.add(here, f"{type_of(one)} asks for something that nobody reads", ("true",))
+            _asked_later(one, here, account)
+
+
+def _asked_later(one: FieldDescriptor, here: Path, account: _Account) -> None:
+    """Take down what is in a message of which a field may be read, by a later answer."""
+    if one.message_type is None or is_map(one) or not account.holds_candidate(here):
+        return
+    for inner in one.message_type.fields:
+        if not harmless_unread(inner):
+            account.add((*here, inner), "", ("true",), later=True)
+            _asked_later(inner, (*here, inner), account)
+
+
+def _speaks_later(one: FieldDescriptor, here: Path, account: _Account) -> None:
+    """Take down what speaks in a message of which a field may be written, by a later answer."""
+    if one.message_type is None or is_map(one) or not account.holds_candidate(here):
+        return
+    for inner in one.message_type.fields:
+        speaks = not (inner.is_repeated or inner.has_presence or harmless_at_zero(inner))
+        if speaks:
+            account.add((*here, inner), "", _values(inner), later=True)
+        _speaks_later(inner, (*here, inner), account)
 
 
 def _otherwise_meant(one: FieldDescriptor, path: Path, account: _Account) -> bool:
@@ -118,10 +150,11 @@ def _answered(message: Descriptor, path: Path, account: _Account) -> None:
         if _is_used(here, account):
             _deeper(one, here, account, _answered)
         elif one.is_repeated:
-            continue
+            _speaks_later(one, here, account)
         elif one.message_type is not None and not one.message_type.full_name.startswith(_GOOGLE):
             for verdict in _verdicts(one.message_type, here):
                 account.add(verdict, _NO_VERDICT, _values(verdict[-1]))
+            _speaks_later(one, here, account)
         elif not one.has_presence and not harmless_at_zero(one):
             account.add(here, f"left out, it says {_zero(one)}", _values(one))
 

@@ -117,6 +117,7 @@ def _inside(found: Match, name: str) -> Match:
         candidates=tuple(one.removeprefix(start) for one in found.candidates),
         barred=tuple(one.removeprefix(start) for one in found.barred),
         likely=found.likely.removeprefix(start) if found.likely else found.likely,
+        hinted=found.hinted.removeprefix(start) if found.hinted else found.hinted,
     )
 
 

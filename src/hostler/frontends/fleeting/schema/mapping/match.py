@@ -31,7 +31,8 @@ class Match:
     """What was found for one logical field.
 
     `reason` says why nothing was, or why it is less than exact; `candidates` are the fields that an
-    operator may name, `likely` the one that is proposed, None where a person must choose.
+    operator may name, `likely` the one that is proposed, None where a person must choose, `hinted`
+    the only one whose name suggests itself.
     `settled`: the operator settled it.
     """
 
@@ -42,6 +43,7 @@ class Match:
     candidates: tuple[str, ...] = ()
     barred: tuple[str, ...] = ()
     likely: str | None = None
+    hinted: str | None = None
     settled: bool = False
 
     @property
@@ -83,10 +85,12 @@ def _alone(one: Match, message: Message, taken: set[str]) -> Match:
 
 
 def _once(found: dict[str, Match]) -> dict[str, Match]:
-    """Return the matches with no field proposed twice: that would be refused."""
-    likely = [one.likely for one in found.values() if one.refused and one.likely]
+    """Return the matches with nothing proposed that could as well be something else we lack."""
+    refused = [one for one in found.values() if one.refused]
     return {
-        name: replace(one, likely=None) if likely.count(one.likely or "") > 1 else one
+        name: replace(one, likely=None)
+        if any(one.likely in other.candidates for other in refused if other is not one)
+        else one
         for name, one in found.items()
     }
 
@@ -188,6 +192,7 @@ def _why(left: Sequence[Leaf], open_: Sequence[Leaf]) -> str:
 def _refusal(slot: Slot, reason: str, left: Sequence[Leaf], message: Message) -> Match:
     """Return a refusal with what an operator may choose among, and the likeliest."""
     open_ = [leaf for leaf in left if not leaf.barred(message.after)]
+    hinted = [leaf.name for leaf in open_ if is_hinted(leaf, slot)]
     return Match(
         slot=slot,
         level=Level.REFUSED,
@@ -195,15 +200,17 @@ def _refusal(slot: Slot, reason: str, left: Sequence[Leaf], message: Message) ->
         candidates=_names(open_),
         barred=tuple(leaf.name for leaf in left if leaf not in open_),
         likely=_likely(slot, left, message),
+        hinted=hinted[0] if len(hinted) == 1 else None,
     )
 
 
 def _likely(slot: Slot, left: Sequence[Leaf], message: Message) -> str | None:
-    """Return the field to propose: the only one of a likely name in a place that is known."""
+    """Return the field to propose: the only one that it can be, with a likely name and place."""
+    open_ = [leaf for leaf in left if not leaf.barred(message.after) and not _says_little(leaf)]
     hinted = [leaf for leaf in left if is_hinted(leaf, slot)]
-    if len(hinted) != 1 or hinted[0].barred() or objection(hinted[0], slot, message):
+    if len(open_) != 1 or hinted != open_ or objection(open_[0], slot, message):
         return None
-    return hinted[0].name if hinted[0] in message.suit(slot) else None
+    return open_[0].name if open_[0] in message.suit(slot) else None
 
 
 def _names(leaves: Iterable[Leaf]) -> tuple[str, ...]:

@@ -55,24 +55,27 @@ def proposals(found: ServiceMap) -> tuple[Proposal, ...]:
         if not new:
             break
         sure += new
-    questions = dict[Proposal, None]()
+    questions = dict[tuple[str, str, str], Proposal]()
     for supposed in _supposed(_with(found, sure)):
-        questions |= {replace(one, question=True): None for one in _sure(supposed)}
-        questions |= dict.fromkeys(_questions(supposed))
-    return (*sure, *questions)
+        for one in (*_questions(supposed), *_sure(supposed)):
+            questions.setdefault((one.table, one.key, one.value), replace(one, question=True))
+    return (*sure, *questions.values())
 
 
 def _supposed(found: ServiceMap) -> Iterator[ServiceMap]:
-    """Go through a mapping, and what it would be if each sole candidate were the answer."""
-    yield found
-    for candidate in _lists_of(found):
-        yield _with(found, [candidate])
-    for _ in range(_ROUNDS):
-        answers = list(_sole(found))
-        if not answers:
-            return
-        found = _with(found, answers)
-        yield found
+    """Go through a mapping, and what it would be if a candidate were the answer.
+
+    That is each list of instances, and behind it whatever is the only candidate.
+    """
+    for start in (found, *(_with(found, [answer]) for answer in _lists_of(found))):
+        supposed = start
+        yield supposed
+        for _ in range(_ROUNDS):
+            answers = list(_sole(supposed))
+            if not answers:
+                break
+            supposed = _with(supposed, answers)
+            yield supposed
 
 
 def _lists_of(found: ServiceMap) -> Sequence[Proposal]:
@@ -83,7 +86,7 @@ def _lists_of(found: ServiceMap) -> Sequence[Proposal]:
     table = f"Update.{REPLY}"
     return [
         Proposal(table=table, key=UPDATE_LIST.name, value=f'"{name}"', question=False)
-        for name in update.candidates
+        for name in (*update.candidates, *update.barred)
     ]
 
 
@@ -150,8 +153,8 @@ def _of_match(table: str, one: Match) -> Iterator[Proposal]:
             table=table, key=one.slot.name, value=f'"{value}"', question=True, remark=remark
         )
 
-    for candidate in one.candidates:
-        yield question(candidate)
+    for candidate in sorted(one.candidates, key=lambda name: name != one.hinted):
+        yield question(candidate, "likely" if candidate == one.hinted else "")
     for candidate in one.barred:
         yield question(candidate, "its name says something else: hardly")
     if one.slot.need is not Need.CRITICAL and one.slot.name not in VERDICT_SLOTS:
