@@ -57,6 +57,16 @@ class Body:
     name: str
     fields: list[Field] = field(default_factory=list[Field])
 
+    def free(self, name: str) -> str:
+        """Return a name like this one that no field has."""
+        return name if all(one.name != name for one in self.fields) else f"{name}_x"
+
+    def add(self, one: Field) -> None:
+        """Add a field under the next number, and a name that is free."""
+        one.name = self.free(one.name)
+        one.number = max((each.number for each in self.fields), default=0) + 1
+        self.fields.append(one)
+
 
 @dataclass
 class Choice:
@@ -85,6 +95,14 @@ class Schema:
     bodies: dict[str, Body]
     choices: dict[str, Choice]
     rpcs: dict[str, Rpc]
+
+    def meaningful(self) -> list[tuple[Body, Field]]:
+        """Return the fields that mean something, with their messages."""
+        return [(body, one) for body in self.bodies.values() for one in body.fields if one.means]
+
+    def ends(self, side: str) -> list[Body]:
+        """Return the messages of all calls on one side."""
+        return [self.bodies[f"{call}{side}"] for call in CALLS]
 
     def fields(self, key: str) -> Iterator[tuple[Body, Field]]:
         """Go through the fields of a message and of all messages in it."""

@@ -12,9 +12,10 @@ from hostler.frontends.fleeting.schema.vocabulary.names import (
     REPLY,
     REQUEST,
     UPDATE_LIST,
+    UPDATE_STATE,
     VERDICT_SLOTS,
 )
-from hostler.frontends.fleeting.schema.vocabulary.slots import Need
+from hostler.frontends.fleeting.schema.vocabulary.slots import Need, Slot
 
 from .accounting import Unaccounted
 from .mapping import CallMap, ServiceMap, map_service
@@ -23,6 +24,8 @@ from .override import ALWAYS, UNUSED
 
 _ROUNDS = 4
 """How often new questions are looked for behind answers."""
+_MOST = 6
+"""Candidates of a list or a state behind which questions are looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,28 +68,34 @@ def proposals(found: ServiceMap) -> tuple[Proposal, ...]:
 def _supposed(found: ServiceMap) -> Iterator[ServiceMap]:
     """Go through a mapping, and what it would be if a candidate were the answer.
 
-    That is each list of instances, and behind it whatever is the only candidate.
+    That is each list of instances and each state, and behind them whatever is the only candidate.
     """
-    for start in (found, *(_with(found, [answer]) for answer in _lists_of(found))):
-        supposed = start
+    lists = (found, *(_with(found, [answer]) for answer in _options(found, UPDATE_LIST)))
+    for listed in lists:
+        states = (_with(listed, [answer]) for answer in _options(listed, UPDATE_STATE))
+        for start in (listed, *states):
+            yield from _chain(start)
+
+
+def _chain(supposed: ServiceMap) -> Iterator[ServiceMap]:
+    """Go through a mapping, and what it would be with each sole candidate for the answer."""
+    yield supposed
+    for _ in range(_ROUNDS):
+        answers = list(_sole(supposed))
+        if not answers:
+            return
+        supposed = _with(supposed, answers)
         yield supposed
-        for _ in range(_ROUNDS):
-            answers = list(_sole(supposed))
-            if not answers:
-                break
-            supposed = _with(supposed, answers)
-            yield supposed
 
 
-def _lists_of(found: ServiceMap) -> Sequence[Proposal]:
-    """Return the lists of instances among which a person must choose, as answers."""
-    update = found.calls["Update"].reply.get(UPDATE_LIST.name) if "Update" in found.calls else None
-    if update is None or not update.refused:
+def _options(found: ServiceMap, slot: Slot) -> Sequence[Proposal]:
+    """Return what a person may say of one field of Update's answer, as answers."""
+    one = found.calls["Update"].reply.get(slot.name) if "Update" in found.calls else None
+    if one is None or not one.refused:
         return ()
-    table = f"Update.{REPLY}"
     return [
-        Proposal(table=table, key=UPDATE_LIST.name, value=f'"{name}"', question=False)
-        for name in (*update.candidates, *update.barred)
+        Proposal(table=f"Update.{REPLY}", key=slot.name, value=f'"{name}"', question=False)
+        for name in (*one.candidates, *one.barred)[:_MOST]
     ]
 
 
@@ -94,12 +103,10 @@ def _sole(found: ServiceMap) -> Iterator[Proposal]:
     """Go through the answers that are the only ones."""
     claimed = set[tuple[str, str]]()
     for call, side, one in found.matches():
-        table = f"{call}.{side}"
-        if one.refused and len(one.candidates) == 1 and (table, one.candidates[0]) not in claimed:
-            claimed.add((table, one.candidates[0]))
-            yield Proposal(
-                table=table, key=one.slot.name, value=f'"{one.candidates[0]}"', question=False
-            )
+        table, options = f"{call}.{side}", one.candidates or one.barred
+        if one.refused and len(options) == 1 and (table, options[0]) not in claimed:
+            claimed.add((table, options[0]))
+            yield Proposal(table=table, key=one.slot.name, value=f'"{options[0]}"', question=False)
 
 
 def _with(found: ServiceMap, lines: Sequence[Proposal]) -> ServiceMap:
