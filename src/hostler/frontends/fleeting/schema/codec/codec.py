@@ -195,11 +195,11 @@ class _Call:
             raise Refused(f"{leaf.type} has no value for the protocol {value}")
         write(reply, value)
 
-    def set_texts(self, reply: Message, name: str, given: Sequence[str]) -> None:
+    def set_texts(self, reply: Message, name: str, texts: Sequence[str]) -> None:
         """Write texts into a list, if the schema has one for them."""
         leaf = self.leaf(REPLY, name)
-        if leaf is not None and given:
-            put_texts(leaf)(reply, given)
+        if leaf is not None and texts:
+            put_texts(leaf)(reply, texts)
 
 
 def _require_address(call: _Call, info: ConnectInfo) -> None:
