@@ -27,7 +27,7 @@ async def cloud() -> AsyncGenerator[SimulatorServer]:
         yield server
 
 
-def gone(folder: Path) -> bool:
+def host_exited(folder: Path) -> bool:
     """Say that the host of whatever plugin has a folder is gone."""
     del folder
     return False
@@ -43,7 +43,7 @@ class HandClock:
     slept: timedelta = timedelta(0)
     after: timedelta = timedelta(days=1)
     then: Callable[[], Awaitable[None]] | None = None
-    living: Callable[[Path], bool] = gone
+    living: Callable[[Path], bool] = host_exited
 
     def now(self) -> datetime:
         return BEGINNING + self.slept

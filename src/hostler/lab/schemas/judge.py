@@ -63,7 +63,7 @@ class Judgement:
 
 
 class Wrong(Exception):
-    """Something that is not true was told, or done."""
+    """Something that is not true was reported, or done."""
 
 
 @dataclass
@@ -163,14 +163,14 @@ class _Trial:
         await self._update()
         reply = await self._call("Increase", {"count": 5})
         _expect("Increase was asked for", group.asked.pop(), 5)
-        self._told("Increase", reply, {"accepted_count": 3})
+        self._compare("Increase", reply, {"accepted_count": 3})
         reply = await self._call("Decrease", {"ids": list(_ALL)})
         _expect("Decrease was asked for", group.asked.pop(), list(_ALL))
-        self._told("Decrease", reply, {"accepted_ids": ["a", "c"]})
+        self._compare("Decrease", reply, {"accepted_ids": ["a", "c"]})
         await self._connect()
-        self._told("Heartbeat", await self._call("Heartbeat", {"id": "i-2"}), {})
+        self._compare("Heartbeat", await self._call("Heartbeat", {"id": "i-2"}), {})
         _expect("Heartbeat was asked for", group.asked.pop(), "i-2")
-        self._told("Shutdown", await self._call("Shutdown", {}), {})
+        self._compare("Shutdown", await self._call("Shutdown", {}), {})
         _expect("Shutdown", group.asked.pop(), "shutdown")
         await self._ask_more()
 
@@ -188,7 +188,7 @@ class _Trial:
         for means in self._meant("InitRequest") & (ASKED.keys() - {"keepalive", "timeout"}):
             if self._wire.can_say("Init", means, ASKED[means]):
                 _expect(f"Init's {means}", getattr(connector, means), ASKED[means])
-        self._told(
+        self._compare(
             "Init",
             [reply],
             {
@@ -209,12 +209,12 @@ class _Trial:
             if any(read.field.means == "id" for read in own):
                 entries.append(own)
             self._no_lies("Update", own, count=len(STATES))
-        told = dict[object, object]()
+        reported = dict[object, object]()
         for entry in entries:
             self._no_lies("Update", entry, count=len(STATES))
-            said = _joined(entry)
-            told[said.get("id")] = said.get("state")
-        _expect("Update", told, {name: str(state) for name, state in STATES.items()})
+            value = _joined(entry)
+            reported[value.get("id")] = value.get("state")
+        _expect("Update", reported, {name: str(state) for name, state in STATES.items()})
 
     async def _connect(self) -> None:
         reply = await self._call("ConnectInfo", {"id": "i-2"})
@@ -228,7 +228,7 @@ class _Trial:
             "internal": "10.0.0.4",
             "expires": int(WHEN.timestamp()) * _SECONDS,
         }
-        self._told("ConnectInfo", reply, expected)
+        self._compare("ConnectInfo", reply, expected)
 
     def _passed_on(self, means: str) -> object:
         """Return what Init was given of the runner's connector_config."""
@@ -254,16 +254,16 @@ class _Trial:
         found = {one.means for _, one in self._schema.fields(key)}
         return found - {"", "entries"}
 
-    def _told(self, call: str, replies: Sequence[bytes], expected: Values) -> None:
+    def _compare(self, call: str, replies: Sequence[bytes], expected: Values) -> None:
         """Compare an answer with what is true."""
         (reply,) = replies
         reads = self._wire.reply(call, reply)
         self._no_lies(call, reads, count=0)
         absent = {read.field.means for read in reads if read.absent}
-        for means, said in _joined(reads).items():
+        for means, value in _joined(reads).items():
             silent = means in absent and means in {"keepalive", "timeout", "expires"}
-            if means in expected and not silent and not _same(said, expected[means]):
-                raise Wrong(f"{call} told {means} = {said!r}, but it is {expected[means]!r}")
+            if means in expected and not silent and not _same(value, expected[means]):
+                raise Wrong(f"{call} told {means} = {value!r}, but it is {expected[means]!r}")
 
     def _no_lies(self, call: str, reads: Sequence[Read], *, count: int) -> None:
         """Find noise that says what is not true."""
@@ -291,15 +291,15 @@ def _joined(reads: Sequence[Read]) -> dict[str, object]:
     }
 
 
-def _same(said: object, expected: object) -> bool:
-    if isinstance(said, bytes) and isinstance(expected, str):
-        return said == expected.encode()
-    if isinstance(said, str) and isinstance(expected, bytes):
-        return said.encode() == expected
-    if isinstance(said, str) and said.endswith("Z"):
-        when = datetime.fromisoformat(said)
+def _same(value: object, expected: object) -> bool:
+    if isinstance(value, bytes) and isinstance(expected, str):
+        return value == expected.encode()
+    if isinstance(value, str) and isinstance(expected, bytes):
+        return value.encode() == expected
+    if isinstance(value, str) and value.endswith("Z"):
+        when = datetime.fromisoformat(value)
         return int(when.timestamp()) * _SECONDS == cast("int", expected)
-    return said == expected
+    return value == expected
 
 
 def _expect(what: str, found: object, true: object) -> None:

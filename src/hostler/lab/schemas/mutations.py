@@ -224,7 +224,7 @@ def _value_choice(means: str, schema: Schema, chance: random.Random) -> str:
     values = [value for value in _VALUES[means] if value != "ssh" or chance.random() < 0.7]
     chance.shuffle(values)
     first = [chance.choice(("", "", "unspecified", "none"))] if chance.random() < 0.6 else []
-    said = [*(word for word in first if word), *values]
+    listed = [*(word for word in first if word), *values]
     name = f"{means.title()}{len(schema.choices)}"
     schema.choices[key] = Choice(
         name=name,
@@ -234,7 +234,7 @@ def _value_choice(means: str, schema: Schema, chance: random.Random) -> str:
                 number,
                 "" if word in {"unspecified", "none"} else word,
             )
-            for number, word in enumerate(said)
+            for number, word in enumerate(listed)
         ],
     )
     return key

@@ -317,8 +317,8 @@ def test_everything_is_asked_at_once_the_states_of_an_unknown_list_too() -> None
         *('# instances = "boxes"', '# id = "handle"', '# state = "st"', '# succeeded = "who"'),
         *('# creating = "BORN"', '# running = "BUSY"', '# deleting = "LEAVING"', '# "fine" = true'),
     )
-    given = [line.removeprefix("# ") if line.startswith(answers) else line for line in lines]
-    assert list(mapped(file, "\n".join(given)).refused()) == []
+    answered = [line.removeprefix("# ") if line.startswith(answers) else line for line in lines]
+    assert list(mapped(file, "\n".join(answered)).refused()) == []
 
 
 UNSURE = {
@@ -394,8 +394,8 @@ def test_methods_under_other_names_are_asked_with_all_that_is_behind_them(tmp_pa
     assert all(answer in lines for answer in answers)
     override.write_text("\n".join(lines), encoding="utf-8")
     assert learn(learning).refusal
-    given = (line.removeprefix("# ") if line in answers else line for line in lines)
-    override.write_text("\n".join(given), encoding="utf-8")
+    answered = (line.removeprefix("# ") if line in answers else line for line in lines)
+    override.write_text("\n".join(answered), encoding="utf-8")
     assert learn(learning).refusal == ""
 
 
