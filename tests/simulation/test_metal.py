@@ -23,6 +23,7 @@ PAST_FAILURES = {
     367: "power: a machine that lost its box took another, and the gap was counted from the first",
     410: "power: a box that was seen starting, and then off, was started again too soon",
     270: "S10: a suspend came twice over for timers due in it (the simulated loop was wrong)",
+    303167: "power: a box that was in error, and may have been on, was started soon after that",
     301088: "S2: a box that was seen on, then switched off by hand, is started again (the judge)",
 }
 """Seeds of failures that were found and mended, and what each found."""

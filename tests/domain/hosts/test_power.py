@@ -3,6 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from hostler.domain.hosts import power
 from hostler.domain.hosts.free import free_hosts
 from hostler.domain.hosts.lifecycle import decide_hosts, without_future
@@ -118,12 +120,15 @@ def test_cycle_brings_the_times_of_a_box_back() -> None:
     assert transition.host.since == BEGIN
 
 
-def test_box_that_was_seen_starting_and_then_off_counts_as_off_from_then() -> None:
-    """It was on, though no observation showed it up: its least time off begins anew."""
+@pytest.mark.parametrize("between", sorted(set(Condition) - {Condition.OFF, Condition.STANDBY}))
+def test_box_that_was_seen_otherwise_and_then_off_counts_as_off_from_then(
+    between: Condition,
+) -> None:
+    """It was on, or may have been while it was in error: its least time off begins anew."""
     off = record(power=HostPower(on=False, since=BEGIN))
     host = replace(off, condition=HostCondition.FREE)
-    starting, stopped = box(condition=Condition.STARTING), box(condition=Condition.OFF)
-    for resource, at in ((starting, BEGIN + 60 * S), (stopped, BEGIN + 90 * S)):
+    otherwise, stopped = box(condition=between), box(condition=Condition.OFF)
+    for resource, at in ((otherwise, BEGIN + 60 * S), (stopped, BEGIN + 90 * S)):
         snapshot = replace(hosts_snapshot(host, resource, now=at), capabilities=metal())
         (transition,) = decide_hosts(snapshot)
         host = transition.host
