@@ -11,6 +11,7 @@ import tempfile
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -142,11 +143,12 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     arguments = parser.parse_args()
     tally = Tally()
-    for one in trials(range(arguments.first, arguments.first + arguments.count)):
-        tally.add(one)
-        if one.faults:
-            print(f"seed {one.seed}: {'; '.join(one.changes)}")
-            print(*(f"  {fault}" for fault in one.faults), sep="\n", flush=True)
+    with suppress(KeyboardInterrupt):  # what was judged so far is worth telling
+        for one in trials(range(arguments.first, arguments.first + arguments.count)):
+            tally.add(one)
+            if one.faults:
+                print(f"seed {one.seed}: {'; '.join(one.changes)}")
+                print(*(f"  {fault}" for fault in one.faults), sep="\n", flush=True)
     print(*tally.lines(), sep="\n")
     sys.exit(1 if tally.wrong else 0)
 
