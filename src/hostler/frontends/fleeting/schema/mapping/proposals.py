@@ -7,6 +7,7 @@ first answers.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from hostler.frontends.fleeting.schema.vocabulary.names import (
     REPLY,
@@ -26,6 +27,8 @@ _ROUNDS = 4
 """How often new questions are looked for behind answers."""
 _MOST = 6
 """Candidates of a list or a state behind which questions are looked for."""
+_MANY = 400
+"""Candidates of which a schema that could be a runner's has fewer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +62,17 @@ def proposals(found: ServiceMap) -> tuple[Proposal, ...]:
             break
         sure += new
     questions = dict[tuple[str, str, str], Proposal]()
-    for supposed in _supposed(_with(found, sure)):
+    settled = _with(found, sure)
+    for supposed in islice(_supposed(settled), _how_many(settled)):
         for one in (*_questions(supposed), *_sure(supposed)):
             questions.setdefault((one.table, one.key, one.value), replace(one, question=True))
     return (*sure, *questions.values())
+
+
+def _how_many(found: ServiceMap) -> int:
+    """Return behind how many answers questions are looked for: a host waits for this."""
+    candidates = sum(len(one.candidates) for _, _, one in found.matches() if one.refused)
+    return 40 if candidates <= _MANY else 2
 
 
 def _supposed(found: ServiceMap) -> Iterator[ServiceMap]:
