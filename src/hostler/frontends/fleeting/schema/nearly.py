@@ -30,8 +30,8 @@ def nearly(one: Service, override: Override) -> Nearly:
     lacking = [name for name in CORE_METHODS if name not in one.methods]
     has = ", ".join(method.name for method in one.descriptor.methods)
     methods = [_method(name, one) for name in lacking]
-    named = [options[0] for options in methods if len(options) == 1]
-    renamed = {option.key: option.value.strip('"') for option in named}
+    supposed = [_supposed(options, one) for options in methods]
+    renamed = {option.key: option.value.strip('"') for option in supposed if option}
     later = _later(one, renamed, override)
     return Nearly(
         reason=f"{one.name} has no {', '.join(lacking)}; it has {has}",
@@ -45,6 +45,19 @@ def _method(missing: str, one: Service) -> Sequence[Proposal]:
     if len(sure) == 1:
         return [_named(missing, sure[0], question=False)]
     return [_named(missing, name, question=True) for name in sure or one.others]
+
+
+def _supposed(options: Sequence[Proposal], one: Service) -> Proposal | None:
+    """Return the only option, or the only one whose request is named by our method."""
+    if len(options) == 1:
+        return options[0]
+    requests = {method.name: words(method.input_type.name) for method in one.descriptor.methods}
+    near = [
+        option
+        for option in options
+        if set(words(option.key)) <= set(requests[option.value.strip('"')])
+    ]
+    return near[0] if len(near) == 1 else None
 
 
 def _is_surely(name: str, missing: str) -> bool:
