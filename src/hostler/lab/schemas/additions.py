@@ -112,7 +112,9 @@ def add_rival_list(schema: Schema, chance: random.Random) -> str:
     """Add a second list of instances to Update's answer; either of them is true."""
     reply = schema.bodies["UpdateReply"]
     true = [one for one in reply.fields if one.means in {"states", "entries"}]
-    if any(one.deprecated for _, one in schema.fields("UpdateReply")):
+    fields = [one for _, one in schema.fields("UpdateReply")]
+    complete = any(one.means in {"states", "state"} for one in fields)
+    if not complete or any(one.deprecated for one in fields):
         return ""
     name = chance.choice(words.LISTS)
     if true and chance.random() < 0.5:

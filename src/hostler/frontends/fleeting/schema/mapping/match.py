@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from hostler.frontends.fleeting.schema.vocabulary.harmless import harmless_at_zero
-from hostler.frontends.fleeting.schema.vocabulary.slots import Need, Slot
+from hostler.frontends.fleeting.schema.vocabulary.slots import Kind, Need, Slot
 
 from .leaves import Leaf, besides
 from .placing import Message, is_hinted, is_named, is_neutral, objection, oddly_named, rivals
@@ -162,7 +162,8 @@ def _rest(message: Message, slot: Slot, taken: set[str]) -> Match:
         reason = "its name says little; it is the only field of its type there"
         return Match(slot=slot, level=Level.NEUTRAL, leaf=left[0], reason=reason)
     open_ = [leaf for leaf in left if not leaf.barred(message.after) and not _says_little(leaf)]
-    if slot.need in _NEEDED or (slot.need is Need.EXPECTED and (open_ or odd)):
+    unread = open_ or (slot.kind is Kind.TEXTS and left)  # a list that is left out says nothing
+    if slot.need in _NEEDED or (slot.need is Need.EXPECTED and (unread or odd)):
         choice = [leaf for leaf in message.choice(slot) if leaf.name not in taken]
         return _refusal(slot, odd or _why(left, open_), choice, message)
     return Match(
