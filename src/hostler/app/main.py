@@ -1,8 +1,9 @@
 """The executable `hostler`."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+from hostler.frontends.cli.console.process import run_process
 from hostler.frontends.cli.main import GROUPS, CommandGroups, application, commands
 from hostler.frontends.cli.main import main as run_command
 
@@ -45,6 +46,9 @@ def fleeting() -> Mapping[str, Callable[..., int]]:
 
 def main() -> None:
     """Run the command line of this process, and exit."""
-    argv = sys.argv[1:]
+    sys.exit(run_process(lambda: _run(sys.argv[1:])))
+
+
+def _run(argv: Sequence[str]) -> int:
     verb = argv[0] if argv and not argv[0].startswith("-") else ""
-    sys.exit(run_command(application(groups(verb)), argv))
+    return run_command(application(groups(verb)), argv)

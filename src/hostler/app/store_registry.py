@@ -44,13 +44,15 @@ class SqliteStores:
 
     def open(self, url: StoreUrl, purpose: Purpose) -> Store:
         """Open the file; what is only read may be missing, and is not made."""
-        from hostler.stores.sqlite.opening import open_beside, open_engine
+        from hostler.stores.sqlite.opening import open_beside, open_engine, open_reading
 
-        if purpose is Purpose.READ and not self.exists(url):
-            return empty_store()
-        if purpose is Purpose.ENGINE:
-            return open_engine(url.path, fresh_installation())
-        return open_beside(url.path)
+        match purpose:
+            case Purpose.ENGINE:
+                return open_engine(url.path, fresh_installation())
+            case Purpose.REQUEST:
+                return open_beside(url.path)
+            case Purpose.READ:
+                return open_reading(url.path) if self.exists(url) else empty_store()
 
     def exists(self, url: StoreUrl) -> bool:
         """Tell whether the file is there."""

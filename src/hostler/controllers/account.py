@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from hostler.domain.errors import Conflict, Fenced, StoreError, StoreLost
+from hostler.domain.errors import Conflict, Fenced, StoreError, StoreUnusable
 from hostler.domain.ids import CycleId
 from hostler.domain.machines.rollout import is_prepared_by_ssh
 from hostler.domain.model.commands import Advance, Reclaim, SaveFleet
@@ -147,7 +147,7 @@ class AccountLoop:
         """Let one piece of work fail alone: the edge of the loop, where anything is caught."""
         try:
             await work
-        except StoreLost:
+        except StoreUnusable:
             raise
         except StoreError as error:
             log.warning("the store refused", where=where, error=str(error))
@@ -243,6 +243,8 @@ class AccountLoop:
             pursuit = MachinePursuit(goal, snapshot, self._ports, self.state, self._evidence)
             if await self._caller.advance(work, pursuit):
                 self.hurry()
+        except StoreUnusable:
+            raise
         except StoreError as error:
             not_saved(error, machine=machine.id, cycle=snapshot.cycle)
             self.state.stale.add(machine.fleet)

@@ -12,7 +12,7 @@ import structlog
 from hostler.domain.decide import decide
 from hostler.domain.decision.cache import LONGEST, DecisionCache
 from hostler.domain.decision.view import view_of
-from hostler.domain.errors import Fenced, StoreError
+from hostler.domain.errors import Fenced, StoreError, StoreUnusable
 from hostler.domain.hosts.next_calls import moved_events
 from hostler.domain.ids import MachineId
 from hostler.domain.model.commands import (
@@ -198,7 +198,7 @@ class Reconciler:
         host_records = self._state.host_records
         try:
             await host_records.take(self._ports.store, command.host, command.machine, tenure.fence)
-        except Fenced:
+        except (Fenced, StoreUnusable):
             raise
         except StoreError as error:
             log.info("host not taken", host=command.host.id, error=str(error))
@@ -266,7 +266,7 @@ class Reconciler:
             stored = await self._ports.store.save_machine(
                 advance.machine, advance.events, tenure.fence
             )
-        except Fenced:
+        except (Fenced, StoreUnusable):
             raise
         except StoreError as error:
             log.warning("record not saved", machine=advance.machine.id, error=str(error))

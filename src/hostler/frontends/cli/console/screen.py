@@ -37,8 +37,9 @@ class Screen:
             self.out.print(rendered)
 
     def line(self, value: Mapping[str, object]) -> None:
-        """Print one line of JSON."""
-        sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+        """Print one line of JSON, which is UTF-8 whatever the terminal's encoding is."""
+        sys.stdout.flush()
+        sys.stdout.buffer.write(msgspec.json.encode(value) + b"\n")
         sys.stdout.flush()
 
     def note(self, text: str) -> None:
