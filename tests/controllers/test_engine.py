@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from hostler.domain.errors import StoreDamaged
 from hostler.domain.ids import Zone, machine_id
 from hostler.domain.model.calls import Refusal, Refused
 from hostler.domain.model.fleet import Caps, Probe, ProbeKind
@@ -503,3 +504,27 @@ async def test_machine_in_the_making_waits_quietly_while_the_world_is_not_ours()
         await rig.pass_by(3 * MIN)
         assert [m.version for m in await rig.machines()] == version
         assert rig.metrics.value(Count.GATE_REFUSALS, "G8") == 0
+
+
+# ---------------------------------------------------------------- a store that cannot be used
+
+
+@pytest.mark.parametrize(
+    "method", ["save_machine", "save_fleet", "requests", "renew_lease", "revision"]
+)
+async def test_a_damaged_store_ends_the_engine(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever meets the damage first: without records nothing may be done."""
+    rig = sized(2)
+
+    async def damaged(*_: object) -> None:
+        raise StoreDamaged("web.db is not a readable store")
+
+    with pytest.RaisesGroup(StoreDamaged, flatten_subgroups=True):
+        async with rig.running():
+            await rig.until([READY] * 2, 60 * S)
+            monkeypatch.setattr(rig.store, method, damaged)
+            monkeypatch.setattr(rig.store, "drop_lease", damaged)
+            rig.world.resources.clear()
+            await rig.pass_by(20 * MIN)

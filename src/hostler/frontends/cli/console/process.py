@@ -33,6 +33,10 @@ def run_process(work: Callable[[], int]) -> int:
         code = int(Exit.INTERRUPTED)
     except BrokenPipeError:
         code = int(Exit.OK)
+    except SystemExit as end:
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        code = int(Exit.OK)  # rich makes a failure of it
     except OSError as error:
         if error.errno not in _NO_ROOM:
             raise
