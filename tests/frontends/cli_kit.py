@@ -90,6 +90,7 @@ class InMemory:
     taker: bool = False
     wrong: ConfigError | None = None
     held: bool = False
+    exists: bool = True
     clock_: StillClock = field(default_factory=StillClock)
     provider: FakeProvider | None = None
 
@@ -129,7 +130,7 @@ class InMemory:
         return self.runs
 
     def store_exists(self, config: Config) -> bool:
-        return config.store.path.exists()
+        return self.exists or config.store.path.exists()
 
     @asynccontextmanager
     async def accounts(self, config: Config, store: Store) -> AsyncGenerator[tuple[Account, ...]]:

@@ -12,6 +12,9 @@ from hostler.ports.clock import Clock
 from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
 from hostler.queries.providers import Providers
+from hostler.queries.standing import Standing, standing
+
+from .console.screen import Screen
 
 
 class Purpose(StrEnum):
@@ -77,6 +80,25 @@ class Services(Protocol):
     def ports(self, store: Store, metrics: Metrics | None = None) -> Ports:
         """Return what controllers share, with the real clock and prober; without metrics, none."""
         ...
+
+
+@asynccontextmanager
+async def open_records(
+    services: Services, config: Config, screen: Screen
+) -> AsyncGenerator[Store]:
+    """Open the store to read it, and let the screen say how the file stands to it.
+
+    Every command that reads opens its records here.
+    """
+    async with services.store(config, Purpose.READ) as store:
+        screen.standing = await standing_of(services, config, store)
+        yield store
+
+
+async def standing_of(services: Services, config: Config, store: Store) -> Standing:
+    """Return how a file stands to the store that it names."""
+    exists, runs = services.store_exists(config), services.engine_runs(config)
+    return await standing(config, store, exists=exists, runs=runs)
 
 
 @asynccontextmanager

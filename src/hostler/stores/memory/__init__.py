@@ -15,6 +15,7 @@ from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Orphan, Request
+from hostler.ports.engine_record import EngineRecord
 from hostler.ports.store import Fence, Identity, Kept, Lease
 
 from .past import Past
@@ -32,6 +33,7 @@ class MemoryStore:
     def __init__(self, identity: InstallationId, *, exclusive: bool = True) -> None:
         self._identity = Identity(own=identity)
         self._exclusive = exclusive
+        self._engine: EngineRecord | None = None
         self._fleets = dict[FleetName, FleetRow]()
         self._machines = dict[FleetName, dict[MachineId, Machine]]()
         self._living = dict[MachineId, FleetName]()
@@ -61,6 +63,12 @@ class MemoryStore:
         ours = dict.fromkeys((*self._identity.ours, *installations))
         self._identity = replace(self._identity, adopted=tuple(ours)[1:])
         self._revision += 1
+
+    async def engine_record(self) -> EngineRecord | None:
+        return self._engine
+
+    async def save_engine_record(self, record: EngineRecord) -> None:
+        self._engine = record
 
     async def fleets(self) -> tuple[FleetRow, ...]:
         return tuple(self._fleets[name] for name in sorted(self._fleets))

@@ -9,6 +9,7 @@ from rich.console import Console, RenderableType
 
 from hostler.config.values import WrongFile
 from hostler.domain.errors import HostlerError
+from hostler.queries.standing import Standing
 
 from .exits import HINTS, exit_of
 from .format import clean
@@ -18,10 +19,14 @@ WIDE = 240
 
 
 class Screen:
-    """Standard output for results, standard error for everything else."""
+    """Standard output for results, standard error for everything else.
+
+    With a `standing`, each result says beside it how the fleet file stands to what is on record.
+    """
 
     def __init__(self, *, json: bool = False) -> None:
         self.json = json
+        self.standing: Standing | None = None
         self.out, self.err = _console(stderr=False), _console(stderr=True)
 
     @property
@@ -32,9 +37,11 @@ class Screen:
     def show(self, rendered: RenderableType, value: Mapping[str, object]) -> None:
         """Print what is rendered for a person, or the value as one line of JSON."""
         if self.json:
-            self.line(value)
-        else:
-            self.out.print(rendered)
+            self.line({**value, **({"standing": self.standing.document} if self.standing else {})})
+            return
+        self.out.print(rendered)
+        for notice in self.standing.notices if self.standing else ():
+            self.note(notice)
 
     def line(self, value: Mapping[str, object]) -> None:
         """Print one line of JSON, which is UTF-8 whatever the terminal's encoding is."""
