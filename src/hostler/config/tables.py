@@ -187,7 +187,11 @@ class FleetTable(Struct, frozen=True, kw_only=True):
         ),
     ] = True
     replace_outdated: Annotated[
-        bool, Meta(description="replace machines that were made from another template")
+        bool,
+        Meta(
+            description="replace machines that were made from another template, or are of a type "
+            "or in a zone that the fleet no longer names"
+        ),
     ] = False
     timers: TimersTable = TimersTable()
     caps: CapsTable = CapsTable()

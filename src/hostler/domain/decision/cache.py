@@ -193,7 +193,7 @@ def _waits_for_nothing(decision: Decision, snapshot: Snapshot) -> bool:
     if row.pause is not None or row.setbacks:
         return False
     return not (
-        fleet.replace_outdated and any(m.outdated(fleet.template) for m in snapshot.machines)
+        fleet.replace_outdated and any(fleet.outdates(m) for m in snapshot.machines)
     )
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from hostler.domain.ids import AccountName, FleetName, MachineId
 from hostler.domain.policy.revisions import Revision
 
-from .machine import Offer, Protection
+from .machine import Machine, Offer, Origin, Protection
 
 _S = timedelta(seconds=1)
 _MIN = timedelta(minutes=1)
@@ -108,6 +108,18 @@ class Fleet:
     def most(self, size: int) -> int:
         """Return the maximum in force for a requested size."""
         return self.maximum if self.maximum is not None else size + max(5, size // 2)
+
+    def outdates(self, machine: Machine) -> bool:
+        """Tell whether a machine is another than would be made now: its template, type or zone.
+
+        What was adopted is as its maker chose; its type need not be offered.
+        """
+        if machine.outdated(self.template):
+            return True
+        made = machine.offer
+        return machine.origin is not Origin.ADOPTED and not any(
+            (offer.type, offer.zone) == (made.type, made.zone) for offer in self.offers
+        )
 
     def creates_per_hour(self, size: int) -> int:
         """Return the bound on creation attempts in any hour (invariant S4).
