@@ -99,7 +99,7 @@ def test_a_reader_that_goes_away_is_no_failure(file: Path) -> None:
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_no_failure(closed: str, file: Path) -> None:
     ended = subprocess.run(
-        ["sh", "-c", f'"$0" check "$1" {closed}', str(HOSTLER), str(file)],
+        ["/bin/sh", "-c", f'"$0" check "$1" {closed}', str(HOSTLER), str(file)],
         capture_output=True,
         timeout=60,
         check=False,
@@ -132,9 +132,12 @@ def test_an_argument_that_is_no_text_is_refused(options: Sequence[str], file: Pa
 def test_an_engine_whose_log_cannot_be_written_works_on(tmp_path: Path) -> None:
     file = tmp_path / "boxes.toml"
     file.write_text(STATIC)
-    with FULL.open("w") as full, subprocess.Popen(
-        [str(HOSTLER), "run", str(file)], stdout=full, stderr=subprocess.PIPE, text=True
-    ) as engine:
+    with (
+        FULL.open("w") as full,
+        subprocess.Popen(
+            [str(HOSTLER), "run", str(file)], stdout=full, stderr=subprocess.PIPE, text=True
+        ) as engine,
+    ):
         try:
             _until_recorded(tmp_path / "boxes.db", engine)
             engine.terminate()

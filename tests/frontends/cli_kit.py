@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -91,6 +91,7 @@ class InMemory:
     wrong: ConfigError | None = None
     held: bool = False
     exists: bool = True
+    reloads: Callable[[Config], None] = lambda _: None
     clock_: StillClock = field(default_factory=StillClock)
     provider: FakeProvider | None = None
 
@@ -128,6 +129,9 @@ class InMemory:
     def engine_runs(self, config: Config) -> bool:
         del config
         return self.runs
+
+    def ask_to_reload(self, config: Config) -> None:
+        self.reloads(config)
 
     def store_exists(self, config: Config) -> bool:
         return self.exists or config.store.path.exists()

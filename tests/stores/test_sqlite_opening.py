@@ -66,6 +66,17 @@ def let_read_only(path: Path) -> None:
     path.with_name(f"{path.name}.lock").chmod(0o666)
 
 
+def take_rights(folder: Path) -> None:
+    """Let everybody read a folder's files, and nobody write there."""
+    for file in folder.iterdir():
+        file.chmod(0o444)
+    folder.chmod(0o555)
+
+
+def give_rights(folder: Path) -> None:
+    folder.chmod(0o755)
+
+
 @contextmanager
 def as_nobody() -> Generator[None]:
     """Put off the rights of root, for whom nothing is read-only."""
@@ -311,7 +322,7 @@ async def test_a_new_file_is_its_owners_alone(umask: int, tmp_path: Path):
     try:
         store = engine(path)
         await filled(store)
-        files = {file.name: mode(file) for file in tmp_path.iterdir() if file.suffix != ".lock"}
+        files = {name: mode(tmp_path / name) for name in names(tmp_path) if "lock" not in name}
         await store.close()
     finally:
         os.umask(before)
@@ -346,16 +357,14 @@ async def test_who_may_only_read_reads(*, running: bool):
         writer = engine(path) if running else None
         if writer is not None:
             await writer.request(request(7))
-        for file in Path(name).iterdir():
-            file.chmod(0o444)
-        Path(name).chmod(0o555)
+        take_rights(path.parent)
         with as_nobody():
             store = reading(path)
             found = len(await store.machines(WEB)), len(await store.requests())
             await store.close()
         if writer is not None:
             await writer.close()
-        Path(name).chmod(0o755)
+        give_rights(path.parent)
     assert found == (100, int(running))
 
 
@@ -373,14 +382,14 @@ async def test_a_reader_sees_what_an_engine_writes_that_starts_after_it(tmp_path
 
 
 @pytest.mark.parametrize("call", ["open", "write"])
-def test_no_room_for_the_lock_is_told(
-    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_no_room_for_the_lock_is_told(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
         patch.setattr(os, call, full)
-        with pytest.raises(StoreBusy, match=r"hostler\.db\.lock cannot be written .*free some room"):
+        with pytest.raises(
+            StoreBusy, match=r"hostler\.db\.lock cannot be written .*free some room"
+        ):
             engine(tmp_path / "hostler.db")
     engine(tmp_path / "hostler.db")

@@ -4,6 +4,7 @@ import gc
 import getpass
 import os
 import secrets
+import signal
 import socket
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -12,7 +13,8 @@ from pathlib import Path
 from hostler.config.load import load
 from hostler.config.values import AccountConfig, Config
 from hostler.controllers.runtime.settings import Account, Ports
-from hostler.domain.ids import InstallationId, machine_id
+from hostler.domain.errors import RequestRefused
+from hostler.domain.ids import FleetName, InstallationId, machine_id
 from hostler.frontends.cli.context import Purpose, Runnable
 from hostler.ports.clock import Clock
 from hostler.ports.kind import Opening
@@ -52,6 +54,7 @@ class Composed:
         """Use the system's clock and this process's environment unless others are given."""
         self._clock = clock or SystemClock()
         self._environment = os.environ if environment is None else environment
+        self._fleets = list[FleetName]()
 
     def load(self, path: Path) -> Config:
         """Return the fleet file's values."""
@@ -81,6 +84,19 @@ class Composed:
     def engine_runs(self, config: Config) -> bool:
         """Tell whether an engine holds the store now."""
         return STORES[config.store.scheme].is_held(config.store)
+
+    def ask_to_reload(self, config: Config) -> None:
+        """Send SIGHUP to the engine that holds the store."""
+        process = STORES[config.store.scheme].holder(config.store)
+        if process is None:
+            raise RequestRefused(f"no engine runs on {config.store}: start one with hostler run")
+        try:
+            os.kill(process, signal.SIGHUP)
+        except OSError as error:
+            raise RequestRefused(
+                f"the engine (process {process}) cannot be asked: {error.strerror}; ask as the "
+                "user that it runs as, on its own computer"
+            ) from error
 
     def store_exists(self, config: Config) -> bool:
         """Tell whether there is a store yet."""
@@ -135,8 +151,7 @@ class Composed:
         from hostler.frontends.metrics.serve import serving
 
         metrics = PrometheusMetrics(self._clock)
-        fleets = tuple(fleet.name for fleet in config.fleets)
-        async with serving(config.metrics, metrics, fleets):
+        async with serving(config.metrics, metrics, self._fleets):
             yield metrics
 
     def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Runnable:
@@ -144,6 +159,7 @@ class Composed:
         from hostler.controllers.engine import Engine
 
         collect_seldom()
+        self._fleets[:] = (fleet.name for fleet in config.fleets)
         return Engine(ports, accounts, self.holder(), config.settings)
 
     def holder(self) -> str:

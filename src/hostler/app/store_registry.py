@@ -31,6 +31,10 @@ class StoreKind(Protocol):
         """Tell whether an engine holds the store now, without disturbing it."""
         ...
 
+    def holder(self, url: StoreUrl) -> int | None:
+        """Return the process id of the engine that holds the store now; None where none does."""
+        ...
+
 
 class SqliteStores:
     """`sqlite:FILE`, seen from the fleet file's folder, and `sqlite:///FOLDER/FILE`."""
@@ -64,6 +68,12 @@ class SqliteStores:
 
         return is_held(url.path)
 
+    def holder(self, url: StoreUrl) -> int | None:
+        """Read who holds the lock beside the file."""
+        from hostler.stores.sqlite.file import holder
+
+        return holder(url.path)
+
 
 class MemoryStores:
     """`memory:`, which keeps nothing and is known to its engine alone."""
@@ -94,6 +104,11 @@ class MemoryStores:
         """Nobody else can hold it."""
         del url
         return False
+
+    def holder(self, url: StoreUrl) -> int | None:
+        """Nobody can be found."""
+        del url
+        return None
 
 
 STORES: Mapping[str, StoreKind] = {"sqlite": SqliteStores(), "memory": MemoryStores()}

@@ -59,6 +59,10 @@ class Services(Protocol):
         """Tell whether an engine holds the store now; it is not disturbed."""
         ...
 
+    def ask_to_reload(self, config: Config) -> None:
+        """Ask the engine that holds the store to read its file again; RequestRefused: none can."""
+        ...
+
     def store_exists(self, config: Config) -> bool:
         """Tell whether there is a store yet."""
         ...
@@ -83,9 +87,7 @@ class Services(Protocol):
 
 
 @asynccontextmanager
-async def open_records(
-    services: Services, config: Config, screen: Screen
-) -> AsyncGenerator[Store]:
+async def open_records(services: Services, config: Config, screen: Screen) -> AsyncGenerator[Store]:
     """Open the store to read it, and let the screen say how the file stands to it.
 
     Every command that reads opens its records here.

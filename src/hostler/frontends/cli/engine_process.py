@@ -9,19 +9,24 @@ import signal
 from collections.abc import Generator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import structlog
 
 from hostler.config.digests import differing, digests
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Account
-from hostler.domain.errors import ConfigError, HostlerError, RequestRefused
+from hostler.domain.errors import (
+    ConfigError,
+    HostlerError,
+    RequestRefused,
+    StoreError,
+    StoreUnusable,
+)
 from hostler.ports.engine_record import EngineRecord, KeepsEngineRecord
 from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
 
-from .context import Runnable, Services
+from .context import Services
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
 
@@ -78,6 +83,7 @@ class EngineProcess:
         self._services, self._store, self._metrics = services, store, metrics
         self._signals = signals
         self._next: _Opened | None = None
+        self._runs: EngineRecord | None = None
 
     async def run(self, config: Config) -> None:
         """Run until SIGINT or SIGTERM; SIGHUP reads the file again. Leases are given back."""
@@ -91,9 +97,7 @@ class EngineProcess:
 
     async def _open(self, config: Config) -> _Opened:
         async with AsyncExitStack() as stack:
-            accounts = await stack.enter_async_context(
-                self._services.accounts(config, self._store)
-            )
+            accounts = await stack.enter_async_context(self._services.accounts(config, self._store))
             return _Opened(config=config, accounts=accounts, stack=stack.pop_all())
 
     async def _run(self, opened: _Opened) -> None:
@@ -104,12 +108,8 @@ class EngineProcess:
         identity = await self._store.identity()
         log.info("engine started", **_about(opened.config), installation=identity.own)
         async with asyncio.TaskGroup() as group:
-            running = group.create_task(self._running(engine))
+            running = group.create_task(engine.run())
             group.create_task(self._end_when_asked(running, opened.config))
-
-    @staticmethod
-    async def _running(engine: Runnable) -> None:
-        await engine.run()
 
     async def _end_when_asked(self, running: asyncio.Task[None], config: Config) -> None:
         while not self._signals.stop and self._next is None:
@@ -128,7 +128,7 @@ class EngineProcess:
             await self._check(config, fresh, changed)
             opened = await self._open(fresh) if changed else None
         except HostlerError as error:
-            log.error("file refused, the engine goes on with the old one", why=str(error))
+            log.warning("file refused, the engine goes on with the old one", why=str(error))
             await self._refused(str(error))
             return None
         log.info("file read again", changed=changed)
@@ -152,28 +152,33 @@ class EngineProcess:
 
     async def _record(self, config: Config) -> None:
         """Write which file this process runs."""
-        if isinstance(self._store, KeepsEngineRecord):
-            await self._store.save_engine_record(
-                EngineRecord(
-                    file=str(config.path.resolve()),
-                    since=self._services.clock().now(),
-                    tables=digests(config),
-                )
-            )
+        self._runs = EngineRecord(
+            file=str(config.path.resolve()),
+            since=self._services.clock().now(),
+            tables=digests(config),
+        )
+        await self._save(self._runs)
 
     async def _refused(self, why: str) -> None:
         """Write why the file as it is now is not run."""
+        if self._runs is not None:
+            now = self._services.clock().now()
+            await self._save(replace(self._runs, refused=why, refused_at=now))
+
+    async def _save(self, record: EngineRecord) -> None:
+        """Write it for those who read; an engine works on where they cannot be informed."""
         if not isinstance(self._store, KeepsEngineRecord):
             return
-        record = await self._store.engine_record()
-        if record is not None:
-            now = self._services.clock().now()
-            await self._store.save_engine_record(replace(record, refused=why, refused_at=now))
+        try:
+            await self._store.save_engine_record(record)
+        except StoreUnusable:
+            raise
+        except StoreError as error:
+            log.warning("not recorded which file runs", error=str(error))
 
 
 def _about(config: Config) -> dict[str, object]:
     return {
-        "file": str(Path(config.path)),
         "fleets": [str(fleet.name) for fleet in config.fleets],
         "store": str(config.store),
     }

@@ -16,7 +16,7 @@ Command = Callable[..., int]
 CommandGroups = Mapping[str, Mapping[str, Command]]
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Run a fleet": ("run", "check"),
+    "Run a fleet": ("run", "check", "reload"),
     "Read": ("status", "top", "plan", "explain", "history", "orphans"),
     "Request": (
         "scale",
@@ -49,6 +49,8 @@ def _command(name: str, services: Services) -> Command:
     match name:
         case "run":
             from .commands.run import RunCommand as Owner
+        case "reload":
+            from .commands.reload import ReloadCommand as Owner
         case "top":
             from .commands.top import TopCommand as Owner
         case "check":

@@ -23,7 +23,9 @@ Columns = Mapping[str, Value]
 NOTHING: Columns = MappingProxyType({})
 """The columns of a query that has no parameters."""
 
-RecordT = TypeVar("RecordT", bound=FleetRow | Machine | Host | Orphan | Request | Event | EngineRecord)
+RecordT = TypeVar(
+    "RecordT", bound=FleetRow | Machine | Host | Orphan | Request | Event | EngineRecord
+)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

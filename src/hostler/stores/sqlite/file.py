@@ -138,6 +138,17 @@ def is_held(store: Path) -> bool:
     return False
 
 
+def holder(store: Path) -> int | None:
+    """Return the process id of the engine that holds the lock; None where none does."""
+    if not is_held(store):
+        return None
+    lock = store.resolve().with_name(f"{store.resolve().name}.lock")
+    try:
+        return int(lock.read_text(encoding="ascii", errors="replace").strip() or "none")
+    except (OSError, ValueError):
+        return None
+
+
 class Witness:
     """Remembers which file lies under a path.
 

@@ -1,6 +1,5 @@
 """Run: the engine in the foreground, its events on standard output, until it is stopped."""
 
-import asyncio
 import signal
 import sys
 from dataclasses import dataclass
@@ -10,13 +9,13 @@ from typing import Annotated, Literal
 import structlog
 from cyclopts import Parameter
 
-from hostler.config.values import Config
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
 from hostler.frontends.cli.console.logs import log_to
 from hostler.frontends.cli.console.options import File, Json
 from hostler.frontends.cli.console.screen import Screen
-from hostler.frontends.cli.context import Purpose, Runnable, Services
+from hostler.frontends.cli.context import Purpose, Services
+from hostler.frontends.cli.engine_process import EngineProcess, Signals
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
 
@@ -40,7 +39,10 @@ class RunCommand:
         ] = "info",
         json: Json = False,
     ) -> int:
-        """Run the engine for every fleet of the file until Ctrl-C; machines stay as they are."""
+        """Run the engine for every fleet of the file until Ctrl-C; machines stay as they are.
+
+        SIGHUP, or `hostler reload`, makes it read the file again.
+        """
         log_to(sys.stdout, json=json or not sys.stdout.isatty(), level=log_level)
         return self.guard(json, lambda screen: self._run(file, screen))
 

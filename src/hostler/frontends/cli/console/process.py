@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
 from io import TextIOWrapper
-from pathlib import Path
 from typing import TextIO, cast
 
 from .exits import Exit
@@ -50,9 +49,13 @@ def run_process(work: Callable[[], int]) -> int:
 def _have_streams() -> None:
     """Let both streams take all that is written; those that are closed are Python's None."""
     streams = cast("TextIO | None", sys.stdout), cast("TextIO | None", sys.stderr)
-    sys.stdout, sys.stderr = (stream or Path(os.devnull).open("w") for stream in streams)
+    sys.stdout, sys.stderr = (stream or _nowhere() for stream in streams)
     write_plainly(sys.stdout)
     write_plainly(sys.stderr)
+
+
+def _nowhere() -> TextIO:
+    return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
 def write_plainly(stream: TextIO) -> None:

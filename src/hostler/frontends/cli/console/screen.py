@@ -37,9 +37,15 @@ class Screen:
     def show(self, rendered: RenderableType, value: Mapping[str, object]) -> None:
         """Print what is rendered for a person, or the value as one line of JSON."""
         if self.json:
-            self.line({**value, **({"standing": self.standing.document} if self.standing else {})})
+            self._line_beside_standing(value)
             return
         self.out.print(rendered)
+        self._notices()
+
+    def _line_beside_standing(self, value: Mapping[str, object]) -> None:
+        self.line({**value, **({"standing": self.standing.document} if self.standing else {})})
+
+    def _notices(self) -> None:
         for notice in self.standing.notices if self.standing else ():
             self.note(notice)
 
@@ -58,10 +64,11 @@ class Screen:
         """Say what is wrong and return the exit code."""
         code = exit_of(error)
         if self.json:
-            self.line({"error": _error(error, code)})
+            self._line_beside_standing({"error": _error(error, code)})
         else:
             hint = f"\n{HINTS[error.remedy]}" if error.remedy else ""
             self.err.print(clean(f"hostler: {error}{hint}"))
+            self._notices()
         return int(code)
 
     @contextmanager

@@ -51,7 +51,7 @@ def headline(status: FleetStatus) -> Text:
     good = status.past or (status.ready == status.desired and not status.orphans)
     ready = f"{status.ready} ready" if status.past else f"{status.ready} of {status.desired} ready"
     if not status.known:
-        good, ready = False, f"not known: no engine has it on record ({status.desired} are asked for)"
+        good, ready = False, f"{status.desired} asked for; not known: no engine has it on record"
     text = Text.assemble(
         (str(status.fleet.name), "bold"), "  ", (ready, "green" if good else "yellow")
     )
