@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -33,6 +33,7 @@ from hostler.domain.model.phases import Phase
 from hostler.frontends.cli.context import Purpose
 from hostler.frontends.cli.main import application, commands, main
 from hostler.ports.clock import Clock
+from hostler.ports.kind import Lack
 from hostler.ports.metrics import Metrics
 from hostler.ports.provider import Connection
 from hostler.ports.store import Fence, Store
@@ -106,6 +107,14 @@ class InMemory:
             templates={},
             settings=Settings(),
         )
+
+    def lacks(self, config: Config) -> Mapping[str, tuple[Lack, ...]]:
+        del config
+        return {}
+
+    async def store_problem(self, config: Config) -> str:
+        del config
+        return ""
 
     def clock(self) -> Clock:
         return self.clock_

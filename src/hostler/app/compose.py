@@ -10,14 +10,16 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from hostler.config import laws
+from hostler.config.errors import Faults
 from hostler.config.load import load
-from hostler.config.values import AccountConfig, Config
+from hostler.config.values import AccountConfig, Config, WrongFile
 from hostler.controllers.runtime.settings import Account, Ports
-from hostler.domain.errors import RequestRefused
+from hostler.domain.errors import RequestRefused, StoreError
 from hostler.domain.ids import FleetName, InstallationId, machine_id
 from hostler.frontends.cli.context import Purpose, Runnable
 from hostler.ports.clock import Clock
-from hostler.ports.kind import Opening
+from hostler.ports.kind import ChecksAccounts, Lack, Opening, Timing
 from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
 
@@ -45,6 +47,18 @@ def _quiet() -> None:
         log_nothing_below("error")
 
 
+def _check_calls(config: Config, account: Account) -> None:
+    """Raise where leases are too short for the calls of a provider, as it was opened."""
+    capabilities, faults = account.provider.capabilities, Faults()
+    timing = Timing(
+        deadline=capabilities.deadline, consistency_delay=capabilities.consistency_delay
+    )
+    timed = laws.Timed(of=config.settings, timing=timing)
+    laws.apply(laws.ENGINE_AND_CALLS, timed, "engine", faults)
+    if faults.found:
+        raise WrongFile(config.path, tuple(faults.found))
+
+
 class Composed:
     """The real adapters, as the command line asks for them."""
 
@@ -59,6 +73,28 @@ class Composed:
     def load(self, path: Path) -> Config:
         """Return the fleet file's values."""
         return load(path, Kinds(), STORES)
+
+    def lacks(self, config: Config) -> Mapping[str, tuple[Lack, ...]]:
+        """Return what an engine would not find on this computer, by account."""
+        return {
+            account.name: kind.missing(account.settings, config.folder, self._environment)
+            for account in config.accounts
+            if isinstance(kind := Kinds()[account.kind](), ChecksAccounts)
+        }
+
+    async def store_problem(self, config: Config) -> str:
+        """Return why an engine could not use the store; it is read, and not changed."""
+        kind = STORES[config.store.scheme]
+        if problem := kind.problem(config.store):
+            return problem
+        if not kind.exists(config.store):
+            return ""
+        try:
+            async with self.store(config, Purpose.READ) as store:
+                await store.fleets()
+        except StoreError as error:
+            return str(error)
+        return ""
 
     def clock(self) -> Clock:
         """Return the clock."""
@@ -113,6 +149,7 @@ class Composed:
                 made = self._account(config, account, identity.own)
                 stack.push_async_callback(made.provider.close)
                 opened.append(made)
+                _check_calls(config, made)
             yield tuple(account for account in opened if account.fleets)
 
     def _account(

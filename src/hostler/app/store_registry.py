@@ -1,5 +1,6 @@
 """Stores: the kinds of store by the scheme of their URL; a new kind is one more entry in STORES."""
 
+import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,6 +30,10 @@ class StoreKind(Protocol):
 
     def is_held(self, url: StoreUrl) -> bool:
         """Tell whether an engine holds the store now, without disturbing it."""
+        ...
+
+    def problem(self, url: StoreUrl) -> str:
+        """Return why an engine could make or write no store there; empty where it could."""
         ...
 
     def holder(self, url: StoreUrl) -> int | None:
@@ -68,6 +73,17 @@ class SqliteStores:
 
         return is_held(url.path)
 
+    def problem(self, url: StoreUrl) -> str:
+        """Look at the file and its folder."""
+        path, folder = url.path, url.path.parent
+        if path.is_dir():
+            return f"{path} is a folder; name a file in it, such as {path / 'hostler.db'}"
+        if not folder.is_dir():
+            return f"{folder} is no folder; make it, or name another place"
+        if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+            return f"{path} and its folder must be writable by the user that hostler runs as"
+        return ""
+
     def holder(self, url: StoreUrl) -> int | None:
         """Read who holds the lock beside the file."""
         from hostler.stores.sqlite.file import holder
@@ -104,6 +120,11 @@ class MemoryStores:
         """Nobody else can hold it."""
         del url
         return False
+
+    def problem(self, url: StoreUrl) -> str:
+        """Nothing is written."""
+        del url
+        return ""
 
     def holder(self, url: StoreUrl) -> int | None:
         """Nobody can be found."""

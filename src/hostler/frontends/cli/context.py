@@ -1,6 +1,6 @@
 """Services: what the command line needs from the rest of the program, handed to it by app."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Protocol
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Account, Ports
 from hostler.ports.clock import Clock
+from hostler.ports.kind import Lack
 from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
 from hostler.queries.providers import Providers
@@ -41,6 +42,14 @@ class Services(Protocol):
 
     def load(self, path: Path) -> Config:
         """Return the fleet file's values; ConfigError has all that is wrong with it."""
+        ...
+
+    def lacks(self, config: Config) -> Mapping[str, tuple[Lack, ...]]:
+        """Return what an engine would not find on this computer, by account."""
+        ...
+
+    async def store_problem(self, config: Config) -> str:
+        """Return why an engine could not use the store; empty where it could."""
         ...
 
     def clock(self) -> Clock:

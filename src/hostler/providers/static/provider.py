@@ -49,8 +49,8 @@ class StaticHosts:
         self._capabilities = Capabilities(
             main=SERVER,
             kinds=(SERVER.kind, HOST.kind),
-            consistency_delay=timedelta(seconds=30),
-            deadline=timedelta(seconds=30),
+            consistency_delay=settings.CONSISTENCY_DELAY,
+            deadline=settings.DEADLINE,
             zones=zones,
             hosts=HostCapabilities(
                 kind=HOST.kind,
