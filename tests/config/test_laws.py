@@ -75,6 +75,7 @@ BROKEN = {
         "fleet.web.ready.commands",
     ),
     "busy": (cloud("ready = { probe = 'tcp', busy = 'true' }"), "fleet.web.ready.busy"),
+    "key": (cloud("ready = { probe = 'tcp', key = 'x' }"), "fleet.web.ready.key"),
     "timeout": (
         cloud("ready = { probe = 'tcp', timeout = '10m' }"),
         "fleet.web.ready.timeout",
@@ -92,10 +93,6 @@ BROKEN = {
     "plain http": (
         cloud(account='endpoint = "http://api.scaleway.com"'),
         "provider.scaleway.endpoint",
-    ),
-    "pool of addresses": (
-        cloud('address_pool = "mine"\npublic_ipv4 = false'),
-        "fleet.web.address_pool",
     ),
     "spend": (MACS.format(spend="5.03"), "fleet.ci.order.spend_per_day"),
     "a host twice": (

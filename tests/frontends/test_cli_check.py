@@ -102,6 +102,10 @@ def test_a_store_that_cannot_be_written_is_not_in_order(
         (cloud(more='[metrics]\nlisten = "[::]:9100"'), "metrics.listen"),
         (cloud(account='endpoint = "http://simulator.test:8100"'), "provider.scaleway.endpoint"),
         (cloud(more="public_ipv4 = false"), "fleet.web.public_ipv4"),
+        (
+            cloud(more='public_ipv4 = false\npublic_ipv6 = true\naddress_pool = "mine"'),
+            "fleet.web.address_pool",
+        ),
     ],
 )
 def test_what_is_hardly_meant_is_a_warning(

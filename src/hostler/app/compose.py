@@ -19,6 +19,7 @@ from hostler.domain.errors import RequestRefused, StoreError
 from hostler.domain.ids import FleetName, InstallationId, machine_id
 from hostler.frontends.cli.context import Purpose, Runnable
 from hostler.ports.clock import Clock
+from hostler.ports.files import unreadable
 from hostler.ports.kind import ChecksAccounts, Lack, Opening, Timing
 from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
@@ -75,12 +76,19 @@ class Composed:
         return load(path, Kinds(), STORES)
 
     def lacks(self, config: Config) -> Mapping[str, tuple[Lack, ...]]:
-        """Return what an engine would not find on this computer, by account."""
-        return {
-            account.name: kind.missing(account.settings, config.folder, self._environment)
+        """Return what an engine would not find on this computer, by the path of the table."""
+        lacks = {
+            f"provider.{account.name}": kind.missing(
+                account.settings, config.folder, self._environment
+            )
             for account in config.accounts
             if isinstance(kind := Kinds()[account.kind](), ChecksAccounts)
         }
+        for fleet in config.fleets:
+            if fleet.probe.key and (why := unreadable(Path(fleet.probe.key))):
+                text = f"{fleet.probe.key} cannot be read: {why}"
+                lacks[f"fleet.{fleet.name}"] = (Lack(key="ready.key", text=text),)
+        return lacks
 
     async def store_problem(self, config: Config) -> str:
         """Return why an engine could not use the store; it is read, and not changed."""

@@ -116,6 +116,12 @@ FLEET: tuple[Law[Fleet], ...] = (
         holds=lambda f: not f.probe.busy or f.probe.kind is ProbeKind.SSH,
     ),
     Law(
+        key="ready.key",
+        expected='probe = "ssh" with it',
+        value=lambda f: f.probe.key,
+        holds=lambda f: not f.probe.key or f.probe.kind is ProbeKind.SSH,
+    ),
+    Law(
         key="ready.timeout",
         expected="shorter than timers.start, within which a probe must pass",
         value=lambda f: f.probe.timeout,

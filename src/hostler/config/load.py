@@ -164,7 +164,7 @@ class Reading:
             return None
         made = blueprint or Blueprint(offers=(), digest="")
         account = AccountName("") if bought.account is None else bought.account.name
-        fleet = _fleet(FleetName(name), account, asked, made)
+        fleet = _fleet(FleetName(name), account, asked, made, self.path.parent)
         fleet = replace(fleet, timers=_timers(asked, made, table(raw).get("timers")))
         laws.apply(laws.FLEET, fleet, path, self.faults)
         if bought.account is None or blueprint is None:
@@ -283,7 +283,9 @@ class Reading:
         return listen
 
 
-def _fleet(name: FleetName, account: AccountName, asked: FleetTable, made: Blueprint) -> Fleet:
+def _fleet(
+    name: FleetName, account: AccountName, asked: FleetTable, made: Blueprint, folder: Path
+) -> Fleet:
     return Fleet(
         name=name,
         account=account,
@@ -296,7 +298,7 @@ def _fleet(name: FleetName, account: AccountName, asked: FleetTable, made: Bluep
         replace_outdated=asked.replace_outdated,
         protected=asked.protected,
         renews=asked.renews,
-        probe=_probe(asked.ready),
+        probe=_probe(asked.ready, folder),
         caps=Caps(**structs.asdict(asked.caps)),
     )
 
@@ -312,8 +314,11 @@ def _timers(asked: FleetTable, made: Blueprint, given: object) -> Timers:
     return replace(timers, **usual)
 
 
-def _probe(ready: ReadyTable | None) -> Probe:
+def _probe(ready: ReadyTable | None, folder: Path) -> Probe:
+    """Return the probe; what is left out is as the machine has it."""
     if ready is None:
         return Probe()
-    given = structs.asdict(ready)
+    given = {key: value for key, value in structs.asdict(ready).items() if value is not None}
+    if ready.key is not None:
+        given["key"] = str(folder / Path(ready.key).expanduser())
     return Probe(kind=given.pop("probe"), **given)

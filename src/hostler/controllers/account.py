@@ -259,12 +259,15 @@ class AccountLoop:
             self.hurry()
 
     async def _probe(self, advance: Advance, snapshot: Snapshot, tenure: Tenure) -> None:
-        machine = advance.machine
+        machine, result = advance.machine, "no_address"
         probed = Probed(begun=self._ports.clock.now(), passed=False, text="it has no address yet")
         try:
             connection = self._account.provider.connection(machine, resources_of(machine, snapshot))
             if connection is not None:
                 probed = await self._probed(machine, connection, snapshot, tenure)
+                result = "passed" if probed.passed else "failed"
+            kind = snapshot.fleet.probe.kind
+            self._ports.metrics.count(Count.PROBES, machine.fleet, kind, result)
         finally:
             # Also what could not be probed was tried: without that its bound would never count.
             self.state.probed[machine.id] = probed

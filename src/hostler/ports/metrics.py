@@ -31,6 +31,12 @@ class Count(Enum):
         ("provider", "call", "outcome"),
         "Calls to a provider: done, unknown, or refused_ with the class of the refusal",
     )
+    PROBES = Metric(
+        "hostler_probes_total",
+        ("fleet", "probe", "result"),
+        "Readiness probes of machines that are up: passed, failed (history and log say why), or "
+        "no_address: there was nothing to probe yet",
+    )
     OBSERVATIONS_FAILED = Metric(
         "hostler_observations_failed_total",
         ("provider", "zone", "kind"),

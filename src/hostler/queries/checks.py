@@ -31,11 +31,11 @@ def check_file(config: Config) -> tuple[Check, ...]:
     return (*fleets, *(_warning(text) for text in config.warnings))
 
 
-def check_place(account: str, lacks: Iterable[Lack]) -> tuple[Check, ...]:
-    """Return what an engine would not find on this computer."""
+def check_place(path: str, lacks: Iterable[Lack]) -> tuple[Check, ...]:
+    """Return what an engine would not find on this computer for the table at this path."""
     return tuple(
         Check(
-            about=f"provider.{account}.{lack.key}",
+            about=f"{path}.{lack.key}",
             text=lack.text,
             ok=lack.environment,
             warning=lack.environment,

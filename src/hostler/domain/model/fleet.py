@@ -66,6 +66,7 @@ class ProbeKind(StrEnum):
 class Probe:
     """The readiness probe of a fleet; `command` runs on our side with HOSTLER_ADDRESS set.
 
+    Without `port`, `user` or `key` they are the machine's own; `key` is the file of a private key.
     `commands` run on a host that outlives its machines, over SSH, before it counts as ready; on
     `broken_on` hosts they fail, and work on none, until they are held to be at fault themselves.
     `busy` runs there before what runs on a machine that was ready is ended: 0 means that it is
@@ -73,10 +74,11 @@ class Probe:
     """
 
     kind: ProbeKind = ProbeKind.API
-    port: int = 22
+    port: int = 0
     command: tuple[str, ...] = ()
     timeout: timedelta = 5 * _S
-    user: str = "root"
+    user: str = ""
+    key: str = ""
     commands: tuple[str, ...] = ()
     broken_on: int = 2
     busy: str = ""

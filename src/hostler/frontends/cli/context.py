@@ -45,7 +45,7 @@ class Services(Protocol):
         ...
 
     def lacks(self, config: Config) -> Mapping[str, tuple[Lack, ...]]:
-        """Return what an engine would not find on this computer, by account."""
+        """Return what an engine would not find on this computer, by the path of the table."""
         ...
 
     async def store_problem(self, config: Config) -> str:

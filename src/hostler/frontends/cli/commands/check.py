@@ -41,8 +41,8 @@ class CheckCommand:
     async def _check(self, file: Path, screen: Screen, *, online: bool) -> int:
         config = self.services.load(file)
         checks = list(check_file(config))
-        for account, lacks in self.services.lacks(config).items():
-            checks += check_place(account, lacks)
+        for path, lacks in self.services.lacks(config).items():
+            checks += check_place(path, lacks)
         if problem := await self.services.store_problem(config):
             checks.append(Check(about="store", text=problem, ok=False))
         if online:

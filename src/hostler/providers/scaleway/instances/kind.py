@@ -38,8 +38,6 @@ class ScalewayKind:
         """Return the offers, type by type and zone by zone, and the digest of all the rest."""
         del settings
         table = table_of(MachineTable, template)
-        if table.address_pool is not None and not table.public_ipv4:
-            raise ValueError("address_pool: expected public_ipv4 = true with it")
         made = asdict(_template(table, folder))
         digest = hashlib.sha256(msgspec.json.encode(made, order="deterministic")).hexdigest()
         return Blueprint(
@@ -48,16 +46,18 @@ class ScalewayKind:
         )
 
     def warnings(self, settings: object, template: object) -> tuple[str, ...]:
-        """Return that a server could be reached by nobody."""
+        """Return that a pool is not used, or that a server could be reached by nobody."""
         del settings
         table = table_of(MachineTable, template)
-        if table.public_ipv4 or table.public_ipv6 or table.private_networks:
-            return ()
-        warning = (
-            "public_ipv4: without any address and private network nobody reaches a server, and no "
-            "probe over the network passes"
-        )
-        return (warning,)
+        found = list[str]()
+        if table.address_pool is not None and not table.public_ipv4:
+            found.append("address_pool: it is not used, for public_ipv4 = false")
+        if not (table.public_ipv4 or table.public_ipv6 or table.private_networks):
+            found.append(
+                "public_ipv4: without any address and private network nobody reaches a server, and "
+                "no probe over the network passes"
+            )
+        return tuple(found)
 
     def timing(self, settings: object) -> Timing:
         """Return how long calls may take, and be late."""
