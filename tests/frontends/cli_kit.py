@@ -83,6 +83,7 @@ class InMemory:
     """Services whose store is a MemoryStore and whose cloud is the fake one.
 
     `taker` makes the store take a request as soon as it is recorded, as a running engine would.
+    `exists` is whether an engine ever made the store.
     """
 
     store_: MemoryStore = field(default_factory=lambda: MemoryStore(HOME))
@@ -143,7 +144,8 @@ class InMemory:
         self.reloads(config)
 
     def store_exists(self, config: Config) -> bool:
-        return self.exists or config.store.path.exists()
+        del config
+        return self.exists
 
     @asynccontextmanager
     async def accounts(self, config: Config, store: Store) -> AsyncGenerator[tuple[Account, ...]]:

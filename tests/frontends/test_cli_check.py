@@ -90,7 +90,10 @@ def test_each_key_that_is_there_is_in_order(
 def test_a_store_that_cannot_be_written_is_not_in_order(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    def denied(*_: object) -> bool:
+        return False
+
+    monkeypatch.setattr(os, "access", denied)
     found = findings(check(tmp_path, cloud(), capsys), ok=False)
     assert "must be writable by the user that hostler runs as" in found["store"]
 

@@ -126,18 +126,18 @@ def in_network(bench: Bench, network: str, *ipam_ids: str) -> Any:
 
 
 def test_an_attachment_has_the_addresses_that_were_asked_for_or_the_next_one(bench: Bench) -> None:
-    asked, given = in_network(bench, NOBODY, "ip-1", "ip-2"), in_network(bench, NOBODY)
-    assert (asked["ipam_ip_ids"], given["ipam_ip_ids"]) == (["ip-1", "ip-2"], [])
+    by_request, by_default = in_network(bench, NOBODY, "ip-1", "ip-2"), in_network(bench, NOBODY)
+    assert (by_request["ipam_ip_ids"], by_default["ipam_ip_ids"]) == (["ip-1", "ip-2"], [])
     bench.now += 61.0
     path = f"{ZONE}/server-private-networks"
     listed = bench.json("GET", path)["server_private_networks"]
     assert [len(one["ipam_ip_ids"]) for one in listed] == [2, 1]
     found = bench.json("GET", path, query="ipam_ip_ids=ip-2&ipam_ip_ids=ip-9")
-    assert [one["id"] for one in found["server_private_networks"]] == [asked["id"]]
-    networks = f"{SERVERS}/{given['server_id']}/private-networks"
+    assert [one["id"] for one in found["server_private_networks"]] == [by_request["id"]]
+    networks = f"{SERVERS}/{by_default['server_id']}/private-networks"
     body = {"per_private_network_ipam_ip_ids": {NOBODY: ["ip-7"]}}
     (set_,) = bench.json("PUT", networks, body)["server_private_networks"]
-    assert (set_["id"], set_["ipam_ip_ids"]) == (given["id"], ["ip-7"])
+    assert (set_["id"], set_["ipam_ip_ids"]) == (by_default["id"], ["ip-7"])
 
 
 def test_attachments_are_listed_in_the_order_asked_for(bench: Bench) -> None:

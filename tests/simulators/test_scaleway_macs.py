@@ -167,7 +167,7 @@ def test_a_monthly_commitment_renews_itself_until_it_is_cancelled(bench: Bench) 
 
 
 def test_a_deleted_mac_answers_403_where_that_is_asked_for() -> None:
-    bench = Bench(options=Options(macs=MacOptions(gone="403")))
+    bench = Bench(options=Options(macs=MacOptions(deleted_status="403")))
     mac = ready(bench)["id"]
     assert bench.world.act("mac_deleted_by_hand", mac)
     status, body = bench.refusal("GET", f"{SERVERS}/{mac}")

@@ -303,13 +303,13 @@ def _fleet(
     )
 
 
-def _timers(asked: FleetTable, made: Blueprint, given: object) -> Timers:
+def _timers(asked: FleetTable, made: Blueprint, raw: object) -> Timers:
     """Return the file's timers; what it does not set is as the kind's machines are like."""
     timers = Timers(**structs.asdict(asked.timers))
     usual = {
         name: time
         for name, time in made.timers.items()
-        if not (is_table(given) and name in table(given))
+        if not (is_table(raw) and name in table(raw))
     }
     return replace(timers, **usual)
 
@@ -318,7 +318,7 @@ def _probe(ready: ReadyTable | None, folder: Path) -> Probe:
     """Return the probe; what is left out is as the machine has it."""
     if ready is None:
         return Probe()
-    given = {key: value for key, value in structs.asdict(ready).items() if value is not None}
+    fields = {key: value for key, value in structs.asdict(ready).items() if value is not None}
     if ready.key is not None:
-        given["key"] = str(folder / Path(ready.key).expanduser())
-    return Probe(kind=given.pop("probe"), **given)
+        fields["key"] = str(folder / Path(ready.key).expanduser())
+    return Probe(kind=fields.pop("probe"), **fields)

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from hostler.domain.hosts import power, times
+from hostler.domain.hosts import power
 from hostler.domain.hosts.free import free_hosts
-from hostler.domain.hosts.lifecycle import decide_hosts
+from hostler.domain.hosts.lifecycle import decide_hosts, without_future
 from hostler.domain.ids import HostId
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits
@@ -18,11 +18,11 @@ from hostler.testing.fakes.metal_planner import HOST_OFF, SWITCH_ON
 from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER, S, asked
 from hostler.testing.scenes.hosts import (
     BOX,
+    account_snapshot,
     box,
     call,
     fleet_snapshot,
     hosts_snapshot,
-    inventory,
     on_host,
     record,
 )
@@ -95,7 +95,8 @@ def test_box_that_was_told_to_go_off_is_taken_once_the_command_must_have_been_ob
     delay = metal().consistency_delay
     for passed, taken in ((delay, False), (delay + S, True)):
         at = BEGIN + passed
-        free = free_hosts(FLEET, inventory([box()], at), metal(), {BOX: host}, (), _fits, at)
+        account = account_snapshot([box()], [host], observed=at, now=at, capabilities=metal())
+        free = free_hosts(account, FLEET, _fits)
         assert bool(free) is taken, passed
 
 
@@ -104,10 +105,10 @@ def test_times_of_a_box_that_lie_in_the_future_are_brought_back() -> None:
     later = BEGIN + timedelta(hours=2)
     off = call(HOST_OFF, CallState.DONE, later, shows=Shows.REST)
     host = record(since=later, power=HostPower(on=False, since=later), asked=(off,))
-    known = times.present(host, BEGIN)
+    known = without_future(host, BEGIN)
     assert (known.since, known.power) == (BEGIN, HostPower(on=False, since=BEGIN))
     assert [(asked.at, asked.closed) for asked in known.asked] == [(BEGIN, BEGIN)]
-    assert times.present(known, BEGIN) is known
+    assert without_future(known, BEGIN) is known
 
 
 def test_cycle_brings_the_times_of_a_box_back() -> None:

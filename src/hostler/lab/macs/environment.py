@@ -76,7 +76,7 @@ class MacEnvironment:
             epoch=BEGINNING,
             list_lag=scenario.base.list_lag,
             generation=draw_generation(rng),
-            macs=MacOptions(floor=scenario.floor, gone=scenario.gone),
+            macs=MacOptions(floor=scenario.floor, deleted_status=scenario.deleted_status),
         )
         world = self.world = open_world(options, loop, rng)
         for stock in scenario.stocks:

@@ -87,7 +87,10 @@ class ReloadCommand:
             "refused": answer.refused if answer else "",
         }
         lines = [f"changed: {', '.join(changed) or 'nothing'}", *([answer.text] if answer else ())]
-        screen.show(Group(plans(made, ()), *(ink(line) for line in lines)), value)
+        screen.show(
+            Group(plans(made, (), self.services.clock().now()), *(ink(line) for line in lines)),
+            value,
+        )
         return answer.exit if answer else Exit.OK
 
     async def _record(self, config: Config, store: Store) -> EngineRecord:

@@ -280,7 +280,7 @@ class MacCalls:
                 raise
             log.info("not to be deleted yet", host=mac.id, until=str(floor_date(failed.problem)))
             return await self._schedule(errand)
-        return Done(gone=(ResourceId(mac.id),))
+        return Done(absent=(ResourceId(mac.id),))
 
     def _done(self, call: Call, mac: Mac) -> Done:
         """Return what an answer shows: the host, or the allocation of the call's machine.
@@ -293,7 +293,7 @@ class MacCalls:
             return Done(resources=(host,))
         resource = reader.allocation_of(mac)
         if resource is None:
-            return Done(gone=(call.target,) if call.target else ())
+            return Done(absent=(call.target,) if call.target else ())
         mine = call.target or allocation_of(HostId(mac.id), MachineId(str(call.arg("machine"))))
         return Done(resources=(resource,) if resource.id == mine else ())
 
@@ -301,7 +301,7 @@ class MacCalls:
         if isinstance(trouble, Failed):
             problem = trouble.problem
             if call.kind == machine_calls.DELETE and _names(problem, host):
-                return Done(gone=(call.target,) if call.target else (), missing=True)
+                return Done(absent=(call.target,) if call.target else (), missing=True)
             if call.kind == machine_calls.REINSTALL and is_reinstalling(problem):
                 return Done()
             if problem.missing:  # the host was read just before: only an observation can tell
@@ -333,7 +333,7 @@ def _host_of(call: Call) -> str:
 def _unread(trouble: Exception, call: Call, host: str) -> Outcome:
     """Return what it means that the host could not be read first: gone, or not now."""
     if isinstance(trouble, Failed) and _names(trouble.problem, host):
-        return Done(gone=(call.target,), missing=True) if call.target else _vanished(host)
+        return Done(absent=(call.target,), missing=True) if call.target else _vanished(host)
     if isinstance(trouble, TROUBLE):
         return unread(trouble, f"host {host}")
     raise trouble

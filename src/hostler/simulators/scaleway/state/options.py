@@ -8,7 +8,7 @@ FLOORS = ("412", "412-untyped", "400", "403")
 """The shapes in which a deletion before its date is refused."""
 
 
-GONES = ("404", "403")
+DELETED_STATUSES = ("404", "403")
 
 
 MOST = 5000  # Macs in one stock
@@ -19,21 +19,21 @@ class MacOptions:
     """The setting of the Apple silicon part. Spans are seconds of world time.
 
     floor: how a deletion that comes too early is refused: one of `FLOORS`, or "mixed" (drawn).
-    gone: what a deleted server answers: "404" or "403".
+    deleted_status: what a deleted server answers: "404" or "403".
     sealed: for how long after an installation every password is shown as `<sealed>`.
     vlan_polls: an attachment is read up to so many times before its VLAN is shown.
     """
 
     floor: str = "412"
-    gone: str = "404"
+    deleted_status: str = "404"
     sealed: float = 60.0
     vlan_polls: int = 3
 
     def __post_init__(self) -> None:
         if self.floor not in {*FLOORS, "mixed"}:
             raise ValueError(f"floor: expected one of {', '.join(FLOORS)} or mixed")
-        if self.gone not in GONES:
-            raise ValueError(f"gone: expected {' or '.join(GONES)}")
+        if self.deleted_status not in DELETED_STATUSES:
+            raise ValueError(f"deleted_status: expected {' or '.join(DELETED_STATUSES)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ def stock_of(text: str) -> Stock:
     if not count.isdecimal():
         raise ValueError(f"macs: expected N[:TYPE[:ZONE[:PREFIX]]], not {text}")
     usual = Stock(int(count))
-    given = dict(zip(("type_name", "zone", "prefix"), rest, strict=False))
-    return replace(usual, **{name: value for name, value in given.items() if value})
+    fields = dict(zip(("type_name", "zone", "prefix"), rest, strict=False))
+    return replace(usual, **{name: value for name, value in fields.items() if value})
 
 
 INSTANCE_ZONES = (
