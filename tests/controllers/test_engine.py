@@ -15,7 +15,7 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Observation, Scope
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.fake import FakeScene
-from hostler.ports.metrics import Count
+from hostler.ports.metrics import Count, Gauge
 from hostler.ports.store import Lease
 from hostler.testing.fakes.planner import (
     MAKE_ADDRESS,
@@ -528,3 +528,29 @@ async def test_a_damaged_store_ends_the_engine(
             monkeypatch.setattr(rig.store, "drop_lease", damaged)
             rig.world.resources.clear()
             await rig.pass_by(20 * MIN)
+
+
+async def test_metrics_say_how_many_machines_are_wanted() -> None:
+    rig = sized(2)
+    async with rig.running():
+        await rig.until([READY] * 2, 60 * S)
+        assert rig.metrics.series(Gauge.SIZE) == {("web",): 2}
+        await rig.request(RequestKind.SCALE, size=5)
+        await rig.until([READY] * 5, 60 * S)
+        assert rig.metrics.series(Gauge.SIZE) == {("web",): 5}
+
+
+async def test_metrics_count_probes_and_the_history_says_why_they_fail() -> None:
+    rig = FakeScene(replace(FLEET, size=1, probe=Probe(kind=ProbeKind.TCP)))
+    rig.prober.all_unwilling = True
+    async with rig.running():
+        await rig.pass_by(1 * MIN)
+        (machine,) = await rig.machines()
+        assert machine.error.endswith(": refused")
+        assert len(await rig.events("probe_failed")) == 1
+        assert rig.metrics.value(Count.PROBES, "web", "tcp", "failed") > 3
+        rig.prober.all_unwilling = False
+        await rig.until([READY], 1 * MIN)
+        (machine,) = await rig.machines()
+    assert machine.error == ""
+    assert rig.metrics.value(Count.PROBES, "web", "tcp", "passed") == 1

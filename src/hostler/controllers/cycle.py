@@ -37,7 +37,7 @@ from hostler.ports.metrics import Count, Gauge
 
 from .observe.snapshot import Occasion, gather
 from .runtime.leases import Tenure
-from .runtime.measurements import measure_machines
+from .runtime.measurements import measure_fleet
 from .runtime.settings import Ports
 from .runtime.state import AccountState, Steadiness
 
@@ -122,7 +122,7 @@ class Reconciler:
             self._ports.metrics.count(Count.ILLEGAL_MOVES)
             log.error("illegal move", what=alarm, cycle=number)
         reconciled = await self._apply(snapshot, decision, tenure)
-        measure_machines(self._ports.metrics, fleet.name, self._state.living(fleet.name))
+        measure_fleet(self._ports.metrics, fleet, self._state)
         self._note_hosts(snapshot, decision)
         return reconciled
 

@@ -84,6 +84,11 @@ class Gauge(Enum):
     MACHINES = Metric(
         "hostler_machines", ("fleet", "phase"), "Living machines by phase, as of the last cycle"
     )
+    SIZE = Metric(
+        "hostler_fleet_size",
+        ("fleet",),
+        "Machines that are wanted to be ready: the size that was asked for last, or the file's",
+    )
     OBSERVATION_AGE = Metric(
         "hostler_observation_age_seconds",
         ("provider",),

@@ -21,7 +21,7 @@ ENOUGH = 2
 
 
 CAP = "cap: enough was removed for now, see per_reclaim, per_hour and share"
-NO_CALL = "no call can be made on it now: its state changes, or another resource must go first"
+NO_CALL = "no call can be made on it now: it changes state, or another resource must go first"
 NOBODYS = "it names no machine, so nobody can say whose it is"
 """What keeps an orphan that nothing forbids to remove."""
 
@@ -132,12 +132,8 @@ def blocked(orphan: Orphan, snapshot: Snapshot) -> str:
     timers = snapshot.fleet.timers
     since = orphan.first if snapshot.capabilities.hosts else orphan.created or orphan.first
     since = max(since, snapshot.jumped or since)
-    if orphan.cls is OrphanClass.FOREIGN:
-        return "it carries the owner tag of another installation"
-    if orphan.cls not in ACTIONABLE:
-        return WHY_NOT[orphan.cls]
-    if not orphan.owner:
-        return NOBODYS
+    if why := _never(orphan):
+        return why
     if snapshot.capabilities.hosts and not _has_pool(orphan.resource, snapshot):
         return "no pool is known that it could go back to: set `pool_prefix`"
     if snapshot.now - since < timers.grace:
@@ -145,6 +141,15 @@ def blocked(orphan: Orphan, snapshot: Snapshot) -> str:
     if orphan.sightings < ENOUGH:
         return f"seen once; a second complete observation is needed, {timers.sighting_gap} later"
     return _forbidden(orphan, snapshot)
+
+
+def _never(orphan: Orphan) -> str:
+    """Return what keeps an orphan from being reclaimed at any time, or an empty string."""
+    if orphan.cls is OrphanClass.FOREIGN:
+        return "it carries the owner tag of another installation"
+    if orphan.cls not in ACTIONABLE:
+        return WHY_NOT[orphan.cls]
+    return "" if orphan.owner else NOBODYS
 
 
 def _has_pool(resource: ResourceId, snapshot: Snapshot) -> bool:
