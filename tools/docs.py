@@ -15,7 +15,7 @@ import flow
 import msgspec
 from cyclopts import App
 
-from hostler.app.main import groups
+from hostler.app.command_line import groups
 from hostler.app.provider_registry import BUILT_IN
 from hostler.config.decode import expected
 from hostler.config.tables import (

@@ -5,6 +5,7 @@ Each case is a real process, for what fails here fails outside of any function o
 
 import json
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -191,3 +192,31 @@ def _damage(store: Path) -> None:
     with store.open("r+b") as opened:
         opened.seek(4096)
         opened.write(b"\xa5" * (size - 4096))
+
+
+AS_THE_EXECUTABLE = """
+import signal, sys
+from hostler.app.main import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+print("begun", flush=True)
+sys.stdout = open("/dev/null", "w")
+main()
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.2, 2.0])
+def test_ctrl_c_at_any_moment_leaves_no_traceback(seconds: float) -> None:
+    """While it is imported too; before that, Python itself is not ready for it."""
+    with subprocess.Popen(
+        [sys.executable, "-c", AS_THE_EXECUTABLE, "simulate", "--seeds", "500"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
