@@ -123,7 +123,7 @@ def test_an_edit_is_told_by_every_reading_command_until_the_engine_runs_it(fleet
 @pytest.mark.timeout(120)
 def test_a_bad_file_is_refused_whole_and_the_old_one_stays(fleet: Fleet) -> None:
     lock = fleet.file.with_suffix(".db.lock")
-    fleet.file.write_text(text(2, "siez = 3"))
+    fleet.file.write_text(text(2, "sizes = 3"))
     assert fleet.run("reload").returncode == 2, "refused before the engine is asked"
     os.kill(int(lock.read_text()), signal.SIGHUP)
     wait_until(lambda: len(fleet.events("file refused, the engine goes on with the old one")) == 1)

@@ -134,8 +134,8 @@ async def test_the_file_of_the_guide_works_as_it_stands() -> None:
         (hosts.folder / "keys").mkdir()
         (hosts.folder / "keys" / "lab").write_bytes((hosts.folder / "key").read_bytes())
         environment = {"PATH": os.environ["PATH"], "HOME": str(hosts.folder)}
-        code, said = await run("check", str(file))
-        assert code == 0, said
+        code, output = await run("check", str(file))
+        assert code == 0, output
         with (hosts.folder / "log").open("wb") as log:
             engine = await asyncio.create_subprocess_exec(
                 str(HOSTLER), "run", str(file), stdout=log, stderr=log, env=environment

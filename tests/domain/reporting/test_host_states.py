@@ -15,7 +15,7 @@ RECORDS = (None, *(replace(record(), condition=condition) for condition in HostC
 STAGES = tuple(Stage)
 
 
-def shown() -> set[str]:
+def displayed() -> set[str]:
     """Return the states of all hosts that can be: recorded or not, seen or not, bound or not."""
     resources = (None, *(replace(box(), host=HostFacts(stage=stage)) for stage in STAGES))
     return {
@@ -26,10 +26,10 @@ def shown() -> set[str]:
     }
 
 
-@pytest.mark.parametrize("state", sorted(shown()))
+@pytest.mark.parametrize("state", sorted(displayed()))
 def test_a_state_that_is_shown_is_explained(state: str) -> None:
     assert STATES[state]
 
 
-def test_no_state_is_explained_that_is_never_shown() -> None:
-    assert set(STATES) == shown()
+def test_no_state_is_explained_that_is_never_displayed() -> None:
+    assert set(STATES) == displayed()

@@ -59,9 +59,9 @@ def _failed(transition: Transition, probed: Probed, snapshot: Snapshot) -> Trans
     error = f"{_what(machine, snapshot)}: {probed.text}"
     if _NUMBERED.sub("", error) == _NUMBERED.sub("", machine.error):
         return transition
-    told = event("probe_failed", machine, snapshot, str(kind), probed.text)
+    notice = event("probe_failed", machine, snapshot, str(kind), probed.text)
     return replace(
-        transition, machine=replace(machine, error=error), events=(*transition.events, told)
+        transition, machine=replace(machine, error=error), events=(*transition.events, notice)
     )
 
 
