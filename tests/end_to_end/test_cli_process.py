@@ -5,6 +5,7 @@ Each case is a real process, for what fails here fails outside of any function o
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 HOSTLER = Path(sys.executable).parent / "hostler"
+pytestmark = pytest.mark.timeout(300)  # real processes, on machines that may be busy
 FULL = Path("/dev/full")
 FILE = """
 [provider.scaleway]
@@ -56,7 +58,7 @@ def run(
             command,
             stdout=where,
             stderr=subprocess.PIPE,
-            timeout=60,
+            timeout=240,
             check=False,
             env={**os.environ, **(environment or {})},
         )
@@ -91,7 +93,7 @@ def test_a_reader_that_goes_away_is_no_failure(file: Path) -> None:
             [str(HOSTLER), "check", str(file)],
             stdout=out,
             stderr=subprocess.PIPE,
-            timeout=60,
+            timeout=240,
             check=False,
         )
     assert (ended.returncode, ended.stderr) == (0, b"")
@@ -102,7 +104,7 @@ def test_closed_streams_are_no_failure(closed: str, file: Path) -> None:
     ended = subprocess.run(
         ["/bin/sh", "-c", f'"$0" check "$1" {closed}', str(HOSTLER), str(file)],
         capture_output=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert (ended.returncode, ended.stderr) == (0, b"")
@@ -112,7 +114,7 @@ def test_closed_streams_are_no_failure(closed: str, file: Path) -> None:
 def test_a_terminal_without_our_signs_shows_plain_ones(encoding: str, file: Path) -> None:
     ended = run(["check", file], environment={"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"})
     assert (ended.returncode, ended.stderr) == (0, b"")
-    assert "+ | fleet web" in ended.stdout.decode(encoding)
+    assert re.search(r"\+ *\| *fleet web", ended.stdout.decode(encoding))
 
 
 def test_json_is_utf_8_in_every_terminal(file: Path) -> None:
@@ -142,7 +144,7 @@ def test_an_engine_whose_log_cannot_be_written_works_on(tmp_path: Path) -> None:
         try:
             _until_recorded(tmp_path / "boxes.db", engine)
             engine.terminate()
-            _, errors = engine.communicate(timeout=20)
+            _, errors = engine.communicate(timeout=120)
         finally:
             engine.kill()
     assert errors.count("log lines are lost") == 1
@@ -161,7 +163,7 @@ def test_a_store_that_is_damaged_in_the_middle_ends_the_engine_with_6(tmp_path: 
         try:
             _until_recorded(store, engine)
             _damage(store)
-            _, errors = engine.communicate(timeout=30)
+            _, errors = engine.communicate(timeout=120)
         finally:
             engine.kill()
     assert engine.returncode == 6, errors
@@ -171,7 +173,7 @@ def test_a_store_that_is_damaged_in_the_middle_ends_the_engine_with_6(tmp_path: 
 
 def _until_recorded(store: Path, engine: subprocess.Popen[str]) -> None:
     """Wait until the engine has recorded its fleet."""
-    for _ in range(300):
+    for _ in range(1200):
         assert engine.poll() is None
         try:
             with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as db:
@@ -217,6 +219,6 @@ def test_ctrl_c_at_any_moment_leaves_no_traceback(seconds: float) -> None:
         assert process.stdout.readline() == "begun\n"
         time.sleep(seconds)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=240)
     assert process.returncode == 130
     assert "Traceback" not in errors
