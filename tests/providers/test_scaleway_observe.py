@@ -276,15 +276,45 @@ async def test_the_volumes_of_a_machine_are_found_by_tag_server_body_and_id():
     assert all(observed.complete for observed in observation.observed)
 
 
-async def test_a_zone_without_block_storage_lists_local_volumes_alone():
-    zone = Zone("it-mil-1")
-    base = f"/instance/v1/zones/{zone}"
+MILAN = Zone("it-mil-1")
+NO_ZONE = answer({"type": "invalid_arguments", "message": "invalid argument(s)"}, 400)
+
+
+async def test_the_block_volumes_of_a_zone_whose_types_all_boot_from_them_are_listed():
+    base, block = f"/instance/v1/zones/{MILAN}", f"/block/v1/zones/{MILAN}"
     observation = await seen(
-        (Scope(zone, "volume"),),
+        (Scope(MILAN, "volume"),),
         page(f"{base}/servers", "servers"),
         page(f"{base}/volumes", "volumes"),
+        get(f"{block}/volumes", {"volumes": [block_body()], "total_count": 1}),
     )
     assert observation.observed[0].complete
+    assert ids(observation) == ["vol-1"]
+
+
+@pytest.mark.parametrize("refusal", [NO_ZONE, MISSING])
+async def test_a_zone_that_the_block_api_refuses_has_local_volumes_alone(refusal: Response):
+    base = f"/instance/v1/zones/{MILAN}"
+    observation = await seen(
+        (Scope(MILAN, "volume"),),
+        page(f"{base}/servers", "servers"),
+        page(f"{base}/volumes", "volumes"),
+        Exchange(method="GET", path=f"/block/v1/zones/{MILAN}/volumes", answer=refusal),
+    )
+    assert observation.observed[0].complete
+
+
+async def test_block_storage_that_fails_in_such_a_zone_makes_the_look_incomplete():
+    base = f"/instance/v1/zones/{MILAN}"
+    observation = await seen(
+        (Scope(MILAN, "volume"),),
+        page(f"{base}/servers", "servers"),
+        page(f"{base}/volumes", "volumes"),
+        Exchange(
+            method="GET", path=f"/block/v1/zones/{MILAN}/volumes", answer=answer(b"<html>", 502)
+        ),
+    )
+    assert not observation.observed[0].complete
 
 
 @pytest.mark.parametrize(
