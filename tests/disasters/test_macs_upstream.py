@@ -248,7 +248,7 @@ def test_b10_a_host_that_somebody_deleted_is_noticed_while_its_machine_is_ready(
         records = await hostler.store.hosts()
         assert [host.condition for host in records if host.id == first.host] == ["absent"]
 
-    play_macs(scene, count=2, options=Options(macs=MacOptions(gone=gone)))
+    play_macs(scene, count=2, options=Options(macs=MacOptions(deleted=gone)))
 
 
 def test_b12_a_machine_without_a_host_follows_a_change_of_its_fleet() -> None:

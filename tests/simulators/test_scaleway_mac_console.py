@@ -122,7 +122,7 @@ def test_of_each_type_an_image_stays_published_whatever_is_retired(bench: Bench)
 
 
 def test_settings_say_which_macs_there_are_and_how_they_behave(start: Start) -> None:
-    options = MacOptions(floor="400", gone="403", sealed=0.0)
+    options = MacOptions(floor="400", deleted="403", sealed=60.0)
     simulator = start(macs=("2:M4-M:fr-par-1:ci-", "1"), mac_options=options, project=PROJECT)
     macs = ask(simulator, "macs")["macs"]
     assert [(mac["name"], mac["type"]) for mac in macs] == [
@@ -165,7 +165,9 @@ def test_a_person_sees_what_no_client_is_told(simulator: Running) -> None:
         "status": "starting",
         "installs": 0,
     }
-    assert (mac["password"], mac["reach"], mac["ssh"]) == (asked["sudo_password"], "refused", "")
+    url = f"{simulator.url}{SERVERS}/{asked['id']}"
+    read = requests.get(url, headers=headers, timeout=10).json()
+    assert (mac["password"], mac["reach"], mac["ssh"]) == (read["sudo_password"], "refused", "")
     assert ask(simulator, f"macs/{mac['id']}")["id"] == mac["id"]
 
 

@@ -78,7 +78,8 @@ def order(macs: ApplesiliconV1Alpha1API, name: str = "pool-1", *, vpc: bool = Fa
         type_="M2-L", name=name, enable_vpc=vpc, public_bandwidth_bps=0, enable_kext=False
     )
     assert made.status == ServerStatus.STARTING
-    assert made.sudo_password not in {"", "<sealed>"}
+    assert made.sudo_password == "<sealed>"
+    assert macs.get_server(server_id=made.id).sudo_password not in {"", "<sealed>"}
     return made.id
 
 
@@ -96,7 +97,7 @@ def test_a_mac_is_ordered_renamed_rebooted_and_wiped(macs: ApplesiliconV1Alpha1A
     mac = ready(macs, order(macs))
     assert (mac.status, mac.delivered, mac.type_) == (ServerStatus.READY, True, "M2-L")
     assert mac.commitment is not None
-    assert mac.commitment.type_ == CommitmentType.DURATION_24H
+    assert mac.commitment.type_ == CommitmentType.NONE
     assert macs.update_server(server_id=mac.id, name="worker-1").name == "worker-1"
     assert macs.reboot_server(server_id=mac.id).status == ServerStatus.REBOOTING
     mac = ready(macs, mac.id)
@@ -161,11 +162,9 @@ def test_a_mac_joins_a_private_network_and_leaves_it(
     mac = ready(macs, order(macs, vpc=True))
     assert mac.vpc_status == ServerPrivateNetworkStatus.VPC_ENABLED
     joined = networks.add_server_private_network(server_id=mac.id, private_network_id=PROJECT)
-    assert not joined.vlan  # the client reads null as 0
-    for _ in range(3):
-        networks.get_server_private_network(server_id=mac.id, private_network_id=PROJECT)
+    assert joined.vlan
     (found,) = networks.list_server_private_networks_all(server_id=mac.id)
-    assert found.vlan
+    assert found.vlan == joined.vlan
     swapped = networks.set_server_private_networks(
         server_id=mac.id, per_private_network_ipam_ip_ids={SECRET: []}
     ).server_private_networks
@@ -299,16 +298,18 @@ def test_private_addresses_of_macs_are_in_ipam_once_they_are_attached(
         private_network_id=PROJECT,
         options=WaitForOptions(timeout=20, stop=lambda one: one.status == attached, min_delay=1),
     )
-    (address,) = ipam.list_i_ps_all(resource_type=ResourceType.APPLE_SILICON_PRIVATE_NIC)
+    found = ipam.list_i_ps_all(resource_type=ResourceType.APPLE_SILICON_PRIVATE_NIC)
+    assert [one.is_ipv6 for one in found] == [True, False]
+    address = found[1]
     (listed,) = networks.list_server_private_networks_all(server_id=ours)
     assert address.resource is not None
     assert (address.resource.id, address.resource.name) == (one.id, "pool-1")
-    assert [address.id] == listed.ipam_ip_ids
+    assert [address.id, found[0].id] == listed.ipam_ip_ids
     assert str(address.address).startswith("10.")
     assert ipam.list_i_ps(resource_type=ResourceType.INSTANCE_PRIVATE_NIC).total_count == 0
     assert ipam.list_i_ps(resource_id=SECRET).total_count == 0
-    assert ipam.list_i_ps(is_ipv6=True).total_count == 0
-    assert ipam.list_i_ps(private_network_id=PROJECT).total_count == 1
+    assert ipam.list_i_ps(is_ipv6=True).total_count == 1
+    assert ipam.list_i_ps(private_network_id=PROJECT).total_count == 2
 
 
 ENDPOINT = re.compile(r'_request\(\s*"([A-Z]+)",\s*f"(/apple-silicon/[^"]+)"')

@@ -126,18 +126,28 @@ def in_network(bench: Bench, network: str, *ipam_ids: str) -> Any:
 
 
 def test_an_attachment_has_the_addresses_that_were_asked_for_or_the_next_one(bench: Bench) -> None:
-    asked, given = in_network(bench, NOBODY, "ip-1", "ip-2"), in_network(bench, NOBODY)
-    assert (asked["ipam_ip_ids"], given["ipam_ip_ids"]) == (["ip-1", "ip-2"], [])
+    one, two, seven = (booked(bench) for _ in range(3))
+    asked, other = in_network(bench, NOBODY, one, two), in_network(bench, NOBODY)
+    assert asked["ipam_ip_ids"] == [one, two]
+    assert len(other["ipam_ip_ids"]) == 2
     bench.now += 61.0
     path = f"{ZONE}/server-private-networks"
     listed = bench.json("GET", path)["server_private_networks"]
-    assert [len(one["ipam_ip_ids"]) for one in listed] == [2, 1]
-    found = bench.json("GET", path, query="ipam_ip_ids=ip-2&ipam_ip_ids=ip-9")
+    assert [len(one["ipam_ip_ids"]) for one in listed] == [2, 2]
+    found = bench.json("GET", path, query=f"ipam_ip_ids={two}&ipam_ip_ids={NOBODY}")
     assert [one["id"] for one in found["server_private_networks"]] == [asked["id"]]
-    networks = f"{SERVERS}/{given['server_id']}/private-networks"
-    body = {"per_private_network_ipam_ip_ids": {NOBODY: ["ip-7"]}}
+    networks = f"{SERVERS}/{other['server_id']}/private-networks"
+    body = {"per_private_network_ipam_ip_ids": {NOBODY: [seven]}}
     (set_,) = bench.json("PUT", networks, body)["server_private_networks"]
-    assert (set_["id"], set_["ipam_ip_ids"]) == (given["id"], ["ip-7"])
+    assert (set_["id"], set_["ipam_ip_ids"]) == (other["id"], [seven])
+    taken = {"per_private_network_ipam_ip_ids": {NOBODY: [one]}}
+    assert bench.refusal("PUT", networks, taken)[0] == 400
+
+
+def booked(bench: Bench) -> str:
+    """Book an address in the network of the tests, and return its id."""
+    body = {"source": {"private_network_id": NOBODY}}
+    return bench.json("POST", "/ipam/v1/regions/fr-par/ips", body)["id"]
 
 
 def test_attachments_are_listed_in_the_order_asked_for(bench: Bench) -> None:

@@ -100,16 +100,19 @@ def simulator(  # noqa: PLR0913 - options of one command
         Literal["412", "412-untyped", "400", "403", "mixed"],
         Parameter(help="how a deletion is refused before its date"),
     ] = "412",
-    mac_gone: Annotated[
-        Literal["404", "403"], Parameter(help="what a Mac that was deleted answers")
-    ] = "404",
+    mac_deleted: Annotated[
+        Literal["403", "404"], Parameter(help="what a Mac that was deleted answers")
+    ] = "403",
     mac_sealed: Annotated[
         float,
-        Parameter(help="seconds for which a new password is sealed", validator=Number(gte=0)),
-    ] = 60.0,
+        Parameter(
+            help="seconds for which a new password is sealed where it is read, too",
+            validator=Number(gte=0),
+        ),
+    ] = 0.0,
     mac_vlan_polls: Annotated[
         int, Parameter(help="looks before a VLAN is shown, at most", validator=Number(gte=0))
-    ] = 3,
+    ] = 0,
 ) -> int:
     """Serve a simulated Scaleway over HTTP, until Ctrl-C."""
     from hostler.simulators.scaleway.state.options import MacOptions
@@ -118,7 +121,7 @@ def simulator(  # noqa: PLR0913 - options of one command
 
     del provider
     mac_options = MacOptions(
-        floor=mac_floor, gone=mac_gone, sealed=mac_sealed, vlan_polls=mac_vlan_polls
+        floor=mac_floor, deleted=mac_deleted, sealed=mac_sealed, vlan_polls=mac_vlan_polls
     )
     return main(
         host=host,

@@ -171,7 +171,7 @@ class World:
     ) -> tuple[str, Spread, Delivery]:
         found = match(request.method, request.path)
         if found is None:
-            return "", GATEWAY_LATENCY, Delivery(refusal(errors.no_route()))
+            return "", GATEWAY_LATENCY, Delivery(refusal(unserved(request)))
         route, names = found
         zoned = bool(names) and ZONED.fullmatch(names[0]) is not None
         call = Call(route.key, route.key, request, noted=noted, count=self._injector.count)
@@ -235,6 +235,12 @@ class World:
             source,
         )
         self.cloud.ledger.note(line)
+
+
+def unserved(request: HttpRequest) -> Refused:
+    """Refuse a request that no route fits; what cannot be shown of its path is left out."""
+    path = request.path[:200].encode(errors="replace").decode()
+    return errors.not_served(request.method, path)
 
 
 def key_of(call: Call) -> str:

@@ -141,8 +141,8 @@ class Shells:
         for address, standing in list(self._standing.items()):
             if address not in up or up[address].disk is not standing.disk:
                 self._close(address)
-        for gone in [mac_id for mac_id in self._disks if cloud.macs.get(mac_id) is None]:
-            empty(self._disks.pop(gone))
+        for deleted in [mac_id for mac_id in self._disks if cloud.macs.get(mac_id) is None]:
+            empty(self._disks.pop(deleted))
         for address, mac in up.items():
             if address not in self._standing and address not in self._deaf:
                 self._open(mac)

@@ -40,10 +40,10 @@ def configuration_of(body: Body) -> Body:
         raise errors.invalid(("runner_configuration.provider", "constraint", "not a valid value"))
     configuration: Body = {"name": text_of(asked, "name"), "provider": provider}
     for sort, (key, names) in KEYS.items():
-        given = object_of(asked, key)
-        if bool(given) != (sort == provider):
+        settings = object_of(asked, key)
+        if bool(settings) != (sort == provider):
             raise errors.invalid((f"runner_configuration.{key}", "constraint", provider))
-        configuration[key] = {name: read(given, name) for name in names} if given else None
+        configuration[key] = {name: read(settings, name) for name in names} if settings else None
     return configuration
 
 
@@ -90,7 +90,7 @@ def delete(cloud: Cloud, call: Call) -> Answer:
 
 def list_all(cloud: Cloud, call: Call) -> Answer:
     """List runners, by the Mac that has them, and by project."""
-    project, server = call.text("project_id"), call.text("server_id")
+    project, server = call.id("project_id"), call.id("server_id")
     of_mac = mac_of(cloud, call, server).runners if server else None
 
     def keep(runner: Runner) -> bool:
