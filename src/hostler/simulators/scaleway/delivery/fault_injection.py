@@ -112,6 +112,11 @@ class FaultInjector:
         """Add a rule."""
         self._scripts.append(Script(rule))
 
+    @property
+    def armed(self) -> tuple[Script, ...]:
+        """The rules that have not struck as often as they should, the oldest first."""
+        return tuple(self._scripts)
+
     def count(self, fault: str) -> None:
         """Note that a fault took effect."""
         self.counts[fault] = self.counts.get(fault, 0) + 1
