@@ -42,11 +42,11 @@ def devos(bench: Bench) -> str:
 def test_a_runner_waits_until_a_mac_that_is_delivered_has_it(bench: Bench) -> None:
     one = runner(bench)
     made = bench.json("GET", f"{RUNNERS}/{one}")
-    assert (made["status"], made["configuration"]["name"]) == ("waiting", "ci")
-    assert made["configuration"]["gitlab_configuration"] is None
+    assert (made["status"], made["configuration"]["name"]) == ("disabled", "ci")
+    assert "gitlab_configuration" not in made["configuration"]
     mac = bench.json("POST", SERVERS, {"type": "M2-L", **applied(one)})
     assert mac["applied_runner_configuration_ids"] == [one]
-    assert bench.json("GET", f"{RUNNERS}/{one}")["status"] == "waiting"
+    assert bench.json("GET", f"{RUNNERS}/{one}")["status"] == "disabled"
     bench.now += 3600.0
     assert bench.json("GET", f"{RUNNERS}/{one}")["status"] == "enabled"
 

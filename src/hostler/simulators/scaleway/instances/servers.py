@@ -63,7 +63,7 @@ def check_required(call: Call) -> None:
     """Refuse a body that says neither which type nor what to boot from."""
     missing = [name for name in REQUIRED if not call.body.get(name)]
     if "commercial_type" in missing or {"image", "volumes"} <= set(missing):
-        raise errors.invalid(*((name, "required", "") for name in missing))
+        raise errors.invalid(*((name, "required", "required key not provided") for name in missing))
 
 
 def type_of(call: Call) -> ServerType:

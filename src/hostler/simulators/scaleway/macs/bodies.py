@@ -47,7 +47,7 @@ def mac_body(cloud: Cloud, mac: Mac, *, sealed: bool = False) -> Body:
         "vnc_port": VNC_PORT,
         "ssh_username": USER,
         "sudo_password": SEALED if sealed else mac.password,
-        "os": os_body(mac.os, mac.zone),
+        "os": os_body(mac.os),
         "status": mac.displayed or mac.status.value,
         "created_at": cloud.zulu(mac.created),
         "updated_at": cloud.zulu(mac.modified),
@@ -92,8 +92,9 @@ def mac_wire(cloud: Cloud, mac: Mac) -> msgspec.Raw:
     return mac.wire[1]
 
 
-def os_body(image: OsImage, zone: str) -> Body:
-    """Return the body of an image."""
+def os_body(image: OsImage, *, listed: bool = False) -> Body:
+    """Return the body of an image; which types it suits in detail is told by lists alone."""
+    suited = [{"server_type": name, "fast_delivery_available": True} for name in image.types]
     return {
         "id": image.id,
         "name": image.name,
@@ -106,15 +107,12 @@ def os_body(image: OsImage, zone: str) -> Body:
         "release_notes_url": "",
         "description": "",
         "tags": [],
-        "supported_server_types": [
-            {"server_type": name, "fast_delivery_available": True} for name in image.types
-        ],
+        "supported_server_types": suited if listed else [],
         "compatible_server_types": list(image.types),
-        "zone": zone,
     }
 
 
-def type_body(zone: str, sort: MacType, stock: str, default: OsImage | None) -> Body:
+def type_body(sort: MacType, stock: str, default: OsImage | None) -> Body:
     """Return the body of a type; its default image may be retired."""
     return {
         "name": sort.name,
@@ -136,8 +134,7 @@ def type_body(zone: str, sort: MacType, stock: str, default: OsImage | None) -> 
         },
         "stock": stock,
         "minimum_lease_duration": f"{LEASE:.0f}s",
-        "default_os": default and os_body(default, zone),
-        "zone": zone,
+        "default_os": default and os_body(default),
     }
 
 

@@ -25,7 +25,7 @@ def attach(cloud: Cloud, call: Call) -> Answer:
     """Attach a Mac to a network."""
     mac, network = mac_of(cloud, call), id_of(call.body, "private_network_id")
     if not network:
-        raise errors.invalid(("private_network_id", "required", ""))
+        raise errors.invalid(("private_network_id", "required", "required key not provided"))
     check_vpc(mac)
     if network in mac.attachments:
         raise errors.invalid(("private_network_id", "constraint", "already attached"))

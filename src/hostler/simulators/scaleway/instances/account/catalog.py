@@ -51,7 +51,12 @@ def hardware(cores: int, arch: str, memory: int, disk: int) -> Body:
             "threads": cores,
             "virtual": {"count": cores},
         },
-        "ram": {"description": f"{memory // GIB} GiB", "size": memory, "type": ""},
+        "ram": {
+            "description": f"{memory // GIB} GiB",
+            "size": memory,
+            "type": "",
+            "ecc_type": "standard",
+        },
         "storage": {"description": f"{disk // GB} GB", "total": disk},
         "network": {"description": "200 Mbps", "max_public_bandwidth": BANDWIDTH, **network},
     }

@@ -40,7 +40,7 @@ def type_body(sort: ServerType) -> dict[str, object]:
         "hourly_price": sort.price,
         "capabilities": {
             "boot_types": ["local", "rescue"],
-            "placement_groups": 1,
+            "placement_groups": True,
             "block_storage": True,
             "hot_snapshots_local_volume": True,
             "private_network": 8,
@@ -131,7 +131,7 @@ def quota_list(cloud: Cloud, call: Call) -> Answer:
     """List the quotas of the key's organisation."""
     organization = call.id("organization_id")
     if not organization:
-        raise errors.invalid(("organization_id", "required", ""))
+        raise errors.invalid(("organization_id", "required", "required key not provided"))
     if organization != call.organization:
         raise errors.forbidden("read", "organization")
     quotas = sorted(cloud.options.quotas.items())

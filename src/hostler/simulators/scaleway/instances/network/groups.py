@@ -82,7 +82,7 @@ def create(cloud: Cloud, call: Call) -> Answer:
     """Make a group."""
     name = text_of(call.body, "name")
     if not name:
-        raise errors.invalid(("name", "required", ""))
+        raise errors.invalid(("name", "required", "required key not provided"))
     group = new_group(cloud, owner_of(call), name)
     fill(group, call.body)
     put(cloud, group)

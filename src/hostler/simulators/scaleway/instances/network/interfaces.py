@@ -67,7 +67,7 @@ def create(cloud: Cloud, call: Call) -> Answer:
     """Give a server a card."""
     server_id = id_of(call.body, "server_id")
     if not server_id:
-        raise errors.invalid(("server_id", "required", ""))
+        raise errors.invalid(("server_id", "required", "required key not provided"))
     ids = ids_of(call.body, "ip_ids")
     return INTERFACES.answer(cloud, joined(cloud, call, cloud.server(call, server_id), ids))
 

@@ -39,7 +39,7 @@ def joined(cloud: Cloud, call: Call, server: Server, ids: list[str]) -> Nic:
     """Give a server the card that a body asks for, with these booked addresses if there are any."""
     network = id_of(call.body, "private_network_id")
     if not network:
-        raise errors.invalid(("private_network_id", "required", ""))
+        raise errors.invalid(("private_network_id", "required", "required key not provided"))
     network_of(cloud, server.owner, network)
     if len(server.nics) >= MOST:
         raise errors.quota(cloud.generation(), "private_nics", MOST, MOST, server.organization)
