@@ -256,8 +256,8 @@ def kind_section(name: str, half: str) -> str:
 
 def section(title: str, structs: tuple[type[object], ...]) -> str:
     """Return a heading, the Struct's own sentence, and its keys."""
-    said = (structs[0].__doc__ or "").splitlines()[0]
-    return f"## {title}\n\n{said}\n\n{table(structs)}"
+    sentence = (structs[0].__doc__ or "").splitlines()[0]
+    return f"## {title}\n\n{sentence}\n\n{table(structs)}"
 
 
 def table(structs: tuple[type[object], ...]) -> str:
@@ -366,7 +366,7 @@ def commands() -> str:
     return "\n".join(resources)
 
 
-def command(app: App, name: str, said: str) -> str:
+def command(app: App, name: str, summary: str) -> str:
     """Return one command: usage, what it does, and its parameters."""
     rows = list[str]()
     needed = list[str]()
@@ -384,7 +384,7 @@ def command(app: App, name: str, said: str) -> str:
             names = f"`{word}`"
         rows.append(f"| {names} | {help_} |")
     usage = " ".join(["hostler", name, *needed])
-    head = f"### {name}\n\n```text\n{usage}\n```\n\n{said.strip().splitlines()[0]}\n"
+    head = f"### {name}\n\n```text\n{usage}\n```\n\n{summary.strip().splitlines()[0]}\n"
     return "\n".join([head, "| parameter | meaning |", "|---|---|", *rows, ""])
 
 

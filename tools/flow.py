@@ -69,7 +69,7 @@ def page() -> str:
         f"| `{stage.__name__}` | {question(stage)} | {', '.join(f'`{f}`' for f in grows(stage))} |"
         for stage in STAGES
     ]
-    commands = [f"| `{kind.__name__}` | {said(kind)} |" for kind in get_args(Command)]
+    commands = [f"| `{kind.__name__}` | {first_line(kind)} |" for kind in get_args(Command)]
     return PAGE.format(
         picture="\n".join(picture()),
         diagram="\n".join(diagram()),
@@ -103,15 +103,15 @@ def diagram() -> Iterator[str]:
 
 def question(stage: DecisionStage) -> str:
     """Return what a stage asks: the first sentence of its docstring."""
-    return said(stage).partition("?")[0] + "?"
+    return first_line(stage).partition("?")[0] + "?"
 
 
 def briefly(thing: object) -> str:
     """Return what a docstring promises first."""
-    return re.split(r"[;:.]", said(thing))[0]
+    return re.split(r"[;:.]", first_line(thing))[0]
 
 
-def said(thing: object) -> str:
+def first_line(thing: object) -> str:
     """Return the first line of a docstring."""
     text = inspect.getdoc(thing)
     if not text:

@@ -75,8 +75,8 @@ def is_pinned(uv: Path) -> bool:
     """Tell whether this uv is there, runs, and is the version that the project names."""
     if not uv.exists():
         return False
-    said = subprocess.run([uv, "--version"], capture_output=True, text=True, check=False).stdout
-    return said.split()[1:2] == [UV.partition("==")[2]]
+    output = subprocess.run([uv, "--version"], capture_output=True, text=True, check=False).stdout
+    return output.split()[1:2] == [UV.partition("==")[2]]
 
 
 def by_venv() -> bool:
@@ -183,8 +183,8 @@ def go_on_path() -> str | None:
     go = shutil.which("go")
     if go is None:
         return None
-    said = subprocess.run([go, "version"], capture_output=True, text=True, check=False).stdout
-    match = re.match(r"go version go(\d+)\.(\d+)", said)
+    output = subprocess.run([go, "version"], capture_output=True, text=True, check=False).stdout
+    match = re.match(r"go version go(\d+)\.(\d+)", output)
     return go if match and (int(match[1]), int(match[2])) >= OLDEST_GO else None
 
 

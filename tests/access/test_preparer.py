@@ -69,7 +69,7 @@ async def eventually(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.02)
 
 
-def gone(pid: int) -> bool:
+def has_ended(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -331,7 +331,7 @@ async def test_command_that_takes_too_long_is_ended_and_told(place: Place) -> No
     assert "did not end within 0.4 s" in found.error
     assert "begun" in found.output
     assert not found.well
-    await eventually(lambda: gone(int(place.read("pid"))))
+    await eventually(lambda: has_ended(int(place.read("pid"))))
     assert not (place.host.disk / "late").exists()
 
 
@@ -412,10 +412,10 @@ async def test_what_an_earlier_try_left_running_is_ended_first_with_its_children
     await place.run(text)
     await eventually(lambda: place.read("pid") != "")
     pid = int(place.read("pid"))
-    assert not gone(pid)
+    assert not has_ended(pid)
     place.host.cuts = ""
     assert (await place.run("echo other")).well
-    await eventually(lambda: gone(pid))
+    await eventually(lambda: has_ended(pid))
 
 
 async def test_process_that_merely_has_the_number_of_an_earlier_one_lives(place: Place) -> None:

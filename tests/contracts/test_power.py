@@ -74,11 +74,15 @@ def worlds(
 
 BLIND = replace(EVERYTHING, actions=frozenset({PowerAction.ON}), query=False, watts=False)
 OUTLET = replace(EVERYTHING, actions=frozenset({PowerAction.ON, PowerAction.OFF_HARD}))
+ASKED = replace(EVERYTHING, actions=frozenset[PowerAction]())
+NOTHING = replace(ASKED, query=False, watts=False)
 BY_SSH = replace(BLIND, actions=frozenset({PowerAction.OFF_SOFT}))
 
 
 @pytest.mark.parametrize(
-    "able", [EVERYTHING, BLIND, OUTLET, BY_SSH], ids=["all", "blind", "outlet", "ssh"]
+    "able",
+    [EVERYTHING, BLIND, OUTLET, BY_SSH, ASKED],
+    ids=["all", "blind", "outlet", "ssh", "asked"],
 )
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_fake_keeps_the_promise_that(check: Check, able: PowerCapabilities) -> None:
@@ -283,6 +287,7 @@ CASES = (
     Case("secrets_stay_secret", Tells, "a secret is shown"),
     Case("closing_twice_is_fine", ClosesOnce, "it is closed"),
     Case("what_stands_already_is_done", Fussy, "of what is so already"),
+    Case("capabilities_are_sane", FakePower, "it can do nothing", NOTHING),
     Case("capabilities_are_sane", Boundless, "longer than nothing"),
     Case("what_it_cannot_do_is_refused", Bold, "must be refused", OUTLET),
     Case("what_cannot_be_asked_is_unknown", Bold, "cannot know", BLIND),

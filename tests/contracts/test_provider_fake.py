@@ -13,12 +13,12 @@ from hostler.domain.model.machine import Offer
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition, OwnerTag, Resource, Slot
 from hostler.ports.provider import Provider
-from hostler.testing.conformance.provider.clock import RigClock
 from hostler.testing.conformance.provider.rig import Ability, Fault, Rig, Thing
 from hostler.testing.conformance.provider.suite import CHECKS, Check, Verdict, run_check
 from hostler.testing.fakes.provider import FakeProvider
 from hostler.testing.fakes.script import Lost
 from hostler.testing.fakes.world import FakeWorld, Pace
+from hostler.testing.time.clock import RigClock
 
 HOME = InstallationId("home1234")
 ZONE = Zone("z-1")

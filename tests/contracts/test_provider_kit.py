@@ -150,7 +150,7 @@ class ForgetsAddresses(Mutant):
     async def do(self, call: Call) -> Outcome:
         if call.kind == "address.delete" and call.target is not None:
             self.hidden.add(call.target)
-            return Done(gone=(call.target,))
+            return Done(absent=(call.target,))
         return await super().do(call)
 
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
@@ -168,7 +168,7 @@ class DeletesWhatWas(Mutant):
         self, goal: Goal, machine: Machine, resources: tuple[Resource, ...]
     ) -> tuple[Call, ...]:
         calls = super().ways(goal, machine, resources)
-        was = next((known for known in machine.place(SERVER).known if known.gone), None)
+        was = next((known for known in machine.place(SERVER).known if known.deleted), None)
         if goal is not Goal.ABSENT or calls or was is None:
             return calls
         delete = Call(
@@ -222,8 +222,8 @@ class KeepsSurplus(Mutant):
     def ways(
         self, goal: Goal, machine: Machine, resources: tuple[Resource, ...]
     ) -> tuple[Call, ...]:
-        kept = tuple(replace(resource, surplus=False) for resource in resources)
-        return super().ways(goal, machine, kept)
+        unmarked = tuple(replace(resource, surplus=False) for resource in resources)
+        return super().ways(goal, machine, unmarked)
 
 
 class RemovesTheBound(Mutant):

@@ -15,7 +15,6 @@ from hostler.domain.model.host import allocation_of, host_of
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.resource import Condition, OwnerTag
 from hostler.ports.provider import Provider
-from hostler.testing.conformance.provider.clock import RigClock
 from hostler.testing.conformance.provider.rig import Ability, Fault, Rig, Thing
 from hostler.testing.conformance.provider.suite import CHECKS, Check, Verdict, run_check
 from hostler.testing.fakes.metal import FakeMetal, metal
@@ -23,6 +22,7 @@ from hostler.testing.fakes.metal_planner import RELEASE
 from hostler.testing.fakes.metal_world import WORDS, MetalWorld
 from hostler.testing.fakes.script import Lost
 from hostler.testing.fakes.world import FakeWorld, Pace
+from hostler.testing.time.clock import RigClock
 
 HOME = InstallationId("home1234")
 ZONE = Zone("rack-1")

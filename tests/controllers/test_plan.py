@@ -11,11 +11,13 @@ from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.decide import verdict_of
 from hostler.domain.ids import AccountName
 from hostler.domain.model.calls import Call, Effect, Shows
+from hostler.domain.model.commands import Next
 from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import RequestKind
+from hostler.domain.observation.ready import Ready
 from hostler.lab.scenes.fake import FakeScene
 from hostler.ports.store import Fence
 from hostler.testing.fakes.planner import (
@@ -40,7 +42,7 @@ from hostler.testing.scenes.hosts import (
 pytestmark = pytest.mark.looptime
 
 
-def given(rig: FakeScene) -> tuple[Ports, Account]:
+def context(rig: FakeScene) -> tuple[Ports, Account]:
     ports = Ports(
         store=rig.store,
         clock=rig.clock,
@@ -52,7 +54,7 @@ def given(rig: FakeScene) -> tuple[Ports, Account]:
 
 
 async def planned(rig: FakeScene) -> Plan:
-    ports, account = given(rig)
+    ports, account = context(rig)
     return await plan(ports, account, rig.fleet, Settings())
 
 
@@ -125,7 +127,7 @@ async def test_explanation_says_what_happens_next_and_it_does() -> None:
         await rig.until([Phase.READY], 60 * S)
         await rig.pass_by(2 * MIN)
     rig.world.become(rig.world.servers()[0].id, Condition.OFF)
-    ports, account = given(rig)
+    ports, account = context(rig)
     snapshot = await observe_fleet(ports, account, rig.fleet, Settings())
     explained = verdict_of(snapshot.machines[0], snapshot, rig.provider)
     assert explained is not None
@@ -137,7 +139,7 @@ async def test_explanation_says_what_happens_next_and_it_does() -> None:
         await rig.pass_by(30 * S)
         assert len(rig.provider.observations) > observations
         events = await rig.store.events(machine=snapshot.machines[0].id)
-    reasons = [kept.event.reason for kept in events if kept.event.kind == "moved"]
+    reasons = [entry.event.reason for entry in events if entry.event.kind == "moved"]
     assert "stopped" in reasons
 
 
@@ -187,8 +189,8 @@ def test_plan_of_a_host_whose_status_may_change_waits_for_the_answer(
     machine, resource = on_host(Phase.STOPPING), tenant("claimed", condition)
     snapshot = fleet_snapshot((machine,), (resource, box("claimed", condition)))
     steps = MachineSteps(Goal.ABSENT, snapshot, Naming())
-    calls, told = expected_calls(machine, (resource,), steps)
-    assert ([call.kind for call in calls], told) == (kinds, waits)
+    ready = expected_calls(machine, (resource,), steps)
+    assert ([call.kind for call in ready.calls], ready.waits) == (kinds, waits)
 
 
 def test_plan_of_a_host_in_quarantine_says_until_when_and_why() -> None:
@@ -197,9 +199,15 @@ def test_plan_of_a_host_in_quarantine_says_until_when_and_why() -> None:
     host = record(goal=HostGoal.CLEAN, quarantined_until=until, strikes=4, reason=why)
     host = replace(host, condition=HostCondition.QUARANTINED)
     (found,) = planned_hosts(hosts_snapshot(host, box("quarantined")), Still())
-    assert found.waits == (
-        f"the end of its quarantine at {until:%Y-%m-%d %H:%M} UTC ({why}); then it is wiped again"
-    )
+    waits = f"the end of its quarantine ({why}), to be wiped again"
+    assert found.next == Next(kind="wait", detail=waits, at=until)
+
+
+def test_plan_of_a_host_that_is_tried_again_says_when() -> None:
+    retry_at = BEGIN + timedelta(minutes=4)
+    host = record(goal=HostGoal.CLEAN, condition=HostCondition.DIRTY, retry_at=retry_at)
+    (found,) = planned_hosts(hosts_snapshot(host, box("wiping")), Still())
+    assert found.next == Next(kind="wait", detail="another try", at=retry_at)
 
 
 class Still:
@@ -219,7 +227,8 @@ def test_plan_of_a_host_names_each_call_once() -> None:
     """What its answer changes nobody knows before: the same call again is no plan."""
     host = record(goal=HostGoal.CLEAN, condition=HostCondition.DIRTY)
     (found,) = planned_hosts(hosts_snapshot(host, box("wiping")), Still())
-    assert (found.calls, found.waits) == ((_WIPE,), SEE)
+    assert found.ready == Ready(calls=(_WIPE,), waits=SEE)
+    assert found.next == Next(kind="call", detail=str(_WIPE))
 
 
 def test_plan_tells_of_a_binding_that_is_to_be_unbound() -> None:
@@ -229,4 +238,4 @@ def test_plan_tells_of_a_binding_that_is_to_be_unbound() -> None:
     )
     (found,) = planned_hosts(snapshot, Still())
     assert (found.subject, found.calls) == (BOX, ())
-    assert found.waits == f"its binding to {MINE}, which is deleted, to be removed"
+    assert found.ready.waits == f"its binding to {MINE}, which is deleted, to be removed"

@@ -45,7 +45,7 @@ class Asked(MemoryStore):
         return self.went[-1]
 
 
-def a_yard(size: int = 1, *, exclusive: bool = True) -> tuple[FakeScene, Asked]:
+def scene_of(size: int = 1, *, exclusive: bool = True) -> tuple[FakeScene, Asked]:
     rig = FakeScene(replace(FLEET, size=size), settings=SETTINGS, exclusive=exclusive)
     store = rig.store = Asked(rig)
     return rig, store
@@ -59,7 +59,7 @@ async def tell(rig: FakeScene, count: int) -> None:
 
 
 async def test_what_is_older_than_a_day_is_forgotten_and_the_living_are_not() -> None:
-    rig, store = a_yard(2)
+    rig, store = scene_of(2)
     async with rig.running():
         await rig.until([READY] * 2, 10 * MIN)
         await rig.request(RequestKind.SCALE, size=1)
@@ -79,7 +79,7 @@ async def test_what_is_older_than_a_day_is_forgotten_and_the_living_are_not() ->
 
 
 async def test_fleet_rests_while_its_past_is_forgotten() -> None:
-    rig, store = a_yard(2)
+    rig, store = scene_of(2)
     async with rig.running():
         await rig.until([READY] * 2, 10 * MIN)
         await rig.pass_by(2 * HOUR)  # by then the row has no creations of the last hour
@@ -90,7 +90,7 @@ async def test_fleet_rests_while_its_past_is_forgotten() -> None:
 
 
 async def test_store_is_asked_once_an_hour_while_there_is_nothing_to_forget() -> None:
-    rig, store = a_yard()
+    rig, store = scene_of()
     begun = rig.clock.now()
     async with rig.running():
         await rig.pass_by(5 * HOUR + MIN)
@@ -103,7 +103,7 @@ async def test_much_is_forgotten_in_small_batches_with_pauses(
 ) -> None:
     monkeypatch.setattr(retention, "BATCH", 10)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(0))
-    rig, store = a_yard(0)
+    rig, store = scene_of(0)
     async with rig.running():
         await rig.pass_by(MIN)
         await tell(rig, 34)
@@ -112,13 +112,13 @@ async def test_much_is_forgotten_in_small_batches_with_pauses(
     assert [went for went in store.went if went] == [10, 10, 10, 4]
     last = store.asked[-4:]
     assert last[-1] - last[0] >= timedelta(seconds=3)
-    said = [entry["rows"] for entry in logs if entry["event"] == "forgotten"]
-    assert said == [34]
+    counts = [entry["rows"] for entry in logs if entry["event"] == "forgotten"]
+    assert counts == [34]
 
 
 async def test_only_who_holds_the_lease_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "EVERY", 4 * MIN)
-    rig, store = a_yard(exclusive=False)
+    rig, store = scene_of(exclusive=False)
     lease = await store.take_lease("account/main", "somebody", None)
     async with rig.running():
         for _ in range(4):
@@ -132,7 +132,7 @@ async def test_only_who_holds_the_lease_forgets(monkeypatch: pytest.MonkeyPatch)
 
 async def test_nothing_is_forgotten_in_an_hour_in_which_the_clock_jumped() -> None:
     """Somebody who sets it right within the hour loses nothing to a date years ahead."""
-    rig, store = a_yard()
+    rig, store = scene_of()
     async with rig.running():
         await rig.until([READY], 10 * MIN)
         await rig.pass_by(2 * HOUR + 30 * MIN)
@@ -147,7 +147,7 @@ async def test_nothing_is_forgotten_in_an_hour_in_which_the_clock_jumped() -> No
 
 
 async def test_busy_store_is_asked_again_an_hour_later() -> None:
-    rig, store = a_yard(0)
+    rig, store = scene_of(0)
     store.fails.append(StoreBusy("disk full"))
     async with rig.running():
         await rig.pass_by(2 * HOUR + MIN)
@@ -156,7 +156,7 @@ async def test_busy_store_is_asked_again_an_hour_later() -> None:
 
 
 async def test_lost_store_ends_the_engine() -> None:
-    rig, store = a_yard(0)
+    rig, store = scene_of(0)
     store.fails.append(StoreLost("deleted"))
     with pytest.RaisesGroup(StoreLost, flatten_subgroups=True):
         async with rig.running():

@@ -54,9 +54,9 @@ async def test_a_server_is_made_as_was_asked_and_its_bootstrap_data_is_shown_now
     assert (machine.spec, machine.offer, machine.template) == (spec, LARGE, "gpu-1")
     assert server.type == "large"
     assert rig.provider.booted_with == {server.id: SECRET}
-    shown = f"{await rig.store.events(limit=10_000)} {machine} {logged}"
+    written = f"{await rig.store.events(limit=10_000)} {machine} {logged}"
     assert logged
-    assert "geheim" not in shown
+    assert "geheim" not in written
 
 
 async def test_a_request_that_no_offer_can_meet_is_refused_in_the_machines_history() -> None:
@@ -64,8 +64,8 @@ async def test_a_request_that_no_offer_can_meet_is_refused_in_the_machines_histo
     async with rig.running():
         await grow(rig, MachineSpec(type="huge"))
         await rig.pass_by(10 * S)
-    (kept,) = await rig.events("request_refused")
-    assert kept.event.machine == ANN
-    assert "no offer of this fleet is huge" in kept.event.detail
+    (entry,) = await rig.events("request_refused")
+    assert entry.event.machine == ANN
+    assert "no offer of this fleet is huge" in entry.event.detail
     assert await rig.store.requests() == ()
     assert await rig.machines() == ()

@@ -56,10 +56,12 @@ async def test_what_blocks_a_fleet_is_a_warning_and_its_end_is_none() -> None:
             del rig.provider.observe
             await rig.until([Phase.READY], 5 * MIN)
             await rig.pass_by(30 * S)
-    said = [(line["log_level"], line["reason"]) for line in logs if line["event"] == "condition"]
-    assert said[0][0] == "warning"
-    assert "could be observed" in said[0][1]
-    assert said[-1] == ("info", "all is well")
+    conditions = [
+        (line["log_level"], line["reason"]) for line in logs if line["event"] == "condition"
+    ]
+    assert conditions[0][0] == "warning"
+    assert "could be observed" in conditions[0][1]
+    assert conditions[-1] == ("info", "all is well")
 
 
 @pytest.mark.parametrize(

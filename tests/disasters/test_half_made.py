@@ -72,7 +72,7 @@ def test_a_failure_that_lasts_is_rolled_back_whole(route: str, harm: str) -> Non
             await rig.clock.sleep(timedelta(seconds=5))
             assert rig.clock.boot() < 3600
         kinds = [
-            kept.event.kind for kept in await hostler.events() if kept.event.machine == first.id
+            entry.event.kind for entry in await hostler.events() if entry.event.machine == first.id
         ]
         assert kinds.count("rollback_started") == 1
         assert kinds.count("rollback_done") == 1
@@ -94,9 +94,9 @@ def test_power_on_answers_500_and_everything_goes() -> None:
         while (await hostler.machine(first.id)).phase is not Phase.DELETED:
             await rig.clock.sleep(timedelta(seconds=5))
         removed = [
-            kept.event.reason
-            for kept in await hostler.events()
-            if kept.event.kind == "resource_removed" and kept.event.machine == first.id
+            entry.event.reason
+            for entry in await hostler.events()
+            if entry.event.kind == "resource_removed" and entry.event.machine == first.id
         ]
         assert {"ip.delete", "volume.delete"} <= set(removed)
         await hostler.leaves_nothing(15 * MINUTE)

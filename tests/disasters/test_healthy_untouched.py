@@ -190,6 +190,6 @@ def test_after_a_stock_out_the_next_offer_is_tried() -> None:
             conditions.add((await hostler.row()).condition.split(" until")[0])
             await rig.clock.sleep(timedelta(seconds=1))
         assert "waiting for stock" in conditions
-        assert not any("failed" in kept.event.detail for kept in await hostler.events())
+        assert not any("failed" in entry.event.detail for entry in await hostler.events())
 
     play(scene)

@@ -15,7 +15,7 @@ def test_no_machine_grows_old_waiting_for_the_budget() -> None:
         fleet = replace(FLEET, size=300, timers=timers, caps=Caps(creates=2000))
         hostler = rig.hostler(fleet)
         await hostler.rests(300, timedelta(minutes=15))
-        reasons = {kept.event.reason for kept in await hostler.events()}
+        reasons = {entry.event.reason for entry in await hostler.events()}
         assert "start_overdue" not in reasons
         assert rig.clock.boot() > timers.start.total_seconds()
 

@@ -97,8 +97,8 @@ class Scene:
 
     async def describe(self, kind: str) -> list[str]:
         """Return what the story tells of one kind of event."""
-        kept = await self.hostler.events()
-        return [one.event.detail for one in kept if one.event.kind == kind]
+        events = await self.hostler.events()
+        return [one.event.detail for one in events if one.event.kind == kind]
 
     def asked(self) -> list[str]:
         """Return what was asked of the provider that could change anything, but for looks."""
@@ -136,13 +136,13 @@ def test_a_list_that_fails_everywhere_harms_no_host_and_claims_no_other() -> Non
     """In hours: the three hosts that were claimed, and nothing else; all is said of it."""
 
     async def scene(x: Scene) -> None:
-        said = await x.broken()
+        condition = await x.broken()
         await x.sleep(HOUR)
-        said = (await x.row()).condition
-        assert said.startswith("bootstrap_failed: ")
-        assert "command 2 of 2 failed (exit 1)" in said
-        assert sum(mac in said for mac in x.s.ids) == 3
-        assert "hunter2" not in said
+        condition = (await x.row()).condition
+        assert condition.startswith("bootstrap_failed: ")
+        assert "command 2 of 2 failed (exit 1)" in condition
+        assert sum(mac in condition for mac in x.s.ids) == 3
+        assert "hunter2" not in condition
         asked = x.asked()
         await x.sleep(1.5 * HOUR)
         assert x.asked() == asked
@@ -150,7 +150,7 @@ def test_a_list_that_fails_everywhere_harms_no_host_and_claims_no_other() -> Non
         await x.unharmed()
         machines = await x.hostler.machines()
         assert {machine.phase for machine in machines} == {Phase.STARTING}
-        assert (await x.row()).condition == said
+        assert (await x.row()).condition == condition
         tries = len(x.preparer.tried)
         await x.sleep(HOUR)
         assert 3 <= len(x.preparer.tried) - tries <= 6, "each is tried about twice an hour"
@@ -184,8 +184,8 @@ def test_another_list_that_fails_too_has_its_whole_time_and_ladder() -> None:
         await x.broken()
         await x.sleep(HOUR)
         await x.unharmed()
-        said = (await x.row()).condition
-        assert "command 2 of 2" in said
+        condition = (await x.row()).condition
+        assert "command 2 of 2" in condition
 
     play(scene, fleet(BAD, size=2), count=3)
 
@@ -249,9 +249,9 @@ def test_strikes_that_the_list_gave_are_taken_back_and_told() -> None:
         hosts = await x.hosts()
         assert {host.health.strikes for host in hosts.values()} == {0}
         assert len(hosts) == 2
-        (told,) = await x.describe("strikes_taken_back")
+        (detail,) = await x.describe("strikes_taken_back")
         first = x.preparer.tried[0]
-        assert told == f"host {first}: a strike that the list was to blame for"
+        assert detail == f"host {first}: a strike that the list was to blame for"
         assert hosts[first].health.struck == ()
         assert sum(stage(mac) == "claimed" for mac in x.s.macs()) == 1
 
@@ -286,8 +286,8 @@ def test_in_a_pool_of_one_host_a_list_can_be_held_to_be_at_fault_at_its_first_fa
     bad = fleet(BAD)
 
     async def scene(x: Scene) -> None:
-        said = await x.broken()
-        assert "command 1 of 1 failed (exit 1) on" in said
+        condition = await x.broken()
+        assert "command 1 of 1 failed (exit 1) on" in condition
         await x.sleep(3 * HOUR)
         await x.unharmed()
         await x.restart(fleet(ONE))
@@ -326,15 +326,18 @@ def test_a_fleet_that_shrinks_gives_back_what_was_kept_and_goes_on_to_say_what_i
     """A broken list stays so until it is another one, also where nobody wants any machine."""
 
     async def scene(x: Scene) -> None:
-        said = await x.broken()
-        assert "correct `commands`" in said
+        condition = await x.broken()
+        assert "correct `commands`" in condition
         await x.hostler.scale(0)
         await x.s.all_free(x.hostler)
         await x.unharmed()
-        assert ((await x.row()).condition, (await x.row()).desired(x.hostler.fleet)) == (said, 0)
+        assert ((await x.row()).condition, (await x.row()).desired(x.hostler.fleet)) == (
+            condition,
+            0,
+        )
         await x.restart(fleet(BAD, size=2))
         await x.sleep(HOUR)
-        assert (await x.row()).condition == said
+        assert (await x.row()).condition == condition
         await x.hostler.scale(2)
         await x.sleep(HOUR)
         assert await x.hostler.machines() == ()
@@ -383,8 +386,8 @@ def test_a_list_that_worked_and_fails_on_a_wave_of_hosts_stops_too() -> None:
         await x.ready(2, HOUR)
         x.preparer.fails.add(ONE)
         await x.hostler.scale(8)
-        said = await x.broken()
-        assert "it had worked before" in said
+        condition = await x.broken()
+        assert "it had worked before" in condition
         await x.sleep(1.5 * HOUR)
         await x.unharmed()
         assert len([m for m in await x.hostler.machines() if m.phase is Phase.STARTING]) == 6
@@ -425,8 +428,8 @@ def test_a_changed_list_that_fails_on_the_first_machine_stays_away_from_the_othe
         await x.restart(fleet(ONE, BAD, size=4))
         await x.tried(5)
         assert len(set(x.preparer.tried)) == 1
-        said = await x.broken()
-        assert "command 2 of 2 failed (exit 1)" in said
+        condition = await x.broken()
+        assert "command 2 of 2 failed (exit 1)" in condition
         await x.sleep(2 * HOUR)
         assert len(set(x.preparer.tried)) == 2
         assert await x.hostler.ready() == 4

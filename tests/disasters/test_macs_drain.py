@@ -72,10 +72,10 @@ class Scene:
         """Wait until a machine is gone; return how long that took."""
         begun = self.now()
 
-        async def gone() -> bool:
+        async def is_deleted() -> bool:
             return (await self.hostler.machine(machine)).phase is Phase.DELETED
 
-        await self.s.until(gone, within)
+        await self.s.until(is_deleted, within)
         return self.now() - begun
 
     async def phase(self, machine: MachineId) -> Phase:
@@ -88,8 +88,8 @@ class Scene:
 
     async def describe(self, kind: str) -> list[tuple[str, str]]:
         """Return the reasons and details that the story tells of one kind of event."""
-        kept = await self.hostler.events()
-        return [(one.event.reason, one.event.detail) for one in kept if one.event.kind == kind]
+        events = await self.hostler.events()
+        return [(one.event.reason, one.event.detail) for one in events if one.event.kind == kind]
 
 
 def play(scene: Callable[[Scene], Awaitable[None]], asked: Fleet, count: int = 2) -> None:
@@ -118,8 +118,8 @@ def test_a_busy_machine_is_waited_for_and_goes_when_it_is_free() -> None:
         assert {one.command for one in x.preparer.fake.questions} == {ASKS}
         x.statuses[machine.id] = 1
         assert await x.until_gone(machine.id) < 25 * MINUTE
-        said = await x.describe("asked_whether_busy")
-        assert [reason for reason, _ in said] == ["busy", "free"]
+        answers = await x.describe("asked_whether_busy")
+        assert [reason for reason, _ in answers] == ["busy", "free"]
         assert ("drained" in [reason for reason, _ in await x.describe("moved")]) is True
 
     play(scene, fleet())

@@ -9,8 +9,8 @@ from hostler.simulators.scaleway.faults.rates import Rule
 
 async def story(hostler: Hostler, host: str) -> list[str]:
     """Return a host's story as lines."""
-    kept = await hostler.store.events(host=HostId(host), limit=10_000)
-    return [tell(one.event).text for one in kept]
+    events = await hostler.store.events(host=HostId(host), limit=10_000)
+    return [tell(one.event).text for one in events]
 
 
 def test_a_hosts_history_goes_from_its_claim_through_its_wipe_into_the_pool() -> None:
@@ -19,7 +19,7 @@ def test_a_hosts_history_goes_from_its_claim_through_its_wipe_into_the_pool() ->
         (machine,) = await hostler.machines()
         await hostler.scale(0)
         await s.all_free(hostler)
-        told = await story(hostler, s.mac().id)
+        lines = await story(hostler, s.mac().id)
         order = [
             f"takes host {s.mac().id}",
             "starting → ready",
@@ -27,10 +27,10 @@ def test_a_hosts_history_goes_from_its_claim_through_its_wipe_into_the_pool() ->
             "done: mac.free",
             "the host: wiping → free: wiped, and put back",
         ]
-        found = [next(i for i, line in enumerate(told) if resource in line) for resource in order]
-        assert found == sorted(found), told
+        found = [next(i for i, line in enumerate(lines) if resource in line) for resource in order]
+        assert found == sorted(found), lines
         mine = await hostler.store.events(host=HostId(s.mac().id), machine=machine.id)
-        assert {kept.event.machine for kept in mine} == {machine.id}
+        assert {entry.event.machine for entry in mine} == {machine.id}
 
     play_macs(scene)
 
@@ -44,7 +44,7 @@ def test_the_same_refusal_of_a_host_is_told_once() -> None:
         )
         await hostler.scale(0)
         await s.all_free(hostler)
-        told = await story(hostler, s.mac().id)
-        assert sum("refused mac.free" in line for line in told) == 1, told
+        lines = await story(hostler, s.mac().id)
+        assert sum("refused mac.free" in line for line in lines) == 1, lines
 
     play_macs(scene)

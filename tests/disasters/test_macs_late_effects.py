@@ -33,7 +33,7 @@ THEIRS = Name(
 
 
 async def alarms(hostler: Hostler) -> list[str]:
-    return [kept.event.detail for kept in await hostler.events() if kept.event.kind == "alarm"]
+    return [entry.event.detail for entry in await hostler.events() if entry.event.kind == "alarm"]
 
 
 def test_a_tenant_whose_host_gets_another_name_stays_and_tells() -> None:
@@ -49,8 +49,8 @@ def test_a_tenant_whose_host_gets_another_name_stays_and_tells() -> None:
         (machine,) = await hostler.machines()
         assert machine.phase is Phase.READY
         assert (s.mac().name, s.mac().installs) == (str(THEIRS), installs), "nothing is done to it"
-        (told,) = await alarms(hostler)
-        assert "theirs" in told
+        (alarm,) = await alarms(hostler)
+        assert "theirs" in alarm
         s.rename(s.ids[0], mine)
         await s.rig.clock.sleep(5 * MINUTE)
         s.rename(s.ids[0], str(THEIRS))
@@ -137,8 +137,8 @@ def test_a_tag_of_use_that_lands_on_the_host_of_another_installation_takes_nothi
         assert await hostler.store.machine(MachineId(late.split(".")[4])) is None, "forgotten"
         assert (s.mac().name, s.mac().installs) == (late, installs), "nothing is done to it"
         assert (await theirs.machine(machine.id)).phase is Phase.READY
-        (told,) = await alarms(theirs)
-        assert late in told
+        (alarm,) = await alarms(theirs)
+        assert late in alarm
 
     play_macs(scene)
 

@@ -197,8 +197,8 @@ def test_an_order_beyond_the_quota_is_never_sent_and_the_fleet_backs_off_and_say
         assert orders(rig) == 0, "the quota is read first"
         tries = 62 * MINUTE / FLEET.timers.stock_memory + 1
         assert 0 < rig.world.calls["quota.list"] <= tries, "it backs off"
-        told = [kept.event for kept in await hostler.store.events()]
-        assert {e.reason for e in told if e.kind == "order_refused"} == {"quota"}
+        events = [entry.event for entry in await hostler.store.events()]
+        assert {e.reason for e in events if e.kind == "order_refused"} == {"quota"}
         rig.world.console.do("delete", next(iter(rig.world.cloud.macs)).id)
         await ready(rig, hostler, 1)
         assert orders(rig) == 1
@@ -219,8 +219,8 @@ def test_of_an_order_that_is_too_large_what_the_quota_allows_is_sent_and_the_res
         (row,) = await hostler.store.fleets()
         assert len(row.orders) == 2, "what was not sent is on no row"
         assert "no more are ordered: the quota of M2-L in fr-par-1 is 3: " in row.condition
-        told = [kept.event for kept in await hostler.store.events()]
-        refused = [e for e in told if e.kind == "order_refused"]
+        events = [entry.event for entry in await hostler.store.events()]
+        refused = [e for e in events if e.kind == "order_refused"]
         assert {e.reason for e in refused} == {"quota"}
         assert refused[0].detail.startswith("1 of M2-L")
         assert "1 stand already, and only 2 of 3 more may" in refused[0].detail

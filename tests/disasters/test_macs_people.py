@@ -159,8 +159,8 @@ def test_a_claimed_host_that_is_renamed_to_anything_is_left_alone(name: str) -> 
         await bare(s, hostler)
         assert len(changes(s.rig)) == asked
         assert (s.mac().name, s.mac().installs) == (name, 2)
-        told = {kept.event.reason for kept in await hostler.events()}
-        assert "host_taken" in told
+        reasons = {entry.event.reason for entry in await hostler.events()}
+        assert "host_taken" in reasons
 
     play_macs(scene)
 
@@ -284,8 +284,8 @@ def test_a_host_that_somebody_wipes_under_a_machine_breaks_it() -> None:
             return [m.phase for m in found] == [Phase.READY] and found[0].id != first.id
 
         await s.until(replaced, 2 * HOUR)
-        told = {kept.event.reason for kept in await hostler.events()}
-        assert "wiped" in told
+        reasons = {entry.event.reason for entry in await hostler.events()}
+        assert "wiped" in reasons
 
     play_macs(scene)
 
@@ -318,8 +318,8 @@ def test_a_host_that_was_wiped_while_nobody_observed_breaks_its_machine(sealed: 
         assert s.mac().status is MacStatus.READY
         retry_at = s.hostler(store=hostler.store)
         await replaced(s, retry_at, first.id)
-        told = {kept.event.reason for kept in await retry_at.events()}
-        assert "wiped" in told
+        reasons = {entry.event.reason for entry in await retry_at.events()}
+        assert "wiped" in reasons
 
     play_macs(scene, options=Options(macs=MacOptions(sealed=sealed)))
 
@@ -344,10 +344,10 @@ def test_a_host_that_another_installation_took_and_used_is_not_taken_back() -> N
         installs = s.mac().installs
         retry_at = s.rig.mac_hostler(FLEET, hostler.store, POOL)
 
-        async def gone() -> bool:
+        async def is_deleted() -> bool:
             return first.id not in {m.id for m in await retry_at.machines()}
 
-        await s.until(gone, HOUR)
+        await s.until(is_deleted, HOUR)
         assert (await other.ready(), await retry_at.ready()) == (1, 0)
         assert (words(s.mac())[1:4:2], s.mac().installs) == (["claimed", "others"], installs)
 

@@ -28,7 +28,7 @@ async def rewritten(
     policy: ReleasePolicy | None = None,
     pool: str = POOL,
     *,
-    told: bool = True,
+    dated: bool = True,
 ) -> Hostler:
     """Return the next hostler of a ready machine whose host's record says something else now."""
     hostler = s.hostler()
@@ -37,8 +37,8 @@ async def rewritten(
     s.truth.hostlers.remove(hostler)
     store = hostler.store
     (host,) = await store.hosts()
-    until = host.purchase.paid_until if told else None
-    s.mac().deletable = s.mac().deletable if told else None
+    until = host.purchase.paid_until if dated else None
+    s.mac().deletable = s.mac().deletable if dated else None
     changed = host.with_purchase(origin=origin, policy=policy, paid_until=until).with_ownership(
         pool=pool
     )
@@ -78,8 +78,8 @@ async def is_skipped(s: MacRig, hostler: Hostler) -> None:
     await s.rig.clock.sleep(5 * MINUTE)
     assert stage(s.mac()) == "claimed"
     assert s.mac().installs == 2
-    told = {kept.event.reason for kept in await hostler.events()}
-    assert "release_skipped" in told
+    reasons = {entry.event.reason for entry in await hostler.events()}
+    assert "release_skipped" in reasons
     (orphan,) = await hostler.store.orphans()
     assert orphan.resource == s.ids[0]
     assert orphan.price > 0
@@ -152,7 +152,7 @@ def test_a_deletion_that_is_refused_until_a_date_is_scheduled(floor: str) -> Non
 
     async def scene(s: MacRig) -> None:
         mac: Mac = s.mac()
-        hostler = await rewritten(s, policy=ReleasePolicy.TERMINATE, told=False)
+        hostler = await rewritten(s, policy=ReleasePolicy.TERMINATE, dated=False)
         await ended(s, hostler)
         await s.rig.clock.sleep(5 * MINUTE)
         asked = changes(s.rig).count("mac.delete")

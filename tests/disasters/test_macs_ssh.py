@@ -77,8 +77,8 @@ class Scene:
 
     async def describe(self, kind: str) -> list[str]:
         """Return what the story tells of one kind of event."""
-        kept = await self.hostler.events()
-        return [one.event.detail for one in kept if one.event.kind == kind]
+        events = await self.hostler.events()
+        return [one.event.detail for one in events if one.event.kind == kind]
 
     def ran(self) -> list[str]:
         """Return what ran on the disk that the first host has now."""
@@ -137,9 +137,9 @@ def test_commands_run_once_for_each_disk_and_are_told() -> None:
         await x.s.rig.clock.sleep(HOUR)
         assert first == [ONE, TWO]
         assert len(x.preparer.orders) == 1
-        (told,) = await x.describe("prepared")
-        assert f"$ {ONE}" in told
-        assert f"$ {TWO}" in told
+        (detail,) = await x.describe("prepared")
+        assert f"$ {ONE}" in detail
+        assert f"$ {TWO}" in detail
         await x.hostler.scale(0)
         await x.s.all_free(x.hostler)
         await x.hostler.scale(1)
@@ -245,10 +245,10 @@ def test_a_list_that_fails_on_a_machine_in_use_is_retried_told_and_costs_nothing
         machine = await x.machine()
         assert (machine.id, machine.phase, machine.since) == (before.id, Phase.READY, before.since)
         assert changes(x.s.rig) == made
-        told = await x.describe("not_prepared")
-        assert 5 <= len(told) <= 6
-        assert "command 2 of 2 failed" in told[0]
-        assert f"$ {BAD}" in told[0]
+        details = await x.describe("not_prepared")
+        assert 5 <= len(details) <= 6
+        assert "command 2 of 2 failed" in details[0]
+        assert f"$ {BAD}" in details[0]
         host = await x.host()
         assert (host.health.strikes, host.health.trouble.failures) == (0, 0)
         await x.restart(fleet(ONE, TWO))
@@ -267,7 +267,7 @@ def test_failures_climb_to_one_reboot_then_a_wipe_and_then_quarantine() -> None:
         await x.s.rig.clock.sleep(4 * MINUTE)
         assert x.asked("mac_diagnostic.start") == 1
         assert x.asked("mac.reboot") == 1
-        asked = [kept.event for kept in await x.hostler.events() if kept.event.kind == "asked"]
+        asked = [entry.event for entry in await x.hostler.events() if entry.event.kind == "asked"]
         assert [one.reason for one in asked if "reboot" in one.reason] == ["mac.reboot"]
         assert "reboot" in (await x.describe("remedy"))[0]
         first = await x.machine()
@@ -351,7 +351,7 @@ def test_a_start_that_takes_too_long_counts_against_a_host_that_was_not_prepared
         x.preparer.fake.pause = 6 * MINUTE
         await x.until(lambda host: host.health.strikes == 1)
         assert len(x.preparer.orders) < 8
-        events = [kept.event for kept in await x.hostler.events()]
+        events = [entry.event for entry in await x.hostler.events()]
         broken = [one.reason for one in events if ">failed" in one.detail]
         assert broken == ["start_overdue"]
         await x.until(lambda host: host.condition is HostCondition.QUARANTINED)

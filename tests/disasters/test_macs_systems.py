@@ -52,8 +52,8 @@ def test_a2_while_no_image_is_found_a_host_stays_on_its_way_and_that_is_told() -
         await hostler.scale(0)
         await s.rig.clock.sleep(120 * MINUTE)
         assert stage(s.mac()) == "releasing"
-        told = [kept.event for kept in await hostler.events() if kept.event.kind == "alarm"]
-        assert any("not_found" in event.detail for event in told)
+        alarms = [entry.event for entry in await hostler.events() if entry.event.kind == "alarm"]
+        assert any("not_found" in event.detail for event in alarms)
         s.rig.world.clear_fault_rates()
         await s.all_free(hostler)
 
@@ -83,8 +83,8 @@ def test_12351_a_family_that_is_no_longer_published_is_not_claimed_as_another() 
         await s.rig.clock.sleep(30 * MINUTE)
         assert not changes(s.rig)
         assert not await hostler.ready()
-        told = [kept.event.detail for kept in await hostler.events()]
-        assert any("OSPinUnavailable" in text for text in told)
+        details = [entry.event.detail for entry in await hostler.events()]
+        assert any("OSPinUnavailable" in text for text in details)
 
     play_macs(scene)
 

@@ -32,7 +32,7 @@ from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.simulators.scaleway.state.mac_records import MacStatus
 from hostler.simulators.scaleway.state.options import MacOptions, Options
 
-GONES = ("404", "403")
+STATUSES = ("404", "403")
 ALWAYS = 100_000
 
 
@@ -230,8 +230,10 @@ def test_b9_a_rate_limit_is_waited_for_and_every_list_names_the_project() -> Non
     play_macs(scene)
 
 
-@pytest.mark.parametrize("gone", GONES)
-def test_b10_a_host_that_somebody_deleted_is_noticed_while_its_machine_is_ready(gone: str) -> None:
+@pytest.mark.parametrize("status", STATUSES)
+def test_b10_a_host_that_somebody_deleted_is_noticed_while_its_machine_is_ready(
+    status: str,
+) -> None:
     """B10: a machine stayed ready although its host was deleted in the console."""
 
     async def scene(s: MacRig) -> None:
@@ -248,7 +250,7 @@ def test_b10_a_host_that_somebody_deleted_is_noticed_while_its_machine_is_ready(
         records = await hostler.store.hosts()
         assert [host.condition for host in records if host.id == first.host] == ["absent"]
 
-    play_macs(scene, count=2, options=Options(macs=MacOptions(deleted=gone)))
+    play_macs(scene, count=2, options=Options(macs=MacOptions(deleted_status=status)))
 
 
 def test_b12_a_machine_without_a_host_follows_a_change_of_its_fleet() -> None:

@@ -32,9 +32,9 @@ def test_a_host_of_the_pool_whose_wipes_fail_is_kept_out_of_the_pool_and_told() 
         assert (host.condition, host.health.strikes) == (HostCondition.QUARANTINED, 4)
         assert stage(next(iter(world.cloud.macs))) == "quarantined"
         asked = world.calls["mac.reinstall"]
-        (told,) = await hostler.store.orphans()
-        assert (told.cls, told.resource, told.fleet) == ("set-aside", host.id, FLEET.name)
-        assert told.price > 0, "it costs as much as any"
+        (orphan,) = await hostler.store.orphans()
+        assert (orphan.cls, orphan.resource, orphan.fleet) == ("set-aside", host.id, FLEET.name)
+        assert orphan.price > 0, "it costs as much as any"
         await hostler.scale(1)
         await rig.clock.sleep(12 * HOUR)
         assert world.calls["mac.reinstall"] == asked, "it is left alone"
@@ -63,7 +63,7 @@ def test_an_ordered_host_that_cannot_be_wiped_is_replaced_and_given_up_at_its_wi
         (bad,) = world.cloud.macs
         await rig.clock.sleep(7 * HOUR)
         assert await hostler.ready() == 1, "another one was ordered in its place"
-        assert [told.resource for told in await hostler.store.orphans()] == [bad.id]
+        assert [orphan.resource for orphan in await hostler.store.orphans()] == [bad.id]
         await hostler.scale(0)
         await rig.clock.sleep(18 * HOUR)
         assert bad.ended is not None or stage(bad) == "retiring", "not wiped, nor kept"

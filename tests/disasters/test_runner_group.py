@@ -148,14 +148,14 @@ class Witness:
 
     def __init__(self, plugged: Plugged, instance: str) -> None:
         self.plugged, self.instance = plugged, instance
-        self.told = list[State | None]()
+        self.states = list[State | None]()
         self.since = 0.0
         self.rig = plugged.plugin.rig
 
     def observe(self) -> State | None:
         state = self.plugged.states_now().get(self.instance)
-        if not self.told or self.told[-1] is not state:
-            self.told.append(state)
+        if not self.states or self.states[-1] is not state:
+            self.states.append(state)
             self.since = self.rig.loop.time()
         if state is State.DELETING and self.rig.loop.time() - self.since > AT_ONCE:
             assert self.deletes() or not self.rig.world.leaks(), "nobody deletes it"
@@ -170,7 +170,7 @@ class Witness:
     async def until(self, state: State, within: timedelta = 15 * MIN) -> None:
         end = self.rig.loop.time() + within.total_seconds()
         while self.observe() is not state:
-            assert self.rig.loop.time() < end, self.told
+            assert self.rig.loop.time() < end, self.states
             await asyncio.sleep(0.2)
 
 
@@ -191,12 +191,12 @@ def test_machine_is_creating_while_it_is_stopped_before_its_first_power_on(
     async def scene(rig: Rig) -> None:
         plugged = await opened(rig, states, ALL_RESOURCES)
         seen = await one(plugged)
-        shown = set[str]()
+        server_states = set[str]()
         while seen.observe() is not State.RUNNING:
-            shown |= {server.state for server in rig.world.cloud.servers}
+            server_states |= {server.state for server in rig.world.cloud.servers}
             await asyncio.sleep(0.2)
-        assert "stopped" in shown
-        assert seen.told == [State.CREATING, State.RUNNING]
+        assert "stopped" in server_states
+        assert seen.states == [State.CREATING, State.RUNNING]
 
     play(scene)
 
@@ -209,7 +209,7 @@ def test_start_that_falls_back_is_made_again_under_the_same_id(states: frozenset
         seen = await one(plugged)
         await seen.until(State.RUNNING)
         between = [State.STOPPED, State.CREATING] if State.STOPPED in states else []
-        assert seen.told == [State.CREATING, *between, State.RUNNING]
+        assert seen.states == [State.CREATING, *between, State.RUNNING]
         assert list(plugged.states_now()) == [seen.instance]
         assert len(rig.servers()) == 1
 
@@ -228,7 +228,7 @@ def test_machine_that_stopped_after_it_ran_is_down_then_deleting_then_deleted(
         assert not seen.deletes()
         await seen.until(State.DELETED)
         after = [State.RUNNING, down(states), State.DELETING, State.DELETED]
-        assert seen.told == [State.CREATING, *after]
+        assert seen.states == [State.CREATING, *after]
         await asyncio.sleep(600.0)
         assert rig.world.leaks() == ()
         assert list(seen.plugged.states_now()) in ([], [seen.instance])
@@ -246,7 +246,7 @@ def test_machine_that_the_provider_locked_is_down_then_deleting_then_deleted(
         assert rig.world.act("server_locked", rig.servers()[0].id, spell=300.0)
         await seen.until(State.DELETED)
         after = [State.RUNNING, down(states), State.DELETING, State.DELETED]
-        assert seen.told == [State.CREATING, *after]
+        assert seen.states == [State.CREATING, *after]
         assert rig.world.leaks() == ()
 
     play(scene)
@@ -288,7 +288,7 @@ def test_machine_that_stopped_while_no_plugin_ran_is_found_down_and_deleted(
         await retry_at.init()
         found = Witness(retry_at, seen.instance)
         await found.until(State.DELETED)
-        assert found.told == [State.RUNNING, down(states), State.DELETING, State.DELETED]
+        assert found.states == [State.RUNNING, down(states), State.DELETING, State.DELETED]
         assert rig.world.leaks() == ()
 
     play(scene)
@@ -350,8 +350,8 @@ def test_creation_that_never_succeeds_leaves_nothing_and_frees_its_place(
         seen = await one(plugged)
         given_up = State.TIMEOUT if harm == "stuck_starting" else State.DELETED
         await seen.until(given_up, 30 * MIN)
-        assert None not in seen.told
-        assert State.RUNNING not in seen.told
+        assert None not in seen.states
+        assert State.RUNNING not in seen.states
         assert rig.world.faults[harm] > 0
         rig.world.clear_fault_rates()
         await asyncio.sleep(600.0)

@@ -58,9 +58,9 @@ def test_where_no_record_is_left_of_it_the_orphan_report_tells() -> None:
         await hostler.stop()
         heir = rig.hostler(replace(FLEET, size=0))
         await rig.clock.sleep(2 * MINUTE)
-        told = {orphan.resource: orphan for orphan in await heir.store.orphans()}
-        assert told.keys() == {leak.id for leak in rig.world.leaks()}
+        reported = {orphan.resource: orphan for orphan in await heir.store.orphans()}
+        assert reported.keys() == {leak.id for leak in rig.world.leaks()}
         (server,) = rig.servers()
-        assert "another installation" in told[ResourceId(server.id)].blocked
+        assert "another installation" in reported[ResourceId(server.id)].blocked
 
     play(scene)

@@ -147,9 +147,9 @@ def change(scene: Scene, what: str) -> None:  # noqa: C901, PLR0912 - one line e
         case "back":
             scene.later(-timedelta(days=1))
         case "late":
-            gone = machine(91, Phase.DELETED)
-            scene.history[gone.id] = gone
-            scene.exist(server(gone))
+            deleted = machine(91, Phase.DELETED)
+            scene.history[deleted.id] = deleted
+            scene.exist(server(deleted))
         case "moving":
             scene.moving.add(entry.id)
         case "creations":

@@ -43,9 +43,9 @@ def late(host: Host, resource: Resource | None, *past: Machine) -> str | None:
 
 
 def test_a_claim_that_came_too_late_is_kept_with_the_host_as_long_as_its_name_says_so() -> None:
-    gone = on_host(Phase.DELETED).with_fact(f"{LEFT} {BOX}", BEGIN)
+    deleted = on_host(Phase.DELETED).with_fact(f"{LEFT} {BOX}", BEGIN)
     assert late(DIRTY, PENDING) is None
-    assert late(DIRTY, PENDING, gone) == MINE
+    assert late(DIRTY, PENDING, deleted) == MINE
     known = DIRTY.with_ownership(late=MINE)
     assert late(known, PENDING) == MINE, "the machine is forgotten"
     assert late(known, None) == MINE, "no look shows it"
@@ -60,14 +60,14 @@ def test_a_claim_that_came_too_late_is_kept_with_the_host_as_long_as_its_name_sa
 def test_a_name_that_a_machine_had_given_up_is_a_late_one(stage: str, aim: Stage) -> None:
     """It was gone, and its host the next one's: an old rename took effect."""
     retry_at = box(stage, holder=MINE)
-    gone = on_host(Phase.DELETED, asked=(call("mark", CallState.DONE, aim=aim),))
-    assert late(DIRTY, retry_at, gone) == MINE
+    deleted = on_host(Phase.DELETED, asked=(call("mark", CallState.DONE, aim=aim),))
+    assert late(DIRTY, retry_at, deleted) == MINE
     assert late(DIRTY.with_ownership(late=MINE), retry_at) == MINE, "the machine is forgotten"
     assert late(DIRTY, retry_at) is None
-    assert late(DIRTY, retry_at, replace(gone, asked=())) is None, "it never gave its host back"
-    assert late(DIRTY, box("wiping", holder=MINE), gone) is None
+    assert late(DIRTY, retry_at, replace(deleted, asked=())) is None, "it never gave its host back"
+    assert late(DIRTY, box("wiping", holder=MINE), deleted) is None
     living = hosts_snapshot(
-        DIRTY, retry_at, living=(replace(gone, phase=Phase.STOPPING),), now=LATER
+        DIRTY, retry_at, living=(replace(deleted, phase=Phase.STOPPING),), now=LATER
     )
     assert decided(living).host.ownership.late is None
 

@@ -78,3 +78,8 @@ def test_steps_are_as_they_were_where_nothing_is_given_up() -> None:
     machine = waiting()
     transition = Transition(before=machine, machine=machine, resources=())
     assert buy((transition,), snapshot().row, snapshot()).transitions == (transition,)
+
+
+def test_orders_on_the_row_stay_as_many_as_they_are() -> None:
+    other = replace(ORDER, id=machine_id(8))
+    assert bought(snapshot(), ORDER, other).row.orders == (ORDER, other)

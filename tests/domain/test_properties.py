@@ -10,11 +10,12 @@ from hostler.domain.decide import decide
 from hostler.domain.ids import MachineId, ResourceId, is_machine_id, jitter, machine_id
 from hostler.domain.model.calls import Effect
 from hostler.domain.model.commands import Advance, Decision, Reclaim, SaveFleet
-from hostler.domain.model.machine import Machine, cost, cost_between, reprice
+from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase, legal
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import RequestKind
 from hostler.domain.observation.certainty import reconcile, resources_of
+from hostler.domain.policy.billing import Billing, cost_between
 from hostler.testing.fakes.planner import SERVER
 from hostler.testing.scenes.builders import (
     ABROAD,
@@ -280,13 +281,13 @@ def test_jitter_is_fixed_and_within_its_bounds(key: str, most: int) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 3600), st.floats(0, 10)), max_size=8))
 def test_cost_is_the_sum_over_all_prices(changes: list[tuple[int, float]]) -> None:
-    entry = machine().with_billing(price=0.0, spent=0.0, billed_from=None)
+    billing = Billing()
     now, price, expected = BEGIN, 0.0, 0.0
     for seconds, after in changes:
         expected += cost_between(price, now, now + seconds * S)
         now += seconds * S
-        entry, price = reprice(entry, after, now), after
-    assert abs(cost(entry, now) - expected) < 1e-6
+        billing, price = billing.repriced(after, now), after
+    assert abs(billing.cost(now) - expected) < 1e-6
     assert cost_between(5.0, None, now) == 0.0
     assert cost_between(5.0, now, BEGIN) == 0.0
     assert ResourceId("x") == "x"

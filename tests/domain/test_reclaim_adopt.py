@@ -284,9 +284,9 @@ def test_cap_of_one_reclaim_holds() -> None:
 
 def test_resource_of_a_machine_in_the_history_opens_its_record_again() -> None:
     scene = Scene(fleet=replace(FLEET, size=0))
-    gone = machine(1, Phase.DELETED)
-    scene.history[gone.id] = gone
-    scene.exist(server(gone))
+    deleted = machine(1, Phase.DELETED)
+    scene.history[deleted.id] = deleted
+    scene.exist(server(deleted))
     scene.observe()
     scene.reconcile()
     assert scene.the().phase is Phase.STOPPING

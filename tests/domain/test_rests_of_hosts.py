@@ -55,8 +55,8 @@ def at_rest(*asked: Asked) -> Snapshot:
         (on_host(asked=asked),), (tenant(), box("claimed")), hosts=(record(),)
     )
     snapshot = replace(snapshot, fleet=replace(FLEET, size=1), bindings={MINE: BOX})
-    told = [c.machine for c in decide(snapshot, Content()).commands if isinstance(c, Advance)]
-    return replace(snapshot, machines=tuple(told) or snapshot.machines)
+    advanced = [c.machine for c in decide(snapshot, Content()).commands if isinstance(c, Advance)]
+    return replace(snapshot, machines=tuple(advanced) or snapshot.machines)
 
 
 def later(snapshot: Snapshot, time: timedelta, **fields: object) -> Snapshot:

@@ -140,10 +140,10 @@ def test_gap_between_two_absences_is_not_made_by_a_jump() -> None:
     scene.add(absent(0 * S, scene))
     jumped(scene, DAY)
     scene.observe()
-    assert not reconcile(scene.the(), scene.snapshot()).place(SERVER).known[0].gone
+    assert not reconcile(scene.the(), scene.snapshot()).place(SERVER).known[0].deleted
     scene.later(20 * S)
     scene.observe()
-    assert reconcile(scene.the(), scene.snapshot()).place(SERVER).known[0].gone
+    assert reconcile(scene.the(), scene.snapshot()).place(SERVER).known[0].deleted
 
 
 @pytest.mark.parametrize("field", ["since", "blind", "doubt", "asked", "closed", "known", "absent"])

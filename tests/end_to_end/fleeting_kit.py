@@ -42,9 +42,9 @@ class Cloud:
         """Return the summary: requests by route, faults that took effect."""
         return self._get("state")
 
-    def set_fault_rates(self, **said: object) -> None:
+    def set_fault_rates(self, **rates: object) -> None:
         """Change the weather, or script a fault."""
-        body = json.dumps(said).encode()
+        body = json.dumps(rates).encode()
         request = urllib.request.Request(f"{self.url}/_sim/faults", data=body, method="POST")  # noqa: S310 - loopback only
         with urllib.request.urlopen(request, timeout=10):  # noqa: S310 - loopback only
             pass
@@ -92,7 +92,7 @@ def answers(cloud: Cloud) -> bool:
     return True
 
 
-def plugin_config(cloud: Cloud, folder: Path, **said: object) -> dict[str, object]:
+def plugin_config(cloud: Cloud, folder: Path, **entries: object) -> dict[str, object]:
     """Return a `plugin_config` for a group whose life is short, and whose patience is too."""
     return {
         "name": "runners",
@@ -117,7 +117,7 @@ def plugin_config(cloud: Cloud, folder: Path, **said: object) -> dict[str, objec
         },
         "caps": {"creates": 5000, "share_window": "1s", "per_hour": 1000},
         "engine": {"quiet": "1s", "busy_first": "200ms", "busy_last": "500ms", "rare": "500ms"},
-        **said,
+        **entries,
     }
 
 

@@ -180,10 +180,10 @@ def test_a_fleet_is_kept_watched_asked_about_and_taken_away(place: Place) -> Non
         request = urllib.request.Request(f"{place.url}/_sim/act", data=body.encode())  # noqa: S310 - loopback only
         urllib.request.urlopen(request, timeout=5).close()  # noqa: S310 - loopback only
         wait_until(lambda: second["id"] not in _ids(place) and place.ready() == 2)
-        told = [event["text"] for event in place.json("history", second["id"])["events"]]
-        assert "recorded as pending" in told[0]
-        assert any("its server is no longer there" in text for text in told)
-        assert told[-1].startswith("stopping → deleted")
+        texts = [event["text"] for event in place.json("history", second["id"])["events"]]
+        assert "recorded as pending" in texts[0]
+        assert any("its server is no longer there" in text for text in texts)
+        assert texts[-1].startswith("stopping → deleted")
 
         metrics = get(f"http://127.0.0.1:{place.metrics}/metrics")
         assert 'hostler_machines{fleet="web",phase="ready"} 2.0' in metrics
@@ -217,8 +217,8 @@ def _says_nothing_secret(place: Place) -> None:
     assert '"cycle": "' in log
     for file in place.file.parent.iterdir():
         assert SECRET.encode() not in file.read_bytes(), file.name
-    said = place.run("plan").stdout + place.run("history").stdout
-    assert SECRET not in said
+    output = place.run("plan").stdout + place.run("history").stdout
+    assert SECRET not in output
 
 
 @pytest.mark.timeout(120)

@@ -25,12 +25,12 @@ def test_the_demo_heals_and_leaves_nothing_behind() -> None:
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
-    said = json.loads(lines[-1])
-    assert (said["wanted"], said["ready"], said["leaks"]) == (5, 5, 0)
-    assert set(SCRIPTED) <= set(said["faults"])
-    assert said["healed"] >= 2
-    assert said["made"] >= 7
-    assert said["calls"] > 50
-    assert said["cost"] > 0
+    summary = json.loads(lines[-1])
+    assert (summary["wanted"], summary["ready"], summary["leaks"]) == (5, 5, 0)
+    assert set(SCRIPTED) <= set(summary["faults"])
+    assert summary["healed"] >= 2
+    assert summary["made"] >= 7
+    assert summary["calls"] > 50
+    assert summary["cost"] > 0
     ended = next(float(line.split("s")[0]) for line in reversed(lines[:-1]))
     assert ended < 50

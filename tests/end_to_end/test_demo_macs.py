@@ -27,22 +27,22 @@ def test_a_week_of_macs_ends_with_nothing_stranded_and_nothing_left() -> None:
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stdout + done.stderr
     assert not done.stderr
-    said = json.loads(lines[-1])
-    assert set(KEYS.split()) <= said.keys()
-    assert said["claimed"] == said["released"] >= 9
-    assert said["wiped"] >= 9
-    assert said["stranded_found"] == said["reclaimed"] == 1
-    assert said["leaks"] == 0
-    assert said["ordered"] == 4
-    assert said["parked"] == 4
-    assert said["paid_hours"] >= said["optimal_paid_hours"] >= 4 * 24
-    assert set(said["faults"]) == {
+    summary = json.loads(lines[-1])
+    assert set(KEYS.split()) <= summary.keys()
+    assert summary["claimed"] == summary["released"] >= 9
+    assert summary["wiped"] >= 9
+    assert summary["stranded_found"] == summary["reclaimed"] == 1
+    assert summary["leaks"] == 0
+    assert summary["ordered"] == 4
+    assert summary["parked"] == 4
+    assert summary["paid_hours"] >= summary["optimal_paid_hours"] >= 4 * 24
+    assert set(summary["faults"]) == {
         "host_taken_by_hand",
         "killed_after_claim",
         "record_deleted_by_force",
     }
-    assert said["calls"] > 1000
-    assert said["cost"] > 0
+    assert summary["calls"] > 1000
+    assert summary["cost"] > 0
     assert sum(" is stranded" in line for line in lines) == 1
     assert "day 7" in lines[-2]
 

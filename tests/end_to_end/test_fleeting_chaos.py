@@ -18,7 +18,7 @@ from hostler.testing.peers.plugin_host import GoHost, HostError, HostGone, Launc
 MOST = 6
 STUCK = 3
 """How many machines that cannot be removed may be there beside the others (`caps.stuck`)."""
-GONE = {"Unavailable", "Canceled"}
+LOST = {"Unavailable", "Canceled"}
 """What a host is told of calls to a plugin that has just been killed."""
 LIVES = 10
 WORLDS = {"alder": 11, "elder": 12}
@@ -82,7 +82,7 @@ class Chaos:
             except HostGone:
                 assert victim != "plugin"
             except HostError as error:
-                assert error.code in GONE, (error, host.logs()[-5:])  # noqa: PT017 - only one of the ways to end
+                assert error.code in LOST, (error, host.logs()[-5:])  # noqa: PT017 - only one of the ways to end
 
     def work(self, host: GoHost, states: dict[str, str]) -> None:
         """Ask for something, as a runner may at any moment."""

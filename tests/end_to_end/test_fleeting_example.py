@@ -82,13 +82,13 @@ async def lived(runner: Runner, folder: Path, group: EngineGroup) -> None:
         reach = await group.connect_info(name)
         assert reach.external.startswith("127.")
         assert (reach.connector.username, reach.connector.os) == ("root", "linux")
-        kept = (folder / "fleeting" / "ci" / "id_ed25519").read_bytes()
-        assert read_pair(reach.connector.key) == read_pair(kept)
+        key = (folder / "fleeting" / "ci" / "id_ed25519").read_bytes()
+        assert read_pair(reach.connector.key) == read_pair(key)
         await group.heartbeat(name)
-    told = await asyncio.to_thread(
+    status = await asyncio.to_thread(
         asked, "status", str(folder / "fleeting/ci/group.toml"), "--json"
     )
-    assert [machine["id"] for machine in told["fleets"][0]["machines"]] == ids
+    assert [machine["id"] for machine in status["fleets"][0]["machines"]] == ids
     assert sorted(await group.decrease(ids)) == sorted(ids)
     await until(group, {})
     await group.shutdown()
@@ -171,9 +171,9 @@ async def test_the_doctor_finds_the_example_in_order_and_makes_nothing(
     file = written(tmp_path, server.url, guest)
     binary = ("--binary", str(schema(tmp_path)))
     before = names(tmp_path)
-    told = await asyncio.to_thread(asked, "fleeting", "doctor", str(file), *binary, "--json")
-    assert told["ok"], told
-    verdicts = {check["about"]: check["verdict"] for check in told["checks"]}
+    report = await asyncio.to_thread(asked, "fleeting", "doctor", str(file), *binary, "--json")
+    assert report["ok"], report
+    verdicts = {check["about"]: check["verdict"] for check in report["checks"]}
     assert verdicts.pop("quotas") == "warning"
     assert set(verdicts.values()) == {"ok"}
     assert {"schema", "plugin", "plugin_config", "state folder", "ssh key", "fr-par-1"} <= set(
@@ -194,9 +194,9 @@ async def test_the_doctor_fails_where_a_private_network_is_not_there(
     file.write_text(file.read_text().replace("max_size = 4", asks))
     binary = ("--binary", str(schema(tmp_path)))
     doctor = ("fleeting", "doctor", str(file), *binary, "--json")
-    told = await asyncio.to_thread(asked, *doctor, expected=1)
-    assert not told["ok"]
-    verdicts = {check["about"]: check["verdict"] for check in told["checks"]}
+    report = await asyncio.to_thread(asked, *doctor, expected=1)
+    assert not report["ok"]
+    verdicts = {check["about"]: check["verdict"] for check in report["checks"]}
     assert verdicts[f"private network {there} in fr-par"] == "ok"
     assert verdicts[f"private network {NOWHERE} in fr-par"] == "failed"
 
@@ -204,11 +204,11 @@ async def test_the_doctor_fails_where_a_private_network_is_not_there(
 async def test_the_doctor_fails_where_no_schema_is_found(tmp_path: Path) -> None:
     nothing = tmp_path / "runner"
     nothing.write_bytes(b"no runner")
-    told = await asyncio.to_thread(
+    report = await asyncio.to_thread(
         asked, "fleeting", "doctor", "--binary", str(nothing), "--json", expected=1
     )
-    assert not told["ok"]
-    assert [check["about"] for check in told["checks"]] == ["schema"]
+    assert not report["ok"]
+    assert [check["about"] for check in report["checks"]] == ["schema"]
 
 
 def names(folder: Path) -> list[str]:

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.timeout(300)  # the first test may have to build the pr
 
 SCHEMAS = ("alder", "birch", "cedar", "dogwood", "dogwoodold", "elder")
 """Those that can be mapped; `fir` cannot."""
-KEPT = (90_000_000_000, 7_000_000_000)
+TERMS = (90_000_000_000, 7_000_000_000)
 """The keepalive and timeout that are handed over in Init, in nanoseconds, and come back."""
 DURATIONLESS = {"dogwoodold"}
 
@@ -46,13 +46,13 @@ def launch(tmp_path: Path) -> Launch:
 
 
 def lives(
-    host: GoHost, launch: Launch, cloud: Cloud, folder: Path, kept: tuple[int, int] = KEPT
+    host: GoHost, launch: Launch, cloud: Cloud, folder: Path, terms: tuple[int, int] = TERMS
 ) -> None:
     """Live one whole life, from Init to Kill, with three instances in between."""
     host.launch(launch)
     host.ping()
     config = plugin_config(cloud, folder)
-    info = host.init(config, username="root", keepalive_ns=kept[0], timeout_ns=kept[1])
+    info = host.init(config, username="root", keepalive_ns=terms[0], timeout_ns=terms[1])
     assert info.id
     assert info.max_size == 12
     assert host.states() == {}
@@ -65,7 +65,7 @@ def lives(
         assert reached.id == number
         assert (reached.os, reached.arch) == ("linux", "amd64")
         assert (reached.protocol, reached.username) == ("ssh", "root")
-        assert (reached.keepalive_ns, reached.timeout_ns) == kept
+        assert (reached.keepalive_ns, reached.timeout_ns) == terms
         assert reached.key.startswith("-----BEGIN OPENSSH PRIVATE KEY-----")
         assert reached.external
         host.heartbeat(number)
@@ -82,8 +82,8 @@ def lives(
 def only_calm(host: GoHost) -> None:
     """A life where nothing goes wrong logs no warnings but of names, and never a secret."""
     logs = host.logs()
-    said = [line for line in logs if line["@level"] in {"warn", "error"}]
-    assert [line for line in said if "neutral" not in str(line)] == []
+    problems = [line for line in logs if line["@level"] in {"warn", "error"}]
+    assert [line for line in problems if "neutral" not in str(line)] == []
     assert any(line["@module"].endswith(PLUGIN.name) for line in logs)
     assert not any(secret in str(logs) for secret in (SECRET, "PRIVATE KEY"))
 
@@ -94,8 +94,8 @@ def test_every_schema_is_served_for_a_whole_life(
     schema: str, launch: Launch, cloud: Cloud, go_hosts: GoHosts, tmp_path: Path, *, auto_mtls: bool
 ) -> None:
     with GoHost(go_hosts.program(schema), tmp_path / "host.log") as host:
-        kept = (0, 0) if schema in DURATIONLESS else KEPT
-        lives(host, replace(launch, auto_mtls=auto_mtls), cloud, tmp_path, kept)
+        terms = (0, 0) if schema in DURATIONLESS else TERMS
+        lives(host, replace(launch, auto_mtls=auto_mtls), cloud, tmp_path, terms)
         only_calm(host)
 
 
@@ -216,10 +216,10 @@ def test_standby_goes_through_where_the_schema_has_it(
     until(lambda: not cloud.leaks(), 20, cloud.leaks)
 
 
-TOLD = {"alder": "stopped", "birch": "creating"}
+STOPPED = {"alder": "stopped", "birch": "creating"}
 
 
-@pytest.mark.parametrize("schema", TOLD)
+@pytest.mark.parametrize("schema", STOPPED)
 def test_a_machine_that_stopped_is_told_as_deleting_only_while_it_is_deleted_and_then_gone(
     schema: str, launch: Launch, cloud: Cloud, go_hosts: GoHosts, tmp_path: Path
 ) -> None:
@@ -240,7 +240,7 @@ def test_a_machine_that_stopped_is_told_as_deleting_only_while_it_is_deleted_and
 
         until(healed, 45, host.states)
         assert set(present(host)) < set(before)
-        assert seen <= {"running", "deleting", "deleted", TOLD[schema]}
+        assert seen <= {"running", "deleting", "deleted", STOPPED[schema]}
         host.decrease(sorted(present(host)))
         until(lambda: not present(host), 45, host.states)
         host.shutdown()

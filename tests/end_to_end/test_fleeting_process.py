@@ -87,11 +87,11 @@ def running(
     tmp_path: Path, *command: str, environment: dict[str, str] | None = None
 ) -> Generator[Running]:
     stderr = tmp_path / "stderr"
-    given = {"PLUGIN_PROTOCOL_VERSIONS": "1,2", "TMPDIR": str(tmp_path), **(environment or {})}
+    variables = {"PLUGIN_PROTOCOL_VERSIONS": "1,2", "TMPDIR": str(tmp_path), **(environment or {})}
     with (
         stderr.open("wb") as err,
         subprocess.Popen(
-            command or NOISY, stdout=subprocess.PIPE, stderr=err, env=os.environ | given
+            command or NOISY, stdout=subprocess.PIPE, stderr=err, env=os.environ | variables
         ) as process,
     ):
         try:
@@ -129,10 +129,10 @@ def test_every_line_of_stderr_is_one_that_a_host_can_read(tmp_path: Path) -> Non
         plugin.stop()
         assert plugin.process.stdout is not None
         assert plugin.process.stdout.read() == b""
-        said = {str(event["@message"]): event for event in plugin.events()}
-    assert {"printed", "on two lines", "to stderr", "decided"} <= said.keys()
-    assert said["decided"]["@level"] == "warn"
-    errors = [event for event in said.values() if event["@level"] == "error"]
+        events = {str(event["@message"]): event for event in plugin.events()}
+    assert {"printed", "on two lines", "to stderr", "decided"} <= events.keys()
+    assert events["decided"]["@level"] == "warn"
+    errors = [event for event in events.values() if event["@level"] == "error"]
     assert sum("ZeroDivisionError" in str(event.get("stacktrace")) for event in errors) == 2
     assert sum("KeyError" in str(event.get("stacktrace")) for event in errors) == 1
 
@@ -222,8 +222,10 @@ def listener(path: Path) -> int:
     """Return the id of the process that listens on a socket."""
     with socket.socket(socket.AF_UNIX) as asking:
         asking.connect(str(path))
-        told = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    pid, _, _ = struct.unpack("3i", told)
+        credentials = asking.getsockopt(
+            socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")
+        )
+    pid, _, _ = struct.unpack("3i", credentials)
     return pid
 
 

@@ -41,10 +41,10 @@ def test_it_unpacks_itself_and_tells_its_version(built: Path) -> None:
 
 @pytest.mark.timeout(180)
 def test_it_serves_and_learns_with_what_it_carries(built: Path) -> None:
-    given = environment(built, PLUGIN_PROTOCOL_VERSIONS="1", TMPDIR=str(built.parent))
+    variables = environment(built, PLUGIN_PROTOCOL_VERSIONS="1", TMPDIR=str(built.parent))
     with subprocess.Popen(
         [BARE, "-I", built],
-        env=given,
+        env=variables,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -102,8 +102,8 @@ def place(tmp_path: Path) -> Iterator[Place]:
 @pytest.mark.timeout(240)
 def test_macs_are_claimed_put_in_adopted_released_and_given_up(place: Place) -> None:
     wait_until(lambda: place.ready() == 2)
-    said = {check["about"]: check for check in place.json("check", "--online")["checks"]}
-    assert said["pool pool- of fleet builders"]["ok"]
+    checks = {check["about"]: check for check in place.json("check", "--online")["checks"]}
+    assert checks["pool pool- of fleet builders"]["ok"]
 
     # One host is put into the pool and keeps its disk; another one becomes a machine with its own.
     assert place.json("pool", "add", "desk-1")["taken"]

@@ -94,8 +94,8 @@ class Lab:
         keys.mkdir(mode=0o700)
         (keys / "id_ed25519").write_bytes(self.key.export_private_key())
         (keys / "id_ed25519").chmod(0o600)
-        kept = {k: v for k, v in os.environ.items() if k != "SSH_AUTH_SOCK"}
-        self.environment = {**kept, "HOME": str(self.folder), "SCW_SECRET_KEY": SECRET}
+        inherited = {k: v for k, v in os.environ.items() if k != "SSH_AUTH_SOCK"}
+        self.environment = {**inherited, "HOME": str(self.folder), "SCW_SECRET_KEY": SECRET}
 
     @contextmanager
     def process(self, name: str, *argv: str) -> Generator[None]:
@@ -146,9 +146,9 @@ class Lab:
         """Write another list into the fleet file."""
         text = FLEET.format(url=self.url, project=PROJECT, ssh=self.ssh)
         before, rest = text.split("commands = [")
-        told = f"busy = {json.dumps(busy)}\n" if busy else ""
+        setting = f"busy = {json.dumps(busy)}\n" if busy else ""
         after = rest.split("]\n", 1)[1]
-        self.file.write_text(f"{before}commands = {json.dumps(commands)}\n{told}{after}")
+        self.file.write_text(f"{before}commands = {json.dumps(commands)}\n{setting}{after}")
 
     def fleet(self) -> dict[str, Any]:
         return dict(json.loads(self.run("status", "--json"))["fleets"][0])
@@ -175,8 +175,8 @@ def test_macs_are_prepared_over_ssh_ended_wiped_and_prepared_again(tmp_path: Pat
             first, second = sorted(lab.ready())
             for machine in (first, second):
                 assert f"run 1 of {machine}" in lab.run("history", machine)
-            installs = {mac: told["installs"] for mac, told in lab.macs().items()}
-            passwords = {told["password"] for told in lab.macs().values()}
+            installs = {mac: body["installs"] for mac, body in lab.macs().items()}
+            passwords = {body["password"] for body in lab.macs().values()}
 
             lab.run("delete", first, "--why", "to see it prepared again")
             wait_until(lambda: first not in lab.ready(), "it goes")
@@ -185,12 +185,12 @@ def test_macs_are_prepared_over_ssh_ended_wiped_and_prepared_again(tmp_path: Pat
             assert second in lab.ready()
             (third,) = lab.ready() - {second}
             retry_at = lab.macs()
-            grown = {mac: told["installs"] - installs[mac] for mac, told in retry_at.items()}
+            grown = {mac: body["installs"] - installs[mac] for mac, body in retry_at.items()}
             assert sorted(grown.values()) == [0, 1], "one host was wiped, once"
             story = lab.run("history", third)
             assert f"run 1 of {third}" in story, "what the first left is gone with its disk"
             assert "prepared" in story
-            passwords |= {told["password"] for told in retry_at.values()}
+            passwords |= {body["password"] for body in retry_at.values()}
             written = story + lab.run("history") + (tmp_path / "engine.log").read_text()
             assert passwords
             assert not [secret for secret in passwords if secret in written]

@@ -84,8 +84,8 @@ def test_check_and_plan_know_the_kind(fleet: Path, installed: Mapping[str, str])
     done = hostler(installed, "check", str(fleet))
     assert done.returncode == 0, done.stdout + done.stderr
     planned = hostler(installed, "plan", str(fleet), "--json")
-    (told,) = json.loads(planned.stdout.splitlines()[-1])["fleets"]
-    calls = [call["kind"] for machine in told["machines"] for call in machine["calls"]]
+    (plan,) = json.loads(planned.stdout.splitlines()[-1])["fleets"]
+    calls = [call["kind"] for machine in plan["machines"] for call in machine["calls"]]
     assert calls == ["address.create", "server.create", "server.start"] * 2
 
 
@@ -108,8 +108,8 @@ def test_a_fleet_is_reached_healed_and_ended(fleet: Path, installed: Mapping[str
             engine.wait(20)
 
 
-def ready(told: Any) -> int:
-    return json.dumps(told).count('"phase": "ready"')
+def ready(status: Any) -> int:
+    return json.dumps(status).count('"phase": "ready"')
 
 
 def servers(cloud: Path) -> set[str]:

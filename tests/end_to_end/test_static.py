@@ -76,8 +76,8 @@ async def test_hosts_are_claimed_cleaned_and_given_back() -> None:
         def claims() -> int:
             return sum(host.claim.exists() for host in hosts.hosts[1:])
 
-        code, said = await run("check", str(file))
-        assert code == 0, said
+        code, output = await run("check", str(file))
+        assert code == 0, output
         with (hosts.folder / "log").open("wb") as log:
             engine = await asyncio.create_subprocess_exec(
                 str(HOSTLER), "run", str(file), stdout=log, stderr=log
@@ -86,13 +86,13 @@ async def test_hosts_are_claimed_cleaned_and_given_back() -> None:
                 await until(lambda: claims() == 2)
                 await until(lambda: '"probe_passed"' in (hosts.folder / "log").read_text())
                 await stranger_is_left_alone(hosts, file)
-                code, said = await run("scale", str(file), "0")
-                assert code == 0, said
+                code, output = await run("scale", str(file), "0")
+                assert code == 0, output
                 await until(lambda: claims() == 0)
                 async with asyncio.timeout(60):
-                    while "3 free" not in said:
+                    while "3 free" not in output:
                         await asyncio.sleep(0.5)
-                        _, said = await run("pool", str(file), "list")
+                        _, output = await run("pool", str(file), "list")
             finally:
                 engine.terminate()
                 await engine.wait()
@@ -109,10 +109,10 @@ async def stranger_is_left_alone(hosts: Park, file: Path) -> None:
     free.host_key = "an impostor's"
     await free.start()
     free.commands.clear()
-    code, said = await run("explain", str(file), free.name)
-    assert code == 0, said
-    assert "another host key" in said
-    assert "either somebody reinstalled it by hand" in " ".join(said.split())
+    code, output = await run("explain", str(file), free.name)
+    assert code == 0, output
+    assert "another host key" in output
+    assert "either somebody reinstalled it by hand" in " ".join(output.split())
     assert not free.commands
     await free.stop()
     free.host_key = "host"

@@ -82,6 +82,7 @@ class InMemory:
     """Services whose store is a MemoryStore and whose cloud is the fake one.
 
     `taker` makes the store take a request as soon as it is recorded, as a running engine would.
+    `exists` is whether an engine ever made the store.
     """
 
     store_: MemoryStore = field(default_factory=lambda: MemoryStore(HOME))
@@ -92,6 +93,7 @@ class InMemory:
     held: bool = False
     clock_: StillClock = field(default_factory=StillClock)
     provider: FakeProvider | None = None
+    exists: bool = False
 
     def load(self, path: Path) -> Config:
         if self.wrong is not None:
@@ -129,7 +131,8 @@ class InMemory:
         return self.runs
 
     def store_exists(self, config: Config) -> bool:
-        return config.store.path.exists()
+        del config
+        return self.exists
 
     @asynccontextmanager
     async def accounts(self, config: Config, store: Store) -> AsyncGenerator[tuple[Account, ...]]:

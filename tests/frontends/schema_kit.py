@@ -230,12 +230,12 @@ def _service(
     name: str, types: Mapping[str, tuple[str, str]], package: str, *, stream: bool
 ) -> ServiceDescriptorProto:
     made = ServiceDescriptorProto(name=name)
-    for call, (asked, given) in types.items():
+    for call, (asked, answer) in types.items():
         made.method.append(
             MethodDescriptorProto(
                 name=call,
                 input_type=_full(asked, package),
-                output_type=_full(given, package),
+                output_type=_full(answer, package),
                 server_streaming=True if stream and call == "Update" else None,
             )
         )

@@ -9,8 +9,9 @@ from cli_kit import FILE, FLEET, NOW, TURN, WEB, InMemory, Result, fence, fill, 
 from hostler.domain.ids import HostId, Zone
 from hostler.domain.model.commands import Event
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, Purchase
-from hostler.domain.model.machine import Billing, Machine
+from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
+from hostler.domain.policy.billing import Billing
 from hostler.domain.policy.demand import Demand, demand_of
 from hostler.frontends.cli.commands.cost import CostCommand
 from hostler.frontends.cli.console.guard import guarded
@@ -144,14 +145,14 @@ def test_a_host_that_is_gone_costs_no_more_and_one_that_is_given_up_is_in_no_for
     going = replace(
         saved.with_purchase(scheduled=NOW + H), id=HostId("mac-2"), goal=HostGoal.RETIRED
     )
-    gone = replace(saved, id=HostId("mac-3"), condition=HostCondition.ABSENT, since=born + 30 * H)
+    absent = replace(saved, id=HostId("mac-3"), condition=HostCondition.ABSENT, since=born + 30 * H)
 
     pooled = replace(saved.with_purchase(origin=HostOrigin.POOL), id=HostId("mac-4"))
 
     async def furnish() -> None:
         await fill(services.store_)
         fenced = await fence(services.store_)
-        for host in (saved, going, gone, pooled):
+        for host in (saved, going, absent, pooled):
             await services.store_.save_host(host, (), fenced)
 
     run(furnish())

@@ -66,7 +66,7 @@ def test_explaining_a_machine_tells_of_its_host(capsys: Out) -> None:
 @pytest.mark.parametrize(
     ("name", "whose", "what"),
     [
-        ("pool-7", "nobody: it is free, in the pool pool-", "claims it, and wipes it first"),
+        ("pool-7", "nobody: it is free, in the pool pool-", "claims it and wipes it first"),
         ("desk-7", "nobody of ours", "it is left alone until it is added to the pool"),
         ("apple-silicon-x", "nobody of ours", "it is left alone until it is added to the pool"),
         ("hostler.odd", "an installation that", "another installation has it"),
@@ -81,7 +81,7 @@ def test_explaining_a_host_says_whose_it_is_and_what_is_next(
     for asked in (host, name):
         output = cli(services, capsys, "explain", str(FILE), asked, "--json").json
         assert whose.removeprefix("an installation that") in output["owner"]
-        assert what in output["next"]
+        assert what in output["next"]["detail"]
         assert output["calls"] == []
     assert what in cli(services, capsys, "explain", str(FILE), host).out
 
@@ -93,7 +93,7 @@ def test_explaining_a_free_host_says_for_whom_it_is_and_why_not(capsys: Out) -> 
     keep(services, host, condition=HostCondition.FREE, wiped=NOW, name="pool-1", pool=POOL)
     output = cli(services, capsys, "explain", str(FILE), host, "--json").json
     assert output["fits"] == {"web": "", "ci": "it is a M2-L in fr-par-1"}
-    assert "without wiping it: its last wipe is proved" in output["next"]
+    assert "without wiping it: its last wipe is proved" in output["next"]["detail"]
     assert "returns to the pool" in output["on_release"]
 
 
@@ -112,11 +112,11 @@ def test_a_fleet_of_none_whose_list_is_at_fault_takes_no_host_and_says_so(
     output = cli(services, capsys, "explain", str(FILE), host, "--json").json
     if commands == ("true",):
         assert output["fits"] == {"web": ""}
-        assert "claims it, and wipes it first" in output["next"]
+        assert "claims it and wipes it first" in output["next"]["detail"]
         return
     assert output["fits"]["web"].startswith("bootstrap_failed: ")
     assert "correct `commands`" in output["fits"]["web"], "the cure"
-    assert "the reason is given for each fleet" in output["next"]
+    assert "the reason is given for each fleet" in output["next"]["detail"]
     displayed = cli(services, capsys, "status", str(FILE)).out
     assert "0 of 0 ready" in displayed
     assert "correct `commands`" in " ".join(displayed.split())
@@ -128,7 +128,7 @@ def test_a_host_that_no_record_explains_leads_to_the_orphan_report(capsys: Out) 
     services.claimed(host)
     output = cli(services, capsys, "explain", str(FILE), host, "--json").json
     assert output["owner"] == f"ours by its name, which mentions {FIRST}"
-    assert "it is an orphan" in output["next"]
+    assert "it is an orphan" in output["next"]["detail"]
 
 
 def test_a_name_of_nothing_is_answered_with_similar_names(capsys: Out) -> None:
@@ -177,22 +177,31 @@ def test_explaining_a_host_on_its_way_names_its_next_call(capsys: Out) -> None:
     services = WithMacs()
     host = dirty(services)
     output = cli(services, capsys, "explain", str(FILE), host, "--json").json
-    assert output["next"].startswith("call mac.rename.wiping")
-    assert "calls now" in cli(services, capsys, "explain", str(FILE), host).out
+    step = output["next"]
+    assert (step["kind"], step["at"]) == ("call", None)
+    assert step["detail"].startswith("mac.rename.wiping")
+    displayed = cli(services, capsys, "explain", str(FILE), host).out
+    assert "call: mac.rename.wiping" in displayed
+    assert "calls now" in displayed
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("more", "message", "at"),
     [
         (
-            {"retry_at": NOW + timedelta(minutes=1), "error": "locked"},
-            "another try: locked (at 12:01:00 UTC)",
+            {"retry_at": NOW + timedelta(minutes=3), "error": "locked"},
+            "another try: locked",
+            "2026-03-01T12:03:00Z",
         ),
-        ({"unknown_since": NOW + timedelta(minutes=1)}, "the outcome of the last call is unknown"),
+        (
+            {"unknown_since": NOW + timedelta(minutes=1)},
+            "an observation: the outcome of the last call is unknown",
+            None,
+        ),
     ],
 )
-def test_a_host_that_must_wait_says_for_what(
-    capsys: Out, more: dict[str, object], message: str
+def test_a_host_that_must_wait_says_for_what_and_until_when(
+    capsys: Out, more: dict[str, object], message: str, at: str | None
 ) -> None:
     services = WithMacs()
     host = dirty(services)
@@ -204,8 +213,11 @@ def test_a_host_that_must_wait_says_for_what(
 
     run(save())
     output = cli(services, capsys, "explain", str(FILE), host, "--json").json
-    assert message in output["next"]
-    assert output["calls"] == []
+    assert output["next"] == {"kind": "wait", "detail": message, "at": at}
+    assert (output["calls"], output["waiting_until"]) == ([], at)
+    due = ", in 3 min" if at else ""
+    assert f"wait: {message}{due}" in cli(services, capsys, "explain", str(FILE), host).out
+    assert f"… {message}{due}" in cli(services, capsys, "plan", str(FILE)).out
 
 
 def test_a_host_that_is_given_up_waits_for_its_date(capsys: Out) -> None:
@@ -222,7 +234,11 @@ def test_a_host_that_is_given_up_waits_for_its_date(capsys: Out) -> None:
         name=name,
     )
     output = cli(services, capsys, "explain", str(FILE), host, "--json").json
-    assert output["next"] == "wait: its deletion at 2026-03-02 12:00 UTC"
+    assert output["next"] == {
+        "kind": "wait",
+        "detail": "its deletion",
+        "at": "2026-03-02T12:00:00Z",
+    }
     assert "that was requested" in output["on_release"]
 
 

@@ -167,13 +167,20 @@ def test_orphans_are_listed_with_their_cost_and_exit_with_3(capsys: Out) -> None
     ):
         assert message in result.out
     assert "2 orphans: €0.5040 an hour, €1.01 so far" in result.out
-    assert "as reported by the running engine" in result.out
+    assert "as reported by the running engine, which observes at least every 30 s" in result.out
+
+
+def test_orphans_of_a_fleet_that_never_ran_are_nobodys_report(capsys: Out) -> None:
+    result = cli(InMemory(), capsys, "orphans", str(FILE))
+    assert result.code == 0
+    assert "no engine has run yet: nothing was observed (--observe asks the provider" in result.out
 
 
 def test_no_orphans_exit_with_0(capsys: Out) -> None:
-    result = cli(InMemory(), capsys, "orphans", str(FILE))
+    result = cli(InMemory(exists=True), capsys, "orphans", str(FILE))
     assert (result.code, "no orphans" in result.out) == (0, True)
-    assert "no engine is running (--observe asks the provider now)" in result.out
+    note = "as the last engine left it; no engine is running (--observe asks the provider now)"
+    assert note in result.out
 
 
 def test_orphans_as_json_sum_up(capsys: Out) -> None:

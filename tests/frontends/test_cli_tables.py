@@ -12,7 +12,7 @@ from hostler.domain.hosts.allocation import CLAIMED_TWICE
 from hostler.domain.ids import ResourceId, Zone, machine_id
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
-from hostler.domain.model.machine import Doubt
+from hostler.domain.model.machine import Doubt, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Orphan
@@ -50,10 +50,23 @@ def test_a_fleet_is_listed_like_this() -> None:
     assert drawn(tables.status([seen])) == [
         "web  1 of 2 ready, 1 starting  €2.00 so far",
         "waiting for stock",
-        "machine        phase      since   observed   offer          address     cost    next",
-        "m-baaaaaaaaa   ready      5 min   running    small in z-1   192.0.2.1   €2.00",
-        "m-caaaaaaaaa   starting   40 s    starting   small in z-1               €0      times out in 9 min",  # noqa: E501 - a line of the table
+        "machine       phase     since  observed  offer         address    cost   next",
+        "m-baaaaaaaaa  ready     5 min  running   small in z-1  192.0.2.1  €2.00",
+        "m-caaaaaaaaa  starting  40 s   starting  small in z-1             €0     times out in 9 min",  # noqa: E501 - a line of the table
     ]
+
+
+def test_ids_and_addresses_can_be_copied_from_a_narrow_screen() -> None:
+    """They stay whole on their line; the offer and the cost are left out for what comes next."""
+    offer = Offer("DEV1-S", Zone("fr-par-1"))
+    doubt = Doubt(what="vanished", since=NOW)
+    machine = made(1, offer=offer, address="127.64.0.154", observed="running", doubt=doubt)
+    seen = FleetStatus(fleet=FLEET, row=None, machines=(machine,), at=NOW, runs=True)
+    text = "\n".join(drawn(tables.status([seen]), width=80))
+    for whole in ("m-baaaaaaaaa", "127.64.0.154", "running", "to be confirmed:"):
+        assert whole in text
+    assert "DEV1-S" not in text
+    assert "DEV1-S in fr-par-1" in "\n".join(drawn(tables.status([seen]), width=120))
 
 
 def test_orphans_are_listed_like_this_the_most_expensive_first() -> None:
@@ -73,9 +86,9 @@ def test_orphans_are_listed_like_this_the_most_expensive_first() -> None:
     report = OrphanReport(orphans=(one("a", 0.1, "too young"), one("b", 1.0, "")))
     lines = drawn(tables.orphans(report, NOW, "as of now"))
     assert lines == [
-        "resource   kind     zone   fleet   class        age   owner   €/h       so far    blocked by",  # noqa: E501 - a line of the table
-        "b          server   z-1    web     unrecorded   3 h           €1.00     €3.00     nothing: reclaimed next",  # noqa: E501 - a line of the table
-        "a          server   z-1    web     unrecorded   3 h           €0.1000   €0.3000   too young",  # noqa: E501 - a line of the table
+        "resource  kind    zone  fleet  class       age  owner  €/h      so far   blocked by",
+        "b         server  z-1   web    unrecorded  3 h         €1.00    €3.00    nothing: reclaimed next",  # noqa: E501 - a line of the table
+        "a         server  z-1   web    unrecorded  3 h         €0.1000  €0.3000  too young",
         "2 orphans: €1.10 an hour, €3.30 so far",
         "as of now",
     ]

@@ -48,7 +48,7 @@ def until(host: GoHost, wanted: dict[str, str]) -> None:
 
 
 def expected(schema: str) -> Reached:
-    said: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "protocol_port": 0,
         "use_static_credentials": False,
         "keepalive_ns": 0,
@@ -63,7 +63,7 @@ def expected(schema: str) -> Reached:
         external="198.51.100.1",
         internal="10.0.0.1",
         expires=ends,
-        **said,
+        **settings,
     )
 
 

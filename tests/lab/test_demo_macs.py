@@ -126,18 +126,18 @@ def test_a_host_is_paid_from_its_delivery_to_its_end_and_its_floor_at_least(mac:
 def test_a_host_under_our_name_without_a_record_is_a_leak_and_no_rest(
     engines: Engines, mac: Mac
 ) -> None:
-    sampler, told = Sampler(engines, list[str]().append), list[list[Mac]]()
+    sampler, leaks = Sampler(engines, list[str]().append), list[list[Mac]]()
 
     async def scene() -> None:
         await sampler.watch()
-        told.append(await sampler.leaks())
+        leaks.append(await sampler.leaks())
         assert await sampler.rests()
         mac.name = OURS.format("claimed", "ios")
-        told.append(await sampler.leaks())
+        leaks.append(await sampler.leaks())
         assert not await sampler.rests()
 
     engines.loop.run_until_complete(scene())
-    assert told == [[], [mac]]
+    assert leaks == [[], [mac]]
 
 
 def test_a_record_that_is_deleted_by_force_strands_its_host(engines: Engines, mac: Mac) -> None:
@@ -260,7 +260,7 @@ def test_the_tally_has_the_promised_keys() -> None:
 
 
 def test_the_last_words_are_good_only_where_all_rests_and_nothing_is_left() -> None:
-    def said(tally: MacTally, *, rests: bool) -> str:
+    def printed(tally: MacTally, *, rests: bool) -> str:
         console = Console(file=io.StringIO(), width=100)
         console.print(conclusion(tally, rests=rests))
         assert isinstance(console.file, io.StringIO)
@@ -276,10 +276,10 @@ def test_the_last_words_are_good_only_where_all_rests_and_nothing_is_left() -> N
         paid_hours=0.0,
         optimal_paid_hours=0.0,
     )
-    assert "nothing is stranded" in said(TALLY, rests=True)
-    assert "+4.2%" in said(TALLY, rests=True)
-    assert "something is left" in said(TALLY, rests=False)
-    assert "1 hosts under our names" in said(bad, rests=True)
+    assert "nothing is stranded" in printed(TALLY, rests=True)
+    assert "+4.2%" in printed(TALLY, rests=True)
+    assert "something is left" in printed(TALLY, rests=False)
+    assert "1 hosts under our names" in printed(bad, rests=True)
 
 
 def test_a_week_is_drawn_within_the_width_of_the_screen(engines: Engines) -> None:

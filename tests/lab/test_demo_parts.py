@@ -63,7 +63,7 @@ def test_the_tally_has_the_promised_keys() -> None:
 
 
 def test_what_is_left_is_not_called_nothing() -> None:
-    def said(tally: Tally, *, empty: bool) -> str:
+    def printed(tally: Tally, *, empty: bool) -> str:
         console = Console(file=io.StringIO(), width=80)
         console.print(conclusion(tally, empty=empty))
         assert isinstance(console.file, io.StringIO)
@@ -71,18 +71,18 @@ def test_what_is_left_is_not_called_nothing() -> None:
 
     good = Tally(wanted=5, ready=5, made=5, healed=0)
     bad = Tally(wanted=5, ready=5, made=5, healed=0, leaks=2)
-    assert "nothing is left behind" in said(good, empty=True)
-    assert "something is left" in said(bad, empty=True)
-    assert "2 parts on the bill" in said(bad, empty=True)
-    assert "something is left" in said(good, empty=False)
-    assert "was not whole" in said(Tally(wanted=5, ready=4, made=5, healed=0), empty=True)
-    assert "was not whole" not in said(good, empty=True)
+    assert "nothing is left behind" in printed(good, empty=True)
+    assert "something is left" in printed(bad, empty=True)
+    assert "2 parts on the bill" in printed(bad, empty=True)
+    assert "something is left" in printed(good, empty=False)
+    assert "was not whole" in printed(Tally(wanted=5, ready=4, made=5, healed=0), empty=True)
+    assert "was not whole" not in printed(good, empty=True)
 
 
 def test_troubles_are_scripted_once_and_faults_come_and_go() -> None:
-    told = list[str]()
+    messages = list[str]()
     world = World(lambda: 0.0, Random(1))
-    script = Script(world, told.append)
+    script = Script(world, messages.append)
     script.begin()
     assert len(script.missed()) == len(RULES) == 4
     script.rouse()
@@ -93,7 +93,7 @@ def test_troubles_are_scripted_once_and_faults_come_and_go() -> None:
     script.clear()
     script.clear()
     assert world.fault_rates is CALM
-    assert len(told) == len(RULES) + 2
+    assert len(messages) == len(RULES) + 2
 
 
 def test_the_example_is_moved_to_the_simulator_with_a_store_of_its_own(tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ def moves(hosts: Hosts, change: int, wipe: int) -> Iterator[list[Host]]:
     now = list(hosts)
     if change < 0:
         places = [i for i, (_, state) in enumerate(now) if state == WORKS]
-        for gone in chosen(now, places, -change):
-            yield [(age, wipe if i in gone else s) for i, (age, s) in enumerate(now)]
+        for removed in chosen(now, places, -change):
+            yield [(age, wipe if i in removed else s) for i, (age, s) in enumerate(now)]
         return
     free = [i for i, (_, state) in enumerate(now) if state == 0]
     for count in range(min(change, len(free)) + 1):
@@ -49,9 +49,9 @@ def ends(hosts: list[Host], floor: int) -> Iterator[list[Host]]:
     """Return which hosts may be left; one more may be bought for later."""
     places = [i for i, (age, state) in enumerate(hosts) if state != WORKS and age >= floor]
     for count in range(len(places) + 1):
-        for gone in chosen(hosts, places, count):
-            kept = [host for i, host in enumerate(hosts) if i not in gone]
-            yield from (kept, [*kept, (0, 0)])
+        for removed in chosen(hosts, places, count):
+            remaining = [host for i, host in enumerate(hosts) if i not in removed]
+            yield from (remaining, [*remaining, (0, 0)])
 
 
 def all_plans(wanted: tuple[int, ...], floor: int, wipe: int) -> int:

@@ -37,8 +37,8 @@ from hostler.simulators.scaleway.state.calls import Fate as Delivered
 from hostler.simulators.scaleway.state.mac_records import Mac as TrueMac
 from hostler.simulators.scaleway.state.options import ORGANIZATION, Options
 from hostler.simulators.scaleway.world import World
-from hostler.testing.conformance.provider.clock import RigClock
 from hostler.testing.scenes.fields import with_fields
+from hostler.testing.time.clock import RigClock
 
 NOW = datetime(2026, 8, 1, 12, 0, tzinfo=UTC)
 CONSISTENCY_DELAY = timedelta(seconds=60)

@@ -27,8 +27,8 @@ from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate
 from hostler.simulators.scaleway.state.mac_records import Mac
 from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World
-from hostler.testing.conformance.provider.clock import RigClock
 from hostler.testing.conformance.provider.rig import Ability, Fault, Rig, Thing
+from hostler.testing.time.clock import RigClock
 
 HOME = InstallationId("home1234")
 FLEET = FleetName("macs")

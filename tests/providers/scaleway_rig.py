@@ -22,8 +22,8 @@ from hostler.providers.scaleway.common.settings import Account, Disk, Secret, Te
 from hostler.providers.scaleway.instances.provider import Instances
 from hostler.simulators.scaleway.state.calls import Fate
 from hostler.simulators.scaleway.world import World
-from hostler.testing.conformance.provider.clock import RigClock
 from hostler.testing.conformance.provider.rig import Ability, Fault, Rig, Thing
+from hostler.testing.time.clock import RigClock
 
 SECRET = "11111111-2222-4333-8444-555555555555"
 PASSWORD = "the-builders-password-0815"

@@ -43,7 +43,7 @@ def answered(call: Call, template: Template) -> Done:
             return Done(resources=(server(Condition.STARTING, ()),))
         case _:
             return (
-                Done(gone=(call.target,))
+                Done(absent=(call.target,))
                 if call.effect is Effect.DESTROY and call.target
                 else Done()
             )

@@ -25,8 +25,8 @@ from hostler.ports.provider import Provider
 from hostler.providers.static.provider import Site, StaticHosts
 from hostler.providers.static.settings import Host, StaticTemplate
 from hostler.providers.static.shell import HostShell
-from hostler.testing.conformance.provider.clock import RigClock
 from hostler.testing.conformance.provider.rig import Ability, Fault, Rig, Thing
+from hostler.testing.time.clock import RigClock
 
 FLEET = FleetName("builders")
 HOME = InstallationId("home1234")
@@ -196,13 +196,13 @@ class StaticRig:
 
     def __init__(self, park: Park) -> None:
         self.park, self.clock = park, park.clock
-        self.given = list[FakeHost]()
+        self.assigned = list[FakeHost]()
         self.secrets = (SECRET, key("user").export_private_key().decode().splitlines()[2])
 
     def host_for(self, machine: Machine) -> Machine:
         """Return the machine with the next host that no machine was given yet."""
-        self.given.append(self.park.hosts[len(self.given)])
-        return replace(machine, host=HostId(self.given[-1].name))
+        self.assigned.append(self.park.hosts[len(self.assigned)])
+        return replace(machine, host=HostId(self.assigned[-1].name))
 
     async def open(self) -> Provider:
         """Return a fresh provider."""
@@ -225,7 +225,7 @@ class StaticRig:
 
     async def strike(self, fault: Fault) -> None:
         """Arm the host that was given to a machine last."""
-        self.given[-1].fault = fault
+        self.assigned[-1].fault = fault
 
     async def remove(self, resource: ResourceId) -> None:
         """Remove the claim by hand."""

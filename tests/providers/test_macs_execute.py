@@ -299,7 +299,7 @@ def test_reinstalling_counts_only_as_the_state_of_a_transient_refusal() -> None:
 
 def answer_once_deleted(p: Project, status: str) -> None:
     """Say what hosts of a project answer once they are deleted."""
-    settings = replace(p.world.options.macs, deleted=status)
+    settings = replace(p.world.options.macs, deleted_status=status)
     p.world.cloud.options = replace(p.world.options, macs=settings)
 
 
@@ -309,7 +309,7 @@ async def test_a_host_that_is_not_there_is_gone_for_every_call_but_a_claim() -> 
     resource = await claimed(p)
     release = first(Goal.ABSENT, p.machine.with_health(was_ready=NOW), resource)
     p.world.console.do("delete", p.ids[0])
-    assert await p.do(release) == Done(gone=(p.allocation_of,), missing=True)
+    assert await p.do(release) == Done(absent=(p.allocation_of,), missing=True)
     outcome = await p.do(first(Goal.PRESENT, p.machine))
     assert isinstance(outcome, Refused)
 
@@ -425,7 +425,7 @@ async def test_a_deletion_that_comes_too_early_is_scheduled(shape: str) -> None:
     assert call.kind == machine_calls.DELETE
     outcome = await p.do(call)
     assert isinstance(outcome, Done)
-    assert not outcome.gone
+    assert not outcome.absent
     assert p.mac.deletion_scheduled
     assert outcome.resources[0].host.scheduled
     retry_at = await p.do(call)
@@ -444,10 +444,10 @@ async def test_a_retired_host_is_freed_of_its_commitment_and_deleted() -> None:
     assert isinstance(await p.do(uncommit), Done)
     delete = on_host(p, HostGoal.RETIRED, await seen(p))
     assert delete.kind == machine_calls.DELETE
-    assert await p.do(delete) == Done(gone=(ResourceId(p.ids[0]),))
+    assert await p.do(delete) == Done(absent=(ResourceId(p.ids[0]),))
     assert not list(p.world.cloud.macs)
     retry_at = await p.do(delete)
-    assert retry_at == Done(gone=(ResourceId(p.ids[0]),), missing=True), (
+    assert retry_at == Done(absent=(ResourceId(p.ids[0]),), missing=True), (
         "deleted already is deleted"
     )
 

@@ -130,7 +130,7 @@ def cleared(record: Machine, resources: tuple[Resource, ...]) -> State:
         assert all(call.effect is Effect.DESTROY for call in calls)
         for call in calls:
             record, resources = take(
-                record, resources, call, Done(gone=(ResourceId(call.target or ""),)), step
+                record, resources, call, Done(absent=(ResourceId(call.target or ""),)), step
             )
         if not any(p.slot.kind == "server" for p in resources):
             resources = tuple(replace(p, condition=Condition.FREE, owner=None) for p in resources)

@@ -196,8 +196,8 @@ async def test_an_image_that_cannot_be_resolved_makes_nothing(
 
 
 async def test_a_withdrawn_image_is_resolved_anew():
-    gone = answer({"type": "not_found", "message": "no", "resource": "instance_image"}, 404)
-    post = Exchange(method="POST", path=f"{INSTANCE}/servers", answer=gone)
+    not_found = answer({"type": "not_found", "message": "no", "resource": "instance_image"}, 404)
+    post = Exchange(method="POST", path=f"{INSTANCE}/servers", answer=not_found)
     script = Script([images(X86), post])
     source = provider(script, TEMPLATE)
     outcome = await source.do(create())

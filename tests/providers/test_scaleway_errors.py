@@ -149,7 +149,7 @@ def test_each_body_means_one_thing(status: int, body: object, expected: str):
     ],
 )
 def test_a_missing_target_of_a_destruction_is_gone(body: object):
-    assert outcome(404, body, DESTROY) == Done(gone=(ResourceId("srv-1"),), missing=True)
+    assert outcome(404, body, DESTROY) == Done(absent=(ResourceId("srv-1"),), missing=True)
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ async def test_what_is_deleted_or_is_not_there_is_gone(
 ):
     deleted = call(kind, slot, "x", effect=Effect.DESTROY, args=(*WHOSE, *args))
     outcome = await done(deleted, Exchange(method="DELETE", path=path, answer=came))
-    assert outcome == Done(gone=(ResourceId("x"),), missing=came is MISSING)
+    assert outcome == Done(absent=(ResourceId("x"),), missing=came is MISSING)
 
 
 async def test_a_volume_that_is_in_use_is_observed_again():

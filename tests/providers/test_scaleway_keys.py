@@ -94,8 +94,8 @@ async def test_nothing_is_raised_for_what_the_outside_does(trouble: Response | N
 
 
 async def test_our_own_registration_is_taken_out():
-    gone = Exchange(method="DELETE", path=f"{PATH}/id-hostler-ci-2", answer=answer(b"", 204))
-    done = await released(listed(key("hostler-ci", OTHER), key("hostler-ci-2")), gone)
+    deletion = Exchange(method="DELETE", path=f"{PATH}/id-hostler-ci-2", answer=answer(b"", 204))
+    done = await released(listed(key("hostler-ci", OTHER), key("hostler-ci-2")), deletion)
     assert done == (True, False, "was taken out")
 
 

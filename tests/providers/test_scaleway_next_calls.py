@@ -167,10 +167,10 @@ def test_a_promised_server_is_waited_for():
 
 def test_a_slot_whose_bound_resource_is_not_seen_is_not_filled_again():
     record, resources, _ = made(FULL)[-1]
-    for gone in resources:
-        left = tuple(p for p in resources if p != gone)
+    for unseen in resources:
+        left = tuple(p for p in resources if p != unseen)
         for call in provider(template=FULL).next_calls(Goal.PRESENT, record, left, NOW):
-            assert call.effect is not Effect.MAKE, gone.slot
+            assert call.effect is not Effect.MAKE, unseen.slot
 
 
 def test_an_address_that_hangs_on_nothing_is_attached_before_the_start():

@@ -160,12 +160,12 @@ async def test_an_address_is_given_back_detached_and_without_our_owner_tags():
         get(f"{IPS}/ip-1", {"ip": attached}),
         patch(answer({"ip": spare("ip-1")}), sent=body),
     )
-    assert outcome == Done(gone=(MINE,))
+    assert outcome == Done(absent=(MINE,))
 
 
 @pytest.mark.parametrize("body", [taken(by=OTHER), spare("ip-1")])
 async def test_an_address_that_is_anothers_by_now_is_not_touched(body: dict[str, object]):
-    assert await done(release(), get(f"{IPS}/ip-1", {"ip": body})) == Done(gone=(MINE,))
+    assert await done(release(), get(f"{IPS}/ip-1", {"ip": body})) == Done(absent=(MINE,))
 
 
 async def test_an_address_that_is_no_more_is_gone_and_one_that_cannot_be_read_is_not():
@@ -173,7 +173,7 @@ async def test_an_address_that_is_no_more_is_gone_and_one_that_cannot_be_read_is
     for came, expected in ((missing, None), (answer(b"", 502), Refusal.BUSY)):
         outcome = await done(release(), Exchange(method="GET", path=f"{IPS}/ip-1", answer=came))
         if expected is None:
-            assert outcome == Done(gone=(MINE,), missing=True)
+            assert outcome == Done(absent=(MINE,), missing=True)
         else:
             assert why(outcome) is expected
 

@@ -233,8 +233,8 @@ async def test_a_host_that_left_the_file_is_gone(hosts: Park) -> None:
     resource = ResourceId(f"box9#{ME}")
     provider = hosts.provider()
     call = claim(hosts, host="box9")
-    gone = replace(call, kind="host.release", effect=Effect.DESTROY, target=resource)
-    assert await provider.do(gone) == Done(gone=(resource,))
+    removal = replace(call, kind="host.release", effect=Effect.DESTROY, target=resource)
+    assert await provider.do(removal) == Done(absent=(resource,))
     assert refusal(await provider.do(call)) is Refusal.WRONG_STATE
     observation = await provider.observe((Scope(ZONE, "server", ME, (resource,)),))
     assert observation.observed[0].complete
@@ -292,7 +292,7 @@ class TestCleaning:
         hosts.release = command
         provider = hosts.provider()
         resource = made(await provider.do(claim(hosts)))
-        assert await provider.do(release(hosts, resource)) == Done(gone=(resource.id,))
+        assert await provider.do(release(hosts, resource)) == Done(absent=(resource.id,))
         return provider
 
     @staticmethod

@@ -14,7 +14,7 @@ from hostler.ports.kind import Opening
 from hostler.providers.static.kind import StaticKind
 from hostler.providers.static.provider import StaticHosts
 from hostler.providers.static.settings import StaticTable, hosts_of
-from hostler.testing.conformance.provider.clock import RigClock
+from hostler.testing.time.clock import RigClock
 
 WHOLE = """
     [provider.lab]

@@ -31,35 +31,53 @@ def status(stage: str | None, binding: MachineId | None = None, **record: Any) -
 
 
 @pytest.mark.parametrize(
-    ("host", "message"),
+    ("host", "kind", "detail", "at"),
     [
-        (status("claimed", FIRST), f"what comes next for its machine, {FIRST}"),
-        (status(None, condition=HostCondition.ABSENT), "complete observations no longer show it"),
+        (status("claimed", FIRST), "machine", f"what comes next for {FIRST}, which has it", None),
+        (
+            status(None, condition=HostCondition.ABSENT),
+            "nothing",
+            "complete observations no longer show it",
+            None,
+        ),
         (
             status(
                 "quarantined",
                 condition=HostCondition.QUARANTINED,
                 quarantined_until=NOW + timedelta(hours=1),
             ),
-            "it is left alone until 2026-03-01 13:00 UTC: it failed too often",
+            "wait",
+            "the end of its quarantine: it failed too often",
+            NOW + timedelta(hours=1),
         ),
-        (status("other", scheduled=NOW), "the provider deletes it at 2026-03-01 12:00 UTC"),
-        (status("pool"), "the next machine that it fits claims it, and wipes it first"),
+        (status("other", scheduled=NOW), "wait", "its deletion by the provider", NOW),
+        (
+            status("pool"),
+            "wait",
+            "a machine that it fits, which claims it and wipes it first",
+            None,
+        ),
         (
             status("parked", condition=HostCondition.FREE, wiped=NOW),
-            "claims it, without wiping it: its last wipe is proved",
+            "wait",
+            "claims it without wiping it: its last wipe is proved",
+            None,
         ),
-        (status("foreign"), "another installation has it"),
-        (status("unnamed"), "it is left alone until it is added to the pool"),
-        (status("claimed"), "no record explains it"),
-        (status(None, condition=HostCondition.DIRTY), "it was not observed"),
+        (status("foreign"), "nothing", "another installation has it", None),
+        (status("unnamed"), "nothing", "it is left alone until it is added to the pool", None),
+        (status("claimed"), "nothing", "no record explains it", None),
+        (status(None, condition=HostCondition.DIRTY), "observe", "an observation shows it", None),
     ],
 )
-def test_the_next_step_follows_from_record_and_name(host: HostStatus, message: str) -> None:
-    assert message in next_step(host, NOW)
+def test_the_next_step_follows_from_record_and_name(
+    host: HostStatus, kind: str, detail: str, at: datetime | None
+) -> None:
+    step = next_step(host, NOW)
+    assert (step.kind, step.at) == (kind, at)
+    assert detail in step.detail
 
 
 def test_a_quarantine_that_is_over_keeps_nobody_away() -> None:
     over = status("pool", condition=HostCondition.QUARANTINED, quarantined_until=NOW)
     assert over.quarantined(NOW) is None
-    assert "claims it" in next_step(over, NOW)
+    assert "claims it" in next_step(over, NOW).detail

@@ -17,10 +17,10 @@ from hostler.domain.model.resource import Condition
 from hostler.lab.checks.checker import Checker
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.process_run import ProcessRun
-from hostler.lab.providers import Simulated, engines
 from hostler.lab.scenario.environment import Cadence
 from hostler.lab.scenario.faults import Disruption, Scenario, Size
 from hostler.lab.scenario.run import play
+from hostler.lab.simulate.providers import Simulated, engines
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Provider
 from hostler.simulators.scaleway.faults.rates import FaultRates

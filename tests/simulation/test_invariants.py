@@ -161,9 +161,9 @@ def test_s5_fires_when_a_record_explains_an_orphan():
 
 def test_s7_fires_when_something_old_is_left():
     record = machine(Phase.DELETED)
-    assert names(invariants.gone(Phase.STOPPING, record, [thing(created=5.0)], 10.0)) == ["S7"]
-    assert not invariants.gone(Phase.STOPPING, record, [thing(created=15.0)], 10.0)
-    assert not invariants.gone(Phase.DELETED, record, [thing(created=5.0)], 10.0)
+    assert names(invariants.deleted(Phase.STOPPING, record, [thing(created=5.0)], 10.0)) == ["S7"]
+    assert not invariants.deleted(Phase.STOPPING, record, [thing(created=15.0)], 10.0)
+    assert not invariants.deleted(Phase.DELETED, record, [thing(created=5.0)], 10.0)
 
 
 def asked_of(record: Machine, call_state: CallState) -> Machine:
@@ -183,11 +183,11 @@ def test_s7_fires_when_a_call_is_still_unsure():
     checker = Onces(consistency_delay=60.0)
     stopping = machine(Phase.STOPPING)
     open_ = asked_of(machine(Phase.DELETED), CallState.OPEN)
-    assert names(checker.gone(stopping.phase, open_, 1000.0)) == ["S7"]
+    assert names(checker.deleted(stopping.phase, open_, 1000.0)) == ["S7"]
     checker.sending(create(), asked_of(stopping, CallState.OPEN), 0.0, there=False)
     lapsed = asked_of(machine(Phase.DELETED), CallState.LAPSED)
-    assert names(checker.gone(stopping.phase, lapsed, 30.0)) == ["S7"]
-    assert not checker.gone(stopping.phase, lapsed, 61.0)
+    assert names(checker.deleted(stopping.phase, lapsed, 30.0)) == ["S7"]
+    assert not checker.deleted(stopping.phase, lapsed, 61.0)
 
 
 def test_s2_fires_when_a_once_call_is_sent_that_no_record_holds():

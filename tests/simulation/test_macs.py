@@ -7,11 +7,11 @@ import pytest
 from hostler.lab.macs.demands import FAMILY
 from hostler.lab.macs.environment import MacEnvironment
 from hostler.lab.macs.faults import ALL, PEOPLE, draw_macs
-from hostler.lab.providers import MACS
 from hostler.lab.scenario.course import EngineCourse
 from hostler.lab.scenario.faults import Size
 from hostler.lab.scenario.run import play
-from hostler.lab.simulate import run_seed
+from hostler.lab.simulate.providers import MACS
+from hostler.lab.simulate.seeds import run_seed
 from hostler.simulators.scaleway.faults.catalogue import MAC_FAULTS
 from hostler.testing.time.loop import SimLoop
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from hostler.lab.mutants.mutant import locate
-from hostler.lab.providers import INSTANCES, MACS, METAL, PROVIDERS
 from hostler.lab.scenario.faults import Size
-from hostler.lab.simulate import run_seed
+from hostler.lab.simulate.providers import INSTANCES, MACS, METAL, PROVIDERS
+from hostler.lab.simulate.seeds import run_seed
 
 SIZES = {INSTANCES: Size(), MACS: Size(days=1.0), METAL: Size()}
 MUTANTS = [(provider, name) for provider in SIZES for name in PROVIDERS[provider].mutants]

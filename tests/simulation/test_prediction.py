@@ -36,9 +36,9 @@ def test_e2_fires_when_another_call_is_made_than_was_planned():
 
 
 def test_e2_fires_when_more_calls_are_made_than_were_planned():
-    told = teller(LINE)
-    assert not names(told, CALL)
-    assert names(told, CALL) == ["E2"]
+    predictor = teller(LINE)
+    assert not names(predictor, CALL)
+    assert names(predictor, CALL) == ["E2"]
 
 
 def test_e1_fires_when_a_call_is_made_and_none_was_predicted():
@@ -46,22 +46,22 @@ def test_e1_fires_when_a_call_is_made_and_none_was_predicted():
 
 
 def test_placeholders_of_a_plan_stand_for_any_answer():
-    told = teller("server.poweron server <server> 1")
+    predictor = teller("server.poweron server <server> 1")
     on = replace(CALL, kind="server.poweron", target=ResourceId("6f1f9a52"))
-    assert not names(told, on)
+    assert not names(predictor, on)
 
 
 def test_after_an_outcome_that_is_not_definite_anything_may_come():
-    told = teller(LINE)
-    told.doing(CALL)
-    told.done(CALL, Refused(why=Refusal.BUSY, text="busy"))
-    assert not names(told, replace(CALL, kind="ip.delete"))
+    predictor = teller(LINE)
+    predictor.doing(CALL)
+    predictor.done(CALL, Refused(why=Refusal.BUSY, text="busy"))
+    assert not names(predictor, replace(CALL, kind="ip.delete"))
 
 
 def test_after_a_new_observation_anything_may_come():
-    told = teller("ip.create address 0 - 1")
-    told.invalidate()
-    assert not names(told, CALL)
+    predictor = teller("ip.create address 0 - 1")
+    predictor.invalidate()
+    assert not names(predictor, CALL)
 
 
 def test_s10_counts_from_the_lease_not_from_a_cycle_before_it():

@@ -15,12 +15,12 @@ from hostler.lab.gitlab_runner.checker import STUCK, Checker
 from hostler.lab.gitlab_runner.course import RunnerCourse
 from hostler.lab.gitlab_runner.faults import ALL, OURS, draw_runner
 from hostler.lab.mutants.runner import MUTANTS
-from hostler.lab.providers import FLEETING, PROVIDERS
 from hostler.lab.scaleway.world import ScalewayWorld
 from hostler.lab.scenario.faults import Size
 from hostler.lab.scenario.run import Result, play
-from hostler.lab.simulate import main
-from hostler.lab.simulate import run_seed as run_any
+from hostler.lab.simulate.providers import FLEETING, PROVIDERS
+from hostler.lab.simulate.seeds import main
+from hostler.lab.simulate.seeds import run_seed as run_any
 
 SIZE = Size()
 MANY = 20
@@ -78,7 +78,8 @@ def test_a_seed_of_a_runner_replays_to_the_same_byte() -> None:
 
 _DIGEST = (
     "from hostler.lab.scenario.faults import Size;"
-    "from hostler.lab.providers import FLEETING; from hostler.lab.simulate import run_seed;"
+    "from hostler.lab.simulate.providers import FLEETING;"
+    "from hostler.lab.simulate.seeds import run_seed;"
     "print(*(run_seed(s, Size(days=0.01), '', FLEETING).digest for s in (4, 6, 18, 27, 40)))"
 )
 

@@ -19,7 +19,7 @@ from hostler.lab.gitlab_runner.workload import Job, RunnerOptions, draw_jobs
 from hostler.testing.time.loop import SimLoop
 
 
-class Told:
+class ScriptedGroup:
     """A group that says what it is told to say, and writes down what it is asked."""
 
     def __init__(self, **states: State) -> None:
@@ -74,14 +74,14 @@ class Reachable:
         return True
 
 
-Scene = Callable[[Told, Provisioner], Coroutine[None, None, None]]
+Scene = Callable[[ScriptedGroup, Provisioner], Coroutine[None, None, None]]
 
 
 def play(scene: Scene, options: RunnerOptions | None = None, **states: State) -> None:
     async def whole() -> None:
-        told = Told(**states)
+        group = ScriptedGroup(**states)
         time = asyncio.get_running_loop().time
-        await scene(told, Provisioner(told, options or RunnerOptions(), time))
+        await scene(group, Provisioner(group, options or RunnerOptions(), time))
 
     loop = SimLoop()
     try:
@@ -91,31 +91,31 @@ def play(scene: Scene, options: RunnerOptions | None = None, **states: State) ->
 
 
 def test_told_is_a_group() -> None:
-    group: Group = Told()
+    group: Group = ScriptedGroup()
     assert group
 
 
 def test_instance_that_is_not_told_is_pruned_after_five_updates_and_never_decreased() -> None:
-    async def scene(told: Told, provisioner: Provisioner) -> None:
+    async def scene(group: ScriptedGroup, provisioner: Provisioner) -> None:
         await provisioner.cycle()
-        told.states.clear()
+        group.states.clear()
         for _ in range(4):
             await provisioner.cycle()
         assert provisioner.count == 1
         await provisioner.cycle()
         assert provisioner.count == 0
-        assert told.decreased == []
+        assert group.decreased == []
 
     play(scene, a=State.RUNNING)
 
 
 def test_timeout_and_deleted_are_dropped_without_a_decrease() -> None:
-    async def scene(told: Told, provisioner: Provisioner) -> None:
+    async def scene(group: ScriptedGroup, provisioner: Provisioner) -> None:
         await provisioner.cycle()
-        told.states = {"a": State.TIMEOUT, "b": State.DELETED}
+        group.states = {"a": State.TIMEOUT, "b": State.DELETED}
         await provisioner.cycle()
         assert provisioner.count == 0
-        assert told.decreased == []
+        assert group.decreased == []
 
     play(scene, a=State.RUNNING, b=State.DELETING)
 
@@ -123,54 +123,54 @@ def test_timeout_and_deleted_are_dropped_without_a_decrease() -> None:
 def test_what_is_told_to_be_deleting_is_never_decreased_and_keeps_its_place() -> None:
     """The trap of the group of nine with seven pending."""
 
-    async def scene(told: Told, provisioner: Provisioner) -> None:
+    async def scene(group: ScriptedGroup, provisioner: Provisioner) -> None:
         await provisioner.cycle()
         provisioner.remove("a")
         provisioner.request(1)
         for _ in range(10):
             await provisioner.cycle()
             await asyncio.sleep(60.0)
-        assert told.decreased == []
-        assert told.increased == []
+        assert group.decreased == []
+        assert group.increased == []
         assert provisioner.count == 1
 
     play(scene, RunnerOptions(max_instances=1), a=State.DELETING)
 
 
 def test_removal_is_asked_again_each_minute() -> None:
-    async def scene(told: Told, provisioner: Provisioner) -> None:
+    async def scene(group: ScriptedGroup, provisioner: Provisioner) -> None:
         await provisioner.cycle()
         provisioner.remove("a")
         for _ in range(70):
             await provisioner.cycle()
             await asyncio.sleep(2.0)
-        assert [at for at, _ in told.decreased] == [0.0, 60.0, 120.0]
+        assert [at for at, _ in group.decreased] == [0.0, 60.0, 120.0]
 
     play(scene, a=State.RUNNING)
 
 
 def test_update_that_fails_skips_the_whole_cycle() -> None:
-    async def scene(told: Told, provisioner: Provisioner) -> None:
+    async def scene(group: ScriptedGroup, provisioner: Provisioner) -> None:
         await provisioner.cycle()
         provisioner.remove("a")
         provisioner.request(1)
-        told.broken = True
+        group.broken = True
         for _ in range(9):
             await provisioner.cycle()
-        assert (told.decreased, told.increased, provisioner.count) == ([], [], 1)
-        told.broken = False
+        assert (group.decreased, group.increased, provisioner.count) == ([], [], 1)
+        group.broken = False
         await provisioner.cycle()
-        assert (len(told.decreased), told.increased) == (1, [1])
+        assert (len(group.decreased), group.increased) == (1, [1])
 
     play(scene, a=State.RUNNING)
 
 
 def test_everything_tracked_counts_in_max_instances_in_any_state() -> None:
-    async def scene(told: Told, provisioner: Provisioner) -> None:
+    async def scene(group: ScriptedGroup, provisioner: Provisioner) -> None:
         await provisioner.cycle()
         provisioner.request(5)
         await provisioner.cycle()
-        assert told.increased == [1]
+        assert group.increased == [1]
 
     play(
         scene,
@@ -183,25 +183,25 @@ def test_everything_tracked_counts_in_max_instances_in_any_state() -> None:
 
 
 def test_increase_that_fails_is_tried_by_later_cycles() -> None:
-    async def scene(told: Told, provisioner: Provisioner) -> None:
-        told.accepts = 0
+    async def scene(group: ScriptedGroup, provisioner: Provisioner) -> None:
+        group.accepts = 0
         provisioner.request(3)
         await provisioner.cycle()
         await provisioner.cycle()
-        told.accepts = 2
+        group.accepts = 2
         await provisioner.cycle()
         await provisioner.cycle()
-        assert told.increased == [3, 3, 3, 1]
+        assert group.increased == [3, 3, 3, 1]
 
     play(scene)
 
 
 def test_instances_are_preexisting_requested_or_unexpected() -> None:
-    async def scene(told: Told, provisioner: Provisioner) -> None:
+    async def scene(group: ScriptedGroup, provisioner: Provisioner) -> None:
         await provisioner.cycle()
         provisioner.request(1)
         await provisioner.cycle()
-        told.states |= {"b": State.CREATING, "c": State.CREATING}
+        group.states |= {"b": State.CREATING, "c": State.CREATING}
         await provisioner.cycle()
         causes = {name: tracked.cause for name, tracked in provisioner.tracked.items()}
         assert causes == {"a": Cause.PREEXISTED, "b": Cause.REQUESTED, "c": Cause.UNEXPECTED}
@@ -210,34 +210,37 @@ def test_instances_are_preexisting_requested_or_unexpected() -> None:
 
 
 def test_updates_come_each_minute_and_every_two_seconds_while_something_changes() -> None:
-    async def scene(told: Told, provisioner: Provisioner) -> None:
+    async def scene(group: ScriptedGroup, provisioner: Provisioner) -> None:
         task = asyncio.get_running_loop().create_task(provisioner.run())
         await asyncio.sleep(119.0)
-        assert told.updates == [0.0, 60.0]
-        told.states["a"] = State.DELETING
+        assert group.updates == [0.0, 60.0]
+        group.states["a"] = State.DELETING
         await asyncio.sleep(6.0)
-        assert told.updates[2:] == [120.0, 122.0, 124.0]
+        assert group.updates[2:] == [120.0, 122.0, 124.0]
         task.cancel()
 
     play(scene, a=State.RUNNING)
 
 
 def scaler(
-    told: Told, provisioner: Provisioner, options: RunnerOptions, memory: Memory | None = None
+    group: ScriptedGroup,
+    provisioner: Provisioner,
+    options: RunnerOptions,
+    memory: Memory | None = None,
 ) -> Taskscaler:
     loop = asyncio.get_running_loop()
     return Taskscaler(
-        provisioner, told, options, loop.time, Reachable(), loop.create_task, memory or Memory()
+        provisioner, group, options, loop.time, Reachable(), loop.create_task, memory or Memory()
     )
 
 
 def test_preexisting_instance_is_removed_for_safety_unless_it_is_restored() -> None:
     options = RunnerOptions(state_storage=True)
 
-    async def scene(told: Told, provisioner: Provisioner) -> None:
-        taskscaler = scaler(told, provisioner, options, Memory(uses={"b": 2}))
+    async def scene(group: ScriptedGroup, provisioner: Provisioner) -> None:
+        taskscaler = scaler(group, provisioner, options, Memory(uses={"b": 2}))
         await provisioner.cycle()
-        assert told.decreased == [(0.0, ("a",))]
+        assert group.decreased == [(0.0, ("a",))]
         assert taskscaler.ready["b"].uses == 2
 
     play(scene, options, a=State.RUNNING, b=State.RUNNING)
@@ -246,26 +249,26 @@ def test_preexisting_instance_is_removed_for_safety_unless_it_is_restored() -> N
 def test_jobs_ask_for_instances_use_them_up_and_idle_ones_go() -> None:
     options = RunnerOptions(max_instances=2, max_use_count=2, idle_time=100.0)
 
-    async def scene(told: Told, provisioner: Provisioner) -> None:
-        taskscaler = scaler(told, provisioner, options)
+    async def scene(group: ScriptedGroup, provisioner: Provisioner) -> None:
+        taskscaler = scaler(group, provisioner, options)
         await provisioner.cycle()
         for _ in range(3):
             taskscaler.arrive(Job(0.0, 10.0))
         await provisioner.cycle()
-        assert told.increased == [2]
-        told.states = {"a": State.RUNNING, "b": State.RUNNING}
+        assert group.increased == [2]
+        group.states = {"a": State.RUNNING, "b": State.RUNNING}
         await provisioner.cycle()
         for _ in range(3):
             taskscaler.scale()
             await asyncio.sleep(11.0)
         assert taskscaler.served.done == 3
         await provisioner.cycle()
-        worn = [names for _, names in told.decreased]
+        worn = [names for _, names in group.decreased]
         assert len(worn) == 1
         await asyncio.sleep(101.0)
         taskscaler.scale()
         await provisioner.cycle()
-        assert {name for _, names in told.decreased for name in names} == {"a", "b"}
+        assert {name for _, names in group.decreased for name in names} == {"a", "b"}
 
     play(scene, options)
 
@@ -273,12 +276,12 @@ def test_jobs_ask_for_instances_use_them_up_and_idle_ones_go() -> None:
 def test_running_is_believed_with_no_further_observation() -> None:
     """Why *running* must be true: a job goes there at once."""
 
-    async def scene(told: Told, provisioner: Provisioner) -> None:
-        taskscaler = scaler(told, provisioner, RunnerOptions())
+    async def scene(group: ScriptedGroup, provisioner: Provisioner) -> None:
+        taskscaler = scaler(group, provisioner, RunnerOptions())
         await provisioner.cycle()
         taskscaler.arrive(Job(0.0, 10.0))
         await provisioner.cycle()
-        told.states["a"] = State.RUNNING
+        group.states["a"] = State.RUNNING
         await provisioner.cycle()
         taskscaler.scale()
         assert taskscaler.busy == 1

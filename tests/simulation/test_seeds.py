@@ -6,7 +6,7 @@ import pytest
 
 from hostler.lab.scenario.faults import Size
 from hostler.lab.servers.faults import ALL, draw_servers
-from hostler.lab.simulate import run_seed
+from hostler.lab.simulate.seeds import run_seed
 
 SIZE = Size()
 MANY = 200
@@ -48,7 +48,7 @@ def test_a_seed_replays_to_the_same_byte():
 
 
 _DIGEST = (
-    "from hostler.lab.simulate import run_seed; from hostler.lab.scenario.faults import Size;"
+    "from hostler.lab.simulate.seeds import run_seed; from hostler.lab.scenario.faults import Size;"
     "print(*(run_seed(s, Size(days=0.01)).digest for s in (4, 6, 12, 13, 18, 27)))"
 )
 

@@ -72,6 +72,25 @@ def test_a_suspend_lets_timers_come_later_by_its_length():
     assert times == [12, 22, 32]
 
 
+def test_a_timer_that_came_due_in_a_suspend_has_left_what_it_had_left_before():
+    loop, life, times = SimLoop(), Life(), list[float]()
+    context = contextvars.copy_context()
+    context.run(LIFE.set, life)
+
+    async def main() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(sleeps(times, loop), context=context)
+            await asyncio.sleep(6)
+            for _ in range(2):
+                loop.stop_life(life)
+                await asyncio.sleep(300)
+                loop.resume_life(life, slept=300)
+                await asyncio.sleep(1)
+
+    played(loop, main())
+    assert times == [610, 620, 630]
+
+
 def test_a_jump_moves_the_wall_and_not_the_time_since_boot():
     loop = SimLoop()
     clock = SimClock(loop, boot=100.0, wall=1.0)

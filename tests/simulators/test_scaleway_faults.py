@@ -72,10 +72,10 @@ def list_without_newest(bench: Bench) -> None:
 
 
 def list_with_deleted(bench: Bench) -> None:
-    gone = bench.server()["id"]
-    bench.ask("DELETE", f"{SERVERS}/{gone}")
+    deleted = bench.server()["id"]
+    bench.ask("DELETE", f"{SERVERS}/{deleted}")
     script(bench, "list_with_deleted", "server.list")
-    assert [one["id"] for one in bench.json("GET", SERVERS)["servers"]] == [gone]
+    assert [one["id"] for one in bench.json("GET", SERVERS)["servers"]] == [deleted]
     assert bench.json("GET", SERVERS)["servers"] == []
 
 

@@ -148,8 +148,8 @@ def test_dates_have_the_forms_of_their_apis(bench: Bench) -> None:
 
 
 def test_a_lagging_list_is_filtered_as_any_other(bench: Bench) -> None:
-    gone = bench.server(name="gone", tags=["a"])
-    bench.ask("DELETE", f"{ZONE}/servers/{gone['id']}")
+    deleted = bench.server(name="gone", tags=["a"])
+    bench.ask("DELETE", f"{ZONE}/servers/{deleted['id']}")
     rule = Rule(fault="list_with_deleted", route="server.list", count=2)
     bench.world.script(rule)
     assert names(bench, "tags=a") == ["gone"]

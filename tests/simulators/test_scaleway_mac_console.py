@@ -122,7 +122,7 @@ def test_of_each_type_an_image_stays_published_whatever_is_retired(bench: Bench)
 
 
 def test_settings_say_which_macs_there_are_and_how_they_behave(start: Start) -> None:
-    options = MacOptions(floor="400", deleted="403", sealed=60.0)
+    options = MacOptions(floor="400", deleted_status="403", sealed=60.0)
     simulator = start(macs=("2:M4-M:fr-par-1:ci-", "1"), mac_options=options, project=PROJECT)
     macs = ask(simulator, "macs")["macs"]
     assert [(mac["name"], mac["type"]) for mac in macs] == [

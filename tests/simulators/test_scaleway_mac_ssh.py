@@ -243,7 +243,7 @@ async def test_nothing_is_forwarded(host: Host) -> None:
             await connection.create_connection(asyncssh.SSHTCPSession, "127.0.0.1", 1)
 
 
-async def gone(pid: int) -> None:
+async def process_end(pid: int) -> None:
     """Wait until a process is no more."""
     for _ in range(2000):
         if not there(f"/proc/{pid}"):
@@ -264,7 +264,7 @@ async def test_a_mac_on_its_way_is_down_and_cuts_what_ran(host: Host, action: st
         host.bench.json("POST", f"{SERVERS}/{host.mac_id}/{action}", {})
         host.served.follow()
         await connection.wait_closed()
-        await gone(pid)
+        await process_end(pid)
     with pytest.raises(ConnectionRefusedError):
         await host.run("true")
     host.pass_time(HOUR)
@@ -277,7 +277,7 @@ async def test_a_command_whose_client_leaves_is_ended(host: Host) -> None:
         process = await connection.create_process("echo $$; sleep 600")
         pid = int(await process.stdout.readline())
         connection.abort()
-        await gone(pid)
+        await process_end(pid)
 
 
 async def test_ssh_that_is_refused_or_silent_is_so_for_its_spell(host: Host) -> None:

@@ -169,7 +169,7 @@ def test_a_monthly_commitment_renews_itself_until_it_is_cancelled(bench: Bench) 
 
 @pytest.mark.parametrize(("deleted", "kind"), [("403", "permissions_denied"), ("404", "not_found")])
 def test_a_deleted_mac_answers_as_is_asked_for(deleted: str, kind: str) -> None:
-    bench = Bench(options=Options(macs=MacOptions(deleted=deleted)))
+    bench = Bench(options=Options(macs=MacOptions(deleted_status=deleted)))
     mac = ready(bench)["id"]
     assert bench.world.act("mac_deleted_by_hand", mac)
     status, body = bench.refusal("GET", f"{SERVERS}/{mac}")

@@ -92,7 +92,7 @@ def state(instances: InstanceV1API, server_id: str) -> Any:
     return server.state
 
 
-def gone(instances: InstanceV1API, server_id: str) -> bool:
+def is_deleted(instances: InstanceV1API, server_id: str) -> bool:
     try:
         instances.get_server(server_id=server_id)
     except ScalewayException as error:
@@ -165,7 +165,7 @@ def test_actions_lead_from_stopped_to_running_to_gone(
     answer = instances.server_action(server_id=server.id, action=ServerAction.TERMINATE)
     assert answer.task is not None
     assert answer.task.id == "00000000-0000-0000-0000-000000000000"
-    eventually(lambda: gone(instances, server.id))
+    eventually(lambda: is_deleted(instances, server.id))
     block = BlockV1API(client)
     left = block.get_volume(volume_id=server.volumes["0"].id)
     assert left.status == VolumeStatus.AVAILABLE

@@ -56,7 +56,7 @@ class Ask:
     number: int
     other: int
     resource: str | None
-    gone: bool
+    deleted: bool
     phase: Phase
     at: datetime
     lease: str
@@ -69,7 +69,11 @@ class Ask:
         return Fence(lease=self.lease, epoch=self.epoch)
 
     def knowing(self, record: Machine) -> Machine:
-        return record if self.resource is None else knowing(record, self.resource, gone=self.gone)
+        return (
+            record
+            if self.resource is None
+            else knowing(record, self.resource, deleted=self.deleted)
+        )
 
 
 ASKS = st.builds(

@@ -14,8 +14,8 @@ from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import OwnerTag
 from hostler.ports.clock import Clock
 from hostler.ports.provider import Provider
-from hostler.testing.conformance.provider.clock import RigClock
 from hostler.testing.conformance.provider.rig import Ability, Fault, Rig, Thing
+from hostler.testing.time.clock import RigClock
 from hostler_provider_files.cloud import Busy, Cloud, CloudError, Item
 from hostler_provider_files.provider import ZONE, FilesProvider
 

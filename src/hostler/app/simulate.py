@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from hostler.lab.providers import INSTANCES, PROVIDERS
-from hostler.lab.simulate import main
+from hostler.lab.simulate.providers import INSTANCES, PROVIDERS
+from hostler.lab.simulate.seeds import main
 
 if TYPE_CHECKING:
     ProviderName = str

@@ -12,6 +12,7 @@ TRIALS = ("demo", "simulator", "simulate")
 """The commands that need no account, in the order of the help."""
 
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="end with one JSON object")]
+Seed = Annotated[int, Parameter(help="of the faults and all delays")]
 
 
 def trial(name: str) -> Callable[..., int]:
@@ -45,7 +46,7 @@ def demo(
             validator=Number(gte=5, lte=3600),
         ),
     ] = None,
-    seed: Annotated[int, Parameter(help="of the faults and all delays")] = 1,
+    seed: Seed = 1,
     json: Json = False,
 ) -> int:
     """Keep simulated servers or Macs through troubles, and leave nothing behind."""
@@ -58,61 +59,74 @@ def demo(
     return main(Composed(), seconds=seconds or 60.0, seed=seed, json=json)
 
 
+_Imitated = Annotated[Literal["scaleway"], Parameter(help="whose API is imitated")]
+_Port = Annotated[
+    int, Parameter(help="where it listens; 0: any", validator=Number(gte=0, lte=65535))
+]
+_Address = Annotated[str, Parameter(help="a loopback address")]
+_Speed = Annotated[
+    float, Parameter(help="how many times faster than life", validator=Number(gt=0, lte=10_000))
+]
+_FaultRates = Annotated[
+    str, Parameter(help="calm, lively, storm, mac-lively, mac-storm, or a TOML file")
+]
+_GuestPort = Annotated[
+    int | None,
+    Parameter(
+        help="let a listener stand at this port of each server's address while its guest is up",
+        validator=Number(gte=1, lte=65535),
+    ),
+]
+_Rate = Annotated[
+    float, Parameter(help="requests a second that it lets in; 0: all", validator=Number(gte=0))
+]
+_Macs = Annotated[
+    tuple[str, ...],
+    Parameter(
+        help="Macs that are there from the start: N[:TYPE[:ZONE[:PREFIX]]]; can be repeated",
+        negative=(),
+    ),
+]
+_SshPort = Annotated[
+    int | None,
+    Parameter(
+        help="serve SSH on Macs at this port of their addresses; 0: any",
+        validator=Number(gte=0, lte=65535),
+    ),
+]
+_MacFloor = Annotated[
+    Literal["412", "412-untyped", "400", "403", "mixed"],
+    Parameter(help="how a deletion is refused before its date"),
+]
+_MacGone = Annotated[Literal["403", "404"], Parameter(help="what a Mac that was deleted answers")]
+_MacSealed = Annotated[
+    float,
+    Parameter(
+        help="seconds for which a new password is sealed also where it is read",
+        validator=Number(gte=0),
+    ),
+]
+_MacVlanPolls = Annotated[
+    int, Parameter(help="looks before a VLAN is shown, at most", validator=Number(gte=0))
+]
+
+
 def simulator(  # noqa: PLR0913 - options of one command
-    provider: Annotated[Literal["scaleway"], Parameter(help="whose API is imitated")] = "scaleway",
+    provider: _Imitated = "scaleway",
     *,
-    port: Annotated[
-        int, Parameter(help="where it listens; 0: any", validator=Number(gte=0, lte=65535))
-    ] = 8100,
-    host: Annotated[str, Parameter(help="a loopback address")] = "127.0.0.1",
-    speed: Annotated[
-        float, Parameter(help="how many times faster than life", validator=Number(gt=0, lte=10_000))
-    ] = 1.0,
-    seed: Annotated[int, Parameter(help="of the faults and all delays")] = 1,
-    fault_rates: Annotated[
-        str, Parameter(help="calm, lively, storm, mac-lively, mac-storm, or a TOML file")
-    ] = "calm",
-    guest_port: Annotated[
-        int | None,
-        Parameter(
-            help="let a listener stand at this port of each server's address while its guest is up",
-            validator=Number(gte=1, lte=65535),
-        ),
-    ] = None,
-    rate: Annotated[
-        float, Parameter(help="requests a second that it lets in; 0: all", validator=Number(gte=0))
-    ] = 0.0,
-    macs: Annotated[
-        tuple[str, ...],
-        Parameter(
-            help="Macs that are there from the start: N[:TYPE[:ZONE[:PREFIX]]]; can be repeated",
-            negative=(),
-        ),
-    ] = (),
-    ssh: Annotated[
-        int | None,
-        Parameter(
-            help="serve SSH on Macs at this port of their addresses; 0: any",
-            validator=Number(gte=0, lte=65535),
-        ),
-    ] = None,
-    mac_floor: Annotated[
-        Literal["412", "412-untyped", "400", "403", "mixed"],
-        Parameter(help="how a deletion is refused before its date"),
-    ] = "412",
-    mac_deleted: Annotated[
-        Literal["403", "404"], Parameter(help="what a Mac that was deleted answers")
-    ] = "403",
-    mac_sealed: Annotated[
-        float,
-        Parameter(
-            help="seconds for which a new password is sealed where it is read, too",
-            validator=Number(gte=0),
-        ),
-    ] = 0.0,
-    mac_vlan_polls: Annotated[
-        int, Parameter(help="looks before a VLAN is shown, at most", validator=Number(gte=0))
-    ] = 0,
+    port: _Port = 8100,
+    host: _Address = "127.0.0.1",
+    speed: _Speed = 1.0,
+    seed: Seed = 1,
+    fault_rates: _FaultRates = "calm",
+    guest_port: _GuestPort = None,
+    rate: _Rate = 0.0,
+    macs: _Macs = (),
+    ssh: _SshPort = None,
+    mac_floor: _MacFloor = "412",
+    mac_gone: _MacGone = "403",
+    mac_sealed: _MacSealed = 0.0,
+    mac_vlan_polls: _MacVlanPolls = 0,
 ) -> int:
     """Serve a simulated Scaleway over HTTP, until Ctrl-C."""
     from hostler.simulators.scaleway.state.options import MacOptions
@@ -121,7 +135,7 @@ def simulator(  # noqa: PLR0913 - options of one command
 
     del provider
     mac_options = MacOptions(
-        floor=mac_floor, deleted=mac_deleted, sealed=mac_sealed, vlan_polls=mac_vlan_polls
+        floor=mac_floor, deleted_status=mac_gone, sealed=mac_sealed, vlan_polls=mac_vlan_polls
     )
     return main(
         host=host,

@@ -53,12 +53,13 @@ def decode_table(
     )
     known = {name for names in fields for name, f in names.items() if not _refusal(f.type)}
     known.update(also)
-    given = table(raw)
-    for key in given:
+    entries = table(raw)
+    for key in entries:
         if not any(key in names for names in fields):
             _unknown(join(path, key), key, known, faults)
     return tuple(
-        _build(kind, names, given, path, faults) for kind, names in zip(kinds, fields, strict=True)
+        _build(kind, names, entries, path, faults)
+        for kind, names in zip(kinds, fields, strict=True)
     )
 
 
@@ -80,15 +81,15 @@ def _list_of(known: set[str]) -> str:
 def _build(
     kind: type[object],
     fields: Mapping[str, msgspec.structs.FieldInfo],
-    given: Raw,
+    entries: Raw,
     path: str,
     faults: Faults,
 ) -> object | None:
     values, whole = dict[str, object](), True
     for key, field in fields.items():
         try:
-            if key in given:
-                values[field.name] = _value(given[key], field.type, join(path, key), faults)
+            if key in entries:
+                values[field.name] = _value(entries[key], field.type, join(path, key), faults)
             elif field.required:
                 expected = f"{_expected(field.type)}; it is missing"
                 faults.add(join(path, key), None, expected)

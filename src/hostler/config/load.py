@@ -166,8 +166,8 @@ class Reading:
             warnings = bought.kind.warnings(bought.account.settings, own)
             self.warnings += (f"{path}.{warning}" for warning in warnings)
         fleet = _fleet(FleetName(name), bought.account.name, asked, blueprint)
-        given = table(raw).get("timers")
-        return replace(fleet, timers=_timers(asked, blueprint, given)), own
+        timers = table(raw).get("timers")
+        return replace(fleet, timers=_timers(asked, blueprint, timers)), own
 
     def _halves(
         self, raw: object, kind: Kind | None, path: str
@@ -261,13 +261,13 @@ def _fleet(name: FleetName, account: AccountName, asked: FleetTable, made: Bluep
     )
 
 
-def _timers(asked: FleetTable, made: Blueprint, given: object) -> Timers:
+def _timers(asked: FleetTable, made: Blueprint, raw: object) -> Timers:
     """Return the file's timers; what it does not set is as the kind's machines are like."""
     timers = Timers(**structs.asdict(asked.timers))
     usual = {
         name: time
         for name, time in made.timers.items()
-        if not (is_table(given) and name in table(given))
+        if not (is_table(raw) and name in table(raw))
     }
     return replace(timers, **usual)
 
@@ -275,5 +275,5 @@ def _timers(asked: FleetTable, made: Blueprint, given: object) -> Timers:
 def _probe(ready: ReadyTable | None) -> Probe:
     if ready is None:
         return Probe()
-    given = structs.asdict(ready)
-    return Probe(kind=given.pop("probe"), **given)
+    fields = structs.asdict(ready)
+    return Probe(kind=fields.pop("probe"), **fields)

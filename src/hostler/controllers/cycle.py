@@ -158,20 +158,22 @@ class Reconciler:
             await self._save_host(command.host, snapshot, tenure)
         untaken = {t.machine for t in todo.binds if not await self._take(t, snapshot, tenure)}
         advances = [advance for advance in todo.advances if advance.machine.id not in untaken]
-        kept = await self._save_machines(advances, tenure)
-        lost = {advance.machine.id for advance in todo.advances} - kept.keys()
+        saved = await self._save_machines(advances, tenure)
+        lost = {advance.machine.id for advance in todo.advances} - saved.keys()
         for orphan_report in todo.ledgers:
             self._state.unread = True
             await self._ports.store.save_orphans(
                 orphan_report.orphans, orphan_report.cleared, tenure.fence
             )
-        await self._unbind([binding for binding in todo.unbind if binding.machine in kept], tenure)
+        await self._unbind([binding for binding in todo.unbind if binding.machine in saved], tenure)
         if late is not None and not lost:
             stored = self._state.rows[late.row.name]
             row = replace(stored, creations=late.row.creations)
             await self._save_fleet(replace(late, row=row), snapshot, tenure)
         await self._take_requests(snapshot, lost, tenure)
-        worked = (replace(t, machine=kept[t.machine.id]) for t in advances if t.machine.id in kept)
+        worked = (
+            replace(t, machine=saved[t.machine.id]) for t in advances if t.machine.id in saved
+        )
         alive = tuple(advance for advance in worked if advance.machine.phase is not Phase.DELETED)
         return Reconciled(
             snapshot=snapshot,
@@ -249,7 +251,7 @@ class Reconciler:
     ) -> dict[MachineId, Machine]:
         """Save records side by side, so that they share the store's waits; return those kept."""
         changed = [advance for advance in advances if advance.changed]
-        kept = {advance.machine.id: advance.machine for advance in advances if not advance.changed}
+        saved = {advance.machine.id: advance.machine for advance in advances if not advance.changed}
         stored = await asyncio.gather(
             *(self._save_machine(advance, tenure) for advance in changed), return_exceptions=True
         )
@@ -257,8 +259,8 @@ class Reconciler:
             if isinstance(machine, BaseException):
                 raise machine
             if machine is not None:
-                kept[machine.id] = machine
-        return kept
+                saved[machine.id] = machine
+        return saved
 
     async def _save_machine(self, advance: Advance, tenure: Tenure) -> Machine | None:
         """Save one record; None where it could not be saved: somebody was faster."""

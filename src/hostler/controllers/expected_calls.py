@@ -40,27 +40,29 @@ class Steps(Protocol[SubjectT]):
         """Return the record and the resources as the expected answer to a call leaves them."""
         ...
 
-    def waits(self, subject: SubjectT, resources: Resources, ready: Ready, *, made: bool) -> str:
-        """Return what is waited for where no call may be made now, or none after those made."""
+    def waits(self, subject: SubjectT, resources: Resources, ready: Ready, *, made: bool) -> Ready:
+        """Return what is waited for, and until when, where no call may be made any more.
+
+        Nothing is said where the subject has arrived.
+        """
         ...
 
 
-def expected_calls(
-    subject: SubjectT, resources: Resources, steps: Steps[SubjectT]
-) -> tuple[tuple[Call, ...], str]:
+def expected_calls(subject: SubjectT, resources: Resources, steps: Steps[SubjectT]) -> Ready:
     """Return the calls of one step with placeholders for answers, and what it then waits for."""
     calls = list[Call]()
     while len(calls) < _MOST_CALLS:
         ready = steps.next_calls(subject, resources)
         if not ready.calls:
-            return tuple(calls), steps.waits(subject, resources, ready, made=bool(calls))
+            waits = steps.waits(subject, resources, ready, made=bool(calls))
+            return replace(waits, calls=tuple(calls))
         many = ready.calls if cleans(ready.calls) else ready.calls[:1]
         if many[0] in calls:
             break
         for call in many:
             calls.append(call)
             subject, resources = steps.answered(subject, resources, call)
-    return tuple(calls), SEE
+    return Ready(calls=tuple(calls), waits=SEE)
 
 
 def _answered(
@@ -90,7 +92,7 @@ class MachineSteps:
         machine = _answered(subject, call, answer, self.snapshot)
         return machine, apply_to_resources(resources, answer)
 
-    def waits(self, subject: Machine, resources: Resources, ready: Ready, *, made: bool) -> str:
+    def waits(self, subject: Machine, resources: Resources, ready: Ready, *, made: bool) -> Ready:
         """Return what is waited for; decide() says the rest.
 
         A machine's host that was busy may be ready by the next answer, and be asked for more.
@@ -99,7 +101,7 @@ class MachineSteps:
         host = inventory.resource(ResourceId(subject.host)) if subject.host else None
         there = any(host_of(resource.id) == subject.host for resource in resources)
         other = made and there and host is not None and host.condition not in _STEADY
-        return ready.waits or (SEE if other else "")
+        return ready if ready.waits else Ready(waits=SEE if other else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,19 +128,18 @@ class HostSteps:
         facts = replace(resources[0].host, stage=call.aim)
         return host, (replace(resources[0], name="<its new name>", host=facts),)
 
-    def waits(self, subject: Host, resources: Resources, ready: Ready, *, made: bool) -> str:
+    def waits(self, subject: Host, resources: Resources, ready: Ready, *, made: bool) -> Ready:
         """Return what is waited for: after any call, what the next observation shows."""
         if made:
-            return SEE
+            return Ready(waits=SEE)
         if ready.waits:
-            return f"{ready.waits} (at {ready.at:%H:%M:%S} UTC)" if ready.at else ready.waits
+            return ready
         until, resource = subject.health.quarantined_until, resources[0]
         if until is not None and subject.quarantined(self.snapshot.now):
-            when = f"{until:%Y-%m-%d %H:%M} UTC"
-            return f"the end of its quarantine at {when} ({subject.reason}); then it is wiped again"
+            why = f"the end of its quarantine ({subject.reason}), to be wiped again"
+            return Ready(waits=why, at=until)
         if resource.host.scheduled:
-            until = resource.host.paid_until
-            return f"its deletion at {until:%Y-%m-%d %H:%M} UTC" if until else "its deletion"
+            return Ready(waits="its deletion", at=resource.host.paid_until)
         if resource.condition is Condition.WIPING or subject.cleaning.wiping is not None:
-            return f"the end of its wipe (now: {resource.status})"
-        return f"it is {resource.status}"
+            return Ready(waits=f"the end of its wipe (now: {resource.status})")
+        return Ready(waits=f"another status: it is {resource.status}")

@@ -10,7 +10,7 @@ from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.hosts.next_calls import HostPlanner
 from hostler.domain.ids import CycleId, Epoch, HostId, MachineId
 from hostler.domain.model.calls import Call
-from hostler.domain.model.commands import Advance, Decision, Reclaim, SaveFleet
+from hostler.domain.model.commands import Advance, Decision, Next, Reclaim, SaveFleet
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.inventory import merge
 from hostler.domain.model.machine import Machine, MachineSpec, Offer
@@ -19,6 +19,7 @@ from hostler.domain.model.provider import Planner
 from hostler.domain.model.resource import Scope
 from hostler.domain.model.snapshot import AccountSnapshot, HostTransition, Snapshot
 from hostler.domain.observation.certainty import resources_of
+from hostler.domain.observation.ready import Ready
 from hostler.ports.store import Lease
 
 from .expected_calls import HostSteps, MachineSteps, expected_calls
@@ -31,21 +32,38 @@ from .runtime.state import AccountState, Steadiness
 _PLAN = CycleId("plan")
 """The cycle of what is only planned."""
 
+_ARRIVED = Ready()
+"""No call is to be made, and nothing is waited for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
     """What would be done now for a machine, or for a host that no machine has.
 
     `subject` is None for a machine that would be made; `name` is a machine's offer, or what a host
-    is called; `stands` is a machine's phase, or a host's goal.
+    is called; `stands` is a machine's phase, or a host's goal. `ready` has the calls, and what is
+    waited for after them.
     """
 
     subject: MachineId | HostId | None
     name: str
     stands: str
     reason: str
-    calls: tuple[Call, ...] = ()
-    waits: str = ""
+    ready: Ready = _ARRIVED
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The calls that would be made now, with placeholders for answers."""
+        return self.ready.calls
+
+    @property
+    def next(self) -> Next:
+        """What comes next: the first call, or what is waited for and until when."""
+        if self.calls:
+            return Next(kind="call", detail=str(self.calls[0]))
+        if self.ready.waits:
+            return Next(kind="wait", detail=self.ready.waits, at=self.ready.at)
+        return Next(kind="nothing")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +129,7 @@ def _planned(decision: Decision, snapshot: Snapshot, planner: Planner) -> Iterat
             case Advance() if command.goal is not None:
                 resources = resources_of(command.machine, snapshot)
                 steps = MachineSteps(command.goal, snapshot, planner)
-                yield _of(command.machine, *expected_calls(command.machine, resources, steps))
+                yield _of(command.machine, expected_calls(command.machine, resources, steps))
             case Advance() if command.machine.phase is not _phase_before(command, snapshot):
                 yield _of(command.machine)
             case SaveFleet():
@@ -124,9 +142,9 @@ def _planned(decision: Decision, snapshot: Snapshot, planner: Planner) -> Iterat
                     Goal.ABSENT, command.placeholder, command.resources, snapshot.now
                 )
                 yield replace(
-                    _of(command.placeholder, calls),
+                    _of(command.placeholder, Ready(calls=calls)),
                     name=str(command.placeholder.offer),
-                    stands="suspect",
+                    stands="orphan",
                     reason="no record explains it",
                 )
             case _:
@@ -137,14 +155,13 @@ def _phase_before(advance: Advance, snapshot: Snapshot) -> Phase | None:
     return next((m.phase for m in snapshot.machines if m.id == advance.machine.id), None)
 
 
-def _of(machine: Machine, calls: tuple[Call, ...] = (), waits: str = "") -> Planned:
+def _of(machine: Machine, ready: Ready = _ARRIVED) -> Planned:
     return Planned(
         subject=machine.id,
         name=str(machine.offer),
         stands=machine.phase,
         reason=machine.reason,
-        calls=calls,
-        waits=waits,
+        ready=ready,
     )
 
 
@@ -164,7 +181,7 @@ def _new(
     )
     housed = _housed(machine, place, command, snapshot)
     steps = MachineSteps(Goal.PRESENT, snapshot, planner)
-    made = _of(housed, *expected_calls(housed, (), steps))
+    made = _of(housed, expected_calls(housed, (), steps))
     return replace(made, subject=None, stands=Phase.PENDING, reason="made")
 
 
@@ -196,21 +213,20 @@ def planned_hosts(snapshot: AccountSnapshot, planner: HostPlanner) -> Iterator[P
         if transition.goal is not None and transition.resource is not None:
             steps = HostSteps(transition.goal, snapshot, planner)
             found = expected_calls(transition.host, (transition.resource,), steps)
-            yield _of_host(transition, *found)
+            yield _of_host(transition, found)
         elif transition.blocker:
-            yield _of_host(transition, waits=transition.blocker)
+            yield _of_host(transition, Ready(waits=transition.blocker))
         elif transition.unbind is not None:
             waits = f"its binding to {transition.unbind}, which is deleted, to be removed"
-            yield _of_host(transition, waits=waits)
+            yield _of_host(transition, Ready(waits=waits))
 
 
-def _of_host(transition: HostTransition, calls: tuple[Call, ...] = (), waits: str = "") -> Planned:
+def _of_host(transition: HostTransition, ready: Ready) -> Planned:
     host = transition.host
     return Planned(
         subject=host.id,
         name=host.ownership.name,
         stands=str(host.goal or ""),
         reason=host.reason,
-        calls=calls,
-        waits=waits,
+        ready=ready,
     )

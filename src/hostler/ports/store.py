@@ -39,7 +39,7 @@ class Fence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class StoredEvent:
     """An event as it was stored, numbered, with the machine's record after the change.
 
     `image` is None where the save did not change the machine that the event names.
@@ -131,7 +131,7 @@ class Store(Protocol):
         limit: int = 1000,
         *,
         host: HostId | None = None,
-    ) -> tuple[Kept, ...]:
+    ) -> tuple[StoredEvent, ...]:
         """Return stored events in order, those after a number, at most `limit`.
 
         Only those of a fleet, a machine, or a host, where one is named.

@@ -96,14 +96,14 @@ def _hosts_usage(hosts: list[Host], now: datetime) -> Usage:
     total = Usage()
     for host in hosts:
         if host.purchase.delivered is not None:
-            terms, gone = _terms(host), host.condition is HostCondition.ABSENT
-            end = host.since if gone and host.since is not None else now
+            terms, absent = _terms(host), host.condition is HostCondition.ABSENT
+            end = host.since if absent and host.since is not None else now
             total = total.plus(
                 Usage(
                     machines=1,
                     paid_hours=paid(terms, host.purchase.delivered, end) / _HOUR,
                     cost=cost_so_far(terms, host.purchase.delivered, end, host.billing.price),
-                    price=0.0 if gone else host.billing.price,
+                    price=0.0 if absent else host.billing.price,
                 )
             )
     return total

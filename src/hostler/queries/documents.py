@@ -5,8 +5,9 @@ from datetime import datetime
 
 from hostler.controllers.plan import Plan, Planned
 from hostler.domain.model.calls import Call
+from hostler.domain.model.commands import Next
 from hostler.domain.model.host import Host
-from hostler.domain.model.machine import Machine, cost
+from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import sentence
 from hostler.domain.model.snapshot import Orphan, Request
 from hostler.domain.reporting.history import Line
@@ -53,7 +54,7 @@ def machine(entry: Machine, status: FleetStatus) -> Json:
         "image": entry.offer.image,
         "address": entry.address,
         "price": entry.billing.price,
-        "cost": round(cost(entry, status.at), 6),
+        "cost": round(entry.billing.cost(status.at), 6),
         "tries": entry.tries,
         "retry_at": entry.retry_at,
         "error": entry.error,
@@ -201,7 +202,8 @@ def plan(made: Plan) -> Json:
                 "offer": entry.name,
                 "phase": entry.stands,
                 "reason": entry.reason,
-                "waiting_for": entry.waits,
+                "waiting_for": entry.ready.waits,
+                "waiting_until": entry.ready.at,
                 "calls": calls(entry.calls),
             }
             for entry in made.machines
@@ -220,9 +222,15 @@ def host_plan(entry: Planned) -> Json:
         "name": entry.name,
         "goal": entry.stands,
         "reason": entry.reason,
-        "waiting_for": entry.waits,
+        "waiting_for": entry.ready.waits,
+        "waiting_until": entry.ready.at,
         "calls": calls(entry.calls),
     }
+
+
+def next_step(step: Next) -> Json:
+    """Return what happens next to a machine or host."""
+    return {"kind": step.kind, "detail": step.detail, "at": step.at}
 
 
 def machine_explanation(explained: MachineExplanation) -> Json:
@@ -240,11 +248,7 @@ def machine_explanation(explained: MachineExplanation) -> Json:
         "blocker": explained.blocker,
         "deletion": explained.deletion,
         "alarm": explained.alarm,
-        "next": {
-            "kind": explained.next.kind,
-            "detail": explained.next.detail,
-            "at": explained.next.at,
-        },
+        "next": next_step(explained.next),
         "error": entry.error,
         "host": host(explained.host, explained.at) if explained.host else None,
         "condition": explained.condition,
@@ -259,8 +263,9 @@ def host_explanation(explained: HostExplanation, now: datetime) -> Mapping[str, 
         "host": host(explained.host, now),
         "owner": owner(explained.host),
         "on_release": on_release(explained.host),
-        "next": explained.next(now),
+        "next": next_step(explained.next(now)),
         "calls": calls(planned.calls) if planned else [],
-        "waiting_for": planned.waits if planned else "",
+        "waiting_for": planned.ready.waits if planned else "",
+        "waiting_until": planned.ready.at if planned else None,
         "fits": dict(explained.fits),
     }

@@ -9,7 +9,7 @@ from hostler.domain.ids import HostId
 from hostler.domain.machines.rollout import keeps
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host
-from hostler.domain.model.machine import Machine, cost
+from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Orphan, Request
 from hostler.ports.store import Store
@@ -54,7 +54,7 @@ class FleetStatus:
     @property
     def cost(self) -> float:
         """What the living machines have cost so far, in euros."""
-        return sum(cost(machine, self.at) for machine in self.machines)
+        return sum(machine.billing.cost(self.at) for machine in self.machines)
 
     def host(self, machine: Machine) -> Host | None:
         """Return the record of a machine's host, where it has one that outlives it."""

@@ -4,31 +4,33 @@ from collections.abc import Iterable
 
 from hostler.domain.ids import FleetName, HostId, MachineId
 from hostler.domain.reporting.history import Line, tell
-from hostler.ports.store import Kept, Store
+from hostler.ports.store import Store, StoredEvent
 
 _PAGE = 1000
 
 
-async def machine_events(store: Store, machine: MachineId) -> tuple[Kept, ...]:
+async def machine_events(store: Store, machine: MachineId) -> tuple[StoredEvent, ...]:
     """Return every event of a machine, in order."""
     return await _from(store, None, machine, 0)
 
 
-async def host_events(store: Store, host: HostId) -> tuple[Kept, ...]:
+async def host_events(store: Store, host: HostId) -> tuple[StoredEvent, ...]:
     """Return every event of a host, and of its machines while they had it, in order."""
-    found, after = list[Kept](), 0
+    found, after = list[StoredEvent](), 0
     while page := await store.events(after=after, limit=_PAGE, host=host):
         found += page
         after = page[-1].number
     return tuple(found)
 
 
-async def fleet_events(store: Store, fleet: FleetName, after: int) -> tuple[Kept, ...]:
+async def fleet_events(store: Store, fleet: FleetName, after: int) -> tuple[StoredEvent, ...]:
     """Return a fleet's events after a number, in order."""
     return await _from(store, fleet, None, after)
 
 
-async def newest_fleet_events(store: Store, fleet: FleetName, count: int) -> tuple[Kept, ...]:
+async def newest_fleet_events(
+    store: Store, fleet: FleetName, count: int
+) -> tuple[StoredEvent, ...]:
     """Return a fleet's newest events, at most `count`, in order; old ones are not read."""
     last = await _last_number(store, fleet)
     span = count
@@ -40,15 +42,15 @@ async def newest_fleet_events(store: Store, fleet: FleetName, count: int) -> tup
     return (await _from(store, fleet, None, 0))[-count:]
 
 
-def sentences(events: Iterable[Kept]) -> tuple[Line, ...]:
+def sentences(events: Iterable[StoredEvent]) -> tuple[Line, ...]:
     """Return events as sentences, in the same order."""
     return tuple(tell(entry.event) for entry in events)
 
 
 async def _from(
     store: Store, fleet: FleetName | None, machine: MachineId | None, after: int
-) -> tuple[Kept, ...]:
-    found = list[Kept]()
+) -> tuple[StoredEvent, ...]:
+    found = list[StoredEvent]()
     while page := await store.events(fleet, machine, after, _PAGE):
         found += page
         after = page[-1].number

@@ -8,6 +8,7 @@ from hostler.controllers.plan import Planned, planned_hosts
 from hostler.controllers.runtime.settings import Account
 from hostler.domain.ids import AccountName
 from hostler.domain.machines import rollout
+from hostler.domain.model.commands import Next
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import HostCondition, ReleasePolicy
 from hostler.domain.model.resource import Resource, Stage
@@ -23,7 +24,6 @@ from hostler.ports.hosts import KeepsHosts, PoolsHosts
 from hostler.ports.store import Store
 
 from .providers import Providers
-from .wording import utc
 
 
 async def recorded_hosts(store: Store, accounts: Iterable[AccountName]) -> tuple[HostStatus, ...]:
@@ -40,33 +40,38 @@ async def recorded_hosts(store: Store, accounts: Iterable[AccountName]) -> tuple
     )
 
 
-def next_step(host: HostStatus, now: datetime) -> str:
+def next_step(host: HostStatus, now: datetime) -> Next:
     """Return what comes next for a host to which nothing is being done."""
     record, quarantine = host.record, host.quarantined(now)
     if host.binding is not None:
-        return f"what comes next for its machine, {host.binding}"
+        return Next(kind="machine", detail=f"what comes next for {host.binding}, which has it")
     if record is not None and record.condition is HostCondition.ABSENT:
-        return "nothing: complete observations no longer show it"
+        return Next(kind="nothing", detail="complete observations no longer show it")
     if quarantine is not None:
-        return f"it is left alone until {utc(quarantine)}: it failed too often"
+        return Next(kind="wait", detail=_QUARANTINE, at=quarantine)
     if host.scheduled is not None:
-        return f"the provider deletes it at {utc(host.scheduled)}"
+        return Next(kind="wait", detail="its deletion by the provider", at=host.scheduled)
     return _idle(host)
 
 
-def _idle(host: HostStatus) -> str:
+_QUARANTINE = "the end of its quarantine: it failed too often"
+
+
+def _idle(host: HostStatus) -> Next:
     record, stage = host.record, host.facts.stage
     if host.is_available:
         clean = (
             record is not None and record.condition is HostCondition.FREE and record.cleaning.wiped
         )
         wipe = "without wiping it: its last wipe is proved" if clean else "and wipes it first"
-        return f"the next machine that it fits claims it, {wipe}"
+        return Next(kind="wait", detail=f"a machine that it fits, which claims it {wipe}")
     if stage is Stage.FOREIGN:
-        return "it is left alone: another installation has it"
+        return Next(kind="nothing", detail="it is left alone: another installation has it")
     if stage in OUTSIDE:
-        return "it is left alone until it is added to the pool"
-    return "no record explains it: it is an orphan" if host.resource else "it was not observed"
+        return Next(kind="nothing", detail="it is left alone until it is added to the pool")
+    if host.resource:
+        return Next(kind="nothing", detail="no record explains it: it is an orphan")
+    return Next(kind="observe", detail="until an observation shows it")
 
 
 def owner(host: HostStatus) -> str:
@@ -102,6 +107,9 @@ def on_release(host: HostStatus) -> str:
 # ---------------------------------------------------------------- explained
 
 
+_NO_FLEET = "no machine claims it for now: the reason is given for each fleet"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostExplanation:
     """One host, what would be done to it now, and for each fleet why it may not take it."""
@@ -110,14 +118,14 @@ class HostExplanation:
     planned: Planned | None
     fits: Mapping[str, str]
 
-    def next(self, now: datetime) -> str:
-        """Return what happens next to the host."""
+    def next(self, now: datetime) -> Next:
+        """Return what happens next to the host, as for a machine."""
         planned = self.planned
         if planned is None and self.host.is_available and self.fits and all(self.fits.values()):
-            return "no machine claims it for now: the reason is given for each fleet"
+            return Next(kind="nothing", detail=_NO_FLEET)
         if planned is None:
             return next_step(self.host, now)
-        return f"call {planned.calls[0]}" if planned.calls else f"wait: {planned.waits}"
+        return planned.next
 
 
 async def explain_hosts(

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from hostler.config.units import format_duration
 from hostler.domain.fleets.reclaim import orphan_report
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.fleet import Fleet
@@ -13,6 +12,7 @@ from hostler.domain.model.snapshot import Orphan
 from hostler.ports.store import Store
 
 from .providers import Providers, incomplete, require_observed
+from .wording import rounded
 
 _EXPECTED = frozenset({OrphanClass.PENDING_FRESH, OrphanClass.SCHEDULED})
 """The classes of orphans that go by themselves: they are reported, and nobody has to act."""
@@ -78,11 +78,16 @@ async def observed_orphans(providers: Providers, fleets: tuple[Fleet, ...]) -> O
     return OrphanReport(orphans=tuple(found.values()), observed=True, incomplete=unseen)
 
 
-def freshness(report: OrphanReport, quiet: timedelta, *, runs: bool) -> str:
-    """Return a phrase that says how old a report is; `quiet` is how often an engine observes."""
+def freshness(report: OrphanReport, quiet: timedelta, *, runs: bool, exists: bool) -> str:
+    """Return a phrase that says how old a report is; `quiet` is how often an engine observes.
+
+    `exists` says whether there is a store: without one no engine has ever observed anything.
+    """
     if report.observed:
         return "as observed just now"
     if runs:
-        often = format_duration(quiet)
+        often = rounded(quiet)
         return f"as reported by the running engine, which observes at least every {often}"
+    if not exists:
+        return "no engine has run yet: nothing was observed"
     return "as the last engine left it; no engine is running"

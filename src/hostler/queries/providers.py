@@ -84,11 +84,15 @@ class Providers:
 
 
 def require_observed(inventory: Inventory) -> None:
-    """Raise ProviderError where no scope could be observed: nothing can be said then."""
+    """Raise ProviderError where no scope could be observed: nothing can be said then.
+
+    Each error is named once, with the zones in which it was met.
+    """
     if inventory.failed and not inventory.whole:
-        errors = dict.fromkeys(
-            f"{zone}: {found.error}" for (zone, _), found in inventory.failed.items()
-        )
+        zones = dict[str, set[str]]()
+        for (zone, _), found in inventory.failed.items():
+            zones.setdefault(found.error, set()).add(zone)
+        errors = (f"{', '.join(sorted(where))}: {error}" for error, where in zones.items())
         raise ProviderError("the provider could not be observed: " + "; ".join(errors))
 
 

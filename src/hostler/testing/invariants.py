@@ -168,7 +168,7 @@ def lost_falsely(before: Machine, after: Machine, *, healthy: bool) -> Found:
     return (Violation(invariant="S5", text=text, machine=after.id),)
 
 
-def gone(before: Phase | None, machine: Machine, left: Iterable[Thing], oldest: float) -> Found:
+def deleted(before: Phase | None, machine: Machine, left: Iterable[Thing], oldest: float) -> Found:
     """S7: *deleted* only after confirmed absence; `left` is what still exists of the machine.
 
     What was made after `oldest` is a late effect: it reopens the record, which S1 watches over.

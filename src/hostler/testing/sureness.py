@@ -64,7 +64,7 @@ class Onces:
         if last is not None and last.kind == asked.kind:
             self.last[machine, asked.slot] = replace(last, outcome="done")
 
-    def gone(self, before: Phase | None, machine: Machine, now: float) -> Found:
+    def deleted(self, before: Phase | None, machine: Machine, now: float) -> Found:
         """S7: *deleted* needs every unsure call to be older than the consistency delay."""
         if machine.phase is not Phase.DELETED or before is Phase.DELETED:
             return _FINE

@@ -67,8 +67,8 @@ def renamed(site: Site) -> None:
 
 def unseen(site: Site) -> None:
     """The host was last seen minutes ago."""
-    shown = (sighting.resource for sighting in site.state.inventory.sightings.values())
-    site.state.inventory = inventory(shown, site.rig.clock.now() - 5 * MIN)
+    resources = (sighting.resource for sighting in site.state.inventory.sightings.values())
+    site.state.inventory = inventory(resources, site.rig.clock.now() - 5 * MIN)
 
 
 def pause_requested(site: Site) -> None:

@@ -35,9 +35,9 @@ async def taken_over(bench: Bench) -> None:
     tag = replace(there.owner_tag, installation=ABROAD)
     resources[bench.target] = replace(there, owner_tag=tag)
     await bench.scene.pass_by(40 * S)
-    shown = bench.state.inventory.resource(bench.target)
-    assert shown is not None
-    assert shown.owner_tag == tag
+    resource = bench.state.inventory.resource(bench.target)
+    assert resource is not None
+    assert resource.owner_tag == tag
 
 
 async def unseen(bench: Bench) -> None:
@@ -116,8 +116,8 @@ def uncounted(bench: Bench) -> None:
 def foreign_sorted_as_ours(bench: Bench) -> None:
     """The sorting takes another installation's parts for unexplained ones of ours."""
 
-    def sorted_wrong(*given: object) -> Sorted:
-        found = sort_out(*given)  # type: ignore[arg-type]
+    def sorted_wrong(*arguments: object) -> Sorted:
+        found = sort_out(*arguments)  # type: ignore[arg-type]
         return Sorted(strangers=(*found.foreign, *found.strangers))
 
     resources = bench.scene.world.resources

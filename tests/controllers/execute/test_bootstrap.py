@@ -25,7 +25,7 @@ PLAIN, ASKS = "echo one", "sudo -S true"
 HOUR = timedelta(hours=1)
 
 
-class Told:
+class RecordingPreparer:
     """A preparer that answers what it is told to, and else what the simulated world says."""
 
     def __init__(self, inner: WorldPreparer) -> None:
@@ -51,12 +51,14 @@ def fleet(*commands: str, user: str = "root", port: int = 22, size: int = 1) -> 
 
 
 def play(
-    scene: Callable[[MacRig, Hostler, Told], Awaitable[None]], prepared: Fleet, count: int = 1
+    scene: Callable[[MacRig, Hostler, RecordingPreparer], Awaitable[None]],
+    prepared: Fleet,
+    count: int = 1,
 ) -> None:
     async def whole(s: MacRig) -> None:
-        told = Told(WorldPreparer(s.rig.world))
-        s.rig.preparer = told
-        await scene(s, s.hostler(prepared), told)
+        preparer = RecordingPreparer(WorldPreparer(s.rig.world))
+        s.rig.preparer = preparer
+        await scene(s, s.hostler(prepared), preparer)
 
     play_macs(whole, count)
 
@@ -72,9 +74,9 @@ async def record(hostler: Hostler, host: str) -> Host:
     return next(one for one in await hostler.store.hosts() if one.id == HostId(host))
 
 
-async def tried(s: MacRig, told: Told, many: int) -> None:
+async def tried(s: MacRig, preparer: RecordingPreparer, many: int) -> None:
     async def holds() -> bool:
-        return len(told.orders) >= many
+        return len(preparer.orders) >= many
 
     await s.until(holds, HOUR)
 
@@ -85,29 +87,29 @@ def test_a_host_that_was_cleaned_without_a_wipe_must_show_the_key_on_record() ->
     place = Connection(address="192.0.2.1")
     for cleaning in Cleaning:
         hosts = HostCapabilities(ownership=Ownership.TAGS, cleaning=cleaning)
-        told = replace(fleet_snapshot(()), capabilities=replace(CAPABILITIES, hosts=hosts))
-        order = _order(on_host(), place, told, known, None)
+        described = replace(fleet_snapshot(()), capabilities=replace(CAPABILITIES, hosts=hosts))
+        order = _order(on_host(), place, described, known, None)
         assert order.fingerprint == ("" if cleaning is Cleaning.WIPE else "SHA256:ours")
 
 
 def test_the_password_is_asked_for_only_where_a_command_asks_for_it() -> None:
-    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
+    async def scene(s: MacRig, hostler: Hostler, preparer: RecordingPreparer) -> None:
         await s.ready(hostler, 1)
         await s.rig.clock.sleep(5 * MINUTE)  # after a wipe it is sealed for a while
         other = await follow(s, hostler, fleet(PLAIN, PLAIN))
-        await tried(s, told, 2)
-        assert told.orders[-1].password is None
+        await tried(s, preparer, 2)
+        assert preparer.orders[-1].password is None
         heir = await follow(s, other, fleet(PLAIN, ASKS))
-        await tried(s, told, 3)
+        await tried(s, preparer, 3)
         secret = s.mac().password
-        given = told.orders[-1].password
-        assert given is not None
-        assert given.reveal() == secret
-        assert secret not in repr(told.orders[-1])
+        password = preparer.orders[-1].password
+        assert password is not None
+        assert password.reveal() == secret
+        assert secret not in repr(preparer.orders[-1])
         await s.ready(heir, 1)
-        kept = f"{await heir.events()} {await heir.store.hosts()} {await heir.machines()}"
-        assert "sudo -S true" in kept
-        assert secret not in kept
+        stored = f"{await heir.events()} {await heir.store.hosts()} {await heir.machines()}"
+        assert "sudo -S true" in stored
+        assert secret not in stored
 
     play(scene, fleet(PLAIN))
 
@@ -115,14 +117,14 @@ def test_the_password_is_asked_for_only_where_a_command_asks_for_it() -> None:
 def test_commands_that_ask_for_a_password_wait_for_it_a_while() -> None:
     """After each wipe it is sealed for a minute or so: no failure of the host's."""
 
-    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
+    async def scene(s: MacRig, hostler: Hostler, preparer: RecordingPreparer) -> None:
         await s.ready(hostler, 1)
         s.mac().sealed_until = s.rig.loop.time() + 8 * 60
         other = await follow(s, hostler, fleet(ASKS))
         await s.rig.clock.sleep(7 * MINUTE)
-        assert len(told.orders) == 1
-        await tried(s, told, 2)
-        assert told.orders[-1].password is not None
+        assert len(preparer.orders) == 1
+        await tried(s, preparer, 2)
+        assert preparer.orders[-1].password is not None
         assert await other.ready() == 1
         failures = [one.event for one in await other.events() if one.event.kind == "not_prepared"]
         assert failures == []
@@ -131,27 +133,27 @@ def test_commands_that_ask_for_a_password_wait_for_it_a_while() -> None:
 
 
 def test_a_password_that_stays_sealed_is_none() -> None:
-    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
+    async def scene(s: MacRig, hostler: Hostler, preparer: RecordingPreparer) -> None:
         await s.ready(hostler, 1)
         s.mac().sealed_until = s.rig.loop.time() + 1e6
         began = s.rig.loop.time()
         await follow(s, hostler, fleet(ASKS))
-        await tried(s, told, 2)
+        await tried(s, preparer, 2)
         assert s.rig.loop.time() - began > 10 * 60
-        assert told.orders[-1].password is None
+        assert preparer.orders[-1].password is None
 
     play(scene, fleet(PLAIN))
 
 
 def test_the_hosts_own_user_is_meant_unless_the_fleet_names_one() -> None:
-    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
+    async def scene(s: MacRig, hostler: Hostler, preparer: RecordingPreparer) -> None:
         await s.ready(hostler, 1)
-        assert [(one.user, one.port) for one in told.orders] == [("", 22)]
-        assert [(one.user, one.address) for one in told.connections] == [("m1", s.mac().ip)]
+        assert [(one.user, one.port) for one in preparer.orders] == [("", 22)]
+        assert [(one.user, one.address) for one in preparer.connections] == [("m1", s.mac().ip)]
 
-    async def named(s: MacRig, hostler: Hostler, told: Told) -> None:
+    async def named(s: MacRig, hostler: Hostler, preparer: RecordingPreparer) -> None:
         await s.ready(hostler, 1)
-        assert [(one.user, one.port) for one in told.orders] == [("builder", 2222)]
+        assert [(one.user, one.port) for one in preparer.orders] == [("builder", 2222)]
 
     play(scene, fleet())
     play(named, fleet(user="builder", port=2222))
@@ -160,14 +162,14 @@ def test_the_hosts_own_user_is_meant_unless_the_fleet_names_one() -> None:
 def test_a_key_counts_only_with_a_login() -> None:
     """Whoever answered first might be anybody: nothing but a login makes it the host's."""
 
-    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
-        told.answers.append(Prepared(fingerprint="SHA256:stranger", error="no login"))
-        await tried(s, told, 1)
+    async def scene(s: MacRig, hostler: Hostler, preparer: RecordingPreparer) -> None:
+        preparer.answers.append(Prepared(fingerprint="SHA256:stranger", error="no login"))
+        await tried(s, preparer, 1)
         await asyncio.sleep(5)
         host = await record(hostler, s.ids[0])
         assert (host.bootstrap.host_key, host.health.trouble.failures) == (None, 1)
         await s.ready(hostler, 1)
-        assert [one.fingerprint for one in told.orders] == ["", ""]
+        assert [one.fingerprint for one in preparer.orders] == ["", ""]
         host = await record(hostler, s.ids[0])
         assert host.bootstrap.host_key is not None
         assert host.bootstrap.host_key.key != "SHA256:stranger"
@@ -177,9 +179,9 @@ def test_a_key_counts_only_with_a_login() -> None:
 
 
 def test_the_record_knows_what_the_host_carries() -> None:
-    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
+    async def scene(s: MacRig, hostler: Hostler, preparer: RecordingPreparer) -> None:
         await s.ready(hostler, 1)
-        assert told.orders[0].applied == ""
+        assert preparer.orders[0].applied == ""
         assert (await record(hostler, s.ids[0])).bootstrap.applied == digest_of((PLAIN,))
         await hostler.scale(0)
         await s.all_free(hostler)
@@ -189,11 +191,11 @@ def test_the_record_knows_what_the_host_carries() -> None:
 
 
 def test_the_provider_is_asked_how_the_host_is_at_the_third_failure_only() -> None:
-    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
+    async def scene(s: MacRig, hostler: Hostler, preparer: RecordingPreparer) -> None:
         bad = Prepared(login=True, fingerprint="SHA256:a", error="command 1 of 1 failed with 1")
-        told.answers += [bad] * 4
+        preparer.answers += [bad] * 4
         for many, asked in ((1, 0), (2, 0), (3, 1), (4, 1)):
-            await tried(s, told, many)
+            await tried(s, preparer, many)
             await s.rig.clock.sleep(MINUTE / 3)
             assert changes(s.rig).count("mac_diagnostic.start") == asked
         host = await record(hostler, s.ids[0])
@@ -203,17 +205,17 @@ def test_the_provider_is_asked_how_the_host_is_at_the_third_failure_only() -> No
 
 
 def test_one_machine_is_tried_once_at_a_time_and_others_beside_it() -> None:
-    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
-        told.waits += [held := asyncio.Event(), asyncio.Event()]
-        told.waits[1].set()
-        await tried(s, told, 2)
+    async def scene(s: MacRig, hostler: Hostler, preparer: RecordingPreparer) -> None:
+        preparer.waits += [held := asyncio.Event(), asyncio.Event()]
+        preparer.waits[1].set()
+        await tried(s, preparer, 2)
         await s.rig.clock.sleep(HOUR)
-        assert len(told.orders) == 2
+        assert len(preparer.orders) == 2
         assert await hostler.ready() == 1
         held.set()
         await s.ready(hostler, 2)
-        assert told.inner.overlaps == []
-        assert len({one.machine for one in told.orders}) == len(told.orders) == 2
+        assert preparer.inner.overlaps == []
+        assert len({one.machine for one in preparer.orders}) == len(preparer.orders) == 2
 
     play(scene, fleet(PLAIN, size=2), count=2)
 
@@ -221,10 +223,10 @@ def test_one_machine_is_tried_once_at_a_time_and_others_beside_it() -> None:
 def test_what_comes_of_a_try_is_kept_only_while_the_host_is_the_machines() -> None:
     """The machine ends meanwhile: by then its host is wiped, free, and nobody's."""
 
-    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
-        told.waits.append(held := asyncio.Event())
-        told.answers.append(Prepared(login=True, fingerprint="SHA256:a", error="it broke off"))
-        await tried(s, told, 1)
+    async def scene(s: MacRig, hostler: Hostler, preparer: RecordingPreparer) -> None:
+        preparer.waits.append(held := asyncio.Event())
+        preparer.answers.append(Prepared(login=True, fingerprint="SHA256:a", error="it broke off"))
+        await tried(s, preparer, 1)
         await hostler.scale(0)
         await s.all_free(hostler)
         before = await record(hostler, s.ids[0])
@@ -245,10 +247,10 @@ def test_what_comes_of_a_try_is_kept_only_while_the_host_is_the_machines() -> No
 def test_a_key_that_was_seen_before_a_wipe_is_not_pinned_after_it() -> None:
     """A key is as old as its try's beginning, for the machine may keep its host over a wipe."""
 
-    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
-        told.waits.append(held := asyncio.Event())
+    async def scene(s: MacRig, hostler: Hostler, preparer: RecordingPreparer) -> None:
+        preparer.waits.append(held := asyncio.Event())
         began = s.rig.clock.now()
-        await tried(s, told, 1)
+        await tried(s, preparer, 1)
         await s.rig.clock.sleep(30 * MINUTE)
         held.set()
         await s.ready(hostler, 1)

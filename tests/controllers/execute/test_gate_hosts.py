@@ -35,7 +35,7 @@ async def test_check_alone_refuses_what_was_decided_for_a_host(name: str, stage:
     site, check = await spoiled(name, stage), SCENES[name].check
     assert site.made() == []
     assert set(site.rig.metrics.refusals) == {check}
-    assert [kept.event.reason for kept in await site.rig.events("barred")] == [check]
+    assert [entry.event.reason for entry in await site.rig.events("barred")] == [check]
 
 
 @pytest.mark.parametrize(("name", "stage"), CASES)

@@ -155,5 +155,5 @@ async def test_an_order_that_was_refused_says_why_and_is_left_alone_for_a_while(
     row = await ordered(site)
     assert [order.id for order in row.orders] == [machine_id(8)]
     assert [setback.why for setback in row.setbacks] == ["no"]
-    (told,) = [k.event for k in await site.rig.store.events() if k.event.kind == "order_refused"]
-    assert told.reason == reason
+    (event,) = [k.event for k in await site.rig.store.events() if k.event.kind == "order_refused"]
+    assert event.reason == reason

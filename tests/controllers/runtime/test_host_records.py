@@ -46,11 +46,11 @@ async def opened() -> tuple[HostRecords, Halting, Fence]:
 async def test_what_was_answered_is_known_without_another_reading() -> None:
     host_records, store, fence = await opened()
     await host_records.take(store, HOST, MACHINE, fence)
-    kept = await host_records.keep(
+    saved = await host_records.keep(
         store, host_records.hosts[HOST.id].with_ownership(name="a"), fence
     )
     assert host_records.known
-    assert (host_records.hosts, host_records.bindings) == ({HOST.id: kept}, {HOST.id: MACHINE})
+    assert (host_records.hosts, host_records.bindings) == ({HOST.id: saved}, {HOST.id: MACHINE})
     await host_records.unbind(store, HOST.id, MACHINE, fence)
     assert (host_records.known, host_records.bindings) == (True, {})
 
@@ -113,5 +113,5 @@ async def test_what_others_may_write_is_read_each_time(*, exclusive: bool) -> No
 
 
 def test_zones_are_those_of_hosts_that_there_are() -> None:
-    gone = replace(OTHER, zone=Zone("z-2"), condition=HostCondition.ABSENT)
-    assert HostRecords(MAIN, hosts={HOST.id: HOST, gone.id: gone}).zones() == ("z-1",)
+    absent = replace(OTHER, zone=Zone("z-2"), condition=HostCondition.ABSENT)
+    assert HostRecords(MAIN, hosts={HOST.id: HOST, absent.id: absent}).zones() == ("z-1",)

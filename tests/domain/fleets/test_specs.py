@@ -90,8 +90,8 @@ def test_what_no_offer_can_be_is_refused_in_the_history_and_others_begin(
     found = begun(scene, (ANN, spec), (BEN, MachineSpec()))
     assert set(found) == {BEN}
     assert refusals(scene)[ANN].startswith(why)
-    told = [tell(event).text for event in scene.events if event.machine == ANN]
-    assert told == [f"what was asked cannot be: {refusals(scene)[ANN]}"]
+    messages = [tell(event).text for event in scene.events if event.machine == ANN]
+    assert messages == [f"what was asked cannot be: {refusals(scene)[ANN]}"]
     scene.reconcile()
     assert set(scene.machines) == {BEN}, "it is refused once and for all"
 

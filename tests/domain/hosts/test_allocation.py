@@ -57,8 +57,8 @@ def test_the_end_of_an_allocation_by_origin_policy_and_pool(
     skipped = (machine.phase, machine.reason) == (Phase.DELETED, Reason.RELEASE_SKIPPED)
     assert skipped is (end == "skip")
     assert (machine.phase is Phase.STOPPING) is (end != "skip")
-    told = {event.kind for event in transition.events}
-    assert ("release_skipped" in told) is (end == "skip")
+    kinds = {event.kind for event in transition.events}
+    assert ("release_skipped" in kinds) is (end == "skip")
 
 
 def test_the_pool_that_the_observation_tells_serves_a_record_without_one() -> None:

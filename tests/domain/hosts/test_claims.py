@@ -24,12 +24,13 @@ from hostler.testing.scenes.hosts import (
     BOX,
     CAPABILITIES,
     CONSISTENCY_DELAY,
+    HIS,
     MAIN,
     MINE,
+    account_snapshot,
     box,
     call,
     fleet_snapshot,
-    inventory,
     on_host,
     record,
     tenant,
@@ -56,8 +57,8 @@ def _fits_all(offer: Offer, resource: Resource) -> str:
 def free(
     *resources: Resource, hosts: tuple[Host, ...] = (), tied: tuple[HostId, ...] = ()
 ) -> list[tuple[str, bool]]:
-    known = {host.id: host for host in hosts}
-    found = free_hosts(FLEET, inventory(resources), CAPABILITIES, known, tied, fits_pool, BEGIN)
+    bindings = dict.fromkeys(tied, HIS)
+    found = free_hosts(account_snapshot(resources, hosts, bindings=bindings), FLEET, fits_pool)
     return [(one.id, one.clean) for one in found]
 
 
@@ -121,15 +122,9 @@ def test_a_host_that_no_claim_wipes_is_taken_only_free_and_whole(
 ) -> None:
     known = with_fields(FREE, host_key=HostKey(key="SHA256:ours", at=BEGIN))
     tags = HostCapabilities(ownership=Ownership.TAGS, cleaning=Cleaning.COMMAND)
-    found = free_hosts(
-        FLEET,
-        inventory((resource,)),
-        replace(CAPABILITIES, hosts=tags),
-        {BOX: known},
-        (),
-        _fits_all,
-        BEGIN,
-    )
+    capabilities = replace(CAPABILITIES, hosts=tags)
+    account = account_snapshot((resource,), (known,), capabilities=capabilities)
+    found = free_hosts(account, FLEET, _fits_all)
     assert bool(found) is is_free
 
 
@@ -148,13 +143,14 @@ def test_clean_hosts_come_first_then_those_with_few_strikes_then_our_own() -> No
 
 
 @pytest.mark.parametrize(
-    ("kept", "observed_at", "clean"),
+    ("recorded", "observed_at", "clean"),
     [("a", "a", True), ("a", "b", False), ("", "b", True), ("a", "", True), ("", "", True)],
 )
-def test_another_password_voids_the_proof(kept: str, observed_at: str, clean: bool) -> None:
+def test_another_password_voids_the_proof(recorded: str, observed_at: str, clean: bool) -> None:
     """Somebody wiped it, and may have used it since; what is sealed says nothing."""
     assert (
-        is_clean(FREE.with_cleaning(witness=kept), box(witness=observed_at), CAPABILITIES) is clean
+        is_clean(FREE.with_cleaning(witness=recorded), box(witness=observed_at), CAPABILITIES)
+        is clean
     )
 
 
@@ -168,15 +164,15 @@ def waiting(number: int = 1, phase: Phase = Phase.PENDING, **fields: object) -> 
     return on_host(phase, name, host=None, places=(), was_ready=None, **fields)
 
 
-def given(
+def assigned(
     *machines: Machine,
     hosts: tuple[Free, ...] = (),
     bindings: dict[MachineId, HostId] | None = None,
 ) -> tuple[list[Machine], list[tuple[HostId, MachineId]]]:
     transitions = tuple(Transition(before=m, machine=m, resources=()) for m in machines)
-    found = assign(transitions, MAIN, fleet_snapshot(machines, free=hosts, bindings=bindings))
-    binds = [(take.host.id, take.machine) for take in found.binds]
-    return [transition.machine for transition in found.transitions], binds
+    snapshot = fleet_snapshot(machines, free=hosts, bindings=bindings)
+    after, binds = assign(transitions, MAIN, snapshot)
+    return [transition.machine for transition in after], [(b.host.id, b.machine) for b in binds]
 
 
 def choice(host: HostId = BOX, *, clean: bool = False, known: Host | None = None) -> Free:
@@ -184,19 +180,19 @@ def choice(host: HostId = BOX, *, clean: bool = False, known: Host | None = None
 
 
 def test_a_machine_takes_a_host_and_its_record_is_dirty_from_then_on() -> None:
-    (machine,), binds = given(waiting(), hosts=(choice(known=FREE, clean=True),))
+    (machine,), binds = assigned(waiting(), hosts=(choice(known=FREE, clean=True),))
     assert binds == [(BOX, machine.id)]
     assert (machine.phase, machine.host) == (Phase.STARTING, BOX)
     assert machine.fact(CLEAN) is not None
     snapshot = fleet_snapshot((waiting(),), free=(choice(known=FREE, clean=True),))
     transitions = (Transition(before=waiting(), machine=waiting(), resources=()),)
-    (take,) = assign(transitions, MAIN, snapshot).binds
+    _, (take,) = assign(transitions, MAIN, snapshot)
     assert (take.host.condition, take.host.cleaning.wiped) == (HostCondition.ALLOCATED, None)
 
 
 def test_a_clean_host_is_so_under_the_name_that_it_bore_and_under_no_other() -> None:
     """Renamed within the pool before its claim, it may have been used: it is wiped first."""
-    (machine,), _ = given(waiting(), hosts=(choice(known=FREE, clean=True),))
+    (machine,), _ = assigned(waiting(), hosts=(choice(known=FREE, clean=True),))
     assert clean_name(machine) == box().name
     transition = Transition(before=machine, machine=machine, resources=())
     for observed_at in ((box(),), ()):
@@ -218,12 +214,12 @@ def test_a_host_whose_disk_is_kept_is_clean_under_any_name() -> None:
 
 
 def test_a_host_that_was_not_proved_clean_is_wiped_for_its_machine() -> None:
-    (machine,), _ = given(waiting(), hosts=(choice(),))
+    (machine,), _ = assigned(waiting(), hosts=(choice(),))
     assert machine.fact(CLEAN) is None
 
 
 def test_no_host_is_given_to_two_machines() -> None:
-    machines, binds = given(waiting(1), waiting(2), waiting(3), hosts=(choice(), choice(OTHER)))
+    machines, binds = assigned(waiting(1), waiting(2), waiting(3), hosts=(choice(), choice(OTHER)))
     assert {host for host, _ in binds} == {BOX, OTHER}
     assert len({machine for _, machine in binds}) == len(binds) == 2
     assert [m.host for m in machines].count(None) == 1
@@ -232,7 +228,7 @@ def test_no_host_is_given_to_two_machines() -> None:
 def test_a_binding_from_before_a_crash_is_gone_on_with() -> None:
     """The tie was made, and the machine's record was not saved: the same host is its own."""
     mine = waiting()
-    (machine,), binds = given(mine, hosts=(choice(OTHER),), bindings={mine.id: BOX})
+    (machine,), binds = assigned(mine, hosts=(choice(OTHER),), bindings={mine.id: BOX})
     assert (machine.host, binds) == (BOX, [])
     assert machine.fact(CLEAN) is None, "anybody may have used it since: it is wiped"
 
@@ -244,17 +240,19 @@ def test_a_machine_that_ends_or_has_a_host_takes_none() -> None:
         waiting(phase=Phase.STOPPING),
         on_host(Phase.READY),
     ):
-        _, binds = given(machine, hosts=(choice(OTHER),), bindings={machine.id: BOX})
+        _, binds = assigned(machine, hosts=(choice(OTHER),), bindings={machine.id: BOX})
         assert binds == []
 
 
 def test_among_equals_each_machine_looks_elsewhere_first() -> None:
     """So two installations that share a pool seldom reach for the same host."""
     hosts = tuple(choice(HostId(f"host-{number}")) for number in range(8))
-    chosen = {given(waiting(number), hosts=hosts)[1][0][0] for number in range(1, 30)}
+    chosen = {assigned(waiting(number), hosts=hosts)[1][0][0] for number in range(1, 30)}
     assert len(chosen) > 4
-    retry_at = given(waiting(1), hosts=hosts)[1]
-    assert retry_at == given(waiting(1), hosts=tuple(reversed(hosts)))[1], "and always the same way"
+    retry_at = assigned(waiting(1), hosts=hosts)[1]
+    assert retry_at == assigned(waiting(1), hosts=tuple(reversed(hosts)))[1], (
+        "and always the same way"
+    )
 
 
 def test_machines_are_begun_only_for_hosts_that_no_other_waits_for() -> None:
@@ -274,7 +272,7 @@ LOST = replace(OWNER_TAG, call_state=CallState.LAPSED)
 
 
 @pytest.mark.parametrize(
-    ("machine", "observed_at", "kept"),
+    ("machine", "observed_at", "unchanged"),
     [
         (starting(OWNER_TAG), box("other"), False),
         (starting(OWNER_TAG), box("foreign"), False),
@@ -293,13 +291,13 @@ LOST = replace(OWNER_TAG, call_state=CallState.LAPSED)
     ],
 )
 def test_a_host_that_became_somebody_elses_before_its_claim_is_let_go(
-    machine: Machine, observed_at: Resource, kept: bool
+    machine: Machine, observed_at: Resource, unchanged: bool
 ) -> None:
     """Not while a call may still land, nor after the machine was ready: then its tie holds it."""
     snapshot = fleet_snapshot((machine,), (observed_at,), now=LATER)
     transition = lets_go(Transition(before=machine, machine=machine, resources=()), snapshot)
-    assert (transition.machine is machine) is kept
-    if not kept:
+    assert (transition.machine is machine) is unchanged
+    if not unchanged:
         assert (transition.machine.host, transition.machine.asked) == (None, ())
         assert transition.machine.fact(CLEAN) is None
         assert transition.events[0].reason == Reason.HOST_LOST
@@ -308,10 +306,10 @@ def test_a_host_that_became_somebody_elses_before_its_claim_is_let_go(
 def test_a_host_that_another_name_shows_is_let_go_when_our_own_can_come_no_more() -> None:
     """Until then our rename may land over that name, and the host would be nobody's work."""
     machine = starting(replace(OWNER_TAG, call_state=CallState.DONE))
-    for late, kept in ((timedelta(0), True), (SECOND, False)):
+    for late, unchanged in ((timedelta(0), True), (SECOND, False)):
         snapshot = fleet_snapshot((machine,), (box("other"),), now=BEGIN + CONSISTENCY_DELAY + late)
         transition = lets_go(Transition(before=machine, machine=machine, resources=()), snapshot)
-        assert (transition.machine is machine) is kept
+        assert (transition.machine is machine) is unchanged
 
 
 def test_a_host_that_no_observation_shows_is_let_go_after_the_consistency_delay() -> None:
@@ -334,7 +332,7 @@ def test_a_host_that_observations_showed_once_is_let_go_when_it_is_proved_gone(
     *, proved: bool
 ) -> None:
     """A list that lacks it for once would strand it: claimed, wiped, and nobody's work."""
-    known = Known(id=allocation_of(BOX, MINE), zone=ZONE, since=BEGIN, absent=BEGIN, gone=proved)
+    known = Known(id=allocation_of(BOX, MINE), zone=ZONE, since=BEGIN, absent=BEGIN, deleted=proved)
     machine = starting(OWNER_TAG, places=(Place(slot=SERVER, bound=known.id, known=(known,)),))
     transition = Transition(before=machine, machine=machine, resources=())
     snapshot = fleet_snapshot((machine,), now=BEGIN + 2 * CONSISTENCY_DELAY)
@@ -373,7 +371,7 @@ def test_a_machine_that_just_let_go_of_its_host_takes_another_in_a_later_cycle()
 
     def binds(before: Machine) -> int:
         transition = Transition(before=before, machine=bare, resources=())
-        return len(assign((transition,), MAIN, fleet_snapshot((before,), free=free_box)).binds)
+        return len(assign((transition,), MAIN, fleet_snapshot((before,), free=free_box))[1])
 
     assert (binds(on_host(Phase.STARTING, was_ready=None)), binds(bare)) == (0, 1)
 
@@ -396,7 +394,7 @@ def test_a_host_that_its_owner_lists_is_taken_before_it_has_a_record(
         CAPABILITIES,
         hosts=HostCapabilities(ownership=Ownership.RECORD, cleaning=Cleaning.POWER_CYCLE),
     )
-    found = free_hosts(FLEET, inventory((resource,)), listed, {}, (), _fits_any, BEGIN)
+    found = free_hosts(account_snapshot((resource,), capabilities=listed), FLEET, _fits_any)
     assert bool(found) is is_free
 
 

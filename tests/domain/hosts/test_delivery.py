@@ -13,7 +13,15 @@ from hostler.domain.ids import HostId
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.model.resource import Condition, Resource
 from hostler.testing.scenes.builders import BEGIN
-from hostler.testing.scenes.hosts import BOX, HIS, MINE, box, hosts_snapshot, inventory, record
+from hostler.testing.scenes.hosts import (
+    BOX,
+    HIS,
+    MINE,
+    account_snapshot,
+    box,
+    hosts_snapshot,
+    record,
+)
 
 COMING = record(condition=HostCondition.COMING, origin=HostOrigin.ORDERED, order=MINE)
 MINUTE = timedelta(minutes=1)
@@ -82,8 +90,8 @@ def sorted_out(
     *resources: Resource, hosts: tuple[Host, ...] = (), known: bool = True
 ) -> tuple[set[str], set[str]]:
     """Return which hosts without a record came by our order, and which bear its name beside."""
-    told = inventory(resources), "host", {host.id: host for host in hosts}, ORDERS if known else {}
-    return {p.id for p in came(*told)}, {p.id for p in copies(*told)}
+    account = account_snapshot(resources, hosts, orders=ORDERS if known else {})
+    return {p.id for p in came(account)}, {p.id for p in copies(account)}
 
 
 OTHER = HostId("other")

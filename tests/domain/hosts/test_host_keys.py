@@ -71,7 +71,7 @@ def test_the_word_of_its_owner_rules_over_the_record() -> None:
 @pytest.mark.parametrize("cleaning", Cleaning)
 def test_only_a_wipe_lets_another_key_follow(cleaning: Cleaning) -> None:
     known = record(host_key=HostKey(key=OURS, at=BEGIN), cleaned=LATER)
-    told = capabilities(cleaning)
+    described = capabilities(cleaning)
     wipes = cleaning is Cleaning.WIPE
-    assert reinstalled(known, told) == (LATER if wipes else None)
-    assert expected_keys({BOX: known}, told) == ({} if wipes else {BOX: OURS})
+    assert reinstalled(known, described) == (LATER if wipes else None)
+    assert expected_keys({BOX: known}, described) == ({} if wipes else {BOX: OURS})

@@ -45,7 +45,7 @@ def left_by(machine: Machine, resource: Resource | None = None, **fields: object
     )
 
 
-def gone(**fields: object) -> Machine:
+def deleted(**fields: object) -> Machine:
     return with_fields(on_host(Phase.DELETED, reason=str(Reason.ALL_ABSENT)), **fields)
 
 
@@ -75,7 +75,7 @@ def test_a_binding_is_unbound_only_when_its_machine_is_gone(phase: Phase) -> Non
 
 def test_a_wipe_that_the_machine_saw_begin_is_followed_on_the_host() -> None:
     wipe = call(WIPE, CallState.DONE, BEGIN)
-    transition = left_by(gone(asked=(wipe,)))
+    transition = left_by(deleted(asked=(wipe,)))
     assert (transition.host.condition, transition.host.goal) == (
         HostCondition.WIPING,
         HostGoal.CLEAN,
@@ -86,7 +86,7 @@ def test_a_wipe_that_the_machine_saw_begin_is_followed_on_the_host() -> None:
 
 @pytest.mark.parametrize("call_state", [CallState.OPEN, CallState.LAPSED, CallState.REFUSED])
 def test_a_wipe_that_nobody_saw_is_asked_for_again(call_state: CallState) -> None:
-    transition = left_by(gone(asked=(call(WIPE, call_state),)))
+    transition = left_by(deleted(asked=(call(WIPE, call_state),)))
     assert (transition.host.condition, transition.host.goal) == (
         HostCondition.DIRTY,
         HostGoal.CLEAN,
@@ -97,13 +97,13 @@ def test_a_wipe_that_nobody_saw_is_asked_for_again(call_state: CallState) -> Non
 @pytest.mark.parametrize("aim", [Stage.CLAIMED, Stage.STANDBY])
 def test_a_wipe_of_before_the_use_says_nothing_of_what_the_machine_left(aim: Stage) -> None:
     used = call(f"mac.rename.{aim}", CallState.DONE, LATER, aim=aim)
-    transition = left_by(gone(asked=(call(WIPE, CallState.DONE, BEGIN), used)))
+    transition = left_by(deleted(asked=(call(WIPE, CallState.DONE, BEGIN), used)))
     assert transition.host.condition is HostCondition.DIRTY
 
 
 @pytest.mark.parametrize("stage", ["pool", "other", "foreign", "unnamed"])
 def test_a_host_that_bears_no_name_of_ours_is_left_as_it_is(stage: str) -> None:
-    transition = left_by(gone(), box(stage))
+    transition = left_by(deleted(), box(stage))
     assert (transition.host.condition, transition.goal, transition.unbind) == (
         HostCondition.DIRTY,
         None,
@@ -112,14 +112,14 @@ def test_a_host_that_bears_no_name_of_ours_is_left_as_it_is(stage: str) -> None:
 
 
 def test_a_skipped_release_leaves_the_host_for_the_orphan_report() -> None:
-    skipped = replace(gone(), reason=str(Reason.RELEASE_SKIPPED))
+    skipped = replace(deleted(), reason=str(Reason.RELEASE_SKIPPED))
     transition = left_by(skipped, box("claimed"), pool="")
     assert (transition.host.condition, transition.host.goal) == (HostCondition.DIRTY, None)
     assert transition.host.reason == Reason.RELEASE_SKIPPED
 
 
 def test_a_host_that_is_given_up_is_retired() -> None:
-    transition = left_by(gone().with_fact(RETIRE, BEGIN), box("retiring"))
+    transition = left_by(deleted().with_fact(RETIRE, BEGIN), box("retiring"))
     assert (transition.host.condition, transition.host.goal) == (
         HostCondition.RETIRING,
         HostGoal.RETIRED,
@@ -127,8 +127,8 @@ def test_a_host_that_is_given_up_is_retired() -> None:
 
 
 def test_a_machine_that_was_ready_clears_the_strikes_of_its_host() -> None:
-    assert left_by(gone(), strikes=2).host.health.strikes == 0
-    assert left_by(gone(was_ready=None), strikes=1).host.health.strikes == 1, (
+    assert left_by(deleted(), strikes=2).host.health.strikes == 0
+    assert left_by(deleted(was_ready=None), strikes=1).host.health.strikes == 1, (
         "that alone is no fault"
     )
 
@@ -350,8 +350,8 @@ def test_a_dirty_host_that_waits_under_our_own_name_is_wiped_at_once(
     transition = decided(hosts_snapshot(record(), box(stage), now=LATER))
     assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, goal)
     put_in = record(goal=HostGoal.POOLED)
-    kept = decided(hosts_snapshot(put_in, box(stage), now=LATER))
-    assert kept.goal is (None if stage == Stage.POOL else HostGoal.POOLED)
+    after = decided(hosts_snapshot(put_in, box(stage), now=LATER))
+    assert after.goal is (None if stage == Stage.POOL else HostGoal.POOLED)
 
 
 @pytest.mark.parametrize("stage", ["pending", "claimed", "standby", "rested", "releasing"])
@@ -375,11 +375,11 @@ def test_a_tenant_that_no_record_knows_ends_all_work_on_its_host(host: Host, sta
         None,
     )
     assert transition.host.cleaning.wiping is None
-    known = gone(id=HIS)
-    kept = decided(hosts_snapshot(host, box(stage, holder=HIS), now=LATER, past=(known,)))
-    assert kept.goal is host.goal, "a late rename of a tenant that is gone changes nothing"
-    kept = decided(hosts_snapshot(host, box(stage, holder=MINE), now=LATER))
-    assert kept.goal is host.goal, "nor does the name of its last tenant"
+    known = deleted(id=HIS)
+    after = decided(hosts_snapshot(host, box(stage, holder=HIS), now=LATER, past=(known,)))
+    assert after.goal is host.goal, "a late rename of a tenant that is gone changes nothing"
+    after = decided(hosts_snapshot(host, box(stage, holder=MINE), now=LATER))
+    assert after.goal is host.goal, "nor does the name of its last tenant"
 
 
 def test_absence_needs_two_observations_and_the_consistency_delay() -> None:
@@ -396,8 +396,8 @@ def test_absence_needs_two_observations_and_the_consistency_delay() -> None:
 
 def test_a_quarantine_ends_with_a_wipe_and_keeps_its_strikes() -> None:
     out = record(condition=HostCondition.QUARANTINED, strikes=3, quarantined_until=LATER)
-    kept = decided(hosts_snapshot(out, box("quarantined"), now=BEGIN))
-    assert (kept.host.condition, kept.goal) == (HostCondition.QUARANTINED, None)
+    after = decided(hosts_snapshot(out, box("quarantined"), now=BEGIN))
+    assert (after.host.condition, after.goal) == (HostCondition.QUARANTINED, None)
     over = decided(hosts_snapshot(out, box("quarantined"), now=LATER))
     assert (over.host.condition, over.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
     assert over.host.health.strikes == 3

@@ -95,8 +95,8 @@ def test_a_good_answer_ends_pauses_and_a_bad_one_begins_one() -> None:
     assert bad.retry_at is not None
     assert LATER + SECOND <= bad.retry_at <= LATER + 2 * SECOND
     assert "no" in bad.error
-    told = Refused(why=Refusal.RATE, text="no", after=timedelta(minutes=7))
-    paused = apply_outcome(asked(OWNER_TAG), OWNER_TAG, told, LATER)
+    refused = Refused(why=Refusal.RATE, text="no", after=timedelta(minutes=7))
+    paused = apply_outcome(asked(OWNER_TAG), OWNER_TAG, refused, LATER)
     assert paused.retry_at is not None
     assert paused.retry_at >= LATER + timedelta(minutes=7)
     lost = apply_outcome(asked(OWNER_TAG), OWNER_TAG, Unknown(text="?"), LATER)
@@ -120,7 +120,7 @@ def test_a_host_is_as_the_answer_leaves_it() -> None:
     resource, after = box("claimed"), box("wiping")
     assert apply_to_resources((resource,), Done(resources=(after,))) == (after,)
     assert apply_to_resources((resource,), Done()) == (resource,)
-    assert apply_to_resources((resource,), Done(gone=(ResourceId(BOX),))) == ()
+    assert apply_to_resources((resource,), Done(absent=(ResourceId(BOX),))) == ()
     assert apply_to_resources((resource,), Unknown(text="?")) == (resource,)
 
 

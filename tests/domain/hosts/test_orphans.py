@@ -12,24 +12,32 @@ from hostler.domain.model.machine import LEFT, CallState, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, OrphanClass, Resource, Stage
 from hostler.testing.scenes.builders import ABROAD, BEGIN, HOME, WEB
-from hostler.testing.scenes.hosts import BOX, HIS, MINE, box, call, inventory, on_host, record
+from hostler.testing.scenes.hosts import (
+    BOX,
+    HIS,
+    MINE,
+    account_snapshot,
+    box,
+    call,
+    on_host,
+    record,
+)
 
 
-def told(
+def class_of(
     resource: Resource,
     host: Host | None = None,
     past: Machine | None = None,
     living: Machine | None = None,
 ) -> str | None:
     """Return the class that the host is told of, or None where something explains it."""
-    found = orphans(
-        inventory((resource,)),
-        "host",
-        {BOX: host} if host else {},
-        {},
-        {living.id: living} if living else {},
-        {past.id: past} if past else {},
+    account = account_snapshot(
+        (resource,),
+        (host,) if host else (),
+        machines={living.id: living} if living else {},
+        past={past.id: past} if past else {},
     )
+    found = orphans(account)
     classes = [orphan.orphan for orphan in found]
     return classes[0] if classes else None
 
@@ -58,26 +66,25 @@ PENDING = box("pending", holder=MINE)
 )
 def test_a_host_without_a_record_is_told_by_its_stage(stage: str, cls: str | None) -> None:
     """One that was ordered gets its record from its name; the pool and others' are not ours."""
-    assert told(box(stage, holder=HIS)) == cls
+    assert class_of(box(stage, holder=HIS)) == cls
     assert cls is None or cls in ACTIONABLE
 
 
 def test_a_host_that_was_given_the_name_of_an_order_is_told_and_never_taken_back() -> None:
     resource = replace(box("ordered", holder=MINE), created=BEGIN - timedelta(days=7))
-    (found,) = copied(inventory((resource,)), "host", {}, {MINE: BEGIN})
+    (found,) = copied(account_snapshot((resource,), orders={MINE: BEGIN}))
     assert found.orphan == OrphanClass.DUPLICATE_NAME
     assert found.owner_tag is not None
     assert found.owner_tag.machine == MINE
     assert OrphanClass.DUPLICATE_NAME not in ACTIONABLE
-    assert not list(
-        copied(inventory((replace(resource, created=BEGIN),)), "host", {}, {MINE: BEGIN})
-    )
+    young = replace(resource, created=BEGIN)
+    assert not list(copied(account_snapshot((young,), orders={MINE: BEGIN})))
 
 
 def test_what_the_provider_ends_or_locked_is_not_to_be_taken_back() -> None:
-    assert told(box("claimed", scheduled=True, holder=HIS)) == OrphanClass.SCHEDULED
+    assert class_of(box("claimed", scheduled=True, holder=HIS)) == OrphanClass.SCHEDULED
     for condition in (Condition.LOCKED, Condition.FAILED):
-        assert told(box("claimed", condition, holder=HIS)) == OrphanClass.LOCKED
+        assert class_of(box("claimed", condition, holder=HIS)) == OrphanClass.LOCKED
     assert not ACTIONABLE & {OrphanClass.SCHEDULED, OrphanClass.LOCKED, OrphanClass.DOUBLE}
 
 
@@ -87,14 +94,14 @@ def test_a_records_own_work_explains_a_host_under_the_name_that_it_knows(
 ) -> None:
     resource = box("wiping", holder=HIS)
     host = record(condition=condition, name=resource.name)
-    assert told(resource, host) is None
-    assert told(replace(resource, name="another"), host) is not None
-    assert told(resource, replace(host, condition=HostCondition.DIRTY)) is not None
+    assert class_of(resource, host) is None
+    assert class_of(replace(resource, name="another"), host) is not None
+    assert class_of(resource, replace(host, condition=HostCondition.DIRTY)) is not None
 
 
 def test_a_goal_explains_a_host_whatever_it_is_called() -> None:
     host = record(condition=HostCondition.DIRTY, goal=HostGoal.CLEAN, name="another")
-    assert told(box("claimed", holder=HIS), host) is None
+    assert class_of(box("claimed", holder=HIS), host) is None
 
 
 @pytest.mark.parametrize(
@@ -108,21 +115,21 @@ def test_a_goal_explains_a_host_whatever_it_is_called() -> None:
 )
 def test_a_claim_that_came_too_late_is_a_double(machine: Machine) -> None:
     """Also where the machine has another host by now, or is in the history."""
-    assert told(PENDING, past=machine) == OrphanClass.DOUBLE
+    assert class_of(PENDING, past=machine) == OrphanClass.DOUBLE
     living = replace(machine, phase=Phase.STARTING)
-    assert told(PENDING, living=living) == OrphanClass.DOUBLE
-    assert told(box("claimed", holder=MINE), past=machine) == OrphanClass.UNRECORDED
+    assert class_of(PENDING, living=living) == OrphanClass.DOUBLE
+    assert class_of(box("claimed", holder=MINE), past=machine) == OrphanClass.UNRECORDED
 
 
 def test_a_double_stays_one_when_nothing_but_the_hosts_record_knows_it() -> None:
     late = record(late=MINE)
-    assert told(PENDING, late) == OrphanClass.DOUBLE
-    assert told(box("pending", holder=HIS), late) == OrphanClass.PENDING_STALE
+    assert class_of(PENDING, late) == OrphanClass.DOUBLE
+    assert class_of(box("pending", holder=HIS), late) == OrphanClass.PENDING_STALE
 
 
 def test_a_claim_that_was_believed_is_no_double() -> None:
     done = on_host(Phase.DELETED, asked=(call("mark", CallState.DONE, aim=Stage.PENDING),))
-    assert told(PENDING, past=done) == OrphanClass.PENDING_STALE
+    assert class_of(PENDING, past=done) == OrphanClass.PENDING_STALE
 
 
 APART = record(
@@ -149,12 +156,12 @@ def test_a_host_that_no_machine_can_have_for_now_is_told(
     host: Host, hours: int, *, aside: bool
 ) -> None:
     """It is ours and explained, and nothing is done about it but its own work."""
-    resources = inventory((box("quarantined", holder=MINE),))
     now = BEGIN + timedelta(hours=hours)
-    found = tuple(set_aside(resources, {BOX: host}, {}, now, BEGIN))
+    account = account_snapshot((box("quarantined", holder=MINE),), (host,), now=now)
+    found = tuple(set_aside(account))
     assert [resource.orphan for resource in found] == ["set-aside"] * aside
     assert [resource.owner_tag.fleet for resource in found if resource.owner_tag] == [WEB] * aside
-    assert not tuple(set_aside(resources, {BOX: host}, {BOX: MINE}, now, BEGIN)), "a machine has it"
+    assert not tuple(set_aside(replace(account, bindings={BOX: MINE}))), "a machine has it"
     assert OrphanClass.SET_ASIDE not in ACTIONABLE
     assert "`hostler explain`" in WHY_NOT[OrphanClass.SET_ASIDE]
 
@@ -173,10 +180,12 @@ def test_a_second_host_under_the_name_of_an_adopted_machine_is_told(
 ) -> None:
     """The machine was taken over with the other one: this one was in no record and no ledger."""
     resource = box("foreign", tagged=Stage(named), installation=ABROAD, holder=MINE)
-    (found, *_) = [*orphans(inventory((resource,)), "host", {}, {}, {}, {}, ours), None]
+    (found, *_) = [*orphans(account_snapshot((resource,), ours=ours)), None]
     assert (found.orphan if found else None) == cls
-    tied = orphans(inventory((resource,)), "host", {}, {BOX: MINE}, {MINE: on_host()}, {}, ours)
-    assert not list(tied), "its machine has it"
+    tied = account_snapshot(
+        (resource,), bindings={BOX: MINE}, machines={MINE: on_host()}, ours=ours
+    )
+    assert not list(orphans(tied)), "its machine has it"
 
 
 @pytest.mark.parametrize(
@@ -193,4 +202,4 @@ def test_a_name_of_a_wipe_that_comes_after_the_host_was_put_back_is_told_as_a_do
     """Another installation may have claimed it from the pool by then, and may use it."""
     back = call("mac.free", call_state, aim=Stage.POOL)
     host = record(condition=HostCondition.DIRTY, asked=(back,))
-    assert told(box("wiping", holder=HIS), host) == cls
+    assert class_of(box("wiping", holder=HIS), host) == cls

@@ -38,8 +38,8 @@ def snapshot(
 def test_a_host_that_is_named_is_dirty_and_goes_into_the_pool(stage: str) -> None:
     old = record(wiped=BEGIN, wiping=BEGIN, quarantined_until=BEGIN, scheduled=BEGIN, pool="")
     for hosts in ((), (old,)):
-        (kept,) = pooled(MAIN, snapshot(box(stage), ADD, hosts=hosts))
-        host = kept.host
+        (command,) = pooled(MAIN, snapshot(box(stage), ADD, hosts=hosts))
+        host = command.host
         assert (host.condition, host.goal) == (HostCondition.DIRTY, HostGoal.POOLED)
         assert (host.ownership.pool, host.fleet, host.ownership.name) == (
             "pool-",
@@ -91,8 +91,8 @@ def test_a_host_that_is_adopted_begins_as_a_machine_whose_disk_may_be_kept() -> 
     assert (machine.id, machine.host, machine.serial) == (MINE, BOX, 5)
     assert machine.fact(ADOPTED) == BEGIN
     assert machine.fact(CLEAN) is None
-    (kept,) = adopted(snapshot(box("other"), replace(ADOPT, keep=True)), 4)
-    assert kept.fact(CLEAN) == BEGIN
+    (command,) = adopted(snapshot(box("other"), replace(ADOPT, keep=True)), 4)
+    assert command.fact(CLEAN) == BEGIN
 
 
 def test_no_host_in_use_and_none_of_another_installation_is_adopted() -> None:
@@ -132,8 +132,8 @@ def test_what_is_taken_over_is_wiped_anew_or_goes_on_to_its_end(
     named: str, condition: HostCondition, goal: HostGoal
 ) -> None:
     resource = foreign(named)
-    (kept,) = taken_over((resource,), snapshot(resource, hosts=(record(wiped=BEGIN),)))
-    host = kept.host
+    (command,) = taken_over((resource,), snapshot(resource, hosts=(record(wiped=BEGIN),)))
+    host = command.host
     assert (host.condition, host.goal, host.ownership.adopted) == (condition, goal, True)
     assert (host.cleaning.wiped, host.machine) == (None, HIS)
     assert host.cleaning.image == FLEET.offers[0].image

@@ -3,9 +3,11 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from hostler.domain.hosts import power, times
+import pytest
+
+from hostler.domain.hosts import power
 from hostler.domain.hosts.free import free_hosts
-from hostler.domain.hosts.lifecycle import decide_hosts
+from hostler.domain.hosts.lifecycle import decide_hosts, without_future
 from hostler.domain.ids import HostId
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits
@@ -18,11 +20,11 @@ from hostler.testing.fakes.metal_planner import HOST_OFF, SWITCH_ON
 from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER, S, asked
 from hostler.testing.scenes.hosts import (
     BOX,
+    account_snapshot,
     box,
     call,
     fleet_snapshot,
     hosts_snapshot,
-    inventory,
     on_host,
     record,
 )
@@ -95,7 +97,8 @@ def test_box_that_was_told_to_go_off_is_taken_once_the_command_must_have_been_ob
     delay = metal().consistency_delay
     for passed, taken in ((delay, False), (delay + S, True)):
         at = BEGIN + passed
-        free = free_hosts(FLEET, inventory([box()], at), metal(), {BOX: host}, (), _fits, at)
+        account = account_snapshot([box()], [host], observed=at, now=at, capabilities=metal())
+        free = free_hosts(account, FLEET, _fits)
         assert bool(free) is taken, passed
 
 
@@ -104,10 +107,10 @@ def test_times_of_a_box_that_lie_in_the_future_are_brought_back() -> None:
     later = BEGIN + timedelta(hours=2)
     off = call(HOST_OFF, CallState.DONE, later, shows=Shows.REST)
     host = record(since=later, power=HostPower(on=False, since=later), asked=(off,))
-    known = times.present(host, BEGIN)
+    known = without_future(host, BEGIN)
     assert (known.since, known.power) == (BEGIN, HostPower(on=False, since=BEGIN))
     assert [(asked.at, asked.closed) for asked in known.asked] == [(BEGIN, BEGIN)]
-    assert times.present(known, BEGIN) is known
+    assert without_future(known, BEGIN) is known
 
 
 def test_cycle_brings_the_times_of_a_box_back() -> None:
@@ -117,12 +120,15 @@ def test_cycle_brings_the_times_of_a_box_back() -> None:
     assert transition.host.since == BEGIN
 
 
-def test_box_that_was_seen_starting_and_then_off_counts_as_off_from_then() -> None:
-    """It was on, though no observation showed it up: its least time off begins anew."""
+@pytest.mark.parametrize("between", sorted(set(Condition) - {Condition.OFF, Condition.STANDBY}))
+def test_box_that_was_seen_otherwise_and_then_off_counts_as_off_from_then(
+    between: Condition,
+) -> None:
+    """It was on, or may have been while it was in error: its least time off begins anew."""
     off = record(power=HostPower(on=False, since=BEGIN))
     host = replace(off, condition=HostCondition.FREE)
-    starting, stopped = box(condition=Condition.STARTING), box(condition=Condition.OFF)
-    for resource, at in ((starting, BEGIN + 60 * S), (stopped, BEGIN + 90 * S)):
+    otherwise, stopped = box(condition=between), box(condition=Condition.OFF)
+    for resource, at in ((otherwise, BEGIN + 60 * S), (stopped, BEGIN + 90 * S)):
         snapshot = replace(hosts_snapshot(host, resource, now=at), capabilities=metal())
         (transition,) = decide_hosts(snapshot)
         host = transition.host

@@ -139,12 +139,12 @@ def test_a_host_that_somebody_lent_is_no_supply_and_still_counts_as_one_that_sta
 
 
 def test_a_host_that_a_person_put_into_the_pool_stays_and_counts_as_one_that_was_bought() -> None:
-    kept = ordered(left=-HOUR, policy=ReleasePolicy.KEEP)
-    assert given_up(bought(0, kept.with_purchase(policy=None))) == [BOX]
-    assert given_up(bought(0, kept)) == []
+    keeping = ordered(left=-HOUR, policy=ReleasePolicy.KEEP)
+    assert given_up(bought(0, keeping.with_purchase(policy=None))) == [BOX]
+    assert given_up(bought(0, keeping)) == []
     lent = (box("other"),)
-    assert many(bought(2, kept, resources=lent, most=2)) == 1
-    assert many(bought(2, kept, resources=lent, most=3)) == 2
+    assert many(bought(2, keeping, resources=lent, most=2)) == 1
+    assert many(bought(2, keeping, resources=lent, most=3)) == 2
 
 
 def test_a_host_that_fits_no_offer_is_no_supply_and_is_given_up_at_the_end_of_its_window() -> None:

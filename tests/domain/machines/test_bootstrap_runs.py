@@ -134,8 +134,8 @@ def test_an_engine_that_was_restarted_tries_at_once_and_says_what_failed() -> No
 
 def test_each_attempt_is_told_once_with_its_output() -> None:
     transition = judged(Trouble(failures=1), tried(output="$ false\n"))
-    (told,) = transition.events
-    assert (told.kind, told.detail) == ("not_prepared", "no login\n$ false\n")
+    (notice,) = transition.events
+    assert (notice.kind, notice.detail) == ("not_prepared", "no login\n$ false\n")
     retry_at = replace(transition, before=transition.machine, events=())
     host = record(trouble=Trouble(failures=1))
     now = snapshot(transition.machine, host, tried(output="$ false\n"), HOUR + MINUTE)
@@ -202,7 +202,7 @@ def test_another_list_is_tried_at_once_whatever_failed_before() -> None:
     assert explained(drift, MINUTE)[2]
 
 
-def gone(*names: str, was_ready: bool = False) -> Machine:
+def deleted(*names: str, was_ready: bool = False) -> Machine:
     machine = replace(on_host(Phase.DELETED), reason=Reason.NOT_PREPARED)
     machine = machine if was_ready else machine.with_health(was_ready=None)
     for name in names:
@@ -223,7 +223,7 @@ def gone(*names: str, was_ready: bool = False) -> Machine:
 def test_how_long_a_host_stays_in_quarantine(
     names: tuple[str, ...], strikes: int, days: int
 ) -> None:
-    machine = gone(*names)
+    machine = deleted(*names)
     host = record(condition=HostCondition.ALLOCATED, strikes=strikes, trouble=Trouble(failures=8))
     (transition,) = decide_hosts(hosts_snapshot(host, None, bindings={BOX: MINE}, past=(machine,)))
     until = transition.host.health.quarantined_until
@@ -233,7 +233,7 @@ def test_how_long_a_host_stays_in_quarantine(
 
 
 def test_a_stranger_is_put_away_unwiped() -> None:
-    machine = gone(allocation.FAULT, allocation.ALONE, allocation.STRANGER)
+    machine = deleted(allocation.FAULT, allocation.ALONE, allocation.STRANGER)
     host = record(condition=HostCondition.ALLOCATED)
     (transition,) = decide_hosts(hosts_snapshot(host, None, bindings={BOX: MINE}, past=(machine,)))
     assert transition.host.condition is HostCondition.QUARANTINED

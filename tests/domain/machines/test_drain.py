@@ -29,7 +29,7 @@ def snapshot(now: datetime = NOW, probe: Probe = PROBE, *answers: Answered) -> S
     return replace(found, answers={MINE: answers[-1]} if answers else {})
 
 
-def said(answer: Answer, at: datetime, machine: Machine = WAITS) -> Machine:
+def answered(answer: Answer, at: datetime, machine: Machine = WAITS) -> Machine:
     """Return the record of a machine whose host said this."""
     transition = Transition(before=machine, machine=machine, resources=())
     return busy.noted(transition, snapshot(at, PROBE, Answered(answer=answer, at=at))).machine
@@ -39,11 +39,11 @@ def said(answer: Answer, at: datetime, machine: Machine = WAITS) -> Machine:
     ("machine", "words"),
     [
         (WAITS, "asked first"),
-        (said(Answer.BUSY, NOW), "is busy, as it said at 00:10:00"),
-        (said(Answer.UNKNOWN, NOW), "is not known"),
-        (said(Answer.FREE, NOW - 61 * S), "asked again"),
-        (said(Answer.FREE, BEGIN - S), "asked first"),
-        (said(Answer.FREE, NOW + S), "asked again"),
+        (answered(Answer.BUSY, NOW), "is busy, as it said at 00:10:00"),
+        (answered(Answer.UNKNOWN, NOW), "is not known"),
+        (answered(Answer.FREE, NOW - 61 * S), "asked again"),
+        (answered(Answer.FREE, BEGIN - S), "asked first"),
+        (answered(Answer.FREE, NOW + S), "asked again"),
         (replace(WAITS, deletion=ENDING), "asked first"),
     ],
     ids=["not asked", "busy", "unknown", "stale", "before the wait", "future", "an end"],
@@ -57,7 +57,7 @@ def test_what_bars_the_end_of_a_machine_says_until_when(machine: Machine, words:
 @pytest.mark.parametrize(
     "machine",
     [
-        said(Answer.FREE, NOW - 60 * S),
+        answered(Answer.FREE, NOW - 60 * S),
         WAITS.without_fact(busy.DRAIN),
         replace(WAITS, deletion=replace(ENDING, now=True)),
         replace(WAITS, asked=(call("reinstall", CallState.DONE, BEGIN),)),
@@ -92,12 +92,12 @@ def test_a_fleet_that_does_not_ask_waits_for_nothing(probe: Probe) -> None:
 @pytest.mark.parametrize("answer", [Answer.BUSY, Answer.UNKNOWN])
 def test_the_bound_of_drain_ends_every_wait(answer: Answer) -> None:
     until = BEGIN + FLEET.timers.drain
-    assert busy.bars(said(answer, NOW), snapshot(until - S)) != ""
-    assert busy.bars(said(answer, NOW), snapshot(until)) == ""
+    assert busy.bars(answered(answer, NOW), snapshot(until - S)) != ""
+    assert busy.bars(answered(answer, NOW), snapshot(until)) == ""
 
 
 def test_an_answer_from_before_the_clock_jumped_is_none() -> None:
-    machine = said(Answer.FREE, NOW)
+    machine = answered(Answer.FREE, NOW)
     assert busy.bars(machine, replace(snapshot(), jumped=NOW + S)) != ""
     assert busy.bars(machine, replace(snapshot(), jumped=NOW)) == ""
 
@@ -109,10 +109,10 @@ def test_a_host_is_asked_at_once_and_then_every_half_a_minute() -> None:
         return found.ask, found.retry_at
 
     assert wait(WAITS) == (True, NOW)
-    assert wait(said(Answer.BUSY, NOW), NOW + 29 * S) == (False, NOW + 30 * S)
-    assert wait(said(Answer.BUSY, NOW), NOW + 30 * S) == (True, NOW + 30 * S)
+    assert wait(answered(Answer.BUSY, NOW), NOW + 29 * S) == (False, NOW + 30 * S)
+    assert wait(answered(Answer.BUSY, NOW), NOW + 30 * S) == (True, NOW + 30 * S)
     last = BEGIN + FLEET.timers.drain - 10 * S
-    assert wait(said(Answer.BUSY, last), last) == (False, last + 10 * S)
+    assert wait(answered(Answer.BUSY, last), last) == (False, last + 10 * S)
 
 
 def test_another_answer_is_told_and_the_same_one_is_only_dated_anew() -> None:
@@ -123,7 +123,7 @@ def test_another_answer_is_told_and_the_same_one_is_only_dated_anew() -> None:
         )
 
     first = note(WAITS, Answer.BUSY, NOW)
-    assert [(told.kind, told.reason, told.detail) for told in first.events] == [
+    assert [(notice.kind, notice.reason, notice.detail) for notice in first.events] == [
         ("asked_whether_busy", "busy", "exit 0")
     ]
     retry_at = note(first.machine, Answer.BUSY, NOW + MINUTE)
@@ -137,7 +137,7 @@ def test_another_answer_is_told_and_the_same_one_is_only_dated_anew() -> None:
 
 
 def test_why_it_is_not_known_is_said_as_long_as_somebody_remembers() -> None:
-    machine = said(Answer.UNKNOWN, NOW)
+    machine = answered(Answer.UNKNOWN, NOW)
     newest = Answered(answer=Answer.UNKNOWN, at=NOW, text="no login")
     assert "not known: no login;" in busy.bars(machine, snapshot(NOW, PROBE, newest))
 

@@ -174,7 +174,7 @@ def test_server_that_vanished_is_replaced_after_its_own_answer() -> None:
 
 def test_server_missing_from_lists_that_answers_for_itself_is_not_touched() -> None:
     scene = furnished()
-    kept = server(scene.the())
+    before = server(scene.the())
     for _ in range(60):
         scene.observe(only=[])
         decision = scene.reconcile()
@@ -184,7 +184,7 @@ def test_server_missing_from_lists_that_answers_for_itself_is_not_touched() -> N
         assert all(s.known for s in scopes)
         scene.observe_one(*scopes)
     assert scene.the().phase is Phase.READY
-    assert kept.id in scene.inventory.sightings
+    assert before.id in scene.inventory.sightings
 
 
 def test_address_that_vanished_breaks_the_machine() -> None:

@@ -163,11 +163,11 @@ def test_without_a_list_nothing_is_at_fault(probe: Probe) -> None:
 def test_what_is_said_names_commands_by_number_with_their_ends_and_hosts() -> None:
     other = replace(lapse(9), number=1, ended="no end in time")
     failed = (lapse(4), lapse(2), lapse(3), lapse(1), other)
-    said = rollout.condition(replace(KNOWN, broken=BEGIN, failed=failed))
-    assert said.startswith("bootstrap_failed: ")
-    assert "command 1 of 2 failed (no end in time) on host-9; " in said
-    assert "command 2 of 2 failed (exit 1) on host-1, host-2, host-3 and 1 more; " in said
-    assert "it worked on none" in said
+    condition = rollout.condition(replace(KNOWN, broken=BEGIN, failed=failed))
+    assert condition.startswith("bootstrap_failed: ")
+    assert "command 1 of 2 failed (no end in time) on host-9; " in condition
+    assert "command 2 of 2 failed (exit 1) on host-1, host-2, host-3 and 1 more; " in condition
+    assert "it worked on none" in condition
     assert rollout.condition(KNOWN) == ""
 
 
@@ -226,16 +226,16 @@ def test_strikes_that_the_list_gave_are_taken_back_once_and_others_stay() -> Non
         struck.with_health(quarantined_until=BEGIN + 99 * HOUR), condition=HostCondition.QUARANTINED
     )
     decision = decide(snapshot(out, host(2)), FakePlanner(addresses=0))
-    (kept,) = (command.host for command in decision.commands if isinstance(command, SaveHost))
-    assert (kept.health.strikes, kept.health.struck) == (1, ("older",))
-    assert kept.health.quarantined_until == BEGIN + 2 * HOUR
+    (record,) = (command.host for command in decision.commands if isinstance(command, SaveHost))
+    assert (record.health.strikes, record.health.struck) == (1, ("older",))
+    assert record.health.quarantined_until == BEGIN + 2 * HOUR
     (row,) = (command for command in decision.commands if isinstance(command, SaveFleet))
-    told = [event for event in row.events if event.kind == "strikes_taken_back"]
-    assert [event.detail for event in told] == [
+    events = [event for event in row.events if event.kind == "strikes_taken_back"]
+    assert [event.detail for event in events] == [
         "host host-1: 2 strikes that the list was to blame for"
     ]
     known = replace(KNOWN, broken=BEGIN + HOUR, failed=(lapse(1), lapse(2)))
-    assert list(rollout.pardons(known, snapshot(kept))) == []
+    assert list(rollout.pardons(known, snapshot(record))) == []
 
 
 def test_a_quarantine_for_strikes_of_its_own_goes_on() -> None:

@@ -34,13 +34,13 @@ def allocated(machine: Machine, condition: Condition) -> dict[ResourceId, Resour
 @pytest.mark.parametrize("goal", [Goal.PRESENT, Goal.STANDBY])
 def test_machine_in_standby_is_not_off_while_it_was_only_asked_back(goal: Goal) -> None:
     machine = on_host(Phase.STANDBY, goal=goal)
-    shown = allocated(machine, Condition.OFF)[allocation_of(BOX, MINE)]
-    assert shown.condition is Condition.STANDBY
+    resource = allocated(machine, Condition.OFF)[allocation_of(BOX, MINE)]
+    assert resource.condition is Condition.STANDBY
 
 
 @pytest.mark.parametrize("phase", [Phase.STARTING, Phase.READY])
 def test_box_that_is_off_under_a_machine_that_should_be_up_is_off(phase: Phase) -> None:
-    shown = allocated(on_host(phase), Condition.OFF)[allocation_of(BOX, MINE)]
-    assert shown.condition is Condition.OFF
-    assert shown.owner_tag is not None
-    assert (shown.owner_tag.installation, shown.owner_tag.machine) == (HOME, MINE)
+    resource = allocated(on_host(phase), Condition.OFF)[allocation_of(BOX, MINE)]
+    assert resource.condition is Condition.OFF
+    assert resource.owner_tag is not None
+    assert (resource.owner_tag.installation, resource.owner_tag.machine) == (HOME, MINE)

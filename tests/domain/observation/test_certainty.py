@@ -273,16 +273,16 @@ def test_absence_takes_two_complete_observations_and_two_answers_of_a_bound_id_a
     assert known(settled(scene)).absent == scene.now
     scene.later(GAP - 1 * S)
     scene.observe()
-    assert not known(settled(scene)).gone
+    assert not known(settled(scene)).deleted
     scene.later(1 * S)
     scene.observe()
-    assert not known(settled(scene)).gone
+    assert not known(settled(scene)).deleted
     alone = Scope(ZONE, "server", scene.the().id, (name,))
     scene.observe_one(alone)
-    assert not known(settled(scene)).gone
+    assert not known(settled(scene)).deleted
     scene.later(GAP)
     scene.observe_one(alone)
-    assert known(settled(scene)).gone
+    assert known(settled(scene)).deleted
 
 
 def known(entry: Machine, slot: Slot = SERVER) -> Known:
@@ -312,8 +312,8 @@ def test_surplus_id_is_gone_after_two_observations_without_its_own_answer() -> N
         scene.observe()
         settled(scene)
         scene.later(GAP)
-    gone = {entry.id: entry.gone for entry in scene.the().place(SERVER).known}
-    assert gone == {"extra": True, server(scene.the()).id: False}
+    deleted = {entry.id: entry.deleted for entry in scene.the().place(SERVER).known}
+    assert deleted == {"extra": True, server(scene.the()).id: False}
 
 
 def test_sighting_takes_an_absence_back() -> None:
@@ -335,7 +335,7 @@ def test_empty_lists_for_a_minute_lose_no_bound_resource() -> None:
         scene.observe_one(Scope(ZONE, "server", scene.the().id, (server(scene.the()).id,)))
         settled(scene)
         scene.later(2 * S)
-    assert not known(scene.the()).gone
+    assert not known(scene.the()).deleted
 
 
 def test_removed_resource_is_not_shown_again_by_a_list_that_is_behind() -> None:
@@ -357,9 +357,9 @@ def answered(*, missing: bool, bound: bool) -> Scene:
     scene = Scene(now=BEGIN + 2 * CONSISTENCY_DELAY)
     scene.furnish(machine(phase=Phase.STOPPING))
     place = scene.the().place(SERVER)
-    told = replace(place.known[0], removed=scene.now, missing=missing)
+    removed = replace(place.known[0], removed=scene.now, missing=missing)
     tied = place.bound if bound else None
-    scene.keep(scene.the().with_place(replace(place, bound=tied, known=(told,))))
+    scene.keep(scene.the().with_place(replace(place, bound=tied, known=(removed,))))
     return scene
 
 
@@ -373,7 +373,7 @@ def test_empty_lists_confirm_what_a_call_removed_and_not_what_it_did_not_find(
         scene.later(GAP)
         scene.observe(only=[])
         settled(scene)
-    assert known(scene.the()).gone is not missing
+    assert known(scene.the()).deleted is not missing
 
 
 @pytest.mark.parametrize("bound", [True, False])
@@ -386,10 +386,10 @@ def test_what_a_call_did_not_find_is_gone_after_two_own_answers_a_gap_apart(*, b
     for wait in (0 * S, GAP - 1 * S):
         scene.later(wait)
         scene.observe_one(Scope(ZONE, "server", scene.the().id, (name,)))
-        assert not known(settled(scene)).gone
+        assert not known(settled(scene)).deleted
     scene.later(1 * S)
     scene.observe_one(Scope(ZONE, "server", scene.the().id, (name,)))
-    assert known(settled(scene)).gone
+    assert known(settled(scene)).deleted
 
 
 def test_what_a_call_did_not_find_is_found_again_by_an_observation_that_had_to_know_better() -> (
@@ -414,7 +414,7 @@ def gone_scene(entry: Machine) -> Scene:
 
 def all_absent(entry: Machine) -> Machine:
     places = tuple(
-        replace(p, known=tuple(replace(k, absent=BEGIN, gone=True) for k in p.known))
+        replace(p, known=tuple(replace(k, absent=BEGIN, deleted=True) for k in p.known))
         for p in entry.places
     )
     return replace(entry, places=places)
@@ -429,7 +429,7 @@ def test_gone_is_what_has_nothing_left() -> None:
 def test_not_gone_while_one_id_is_not_confirmed_absent(slot: Slot) -> None:
     entry = all_absent(machine(phase=Phase.STOPPING))
     place = entry.place(slot)
-    left = entry.with_place(replace(place, known=(replace(place.known[0], gone=False),)))
+    left = entry.with_place(replace(place, known=(replace(place.known[0], deleted=False),)))
     assert not all_gone(left, gone_scene(left).snapshot())
 
 

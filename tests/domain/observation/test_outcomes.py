@@ -83,7 +83,7 @@ def test_fact_is_dated_and_the_newest_date_stays() -> None:
 
 
 def test_answer_that_a_resource_is_no_more_is_written_down() -> None:
-    entry = apply_outcome(machine(phase=Phase.STOPPING), REMOVE, Done(gone=(ADDRESS_ID,)), NOW)
+    entry = apply_outcome(machine(phase=Phase.STOPPING), REMOVE, Done(absent=(ADDRESS_ID,)), NOW)
     assert entry.place(ADDRESS).known[0].removed == NOW
     assert entry.place(SERVER).known[0].removed is None
 
@@ -103,7 +103,7 @@ def test_what_was_not_found_is_missing_until_an_answer_says_that_it_was_removed(
 ) -> None:
     entry = machine(phase=Phase.STOPPING)
     for one in answers:
-        entry = apply_outcome(entry, REMOVE, Done(gone=(ADDRESS_ID,), missing=one), NOW)
+        entry = apply_outcome(entry, REMOVE, Done(absent=(ADDRESS_ID,), missing=one), NOW)
     known = entry.place(ADDRESS).known[0]
     assert (known.removed, known.missing, known.was_removed) == (NOW, missing, not missing)
 
@@ -184,7 +184,7 @@ def test_definite_answers_are_folded_into_the_resources() -> None:
     own = address(machine())
     assert apply_to_resources((old, own), Done(resources=(new,))) == (new, own)
     assert apply_to_resources((old,), Done(resources=(own,))) == (old, own)
-    assert apply_to_resources((old, own), Done(gone=(own.id,))) == (old,)
+    assert apply_to_resources((old, own), Done(absent=(own.id,))) == (old,)
     outcomes: list[Outcome] = [UNKNOWN, refused(Refusal.BUSY)]
     for outcome in outcomes:
         assert apply_to_resources((old, own), outcome) == (old, own)
@@ -194,7 +194,7 @@ def test_plan_assumes_that_calls_do_what_they_say() -> None:
     made = planned(MAKE, 1, ()).resources[0]
     assert (made.id, made.slot, made.condition) == ("<server 1>", SERVER, Condition.OFF)
     assert planned(replace(MAKE, slot=ADDRESS), 0, ()).resources[0].id == "<address 0>"
-    assert planned(REMOVE, 0, ()).gone == (REMOVE.target,)
+    assert planned(REMOVE, 0, ()).absent == (REMOVE.target,)
     assert planned(TELL, 0, ()) == Done()
 
 
@@ -204,8 +204,8 @@ def test_plan_assumes_that_an_owner_tag_shows_on_its_host_until_it_ends_the_allo
         TELL, target=host.id, effect=Effect.DESTROY, shows=Shows.OWNER_TAG, aim=Stage.RELEASING
     )
     assert planned(owner_tag, 0, (host,)).resources[0].host.stage == Stage.RELEASING
-    assert planned(owner_tag, 0, (host,)).gone == ()
-    assert planned(replace(owner_tag, aim=Stage.WIPING), 0, (host,)).gone == (host.id,)
+    assert planned(owner_tag, 0, (host,)).absent == ()
+    assert planned(replace(owner_tag, aim=Stage.WIPING), 0, (host,)).absent == (host.id,)
 
 
 # ---------------------------------------------------------------- allowed

@@ -92,9 +92,9 @@ def test_what_was_lost_long_ago_does_not_count() -> None:
     assert lost(past, MONDAY + 12 * D, D, Outlook(back=12 * D)) > 12 * H
 
 
-@pytest.mark.parametrize(("wait", "kept"), [(0, 1), (9, 1), (10, 0), (24, 0)])
-def test_a_host_is_kept_for_less_time_than_another_one_would_lose(wait: int, kept: int) -> None:
-    assert worth_keeping((wanted_after(wait),), 0, 3, saves=10) == kept
+@pytest.mark.parametrize(("wait", "count"), [(0, 1), (9, 1), (10, 0), (24, 0)])
+def test_a_host_is_kept_for_less_time_than_another_one_would_lose(wait: int, count: int) -> None:
+    assert worth_keeping((wanted_after(wait),), 0, 3, saves=10) == count
 
 
 def test_a_host_is_kept_only_while_it_is_likely_enough_that_somebody_comes() -> None:

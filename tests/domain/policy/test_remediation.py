@@ -92,7 +92,7 @@ def test_every_memory_has_a_remedy_that_keeps_the_promises() -> None:
 
 def test_ladder_ends_in_quarantine_whatever_the_diagnosis() -> None:
     """A host that never gets ready, at a provider that accepts everything."""
-    for said in Diagnosis:
+    for diagnosis in Diagnosis:
         trouble, taken = Trouble(), list[Remedy]()
         while QUARANTINE not in taken:
             remedy = next_remedy(trouble, LADDER).remedy
@@ -100,7 +100,7 @@ def test_ladder_ends_in_quarantine_whatever_the_diagnosis() -> None:
             if remedy is AGAIN:
                 trouble = failed(trouble)
             elif remedy is DIAGNOSE:
-                trouble = diagnosed(trouble, said)
+                trouble = diagnosed(trouble, diagnosis)
             else:
                 trouble = accepted(trouble, remedy)
             assert len(taken) < 40

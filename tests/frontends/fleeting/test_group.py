@@ -130,8 +130,8 @@ def test_unknown_instances_are_deleted_already() -> None:
 def test_connect_info_fills_in_what_the_runner_does_not_say() -> None:
     async def scene(rig: Rig) -> None:
         plugged = Plugged(Plugin(rig, fresh_store()))
-        given = Connector(protocol_port=2222, username="ci", opaque=(("keepalive", 30),))
-        await plugged.group.init(b"{}", given, plugged.states)
+        connector = Connector(protocol_port=2222, username="ci", opaque=(("keepalive", 30),))
+        await plugged.group.init(b"{}", connector, plugged.states)
         await plugged.group.increase(1)
         with pytest.raises(Refused, match="not begun yet"):
             await plugged.group.connect_info(next(iter(plugged.states_now())))
@@ -163,8 +163,8 @@ def test_machine_in_a_private_network_alone_has_no_external_address() -> None:
 def test_static_credentials_are_left_as_the_runner_gave_them() -> None:
     async def scene(rig: Rig) -> None:
         plugged = Plugged(Plugin(rig, fresh_store()))
-        given = Connector(use_static_credentials=True, password="known")
-        await plugged.group.init(b"{}", given, plugged.states)
+        connector = Connector(use_static_credentials=True, password="known")
+        await plugged.group.init(b"{}", connector, plugged.states)
         await plugged.group.increase(1)
         (one,) = await plugged.until({State.RUNNING: 1}, 5 * MIN)
         output = (await plugged.group.connect_info(one)).connector

@@ -34,7 +34,7 @@ type Answer struct {
 	Milliseconds float64         `json:"ms"`
 	Error        string          `json:"error,omitempty"`
 	Code         string          `json:"code,omitempty"`
-	Said         json.RawMessage `json:"said,omitempty"`
+	Value        json.RawMessage `json:"value,omitempty"`
 }
 
 // Launched is what a launch answers.
@@ -94,13 +94,13 @@ func (s *session) answer(order Order) Answer {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	begun := time.Now()
-	said, err := s.do(ctx, order)
+	value, err := s.do(ctx, order)
 	answer := Answer{OK: err == nil, Milliseconds: since(begun)}
 	if err != nil {
 		answer.Error, answer.Code = status.Convert(err).Message(), status.Code(err).String()
 		return answer
 	}
-	if answer.Said, err = json.Marshal(said); err != nil {
+	if answer.Value, err = json.Marshal(value); err != nil {
 		return Answer{Error: err.Error()}
 	}
 	return answer

@@ -109,7 +109,7 @@ class FilesProvider:
             return self._send(call)
         except NotThere as error:
             if call.target is not None and call.kind.endswith(".delete"):
-                return Done(gone=(call.target,))
+                return Done(absent=(call.target,))
             return Refused(why=Refusal.WRONG_STATE, text=f"not there: {error}")
         except Busy as error:
             return Refused(why=Refusal.BUSY, text=str(error))
@@ -130,10 +130,10 @@ class FilesProvider:
                 return Done(resources=(resource_of(item, SERVER, call.zone),))
             case "server.delete":
                 self._cloud.delete_server(target)
-                return Done(gone=(target,))
+                return Done(absent=(target,))
             case "address.delete":
                 self._cloud.delete_address(target)
-                return Done(gone=(target,))
+                return Done(absent=(target,))
             case _:
                 return Refused(why=Refusal.INVALID, text=f"no such call: {call.kind}")
 

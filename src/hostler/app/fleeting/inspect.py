@@ -87,11 +87,11 @@ def _to_pin(path: Path | None, override: Path | None, learning: Learning) -> Lea
     """Return what is to be pinned: what a file says, or what served last; no old pin counts."""
     if path is not None:
         return learn(replace(_of(path, override), pin=None))
-    given = replace(learning, named=(), override=override or learning.override)
     cached = read_cache(learning.cache) if learning.cache is not None else None
     if cached is None:
         raise HostlerError("no schema has served yet on this machine: name the runner's executable")
-    return relearn(given, cached)
+    learning = replace(learning, named=(), override=override or learning.override)
+    return relearn(learning, cached)
 
 
 def _of(path: Path, override: Path | None) -> Learning:

@@ -79,10 +79,10 @@ class Outfitter:
             return Probed(begun=begun, passed=False, text="the lease ran out before its login")
         order = _order(machine, connection, snapshot, host, password)
         prepared = await preparer.prepare(connection, order)
-        kept = await self._judged(
+        judged = await self._judged(
             _pinned(host, machine, prepared, snapshot, begun), machine, prepared, snapshot
         )
-        await self._keep(kept, machine, tenure)
+        await self._keep(judged, machine, tenure)
         text = prepared.error or (str(prepared.cause) if prepared.cause else "logged in")
         log.info("prepared", machine=machine.id, host=host.id, well=prepared.well, text=text)
         ended = self._ports.clock.now()
@@ -131,18 +131,18 @@ class Outfitter:
         log.info("asked whether busy", machine=machine.id, answer=answer, text=reply.text)
         return Answered(answer=answer, at=begun, text=reply.text)
 
-    async def _keep(self, kept: Host, machine: Machine, tenure: Tenure) -> None:
+    async def _keep(self, judged: Host, machine: Machine, tenure: Tenure) -> None:
         """Keep what was learnt of a host, unless it passed on to others in the meantime."""
         host_records = self._state.host_records
-        newest = host_records.hosts.get(kept.id, kept)
-        if host_records.bindings.get(kept.id) != machine.id:
+        newest = host_records.hosts.get(judged.id, judged)
+        if host_records.bindings.get(judged.id) != machine.id:
             return
         changed = newest.with_bootstrap(
-            host_key=kept.bootstrap.host_key,
-            applied=kept.bootstrap.applied,
-            drift=kept.bootstrap.drift,
-            tried=kept.bootstrap.tried,
-        ).with_health(trouble=kept.health.trouble)
+            host_key=judged.bootstrap.host_key,
+            applied=judged.bootstrap.applied,
+            drift=judged.bootstrap.drift,
+            tried=judged.bootstrap.tried,
+        ).with_health(trouble=judged.health.trouble)
         if changed != newest:
             await host_records.keep(self._ports.store, changed, tenure.fence)
 

@@ -48,6 +48,23 @@ class Proof:
     proved: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One act as the gate is to judge it: by what right, on what, what bars it, what speaks for it.
+
+    `protection` and `world` say what is in the way, and are empty where nothing is; `snapshot` is
+    that of its fleet, None for the act of no fleet.
+    """
+
+    act: Act
+    tenure: Tenure
+    target: Target
+    protection: str
+    world: str
+    proof: Proof
+    snapshot: Snapshot | None
+
+
 ASKED = Proof()
 """Of an act that somebody asked for: no check wants to see more."""
 
@@ -81,21 +98,25 @@ class EvidenceMaker:
         """Return the evidence for one call of a machine that has a record."""
         name = snapshot.fleet.name
         return self._made(
-            act_of(call, machine),
-            tenure,
-            Target(
-                ours=self._is_ours(call, machine, snapshot),
-                observed=self._observed(call, machine),
-                paid_until=self._paid_until(call, machine.host),
-            ),
-            protection=self._protection(machine, replace(snapshot, now=self._ports.clock.now())),
-            world=self._state.world.get(name, "the fleet was not decided on yet"),
-            proof=Proof(
-                granted=machine.fact("allowed") is not None,
-                wave=self._state.wave.get(name, False),
-                proved=machine.fact("loss_proved") is not None,
-            ),
-            snapshot=snapshot,
+            Case(
+                act=act_of(call, machine),
+                tenure=tenure,
+                target=Target(
+                    ours=self._is_ours(call, machine, snapshot),
+                    observed=self._observed(call, machine),
+                    paid_until=self._paid_until(call, machine.host),
+                ),
+                protection=self._protection(
+                    machine, replace(snapshot, now=self._ports.clock.now())
+                ),
+                world=self._state.world.get(name, "the fleet was not decided on yet"),
+                proof=Proof(
+                    granted=machine.fact("allowed") is not None,
+                    wave=self._state.wave.get(name, False),
+                    proved=machine.fact("loss_proved") is not None,
+                ),
+                snapshot=snapshot,
+            )
         )
 
     def of_host(self, call: Call, host: Host, tenure: Tenure) -> Evidence:
@@ -103,17 +124,19 @@ class EvidenceMaker:
         resource = self._state.inventory.resource(ResourceId(host.id))
         stage = resource.host.stage if resource is not None else None
         return self._made(
-            Act.DELETE if call.effect is Effect.DESTROY else Act.CHANGE,
-            tenure,
-            Target(
-                ours=stage is not None and is_ours(host, stage),
-                observed=self._shown(ResourceId(host.id)),
-                paid_until=self._paid_until(call, host.id),
-            ),
-            protection=self.protection_of_host(host),
-            world="",
-            proof=ASKED,
-            snapshot=None,
+            Case(
+                act=Act.DELETE if call.effect is Effect.DESTROY else Act.CHANGE,
+                tenure=tenure,
+                target=Target(
+                    ours=stage is not None and is_ours(host, stage),
+                    observed=self._observed_at(ResourceId(host.id)),
+                    paid_until=self._paid_until(call, host.id),
+                ),
+                protection=self.protection_of_host(host),
+                world="",
+                proof=ASKED,
+                snapshot=None,
+            )
         )
 
     def of_orphan(
@@ -124,30 +147,40 @@ class EvidenceMaker:
         since = orphan.first if snapshot.capabilities.hosts else orphan.created or orphan.first
         row = self._state.rows.get(snapshot.fleet.name, snapshot.row)
         return self._made(
-            Act.RECLAIM,
-            tenure,
-            Target(
-                ours=orphan.installation in snapshot.ours,
-                observed=orphan.last,
-                paid_until=None,
-            ),
-            protection=self._state.protection(snapshot.fleet.name, now),
-            world=world_is_right(replace(snapshot, unexplained=())),
-            proof=Proof(
-                reread=timedelta(0) <= now - read <= _JUST,
-                age=now - max(since, snapshot.jumped or since),
-                sightings=orphan.sightings,
-                granted=_is_counted(orphan, snapshot, row),
-                reclaim=snapshot.fleet.reclaim,
-            ),
-            snapshot=snapshot,
+            Case(
+                act=Act.RECLAIM,
+                tenure=tenure,
+                target=Target(
+                    ours=orphan.installation in snapshot.ours,
+                    observed=orphan.last,
+                    paid_until=None,
+                ),
+                protection=self._state.protection(snapshot.fleet.name, now),
+                world=world_is_right(replace(snapshot, unexplained=())),
+                proof=Proof(
+                    reread=timedelta(0) <= now - read <= _JUST,
+                    age=now - max(since, snapshot.jumped or since),
+                    sightings=orphan.sightings,
+                    granted=_is_counted(orphan, snapshot, row),
+                    reclaim=snapshot.fleet.reclaim,
+                ),
+                snapshot=snapshot,
+            )
         )
 
     def of_order(self, snapshot: Snapshot, tenure: Tenure) -> Evidence:
         """Return the evidence for an order of hosts."""
         world = self._state.world.get(snapshot.fleet.name, "")
         return self._made(
-            Act.CREATE, tenure, NOTHING, protection="", world=world, proof=ASKED, snapshot=snapshot
+            Case(
+                act=Act.CREATE,
+                tenure=tenure,
+                target=NOTHING,
+                protection="",
+                world=world,
+                proof=ASKED,
+                snapshot=snapshot,
+            )
         )
 
     def protection_of_host(self, host: Host) -> str:
@@ -155,41 +188,31 @@ class EvidenceMaker:
         now = self._ports.clock.now()
         return self._state.protection(host.fleet, now) if host.fleet else ""
 
-    def _made(  # noqa: PLR0913 - what differs from act to act, each by its name
-        self,
-        act: Act,
-        tenure: Tenure,
-        target: Target,
-        *,
-        protection: str,
-        world: str,
-        proof: Proof,
-        snapshot: Snapshot | None,
-    ) -> Evidence:
+    def _made(self, case: Case) -> Evidence:
         """Return the evidence: the one place where any is made."""
-        clock, provider = self._ports.clock, self._state.account.provider
+        clock, provider, snapshot = self._ports.clock, self._state.account.provider, case.snapshot
         timers = [fleet.timers for fleet in self._state.account.fleets] or [Timers()]
         timers = [snapshot.fleet.timers] if snapshot is not None else timers
         return Evidence(
-            act=act,
+            act=case.act,
             now=clock.now(),
             boot=clock.boot(),
-            lease_until=self._leases.until(tenure.lease.name),
+            lease_until=self._leases.until(case.tenure.lease.name),
             deadline=provider.capabilities.deadline,
-            ours=target.ours,
-            observed=target.observed,
+            ours=case.target.ours,
+            observed=case.target.observed,
             observation_limit=max(one.observation_limit for one in timers),
-            reread=proof.reread,
-            age=proof.age,
+            reread=case.proof.reread,
+            age=case.proof.age,
             grace=max(one.grace for one in timers),
-            sightings=proof.sightings,
-            protection=protection,
-            granted=proof.granted,
-            world=world,
-            paid_until=target.paid_until,
-            reclaim=proof.reclaim,
-            wave=proof.wave,
-            proved=proof.proved,
+            sightings=case.proof.sightings,
+            protection=case.protection,
+            granted=case.proof.granted,
+            world=case.world,
+            paid_until=case.target.paid_until,
+            reclaim=case.proof.reclaim,
+            wave=case.proof.wave,
+            proved=case.proof.proved,
         )
 
     def _is_ours(self, call: Call, machine: Machine, snapshot: Snapshot) -> bool:
@@ -207,10 +230,10 @@ class EvidenceMaker:
             return None
         known = machine.place(call.slot).known
         times = [one.since for one in known if one.id == call.target]
-        observed = self._shown(call.target)
+        observed = self._observed_at(call.target)
         return max([*times, *([observed] if observed else [])], default=None)
 
-    def _shown(self, resource: ResourceId) -> datetime | None:
+    def _observed_at(self, resource: ResourceId) -> datetime | None:
         sighting = self._state.inventory.sightings.get(resource)
         return self._state.inventory.observed_at(sighting) if sighting else None
 

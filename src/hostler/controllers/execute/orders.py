@@ -78,9 +78,9 @@ class Buyer:
         row = self._state.rows.get(snapshot.fleet.name, snapshot.row)
         now, offer = self._ports.clock.now(), command.orders[0].offer
         ids = {order.id for order in command.orders}
-        kept = replace(row, orders=tuple(order for order in row.orders if order.id not in ids))
+        changed = replace(row, orders=tuple(order for order in row.orders if order.id not in ids))
         until = now + snapshot.fleet.timers.stock_memory
-        kept = kept.sold_out(offer, why, until)
+        changed = changed.sold_out(offer, why, until)
         notice = Event(
             kind="order_refused",
             at=now,
@@ -89,5 +89,5 @@ class Buyer:
             reason=str(reason),
             detail=f"{len(ids)} of {offer}: {why}",
         )
-        stored = await self._ports.store.save_fleet(kept, (), (notice,), tenure.fence)
+        stored = await self._ports.store.save_fleet(changed, (), (notice,), tenure.fence)
         self._state.rows[stored.name] = stored

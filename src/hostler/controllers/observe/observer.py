@@ -135,7 +135,7 @@ def close_scope(machine: Machine, capabilities: Capabilities, zone: Zone) -> Sco
     """Return the observation of this machine's main resource alone; None where it is elsewhere."""
     if machine.offer.zone != zone or (capabilities.hosts and machine.host is None):
         return None
-    known = tuple(k.id for k in machine.place(capabilities.main).known if not k.gone)
+    known = tuple(k.id for k in machine.place(capabilities.main).known if not k.deleted)
     if capabilities.hosts and machine.host is not None:
         known = tuple(dict.fromkeys((*known, allocation_of(machine.host, machine.id))))
     return Scope(zone, capabilities.main.kind, machine.id, known)
@@ -218,11 +218,11 @@ class Observer:
         machines = {f.name: self._state.living(f.name) for f in self._account.fleets}
         lived = tuple({m.offer.zone for ms in machines.values() for m in ms})
         suspected = tuple(orphan.zone for orphan in self._state.orphans)
-        kept = self._state.host_records.zones()
+        recorded = self._state.host_records.zones()
         return due_scopes(
             provider=provider,
             zones=zones_of(
-                provider.capabilities, (*fleets, lived, suspected, kept), self._state.inventory
+                provider.capabilities, (*fleets, lived, suspected, recorded), self._state.inventory
             ),
             machines=machines,
             inventory=self._state.inventory,
@@ -269,7 +269,7 @@ class LagWatch:
             since = self._promised.pop(known.id, None)
             if since is not None:
                 self._say(f"{kind} made", inventory.observed_at(sighting) - since)
-        elif known.absent is None and not known.gone and known.id not in self._observed_at:
+        elif known.absent is None and not known.deleted and known.id not in self._observed_at:
             covered = inventory.covered(known.zone, kind, machine.id)
             if (
                 covered is not None

@@ -54,7 +54,7 @@ class DecisionCache:
 
     def __init__(self, *, remembers: bool = True, longest: timedelta = LONGEST) -> None:
         self._remembers, self._longest = remembers, longest
-        self._kept = dict[MachineId, Rest]()
+        self._cached = dict[MachineId, Rest]()
         self._whole: Whole | None = None
         self._fleet: Fleet | None = None
         self._jumped: datetime | None = None
@@ -64,7 +64,7 @@ class DecisionCache:
         """Forget everything if the fleet is another, or the clock cannot be trusted."""
         back = self._last is not None and snapshot.now < self._last
         if back or snapshot.fleet is not self._fleet or snapshot.jumped != self._jumped:
-            self._kept.clear()
+            self._cached.clear()
             self._whole = None
         self._fleet, self._jumped, self._last = snapshot.fleet, snapshot.jumped, snapshot.now
 
@@ -97,7 +97,9 @@ class DecisionCache:
             or not _waits_for_nothing(decision, snapshot)
         ):
             return
-        cache = [(self._kept.get(transition.machine.id), transition) for transition in transitions]
+        cache = [
+            (self._cached.get(transition.machine.id), transition) for transition in transitions
+        ]
         until = [
             rest.until
             for rest, transition in cache
@@ -111,7 +113,7 @@ class DecisionCache:
 
     def transition(self, machine: Machine, snapshot: Snapshot) -> Transition | None:
         """Return the step of a machine of which everything is as it was, or None."""
-        rest = self._kept.get(machine.id)
+        rest = self._cached.get(machine.id)
         if rest is None or rest.machine is not machine or snapshot.now >= rest.until:
             return None
         if rest.host is not _host_of(machine, snapshot) or machine.host in snapshot.usurped:
@@ -126,7 +128,7 @@ class DecisionCache:
 
     def verdict(self, transition: Transition) -> Verdict | None:
         """Return what was said of a machine whose very step this is, or None."""
-        rest = self._kept.get(transition.machine.id)
+        rest = self._cached.get(transition.machine.id)
         return rest.verdict if rest is not None and rest.transition is transition else None
 
     def keep(self, transition: Transition, snapshot: Snapshot) -> None:
@@ -152,7 +154,7 @@ class DecisionCache:
             spread = timedelta(seconds=5 * (machine.serial % 60))
             until, host = snapshot.now + self._longest + spread, _host_of(machine, snapshot)
             verdict = transition.verdict()
-            self._kept[machine.id] = Rest(
+            self._cached[machine.id] = Rest(
                 machine, host, sightings, tagged, transition, verdict, until
             )
 

@@ -74,8 +74,8 @@ def replace_outdated(draft: Draft, context: Context) -> Draft:
 def assign(draft: Draft, context: Context) -> Draft:
     """Which host does a machine get that waits for one?"""
     snapshot = context.snapshot
-    assigned = claims.assign(draft.transitions, snapshot.fleet.account, snapshot)
-    return replace(draft, transitions=assigned.transitions, binds=assigned.binds)
+    transitions, binds = claims.assign(draft.transitions, snapshot.fleet.account, snapshot)
+    return replace(draft, transitions=transitions, binds=binds)
 
 
 def buy(draft: Draft, context: Context) -> Draft:
@@ -104,13 +104,6 @@ def pardon(draft: Draft, context: Context) -> Draft:
 
 def reclaim_orphans(draft: Draft, context: Context) -> Draft:
     """What does no record explain? It is reported, and removed where that may be."""
-    snapshot, row = context.snapshot, draft.row
-    report = reclaim.orphan_report(snapshot)
-    reclaimed = reclaim.reclaims(report, row, snapshot, context.planner)
-    destroyed = (snapshot.now,) * reclaimed.counted
-    return replace(
-        draft,
-        row=evolve(row, destructions=(*row.destructions, *destroyed)),
-        orphan_report=reclaimed.orphan_report,
-        reclaims=reclaimed.reclaims,
-    )
+    report = reclaim.orphan_report(context.snapshot)
+    reclaims, report, row = reclaim.reclaims(report, draft.row, context.snapshot, context.planner)
+    return replace(draft, row=row, orphan_report=report, reclaims=reclaims)

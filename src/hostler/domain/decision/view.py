@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from hostler.domain.hosts.free import Fits, free_hosts
 from hostler.domain.hosts.orphans import copied, orphans, others, set_aside, usurped
-from hostler.domain.ids import HostId, MachineId, ResourceId
+from hostler.domain.ids import MachineId, ResourceId
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.host import Free
 from hostler.domain.model.resource import Resource
 from hostler.domain.model.snapshot import AccountSnapshot, Request, Snapshot
 from hostler.domain.observation.ownership import Sorted, bound_in, sort_out
@@ -70,7 +69,7 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
         unexplained=tuple(
             p for p in found.strangers if p.owner_tag and p.owner_tag.machine not in known
         ),
-        aside=_aside(account, fleet),
+        aside=_of_fleet(set_aside(account), account, fleet),
         late=late,
         orphans=tuple(orphan for orphan in account.orphans if orphan.fleet == fleet.name),
         requests=tuple(
@@ -84,18 +83,13 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
         probed=account.probed,
         hosts=account.hosts,
         bindings={machine: host for host, machine in account.bindings.items()},
-        free=_free(account, fleet, terms) if terms else (),
+        free=free_hosts(account, fleet, terms.fits) if terms else (),
         pool=terms.pool if terms else "",
         limits=terms.limits if terms else None,
-        usurped=_usurped(account),
+        usurped=frozenset(usurped(account)),
         moving_hosts=account.moving_hosts,
         answers=account.answers,
     )
-
-
-def _usurped(account: AccountSnapshot) -> frozenset[HostId]:
-    known = (*account.machines, *account.past) if account.bindings else ()
-    return frozenset(usurped(account.inventory, account.bindings, known))
 
 
 def _is_ripe(request: Request, account: AccountSnapshot) -> bool:
@@ -112,24 +106,11 @@ def _unexplained(account: AccountSnapshot, fleet: Fleet) -> Sorted:
     inventory, machines = account.inventory, account.living[fleet.name]
     living = {machine.id for machine in machines} | account.moving
     found = sort_out(inventory, fleet.name, living, lambda: bound_in(machines), account.ours)
-    kind = account.capabilities.host_kind
-    if not kind:
+    if not account.capabilities.host_kind:
         return found
-    foreign = others(inventory, kind, account.hosts, account.bindings)
-    own = (r for r in foreign if r.owner_tag and r.owner_tag.fleet == fleet.name)
-    explains = account.hosts, account.bindings, account.machines, account.past
-    strange = orphans(inventory, kind, *explains, account.ours)
-    twice = copied(inventory, kind, account.hosts, account.orders)
-    return Sorted(
-        foreign=(*found.foreign, *own), strangers=_of_fleet((*strange, *twice), account, fleet)
-    )
-
-
-def _aside(account: AccountSnapshot, fleet: Fleet) -> tuple[Resource, ...]:
-    """Return the hosts of this fleet that no machine can have for now."""
-    hosts, bindings = account.hosts, account.bindings
-    found = set_aside(account.inventory, hosts, bindings, account.now, account.steady)
-    return _of_fleet(found, account, fleet)
+    own = (r for r in others(account) if r.owner_tag and r.owner_tag.fleet == fleet.name)
+    strange = (*orphans(account), *copied(account))
+    return Sorted(foreign=(*found.foreign, *own), strangers=_of_fleet(strange, account, fleet))
 
 
 def _of_fleet(
@@ -141,21 +122,3 @@ def _of_fleet(
         names.remove(fleet.name)
         return tuple(r for r in found if r.owner_tag and r.owner_tag.fleet not in names)
     return tuple(r for r in found if r.owner_tag and r.owner_tag.fleet == fleet.name)
-
-
-def _free(account: AccountSnapshot, fleet: Fleet, terms: HostTerms) -> tuple[Free, ...]:
-    """Return the hosts that machines of this fleet may take now.
-
-    Not those that a request names, which says what becomes of them.
-    """
-    requested = {request.host for request in account.requests if request.host is not None}
-    taken = {*account.bindings, *account.moving_hosts, *requested}
-    return free_hosts(
-        fleet,
-        account.inventory,
-        account.capabilities,
-        account.hosts,
-        taken,
-        terms.fits,
-        account.now,
-    )

@@ -1,19 +1,20 @@
 """Reclaim: which resources does no record explain, what do they cost, and may one be removed?"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from hostler.domain.hosts.orphans import ACTIONABLE, WHY_NOT
-from hostler.domain.ids import HostId, MachineId, ResourceId
+from hostler.domain.ids import HostId, MachineId, ResourceId, evolve
 from hostler.domain.model.commands import Reclaim, SaveOrphans
 from hostler.domain.model.fleet import FleetRow, destructions_left
-from hostler.domain.model.machine import Known, Machine, Offer, Place, cost_between
+from hostler.domain.model.machine import Known, Machine, Offer, Place
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.provider import Planner
 from hostler.domain.model.resource import OrphanClass, Resource
 from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.observation.blockers import paused
+from hostler.domain.policy.billing import cost_between
 
 ENOUGH = 2
 """How many complete observations must have shown an orphan; more are not counted."""
@@ -165,19 +166,13 @@ def _forbidden(orphan: Orphan, snapshot: Snapshot) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reclaimed:
-    """What a reclaim comes to: removals, the report that is saved first, and how many are new."""
-
-    reclaims: tuple[Reclaim, ...] = ()
-    orphan_report: SaveOrphans = SaveOrphans()
-    counted: int = 0
-
-
-def reclaims(keep: SaveOrphans, row: FleetRow, snapshot: Snapshot, planner: Planner) -> Reclaimed:
+def reclaims(
+    keep: SaveOrphans, row: FleetRow, snapshot: Snapshot, planner: Planner
+) -> tuple[tuple[Reclaim, ...], SaveOrphans, FleetRow]:
     """Return what may be removed now within the caps, grouped by the machine that owner tags name.
 
-    Trying again what was counted once takes no more of the caps; what has no call now waits.
+    With it come the report and the row that are saved first: the row counts what is new. Trying
+    again what was counted once takes no more of the caps; what has no call now waits.
     """
     current = {s.resource: s for s in (*snapshot.orphans, *keep.orphans)}
     left = destructions_left(snapshot.fleet, row, snapshot.now)
@@ -199,9 +194,10 @@ def reclaims(keep: SaveOrphans, row: FleetRow, snapshot: Snapshot, planner: Plan
         orphans = tuple(replace(current[resource.id], tried=snapshot.now) for resource in may)
         tried |= {orphan.resource: orphan for orphan in orphans}
         found.append(Reclaim(placeholder=record, resources=tuple(may), orphans=orphans))
-    kept = {orphan.resource: orphan for orphan in keep.orphans} | tried
-    book = replace(keep, orphans=tuple(kept.values()))
-    return Reclaimed(reclaims=tuple(found), orphan_report=book, counted=counted)
+    listed = {orphan.resource: orphan for orphan in keep.orphans} | tried
+    report = replace(keep, orphans=tuple(listed.values()))
+    destructions = (*row.destructions, *(snapshot.now,) * counted)
+    return tuple(found), report, evolve(row, destructions=destructions)
 
 
 def _aims(

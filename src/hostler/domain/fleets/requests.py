@@ -88,10 +88,10 @@ def _to_end(machine: Machine, request: Request, snapshot: Snapshot) -> Machine:
     retires = request.kind is RequestKind.RETIRE
     why = request.why or ("asked to retire" if retires else "asked to end")
     deletion = Deletion(at=request.at, actor=request.actor, why=why, now=request.now)
-    gone = replace(machine, deletion=deletion)
+    leaving = replace(machine, deletion=deletion)
     if not retires or not snapshot.capabilities.hosts:
-        return gone
-    return gone.with_fact(RETIRE, snapshot.now).with_fact(RETIRE_ASKED, snapshot.now)
+        return leaving
+    return leaving.with_fact(RETIRE, snapshot.now).with_fact(RETIRE_ASKED, snapshot.now)
 
 
 def _to_rest(machine: Machine, snapshot: Snapshot) -> Machine:

@@ -79,7 +79,7 @@ def _call_back(
     transitions: tuple[Transition, ...], missing: int, snapshot: Snapshot
 ) -> tuple[Transition, ...]:
     """Take back as many endings of ours as are wanted again, while nothing was done about them."""
-    kept = list(transitions)
+    changed = list(transitions)
     for place, transition in enumerate(transitions):
         deletion = transition.machine.deletion
         ours = deletion is not None and deletion.actor == RESIZE
@@ -90,13 +90,13 @@ def _call_back(
                 blocker="",
                 ask=False,
             )
-            kept[place] = move(retry_at, Phase.READY, Reason.RECOVERED, snapshot)
+            changed[place] = move(retry_at, Phase.READY, Reason.RECOVERED, snapshot)
             missing -= 1
         elif missing and parking.waits_to_rest(transition):
             retry_at = replace(transition.machine, goal=Goal.PRESENT)
-            kept[place] = replace(transition, machine=retry_at, blocker="", ask=False)
+            changed[place] = replace(transition, machine=retry_at, blocker="", ask=False)
             missing -= 1
-    return tuple(kept)
+    return tuple(changed)
 
 
 def _shed(

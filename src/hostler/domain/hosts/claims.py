@@ -5,7 +5,7 @@ not free by the newest observation, by our records or by a binding is no candida
 """
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hostler.domain.ids import AccountName, HostId, MachineId, ResourceId
 from hostler.domain.model.commands import Bind
@@ -28,14 +28,6 @@ ADOPTED = "adopted"
 """The fact that a machine's host was named by somebody: it is taken whatever its name is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assigned:
-    """Machines with their hosts, and the bindings that must be made first."""
-
-    transitions: tuple[Transition, ...]
-    binds: tuple[Bind, ...] = ()
-
-
 def offers(many: int, transitions: tuple[Transition, ...], snapshot: Snapshot) -> tuple[Offer, ...]:
     """Return an offer for each machine that may begin: there is a host for it that no other has."""
     waiting = [
@@ -50,23 +42,26 @@ def offers(many: int, transitions: tuple[Transition, ...], snapshot: Snapshot) -
 
 def assign(
     transitions: tuple[Transition, ...], account: AccountName, snapshot: Snapshot
-) -> Assigned:
-    """Give a host to each machine that waits for one, while there are any that fit."""
+) -> tuple[tuple[Transition, ...], tuple[Bind, ...]]:
+    """Give a host to each machine that waits for one, while there are any that fit.
+
+    With the machines come the bindings that must be made first.
+    """
     if not snapshot.capabilities.hosts:
-        return Assigned(transitions=transitions)
+        return transitions, ()
     machines = (transition.machine for transition in transitions)
     left = list(power.startable(snapshot.free, machines, snapshot))
-    binds, given = list[Bind](), list[Transition]()
+    binds, after = list[Bind](), list[Transition]()
     for transition in transitions:
         if (retry_at := _untied(transition, account, snapshot)) is not None:
             binds.append(retry_at)
         if not _waits(transition, snapshot):
-            given.append(transition)
+            after.append(transition)
             continue
         tied = snapshot.bindings.get(transition.machine.id)
         free = None if tied or snapshot.revision.broken else _choose(transition.machine, left)
         if tied is not None:
-            given.append(_begun(transition, tied, snapshot))
+            after.append(_begun(transition, tied, snapshot))
         elif free is not None:
             left.remove(free)
             binds.append(
@@ -75,14 +70,14 @@ def assign(
                     machine=transition.machine.id,
                 )
             )
-            given.append(
+            after.append(
                 _begun(transition, free.id, snapshot, free.resource.name if free.clean else "")
             )
         elif snapshot.revision.broken:
-            given.append(wait(transition, "wait", "a setup script that is not at fault"))
+            after.append(wait(transition, "wait", "a setup script that is not at fault"))
         else:
-            given.append(wait(transition, "wait", "a free host of its pool"))
-    return Assigned(transitions=tuple(given), binds=tuple(binds))
+            after.append(wait(transition, "wait", "a free host of its pool"))
+    return tuple(after), tuple(binds)
 
 
 def _untied(transition: Transition, account: AccountName, snapshot: Snapshot) -> Bind | None:
@@ -151,8 +146,8 @@ def clean_name(machine: Machine) -> str:
 
 def _unproved(machine: Machine) -> Machine:
     """Return the machine without what was known of its host's disk."""
-    kept = (f for f in machine.facts if f.name != CLEAN and not f.name.startswith(_CLEAN_AS))
-    return replace(machine, facts=tuple(kept))
+    facts = (f for f in machine.facts if f.name != CLEAN and not f.name.startswith(_CLEAN_AS))
+    return replace(machine, facts=tuple(facts))
 
 
 def doubted(transition: Transition, snapshot: Snapshot) -> Transition:
@@ -214,7 +209,7 @@ def lets_go(transition: Transition, snapshot: Snapshot) -> Transition:
 
 def _left(place: Place) -> Place:
     """Return a slot whose ids count no more; an observation that shows one brings it back."""
-    known = tuple(replace(entry, gone=True) for entry in place.known)
+    known = tuple(replace(entry, deleted=True) for entry in place.known)
     return replace(place, bound=None, known=known)
 
 
@@ -268,4 +263,4 @@ def _may_show(machine: Machine) -> bool:
     observed_at = [
         k for place in machine.places for k in place.known if host_of(k.id) == machine.host
     ]
-    return any(not known.gone for known in observed_at)
+    return any(not known.deleted for known in observed_at)

@@ -1,57 +1,110 @@
-"""Delivery: which host is the one that was ordered, and what becomes of it until it is taken?"""
+"""Delivery: what is ordered, which host is the one, and what becomes of it until it is taken?"""
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from hostler.domain.ids import HostId, MachineId
+from hostler.domain.ids import HostId, MachineId, evolve, machine_id
+from hostler.domain.model.fleet import FleetRow, Order
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
-from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.resource import Condition, Resource, Stage
-from hostler.domain.model.snapshot import AccountSnapshot
+from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
+from hostler.domain.observation.blockers import zone_is_known
 
 LONGEST = timedelta(hours=3)
 """How long a host that was ordered may take to be delivered, by our guess."""
-
-Orders = Mapping[MachineId, datetime]
-"""When each host was ordered, by the id that its name bears."""
 
 _SKEW = timedelta(minutes=5)
 """How far apart the provider's clock and ours may be."""
 
 
-def came(
-    inventory: Inventory, kind: str, hosts: Mapping[HostId, Host], orders: Orders
-) -> Iterator[Resource]:
+def placed(many: int, row: FleetRow, snapshot: Snapshot) -> tuple[Order, ...]:
+    """Return that many orders of the first offer whose zone is known and that is not sold out."""
+    for offer in snapshot.fleet.offers:
+        setback = row.setback(offer)
+        blocked = setback is not None and snapshot.now < setback.until
+        if zone_is_known(snapshot, offer) and not blocked:
+            return tuple(
+                Order(id=_order_id(snapshot, number), offer=offer, at=snapshot.now)
+                for number in range(many)
+            )
+    return ()
+
+
+def _order_id(snapshot: Snapshot, number: int) -> MachineId:
+    """Return an id that only this cycle gives: deciding once more gives the same."""
+    when = f"{snapshot.cycle} {snapshot.now.timestamp()} {number}"
+    text = f"{snapshot.ours[0]} {snapshot.fleet.name} {when}"
+    return machine_id(int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big"))
+
+
+def coming(row: FleetRow, snapshot: Snapshot) -> Iterator[datetime]:
+    """Yield when each order was placed that is under way."""
+    return (order.at for order in row.orders if _is_coming(order, snapshot))
+
+
+def _is_coming(order: Order, snapshot: Snapshot) -> bool:
+    """Tell whether an order is under way: its host is not delivered, or may still show up.
+
+    Until two complete observations, a gap apart, lack what they had to show, it may.
+    """
+    for host in snapshot.hosts.values():
+        if host.purchase.order == order.id:
+            return host.condition is HostCondition.COMING
+    whole = _shown_at(order, snapshot)
+    if order.missing is None or whole is None:
+        return True
+    since = max(order.missing, snapshot.jumped or order.missing)
+    return whole - since < max(
+        snapshot.fleet.timers.absence_gap, snapshot.capabilities.consistency_delay
+    )
+
+
+def observed_for(order: Order, snapshot: Snapshot) -> Order:
+    """Return the order with since when observations lack its host; one that is seen is not missing.
+
+    Its record is made by the hosts' own cycle, which comes after ours.
+    """
+    observed_at = any(
+        resource.host.stage is Stage.ORDERED and resource.host.holder == order.id
+        for resource in (sighting.resource for sighting in snapshot.inventory.sightings.values())
+    )
+    whole = _shown_at(order, snapshot)
+    if observed_at or any(host.purchase.order == order.id for host in snapshot.hosts.values()):
+        return evolve(order, missing=None)
+    late = whole is not None and whole - order.at >= 2 * snapshot.capabilities.consistency_delay
+    return evolve(order, missing=order.missing or whole) if late else order
+
+
+def _shown_at(order: Order, snapshot: Snapshot) -> datetime | None:
+    """Return when the newest complete observation of an order's zone began."""
+    return snapshot.inventory.whole.get((order.offer.zone, snapshot.capabilities.host_kind))
+
+
+def came(account: AccountSnapshot) -> Iterator[Resource]:
     """Yield every host that bears the name of an order, has no record, and is what was ordered."""
-    for resource in _named(inventory, kind, hosts):
-        if _is_ordered(resource, inventory, hosts, orders):
-            yield resource
+    return (resource for resource in _named(account) if _is_ordered(resource, account))
 
 
-def copies(
-    inventory: Inventory, kind: str, hosts: Mapping[HostId, Host], orders: Orders
-) -> Iterator[Resource]:
+def copies(account: AccountSnapshot) -> Iterator[Resource]:
     """Yield every host that bears the name of an order, has no record, and was not ordered.
 
     A person gave it that name. It is nothing that may be wiped or given up.
     """
-    for resource in _named(inventory, kind, hosts):
-        if not _is_ordered(resource, inventory, hosts, orders):
-            yield resource
+    return (resource for resource in _named(account) if not _is_ordered(resource, account))
 
 
-def _named(inventory: Inventory, kind: str, hosts: Mapping[HostId, Host]) -> Iterator[Resource]:
-    for sighting in inventory.sightings.values():
+def _named(account: AccountSnapshot) -> Iterator[Resource]:
+    kind = account.capabilities.host_kind
+    for sighting in account.inventory.sightings.values():
         resource = sighting.resource
-        known = resource.slot.kind != kind or HostId(resource.id) in hosts
+        known = resource.slot.kind != kind or HostId(resource.id) in account.hosts
         if not known and resource.host.stage is Stage.ORDERED:
             yield resource
 
 
-def _is_ordered(
-    resource: Resource, inventory: Inventory, hosts: Mapping[HostId, Host], orders: Orders
-) -> bool:
+def _is_ordered(resource: Resource, account: AccountSnapshot) -> bool:
     """Tell whether a host came to be by the order that its name tells of.
 
     Our provider may have doubled an order: both hosts are younger than it. Clocks may be apart, but
@@ -59,11 +112,11 @@ def _is_ordered(
     any more, the name is the proof, as long as one host alone ever bore it.
     """
     order = resource.host.holder
-    at = orders.get(order) if order is not None else None
-    known = any(host.purchase.order == order for host in hosts.values())
+    at = account.orders.get(order) if order is not None else None
+    known = any(host.purchase.order == order for host in account.hosts.values())
     bearers = [
         other
-        for other in (sighting.resource for sighting in inventory.sightings.values())
+        for other in (sighting.resource for sighting in account.inventory.sightings.values())
         if other.host.stage is Stage.ORDERED and other.host.holder == order
     ]
     if at is None or resource.created is None:

@@ -91,9 +91,7 @@ def unrecorded(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
 
 def ordered(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
     """Record each host that is seen under the name of its order for the first time."""
-    for resource in delivery.came(
-        snapshot.inventory, snapshot.capabilities.host_kind, snapshot.hosts, snapshot.orders
-    ):
+    for resource in delivery.came(snapshot):
         blank = Host(id=HostId(resource.id), account=snapshot.account, zone=resource.zone)
         host = replace(
             blank.with_purchase(

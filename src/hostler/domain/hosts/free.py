@@ -1,18 +1,17 @@
 """Free hosts: which may be taken now, which first, and why none can be taken."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 
 from hostler.domain.ids import HostId
 from hostler.domain.model.capabilities import Cleaning, Ownership
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import OTHERS, WAITING, Free, Host, HostCondition
-from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import CallState, Offer
 from hostler.domain.model.phases import Reason
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition, Resource, Stage
-from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 
 from . import power
 
@@ -23,24 +22,21 @@ Fits = Callable[[Offer, Resource], str]
 """Says why a host is none for an offer, as the provider sees it; empty where it is one."""
 
 
-def free_hosts(  # noqa: PLR0913, PLR0917 - all that makes a host free
-    fleet: Fleet,
-    inventory: Inventory,
-    capabilities: Capabilities,
-    hosts: Mapping[HostId, Host],
-    tied: Iterable[HostId],
-    fits: Fits,
-    now: datetime,
-) -> tuple[Free, ...]:
-    """Return the hosts that this fleet's machines may take: the clean ones of each offer first."""
-    taken = frozenset(tied)
+def free_hosts(account: AccountSnapshot, fleet: Fleet, fits: Fits) -> tuple[Free, ...]:
+    """Return the hosts that this fleet's machines may take now: the clean ones of each offer first.
+
+    Not those that a request names, which says what becomes of them.
+    """
+    requested = {request.host for request in account.requests if request.host is not None}
+    taken = {*account.bindings, *account.moving_hosts, *requested}
+    inventory, capabilities, now = account.inventory, account.capabilities, account.now
     found = list[Free]()
     for sighting in inventory.sightings.values():
         resource = sighting.resource
         if resource.slot.kind != capabilities.host_kind or HostId(resource.id) in taken:
             continue
         offer = next((o for o in fleet.offers if not fits(o, resource)), None)
-        record = hosts.get(HostId(resource.id))
+        record = account.hosts.get(HostId(resource.id))
         observed_at = inventory.observed_at(sighting)
         settled = record is None or power.is_settled(
             record, observed_at, capabilities.consistency_delay

@@ -34,20 +34,20 @@ def recorded(
     host: Host, resource: Resource, capabilities: Capabilities, now: datetime
 ) -> HostKey | None:
     """Return the key that is on record once an observation shows this host."""
-    shown = resource.host.host_key
-    if not shown:
+    key = resource.host.host_key
+    if not key:
         return host.bootstrap.host_key
     if resource.host.key_vouched and (
-        host.bootstrap.host_key is None or host.bootstrap.host_key.key != shown
+        host.bootstrap.host_key is None or host.bootstrap.host_key.key != key
     ):
-        return HostKey(key=shown, at=now)
-    return judge(host.bootstrap.host_key, reinstalled(host, capabilities), shown, now).host_key
+        return HostKey(key=key, at=now)
+    return judge(host.bootstrap.host_key, reinstalled(host, capabilities), key, now).host_key
 
 
 def stranger(host: Host, resource: Resource, capabilities: Capabilities, now: datetime) -> str:
     """Return what is wrong with the key that a host shows: then nothing is done there."""
-    shown = resource.host.host_key
-    if not shown or resource.host.key_vouched:
+    key = resource.host.host_key
+    if not key or resource.host.key_vouched:
         return ""
-    judgement = judge(host.bootstrap.host_key, reinstalled(host, capabilities), shown, now)
+    judgement = judge(host.bootstrap.host_key, reinstalled(host, capabilities), key, now)
     return judgement.why if judgement.ruling is Ruling.REFUSE else ""

@@ -26,7 +26,7 @@ from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.domain.observation import effects
 from hostler.domain.policy.remediation import LADDER, quarantined_for, settled
 
-from . import allocation, cleaning, delivery, host_keys, power, times
+from . import allocation, cleaning, delivery, host_keys, power
 from . import wiping as wipes
 from .allocation import ALONE, FAULT, STRANGER
 from .enrolment import described, late_holder, listed, ordered, unrecorded
@@ -47,7 +47,7 @@ def decide_hosts(snapshot: AccountSnapshot) -> tuple[HostTransition, ...]:
 def _decided(host: Host, snapshot: AccountSnapshot) -> HostTransition:
     sighting = snapshot.inventory.sightings.get(ResourceId(host.id))
     resource = sighting.resource if sighting else None
-    known = times.present(host, snapshot.now)
+    known = without_future(host, snapshot.now)
     after = described(known, resource, snapshot).with_ownership(
         late=late_holder(host, resource, snapshot)
     )
@@ -166,9 +166,9 @@ def _missing(transition: HostTransition, snapshot: AccountSnapshot) -> HostTrans
     since = max(host.health.missing, snapshot.jumped or host.health.missing)
     if observed - since < max(snapshot.absence_gap, snapshot.capabilities.consistency_delay):
         return transition
-    gone = host.now(HostCondition.ABSENT, snapshot.now, "complete observations no longer show it")
+    absent = host.now(HostCondition.ABSENT, snapshot.now, "complete observations no longer show it")
     return replace(
-        transition, host=replace(gone.with_cleaning(wiped=None, wiping=None), goal=None, asked=())
+        transition, host=replace(absent.with_cleaning(wiped=None, wiping=None), goal=None, asked=())
     )
 
 
@@ -276,3 +276,32 @@ def _aimed(transition: HostTransition, snapshot: AccountSnapshot) -> HostTransit
     if resource is not None and not blocker:
         blocker = host_keys.stranger(host, resource, snapshot.capabilities, snapshot.now)
     return evolve(transition, goal=None if blocker else goal, blocker=blocker)
+
+
+def without_future(host: Host, now: datetime) -> Host:
+    """Bring times that lie in the future back to now: the clock jumped back since they were set.
+
+    Whatever counts from them begins anew, and does not wait until the clock has caught up.
+    """
+    missing, wiping, switched = host.health.missing, host.cleaning.wiping, host.power.since
+    times = (host.since, host.unknown_since, missing, wiping, switched)
+    calls = (at for asked in host.asked for at in (asked.at, asked.closed))
+    if not any(at is not None and at > now for at in (*times, *calls)):
+        return host
+    caught_up = replace(
+        host,
+        since=_no_later(host.since, now),
+        unknown_since=_no_later(host.unknown_since, now),
+        power=replace(host.power, since=_no_later(switched, now)),
+        asked=tuple(_asked(asked, now) for asked in host.asked),
+    )
+    caught_up = caught_up.with_health(missing=_no_later(missing, now))
+    return caught_up.with_cleaning(wiping=_no_later(wiping, now))
+
+
+def _asked(asked: Asked, now: datetime) -> Asked:
+    return replace(asked, at=min(asked.at, now), closed=_no_later(asked.closed, now))
+
+
+def _no_later(at: datetime | None, now: datetime) -> datetime | None:
+    return None if at is None else min(at, now)

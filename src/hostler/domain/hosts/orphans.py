@@ -6,16 +6,15 @@ told in the orphan report; only some classes may ever be reclaimed.
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId
 from hostler.domain.model.host import GIVEN_UP, KEPT, OURS, TENANT, Host, HostCondition, HostGoal
-from hostler.domain.model.inventory import Inventory
-from hostler.domain.model.machine import CallState, Machine
+from hostler.domain.model.machine import CallState
 from hostler.domain.model.resource import Condition, OrphanClass, OwnerTag, Resource, Stage
+from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.observation.effects import claimed_late, is_unknown
 
-from .delivery import Orders, copies
+from .delivery import copies
 from .wiping import is_overdue
 
 ACTIONABLE = frozenset(
@@ -50,32 +49,23 @@ _AT_WORK = frozenset(
 )
 
 
-def orphans(  # noqa: PLR0913, PLR0917 - all that may explain a host
-    inventory: Inventory,
-    kind: str,
-    hosts: Mapping[HostId, Host],
-    bindings: Mapping[HostId, MachineId],
-    living: Mapping[MachineId, Machine],
-    past: Mapping[MachineId, Machine],
-    ours: Collection[InstallationId] = (),
-) -> Iterator[Resource]:
+def orphans(account: AccountSnapshot) -> Iterator[Resource]:
     """Yield every host under a name of ours that no record explains, with its class.
 
-    Its owner tag is what its name says, so that it is grouped with the machine that it names.
-    `ours` are the installations whose names are ours by adoption too: what they told of twice is
-    left over.
+    Its owner tag is what its name says, so that it is grouped with the machine that it names. Names
+    of installations that were adopted are ours too: what they told of twice is left over.
     """
-    for sighting in inventory.sightings.values():
+    kind = account.capabilities.host_kind
+    for sighting in account.inventory.sightings.values():
         resource = sighting.resource
-        adopted = _is_adopted(resource, ours)
+        adopted = _is_adopted(resource, account.ours)
         if resource.slot.kind != kind or not (adopted or resource.host.stage in OURS | GIVEN_UP):
             continue
-        host = HostId(resource.id)
-        record = hosts.get(host)
-        if _is_owned(resource, record, bindings.get(host), living, past):
+        record = account.hosts.get(HostId(resource.id))
+        if _is_owned(resource, record, account):
             continue
         double = adopted or (record is not None and _came_late(record, resource))
-        cls = OrphanClass.DOUBLE if double else _class(resource, bindings, living, past)
+        cls = OrphanClass.DOUBLE if double else _class(resource, account)
         yield replace(_tagged(resource), orphan=cls)
 
 
@@ -92,56 +82,43 @@ def _is_adopted(resource: Resource, ours: Collection[InstallationId]) -> bool:
     return tenant and resource.host.installation in ours
 
 
-def copied(
-    inventory: Inventory, kind: str, hosts: Mapping[HostId, Host], orders: Orders
-) -> Iterator[Resource]:
+def copied(account: AccountSnapshot) -> Iterator[Resource]:
     """Yield every host that a person gave the name of an order of ours."""
-    for resource in copies(inventory, kind, hosts, orders):
+    for resource in copies(account):
         yield replace(_tagged(resource), orphan=OrphanClass.DUPLICATE_NAME)
 
 
-def others(
-    inventory: Inventory,
-    kind: str,
-    hosts: Mapping[HostId, Host],
-    bindings: Mapping[HostId, MachineId],
-) -> Iterator[Resource]:
+def others(account: AccountSnapshot) -> Iterator[Resource]:
     """Yield every host that another installation's name says is being kept, without an allocation.
 
     Those are what a lost store leaves of wipes, parked hosts and ends; allocations are resources of
     their own. One of which a record of ours says more is ours by now.
     """
-    for sighting in inventory.sightings.values():
+    kind = account.capabilities.host_kind
+    for sighting in account.inventory.sightings.values():
         resource = sighting.resource
         if resource.slot.kind != kind or resource.host.stage is not Stage.FOREIGN:
             continue
-        kept = resource.host.tagged in KEPT
-        record = hosts.get(HostId(resource.id))
+        record = account.hosts.get(HostId(resource.id))
         if (
-            kept
-            and HostId(resource.id) not in bindings
+            resource.host.tagged in KEPT
+            and HostId(resource.id) not in account.bindings
             and (record is None or not record.ownership.adopted)
         ):
             yield _tagged(resource)
 
 
-def set_aside(
-    inventory: Inventory,
-    hosts: Mapping[HostId, Host],
-    bindings: Mapping[HostId, MachineId],
-    now: datetime,
-    since: datetime,
-) -> Iterator[Resource]:
+def set_aside(account: AccountSnapshot) -> Iterator[Resource]:
     """Yield every host that no machine can have for now: in quarantine, or not to be wiped.
 
-    It is explained, and costs as much as any; nothing but its own work is done about it. `since` is
-    when our process could act.
+    It is explained, and costs as much as any; nothing but its own work is done about it.
     """
-    for host in hosts.values():
-        if host.goal is not HostGoal.CLEAN or host.id in bindings:
+    now = account.now
+    for host in account.hosts.values():
+        if host.goal is not HostGoal.CLEAN or host.id in account.bindings:
             continue
-        resource = inventory.resource(ResourceId(host.id))
-        if resource is None or not (host.quarantined(now) or is_overdue(host, now, since)):
+        resource = account.inventory.resource(ResourceId(host.id))
+        if resource is None or not (host.quarantined(now) or is_overdue(host, now, account.steady)):
             continue
         tagged = _tagged(resource)
         if tagged.owner_tag is not None and (fleet := host.fleet or host.purchase.buyer):
@@ -161,17 +138,16 @@ def _tagged(resource: Resource) -> Resource:
     return replace(resource, owner_tag=owner_tag)
 
 
-def _is_owned(
-    resource: Resource,
-    record: Host | None,
-    binding: MachineId | None,
-    living: Collection[MachineId],
-    past: Collection[MachineId],
-) -> bool:
+def _is_owned(resource: Resource, record: Host | None, account: AccountSnapshot) -> bool:
     """Tell whether a binding, the host's own work, or a machine that has no other host explains it.
 
     A binding to a machine that is in the history is about to be unbound, in order.
     """
+    binding, living, past = (
+        account.bindings.get(HostId(resource.id)),
+        account.machines,
+        account.past,
+    )
     if binding is not None:
         return (binding in living or binding in past) and not is_unknown(resource, (*living, *past))
     if record is None:
@@ -181,33 +157,27 @@ def _is_owned(
     )
 
 
-def usurped(
-    inventory: Inventory, bindings: Mapping[HostId, MachineId], known: Collection[MachineId]
-) -> Iterator[HostId]:
+def usurped(account: AccountSnapshot) -> Iterator[HostId]:
     """Yield the hosts with machines of ours whose names tell of tenants that no record knows.
 
     The records are older than those names: a backup was put back, or two engines keep two copies
     of one store. Somebody may use the host, so that nothing is done to it.
     """
-    for host in bindings:
-        resource = inventory.resource(ResourceId(host))
+    known = (*account.machines, *account.past) if account.bindings else ()
+    for host in account.bindings:
+        resource = account.inventory.resource(ResourceId(host))
         if resource is not None and is_unknown(resource, known):
             yield host
 
 
-def _class(
-    resource: Resource,
-    bindings: Mapping[HostId, MachineId],
-    living: Mapping[MachineId, Machine],
-    past: Mapping[MachineId, Machine],
-) -> OrphanClass:
-    holder = resource.host.holder or MachineId("")
+def _class(resource: Resource, account: AccountSnapshot) -> OrphanClass:
+    holder, bindings = resource.host.holder or MachineId(""), account.bindings
     if bindings.get(HostId(resource.id), holder) != holder:
         return OrphanClass.DOUBLE
-    machine = living.get(holder) or past.get(holder)
+    machine = account.machines.get(holder) or account.past.get(holder)
     if machine is not None and claimed_late(machine, resource):
         return OrphanClass.DOUBLE
-    if holder in living:
+    if holder in account.machines:
         return (
             OrphanClass.DUPLICATE_NAME if holder in bindings.values() else OrphanClass.PENDING_FRESH
         )

@@ -29,19 +29,9 @@ from .claims import ADOPTED, CLEAN
 
 def pooled(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
     """Yield the record of each host that is asked into the pool; one that is in use stays out."""
-    tied = frozenset(snapshot.bindings.values())
-    for request in snapshot.requests:
-        resource = _named(request, RequestKind.POOL_ADD, snapshot)
-        if (
-            resource is None
-            or request.host is None
-            or request.host in tied
-            or _is_foreign(resource)
-        ):
+    for request, resource, record in _requested(RequestKind.POOL_ADD, account, snapshot):
+        if _is_foreign(resource):
             continue
-        record = snapshot.hosts.get(request.host) or Host(
-            id=request.host, account=account, zone=resource.zone
-        )
         dirty = replace(
             record.with_ownership(pool=snapshot.pool, name=resource.name)
             .with_purchase(
@@ -61,25 +51,15 @@ def pooled(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
 
 def given_up(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
     """Yield the record of each host that is asked for to be given up, and that nobody has."""
-    tied = frozenset(snapshot.bindings.values())
-    for request in snapshot.requests:
-        resource = _named(request, RequestKind.RETIRE, snapshot)
-        if (
-            resource is None
-            or request.host is None
-            or request.host in tied
-            or resource.host.stage in OTHERS
-        ):
+    for request, resource, record in _requested(RequestKind.RETIRE, account, snapshot):
+        if resource.host.stage in OTHERS:
             continue
-        record = snapshot.hosts.get(request.host) or Host(
-            id=request.host, account=account, zone=resource.zone
-        )
         retired = replace(
             record.with_purchase(policy=ReleasePolicy.TERMINATE)
             .with_ownership(name=resource.name)
             .with_health(quarantined_until=None),
             fleet=record.fleet or snapshot.fleet.name,
-            machine=record.machine or _nobody(request.host),
+            machine=record.machine or _nobody(record.id),
             goal=HostGoal.RETIRED,
             type=resource.type,
             asked=tuple(asked for asked in record.asked if asked.call_state is CallState.OPEN),
@@ -170,6 +150,21 @@ def _machine(request: Request, resource: Resource, serial: int, snapshot: Snapsh
         host=request.host,
     ).with_fact(ADOPTED, snapshot.now)
     return machine.with_fact(CLEAN, snapshot.now) if request.keep else machine
+
+
+def _requested(
+    kind: RequestKind, account: AccountName, snapshot: Snapshot
+) -> Iterator[tuple[Request, Resource, Host]]:
+    """Yield each request of this kind for a host that no machine has, with the host as it stands.
+
+    Its record is a blank one where there is none yet.
+    """
+    tied = frozenset(snapshot.bindings.values())
+    for request in snapshot.requests:
+        resource = _named(request, kind, snapshot)
+        if resource is not None and request.host is not None and request.host not in tied:
+            blank = Host(id=request.host, account=account, zone=resource.zone)
+            yield request, resource, snapshot.hosts.get(request.host, blank)
 
 
 def _named(request: Request, kind: RequestKind, snapshot: Snapshot) -> Resource | None:

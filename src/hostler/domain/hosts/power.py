@@ -25,11 +25,14 @@ _ON = {
 
 
 def observed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> HostPower:
-    """Return since when a host is seen on, or off; what is neither says nothing new."""
+    """Return since when a host is seen on, or off.
+
+    What is neither may be on by now, and off again before it is seen: times count anew after it.
+    """
     on = _ON.get(resource.condition)
-    if snapshot.capabilities.power is None or on is None or on is host.power.on:
+    if snapshot.capabilities.power is None or on is host.power.on:
         return host.power
-    return HostPower(on=on, since=snapshot.now)
+    return HostPower(on=on, since=snapshot.now if on is not None else None)
 
 
 def goal(host: Host, snapshot: AccountSnapshot) -> HostGoal | None:

@@ -4,14 +4,13 @@ Never on the way of a claim: what was ordered is claimed as any other host, once
 policy is that of buying.py, and the orders are on the fleet's row before one is sent.
 """
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from hostler.domain.ids import HostId, MachineId, ResourceId, evolve, machine_id
+from hostler.domain.ids import HostId, ResourceId, evolve
 from hostler.domain.model.commands import RESIZE, OrderHosts, SaveHost
-from hostler.domain.model.fleet import FleetRow, Order, Sized
+from hostler.domain.model.fleet import FleetRow, Sized
 from hostler.domain.model.host import (
     AT_HOME,
     OTHERS,
@@ -27,10 +26,11 @@ from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition
-from hostler.domain.observation.blockers import paused, world_is_right, zone_is_known
+from hostler.domain.observation.blockers import paused, world_is_right
 from hostler.domain.policy.demand import demand_of
 from hostler.domain.policy.purchasing import Ended, Leased, Limits, Purchase, Situation, default
 
+from . import delivery
 from .parking import wakes
 from .wiping import is_overdue
 
@@ -82,9 +82,9 @@ def buy(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Snapshot) 
     ended = sum(
         after is not transition for after, transition in zip(given_up, transitions, strict=True)
     )
-    kept = len(ends) - ended - len(keeps)  # what cannot be ended yet is not bought again
+    staying = len(ends) - ended - len(keeps)  # what cannot be ended yet is not bought again
     barred = snapshot.revision.broken is not None or bool(world_is_right(snapshot))
-    orders = () if barred else _orders(max(0, purchase.order - kept), row, snapshot)
+    orders = () if barred else delivery.placed(max(0, purchase.order - staying), row, snapshot)
     return Bought(
         row=evolve(row, orders=(*row.orders, *orders)),
         transitions=given_up,
@@ -112,7 +112,9 @@ def _remembered(row: FleetRow, snapshot: Snapshot) -> FleetRow:
         sizes = (*sizes, Sized(at=snapshot.now, size=desired))
     young = tuple(s for s in sizes[:-1] if snapshot.now - s.at < _REMEMBERED)
     orders = tuple(
-        _observed_for(order, snapshot) for order in row.orders if snapshot.now - order.at < _DAY
+        delivery.observed_for(order, snapshot)
+        for order in row.orders
+        if snapshot.now - order.at < _DAY
     )
     return evolve(row, sizes=(*young, sizes[-1])[-_MOST:], orders=orders)
 
@@ -135,7 +137,7 @@ def _situation(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Sna
         now=snapshot.now,
         hosts=hosts,
         past=demand_of(beyond, snapshot.now),
-        coming=(*_coming(row, snapshot), *_called_back(snapshot)),
+        coming=(*delivery.coming(row, snapshot), *_called_back(snapshot)),
         waiting=max(0, waiting - len(snapshot.free)),
         ordered=tuple(order.at for order in row.orders),
         price=max((limits.price, *prices)),
@@ -186,10 +188,6 @@ def _may_go(host: Host) -> bool:
     """Tell whether a host that was ordered is there, not given up, and not kept by a person."""
     stands = is_paid(host) and host.condition is not HostCondition.RETIRING
     return stands and host.purchase.policy is not ReleasePolicy.KEEP
-
-
-def _coming(row: FleetRow, snapshot: Snapshot) -> Iterator[datetime]:
-    return (order.at for order in row.orders if _is_coming(order, snapshot))
 
 
 def _called_back(snapshot: Snapshot) -> Iterator[datetime]:
@@ -278,44 +276,6 @@ def _is_at_hand(host: Host, resource: Resource) -> bool:
     return resource.condition is Condition.UP and resource.host.stage in AT_HOME
 
 
-def _is_coming(order: Order, snapshot: Snapshot) -> bool:
-    """Tell whether an order is under way: its host is not delivered, or may still show up.
-
-    Until two complete observations, a gap apart, lack what they had to show, it may.
-    """
-    for host in snapshot.hosts.values():
-        if host.purchase.order == order.id:
-            return host.condition is HostCondition.COMING
-    whole = _shown_at(order, snapshot)
-    if order.missing is None or whole is None:
-        return True
-    since = max(order.missing, snapshot.jumped or order.missing)
-    return whole - since < max(
-        snapshot.fleet.timers.absence_gap, snapshot.capabilities.consistency_delay
-    )
-
-
-def _observed_for(order: Order, snapshot: Snapshot) -> Order:
-    """Return the order with since when observations lack its host; one that is seen is not missing.
-
-    Its record is made by the hosts' own cycle, which comes after ours.
-    """
-    observed_at = any(
-        resource.host.stage is Stage.ORDERED and resource.host.holder == order.id
-        for resource in (sighting.resource for sighting in snapshot.inventory.sightings.values())
-    )
-    whole = _shown_at(order, snapshot)
-    if observed_at or any(host.purchase.order == order.id for host in snapshot.hosts.values()):
-        return evolve(order, missing=None)
-    late = whole is not None and whole - order.at >= 2 * snapshot.capabilities.consistency_delay
-    return evolve(order, missing=order.missing or whole) if late else order
-
-
-def _shown_at(order: Order, snapshot: Snapshot) -> datetime | None:
-    """Return when the newest complete observation of an order's zone began."""
-    return snapshot.inventory.whole.get((order.offer.zone, snapshot.capabilities.host_kind))
-
-
 def _given_up(transition: Transition, ends: dict[HostId, Ended], snapshot: Snapshot) -> Transition:
     """End a machine in standby whose host is given up."""
     machine = transition.machine
@@ -355,23 +315,3 @@ def _is_pooled(host: Host, snapshot: Snapshot) -> bool:
 def _retired(host: Host, end: Ended, snapshot: Snapshot) -> SaveHost:
     given_up = replace(host, goal=HostGoal.RETIRED)
     return SaveHost(host=given_up.now(HostCondition.RETIRING, snapshot.now, end.why))
-
-
-def _orders(many: int, row: FleetRow, snapshot: Snapshot) -> tuple[Order, ...]:
-    """Return that many orders of the first offer whose zone is known and that is not sold out."""
-    for offer in snapshot.fleet.offers:
-        setback = row.setback(offer)
-        blocked = setback is not None and snapshot.now < setback.until
-        if zone_is_known(snapshot, offer) and not blocked:
-            return tuple(
-                Order(id=_order_id(snapshot, number), offer=offer, at=snapshot.now)
-                for number in range(many)
-            )
-    return ()
-
-
-def _order_id(snapshot: Snapshot, number: int) -> MachineId:
-    """Return an id that only this cycle gives: deciding once more gives the same."""
-    when = f"{snapshot.cycle} {snapshot.now.timestamp()} {number}"
-    text = f"{snapshot.ours[0]} {snapshot.fleet.name} {when}"
-    return machine_id(int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big"))

@@ -36,7 +36,7 @@ def starting(transition: Transition, snapshot: Snapshot) -> Transition:
     """Judge what preparing a host came to: wait, have it rebooted, or give the machine up."""
     host = host_of(transition.machine, snapshot)
     if host is None or not _is_no_news(host, snapshot):
-        transition = _told(transition, snapshot)
+        transition = _with_report(transition, snapshot)
     machine = transition.machine
     if host is None or machine.phase is not Phase.STARTING:
         return transition
@@ -44,7 +44,7 @@ def starting(transition: Transition, snapshot: Snapshot) -> Transition:
     if not trouble.failures:
         return transition
     if rollout.keeps(host, snapshot.revision):
-        return _kept(transition, host, trouble, snapshot)
+        return _retry_rarely(transition, host, trouble, snapshot)
     remedy = next_remedy(replace(trouble, strikes=host.health.strikes), LADDER)
     match remedy.remedy:
         case Remedy.REBOOT if machine.fact(REBOOT) is None:
@@ -69,7 +69,9 @@ def _is_no_news(host: Host, snapshot: Snapshot) -> bool:
     return rollout.keeps(host, snapshot.revision) and host.health.trouble.failures > LADDER.attempts
 
 
-def _kept(transition: Transition, host: Host, trouble: Trouble, snapshot: Snapshot) -> Transition:
+def _retry_rarely(
+    transition: Transition, host: Host, trouble: Trouble, snapshot: Snapshot
+) -> Transition:
     """Keep a host on which a list failed that is at fault; its tries become rare."""
     used_up = trouble.failures >= LADDER.attempts
     pause = ROLLS.cooldown if used_up else pause_after(trouble.failures, LADDER.pauses)
@@ -122,7 +124,7 @@ def _blamed(transition: Transition, host: Host, snapshot: Snapshot, *, alone: bo
     return replace(blamed, machine=machine)
 
 
-def _told(transition: Transition, snapshot: Snapshot) -> Transition:
+def _with_report(transition: Transition, snapshot: Snapshot) -> Transition:
     """Tell once of the newest attempt that reached out, with what the commands printed."""
     machine, probed = transition.machine, snapshot.probed.get(transition.machine.id)
     told_at = machine.fact(TOLD)
@@ -158,7 +160,7 @@ def running(transition: Transition, snapshot: Snapshot) -> Transition:
     if host is None or machine.phase is not Phase.READY or machine.deletion is not None:
         return transition
     if host.bootstrap.drift.failures <= ROLLS.attempts:  # what goes on failing is no news
-        transition = _told(transition, snapshot)
+        transition = _with_report(transition, snapshot)
     wanted = digest_of(snapshot.fleet.probe.commands)
     roll = next_roll(host.bootstrap.drift, wanted, host.bootstrap.applied, snapshot.now, ROLLS)
     if (roll.due or roll.stuck) and (why := _untold(machine, snapshot)):

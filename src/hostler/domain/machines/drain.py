@@ -83,7 +83,7 @@ def bars(machine: Machine, snapshot: Snapshot) -> str:
     until = since + snapshot.fleet.timers.drain
     if snapshot.now >= until:
         return ""
-    return _said(machine, since, until, snapshot)
+    return _awaited(machine, since, until, snapshot)
 
 
 def _is_wiped(machine: Machine, since: datetime) -> bool:
@@ -94,7 +94,7 @@ def _is_wiped(machine: Machine, since: datetime) -> bool:
     )
 
 
-def _said(machine: Machine, since: datetime, until: datetime, snapshot: Snapshot) -> str:
+def _awaited(machine: Machine, since: datetime, until: datetime, snapshot: Snapshot) -> str:
     """Return what is waited for, by what the host said since the wait began."""
     answered, anyhow = answer_of(machine), f"it is ended anyhow at {until:%H:%M:%S} UTC"
     if answered is None or answered.at < since:

@@ -140,7 +140,7 @@ def _believed(transition: Transition, reason: Reason, doubt: Doubt, snapshot: Sn
     gap = snapshot.fleet.timers.absence_gap
     if reason in {Reason.VANISHED, Reason.RESOURCE_VANISHED}:
         return any(
-            known.gone
+            known.deleted
             for place in machine.places
             for known in place.known
             if known.id == place.bound

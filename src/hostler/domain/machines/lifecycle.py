@@ -9,7 +9,7 @@ from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Refusal, Shows
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import ProbeKind
-from hostler.domain.model.machine import LOCKED, Machine, Offer, cost, reprice
+from hostler.domain.model.machine import LOCKED, Machine, Offer
 from hostler.domain.model.phases import PHASES, Goal, Phase, Reason
 from hostler.domain.model.resource import Condition, Resource, Scope
 from hostler.domain.model.snapshot import Snapshot
@@ -55,7 +55,8 @@ def _priced(machine: Machine, resources: tuple[Resource, ...], snapshot: Snapsho
         if resource.status == "promised":
             return machine
         price += resource.price
-    return reprice(machine, price, snapshot.now)
+    billing = machine.billing.repriced(price, snapshot.now)
+    return machine if billing is machine.billing else replace(machine, billing=billing)
 
 
 def _note_status(transition: Transition, snapshot: Snapshot) -> Transition:
@@ -246,12 +247,15 @@ def _stopping(transition: Transition, snapshot: Snapshot) -> Transition:
         if retry.retry_at(machine, snapshot.fleet, snapshot.now, snapshot.jumped):
             return _once_more(transition, snapshot)
         done = replace(
-            transition, machine=machine.with_billing(price=0.0, spent=cost(machine, snapshot.now))
+            transition,
+            machine=machine.with_billing(price=0.0, spent=machine.billing.cost(snapshot.now)),
         )
-        gone = move(done, Phase.DELETED, Reason.ALL_ABSENT, snapshot)
+        deleted = move(done, Phase.DELETED, Reason.ALL_ABSENT, snapshot)
         if machine.health.was_ready is None:
-            return replace(gone, events=(*gone.events, event("rollback_done", machine, snapshot)))
-        return gone
+            return replace(
+                deleted, events=(*deleted.events, event("rollback_done", machine, snapshot))
+            )
+        return deleted
     transition = _note_lock(replace(transition, close=_missed_scopes(machine, snapshot)), snapshot)
     machine = transition.machine
     if held := protection(machine, snapshot.row, snapshot):
@@ -283,7 +287,7 @@ def _note_lock(transition: Transition, snapshot: Snapshot) -> Transition:
 
 def _once_more(transition: Transition, snapshot: Snapshot) -> Transition:
     """Begin again under the same id: a start failed, and nothing of it is left."""
-    spent = cost(transition.machine, snapshot.now)
+    spent = transition.machine.billing.cost(snapshot.now)
     fresh = replace(transition, machine=retry.retry(transition.machine).with_billing(spent=spent))
     rolled_back = replace(
         fresh, events=(*fresh.events, event("rollback_done", transition.machine, snapshot))
@@ -294,11 +298,11 @@ def _once_more(transition: Transition, snapshot: Snapshot) -> Transition:
 def _ended(transition: Transition, snapshot: Snapshot) -> Iterator[Event]:
     """Tell of resources whose end only observations confirm: a server after its termination."""
     earlier = {
-        k.id for place in transition.before.places for k in place.known if k.gone or k.removed
+        k.id for place in transition.before.places for k in place.known if k.deleted or k.removed
     }
     for place in transition.machine.places:
         for known in place.known:
-            if known.gone and known.id not in earlier:
+            if known.deleted and known.id not in earlier:
                 yield event(
                     "resource_removed", transition.machine, snapshot, f"{place.slot} gone", known.id
                 )
@@ -315,7 +319,7 @@ def _missed_scopes(machine: Machine, snapshot: Snapshot) -> tuple[Scope, ...]:
         for known in place.known
         if known.absent is not None
         and not known.was_removed
-        and not known.gone
+        and not known.deleted
         and _to_be_asked(known.id, known.absent, snapshot)
     )
 

@@ -25,12 +25,15 @@ def _clear_away(
     transition: Transition, row: FleetRow, snapshot: Snapshot
 ) -> tuple[Transition, FleetRow]:
     machine = transition.machine
-    kept = snapshot.fleet.timers.keep_failed
+    retention = snapshot.fleet.timers.keep_failed
     if held := protection(machine, row, snapshot):
         return replace(transition, blocker=held), row
-    if machine.elapsed(snapshot.now, snapshot.jumped) < kept and machine.deletion is None:
+    if machine.elapsed(snapshot.now, snapshot.jumped) < retention and machine.deletion is None:
         return wait(
-            transition, "move", "stopping: its evidence is kept until then", machine.since + kept
+            transition,
+            "move",
+            "stopping: its evidence is kept until then",
+            machine.since + retention,
         ), row
     if (
         busy.is_asked(snapshot)

@@ -37,7 +37,7 @@ def bounded(
 
     `begun` creations were granted in this decision, and are counted apart.
     """
-    kept = list(transitions)
+    changed = list(transitions)
     retry_at = (
         (transition.tried, place)
         for place, transition in enumerate(transitions)
@@ -48,10 +48,10 @@ def bounded(
         at = next_creation(snapshot.fleet, replace(row, creations=counted), snapshot.now)
         if at > snapshot.now:
             held = replace(transitions[place], goal=None)
-            kept[place] = wait(held, "wait", "room under the bound on creations in an hour", at)
+            changed[place] = wait(held, "wait", "room under the bound on creations in an hour", at)
         else:
             row = replace(row, creations=(*row.creations, snapshot.now))
-    return tuple(kept), row
+    return tuple(changed), row
 
 
 def _tried(machine: Machine, slots: set[Slot]) -> datetime | None:
@@ -78,7 +78,7 @@ def elsewhere(machine: Machine, snapshot: Snapshot) -> Offer | None:
     Nothing has to be undone for that as long as no server was ever made, or may have been.
     """
     server = machine.place(snapshot.capabilities.main)
-    fresh = all(known.gone for known in server.known)
+    fresh = all(known.deleted for known in server.known)
     unsure = any(asked.call_state is CallState.OPEN for asked in machine.asked)
     if not retry_at(machine, snapshot.fleet, snapshot.now, snapshot.jumped) or not fresh or unsure:
         return None

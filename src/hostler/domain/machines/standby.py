@@ -98,12 +98,12 @@ def _deletion(why: Reason, snapshot: Snapshot) -> Deletion:
 
 def _give_up(transition: Transition, deletion: Deletion, snapshot: Snapshot) -> Transition:
     """Remove what was to go into standby: it is of no use to whoever asked for that."""
-    given = replace(
+    deleting = replace(
         transition, machine=replace(transition.machine.with_health(doubt=None), deletion=deletion)
     )
     if transition.machine.phase is Phase.STANDBY:
-        return move(given, Phase.STOPPING, Reason.ENDED, snapshot, deletion.why)
-    changed = replace(given.machine, goal=Goal.ABSENT, since=snapshot.now)
+        return move(deleting, Phase.STOPPING, Reason.ENDED, snapshot, deletion.why)
+    changed = replace(deleting.machine, goal=Goal.ABSENT, since=snapshot.now)
     notice = event(
         "given_up",
         changed,
@@ -111,7 +111,7 @@ def _give_up(transition: Transition, deletion: Deletion, snapshot: Snapshot) -> 
         deletion.why,
         "it was to go into standby, and is removed instead",
     )
-    return replace(given, machine=changed, events=(*given.events, notice))
+    return replace(deleting, machine=changed, events=(*deleting.events, notice))
 
 
 def _with_goal(transition: Transition, goal: Goal) -> Transition:

@@ -92,14 +92,14 @@ class Refusal(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """The call had its effect: `parts` as they stand now, `gone` the ids that are no more.
+    """The call had its effect: `parts` as they stand now, `absent` the ids that are no more.
 
     `missing` says that nothing was removed now, because those ids were not found (a 404): that is
     one sighting of their absence, and proves it no more than any other.
     """
 
     resources: tuple[Resource, ...] = ()
-    gone: tuple[ResourceId, ...] = ()
+    absent: tuple[ResourceId, ...] = ()
     missing: bool = False
 
 

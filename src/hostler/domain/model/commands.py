@@ -32,7 +32,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Next:
-    """What happens next to a machine: the kind of step, its detail, and when (None: at once)."""
+    """What happens next to a machine or host: the kind of step, its detail, and when.
+
+    `at` is None where that is at once, or not known.
+    """
 
     kind: str
     detail: str = ""

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from hostler.domain.ids import AccountName, FleetName, HostId, MachineId, ResourceId, Zone, evolve
-from hostler.domain.model.machine import Billing
 from hostler.domain.model.resource import Stage
+from hostler.domain.policy.billing import Billing
 from hostler.domain.policy.host_keys import HostKey
 from hostler.domain.policy.remediation import Trouble
 from hostler.domain.policy.revisions import Drift, Tried

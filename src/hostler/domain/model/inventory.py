@@ -119,13 +119,13 @@ def _changed(
         begun = begun_for(resource)
         if sighting is None or inventory.observed_at(sighting) <= begun:
             news[resource.id] = Sighting(resource, begun)
-    gone = _vanished(inventory, observation, observed_at)
-    if not news and not gone:
+    vanished = _vanished(inventory, observation, observed_at)
+    if not news and not vanished:
         return older
     return {
         resource: s
         for resource, s in {**older, **news}.items()
-        if resource in news or resource not in gone
+        if resource in news or resource not in vanished
     }
 
 
@@ -230,7 +230,7 @@ def _vanished(
             whole[scope.zone, scope.kind] = observed.begun
         elif observed.complete:
             alone |= dict.fromkeys(scope.known, observed.begun)
-    gone = {
+    vanished = {
         resource for resource, at in alone.items() if _is_older(inventory, resource, at)
     } - observed_at
     if whole:
@@ -238,8 +238,8 @@ def _vanished(
             if resource_id not in observed_at:
                 listed = whole.get((sighting.resource.zone, sighting.resource.slot.kind))
                 if listed is not None and inventory.observed_at(sighting) <= listed:
-                    gone.add(resource_id)
-    return gone
+                    vanished.add(resource_id)
+    return vanished
 
 
 def _is_older(inventory: Inventory, resource: ResourceId, at: datetime) -> bool:

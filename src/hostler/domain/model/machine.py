@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, ResourceId, Zone, evolve
 from hostler.domain.model.resource import Stage
+from hostler.domain.policy.billing import Billing
 
 from .calls import Call, Refusal, Shows
 from .phases import PHASES, Goal, Phase
@@ -67,7 +68,7 @@ class Known:
     time of a definite answer that it is no more; an observation begun before that + consistency
     delay says nothing against that either. `missing` says that this answer only did not find it,
     which is one sighting of its absence. `absent` is the beginning of the first observation that
-    could have shown it and did not; `gone` says that its absence is confirmed.
+    could have shown it and did not; `deleted` says that its absence is confirmed.
     """
 
     id: ResourceId
@@ -77,7 +78,7 @@ class Known:
     removed: datetime | None = None
     missing: bool = False
     absent: datetime | None = None
-    gone: bool = False
+    deleted: bool = False
 
     @property
     def was_removed(self) -> bool:
@@ -177,15 +178,6 @@ LEFT = "left"
 
 LOCKED = "locked"
 """The fact that the provider locked the main resource: nothing of it can be removed until then."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Billing:
-    """What something costs: `price` is euros per hour, `spent` euros up to `billed_from`."""
-
-    price: float = 0.0
-    spent: float = 0.0
-    billed_from: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,28 +330,4 @@ class Machine:
 
     def ids(self) -> tuple[ResourceId, ...]:
         """Return every id that is or was ours and is not confirmed gone, in slot order."""
-        return tuple(k.id for place in self.places for k in place.known if not k.gone)
-
-
-_HOUR = timedelta(hours=1)
-
-
-def cost_between(price: float, start: datetime | None, end: datetime) -> float:
-    """Return what `price` euros per hour come to between two times; nothing before a start."""
-    if start is None or end <= start:
-        return 0.0
-    return price * ((end - start) / _HOUR)
-
-
-def cost(machine: Machine, now: datetime) -> float:
-    """Return what the machine has cost up to now."""
-    return machine.billing.spent + cost_between(
-        machine.billing.price, machine.billing.billed_from, now
-    )
-
-
-def reprice(machine: Machine, price: float, now: datetime) -> Machine:
-    """Return the record with what it has cost written down, and a new price from now on."""
-    if abs(price - machine.billing.price) < 1e-9:
-        return machine
-    return machine.with_billing(spent=cost(machine, now), price=price, billed_from=now)
+        return tuple(k.id for place in self.places for k in place.known if not k.deleted)

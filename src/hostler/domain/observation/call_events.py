@@ -35,7 +35,7 @@ def answer_of(subject: Subject, call: Call, outcome: Outcome) -> tuple[str, str,
     """
     match outcome:
         case Done():
-            return ("resource_removed" if outcome.gone else "done", call.kind, str(call))
+            return ("resource_removed" if outcome.absent else "done", call.kind, str(call))
         case Refused() if _is_same(subject.error, f"{call.kind}: {outcome.text}"):
             return None
         case Refused():

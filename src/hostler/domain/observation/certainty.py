@@ -120,7 +120,7 @@ def _only_living(place: Place, snapshot: Snapshot) -> Sighting | None:
     sighting = snapshot.inventory.sightings.get(known.id)
     if sighting is None or place.bound != known.id or known.since > snapshot.now:
         return None
-    if known.absent is not None or known.gone or known.removed is not None:
+    if known.absent is not None or known.deleted or known.removed is not None:
         return None
     slot = sighting.resource.slot
     return sighting if slot is place.slot or slot == place.slot else None
@@ -170,7 +170,7 @@ def _resource(machine: Machine, place: Place, known: Known, snapshot: Snapshot) 
     if sighting is not None:
         resource = sighting.resource
         return resource if resource.slot == place.slot else replace(resource, slot=place.slot)
-    if known.gone or known.absent is not None:
+    if known.deleted or known.absent is not None:
         return None
     return Resource(
         id=known.id, slot=place.slot, zone=known.zone, status="promised", name=str(machine.id)
@@ -231,9 +231,9 @@ def _seen_again(known: Known, snapshot: Snapshot) -> Known:
     if sighting is None:
         return known
     outlived = _outlived(known, sighting, snapshot)
-    if known.absent is None and not known.gone and not outlived:
+    if known.absent is None and not known.deleted and not outlived:
         return known
-    after = replace(known, absent=None, gone=False)
+    after = replace(known, absent=None, deleted=False)
     return replace(after, removed=None, missing=False) if outlived else after
 
 
@@ -248,7 +248,7 @@ def _miss(machine: Machine, snapshot: Snapshot) -> Machine:
 
 
 def _missed(machine: Machine, place: Place, known: Known, snapshot: Snapshot) -> Known:
-    if known.gone or known.id in snapshot.inventory.sightings:
+    if known.deleted or known.id in snapshot.inventory.sightings:
         return known
     covered = snapshot.inventory.covered(known.zone, place.slot.kind, machine.id)
     if covered is None or covered < _lacked_from(known, snapshot):
@@ -259,7 +259,7 @@ def _missed(machine: Machine, place: Place, known: Known, snapshot: Snapshot) ->
         return known
     if _needs_own_observations(place, known) and not _asked_alone(known, snapshot):
         return known
-    return replace(known, gone=True)
+    return replace(known, deleted=True)
 
 
 def _lacked_from(known: Known, snapshot: Snapshot) -> datetime:
@@ -307,7 +307,9 @@ def _bind(machine: Machine, snapshot: Snapshot) -> Machine:
             living = [
                 known
                 for known in place.known
-                if not known.gone and known.absent is None and _is_at_home(machine, known, snapshot)
+                if not known.deleted
+                and known.absent is None
+                and _is_at_home(machine, known, snapshot)
             ]
             if living:
                 after = after.with_place(replace(place, bound=_by_id(tuple(living))[0].id))
@@ -335,4 +337,4 @@ def all_gone(machine: Machine, snapshot: Snapshot) -> bool:
     if _tagged(machine, snapshot) or any(a.call_state is CallState.OPEN for a in machine.asked):
         return False
     ids = (known for place in machine.places for known in place.known)
-    return all(known.gone for known in ids if _is_at_home(machine, known, snapshot))
+    return all(known.deleted for known in ids if _is_at_home(machine, known, snapshot))

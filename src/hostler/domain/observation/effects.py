@@ -141,10 +141,10 @@ def _came_back(machine: Machine, resource: Resource) -> bool:
 
     That machine is deleted, and its host was wiped and put back: an old rename had its effect now.
     """
-    given = any(
+    was_released = any(
         asked.aim in _LEAVING and asked.call_state is CallState.DONE for asked in machine.asked
     )
-    return machine.phase is Phase.DELETED and given and resource.host.stage in TENANT
+    return machine.phase is Phase.DELETED and was_released and resource.host.stage in TENANT
 
 
 def is_unknown(resource: Resource, known: Collection[MachineId]) -> bool:
@@ -209,7 +209,7 @@ def _power_call_state(
     machine: Machine, place: Place, asked: Asked, snapshot: Snapshot
 ) -> CallState:
     bound = next((known for known in place.known if known.id == place.bound), None)
-    if bound is None or bound.gone:
+    if bound is None or bound.deleted:
         return _lapsed_in_time(machine, asked, snapshot)
     sighting = snapshot.inventory.sightings.get(bound.id)
     if sighting is None or (observed_at := snapshot.inventory.observed_at(sighting)) < asked.at:

@@ -42,13 +42,13 @@ def _with_resources(machine: Machine, call: Call, done: Done, now: datetime) -> 
 
 def _removed(machine: Machine, done: Done, now: datetime) -> Machine:
     """Write down the definite answer that these ids are no more."""
-    if not done.gone:
+    if not done.absent:
         return machine
     places = tuple(
         replace(
             place,
             known=tuple(
-                _no_more(known, now, missing=done.missing) if known.id in done.gone else known
+                _no_more(known, now, missing=done.missing) if known.id in done.absent else known
                 for known in place.known
             ),
         )
@@ -138,10 +138,12 @@ def apply_to_resources(resources: tuple[Resource, ...], outcome: Outcome) -> tup
     if not isinstance(outcome, Done):
         return resources
     news = {resource.id: resource for resource in outcome.resources}
-    kept = [
-        news.pop(resource.id, resource) for resource in resources if resource.id not in outcome.gone
+    present = [
+        news.pop(resource.id, resource)
+        for resource in resources
+        if resource.id not in outcome.absent
     ]
-    return (*kept, *news.values())
+    return (*present, *news.values())
 
 
 def planned(call: Call, number: int, resources: tuple[Resource, ...]) -> Done:
@@ -154,7 +156,7 @@ def planned(call: Call, number: int, resources: tuple[Resource, ...]) -> Done:
     if call.shows is Shows.OWNER_TAG and call.aim in TENANT and tagged:
         return Done(resources=tagged)
     if call.effect is Effect.DESTROY and call.target is not None:
-        return Done(gone=(call.target,))
+        return Done(absent=(call.target,))
     if call.effect is Effect.MAKE:
         resource = Resource(
             id=ResourceId(f"<{call.slot} {number}>" if number else f"<{call.slot}>"),

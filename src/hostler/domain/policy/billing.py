@@ -1,16 +1,42 @@
-"""Billing: for which time a host is paid already, what it has cost, and what its end would waste.
+"""Billing: what anything has cost, and for hosts the time paid already and what an end would waste.
 
 A host that we ordered is paid from its delivery: for a floor (24 hours, Apple's licence), then as
 long as it stands. A commitment makes windows of a month that renew until it is cancelled; a cloud
 server has no floor. Sums are in the currency of the price, which is by the hour.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 _HOUR = timedelta(hours=1)
 FLOOR = timedelta(hours=24)
 MONTH = timedelta(days=30)
+
+
+def cost_between(price: float, start: datetime | None, end: datetime) -> float:
+    """Return what `price` euros per hour come to between two times; nothing before a start."""
+    if start is None or end <= start:
+        return 0.0
+    return price * ((end - start) / _HOUR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Billing:
+    """What something costs: `price` is euros per hour, `spent` euros up to `billed_from`."""
+
+    price: float = 0.0
+    spent: float = 0.0
+    billed_from: datetime | None = None
+
+    def cost(self, now: datetime) -> float:
+        """Return what it has cost up to now."""
+        return self.spent + cost_between(self.price, self.billed_from, now)
+
+    def repriced(self, price: float, now: datetime) -> "Billing":
+        """Return it with what was spent written down, and a new price from now on."""
+        if abs(price - self.price) < 1e-9:
+            return self
+        return replace(self, spent=self.cost(now), price=price, billed_from=now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,15 +49,15 @@ class Demand:
 
 def demand_of(steps: list[tuple[datetime, int]], until: datetime) -> Demand:
     """Return steps as a demand: the last of a time counts, and what changes nothing is left out."""
-    kept = list[tuple[datetime, int]]()
+    changes = list[tuple[datetime, int]]()
     for time, wanted in sorted(steps, key=_time):
-        if kept and kept[-1][0] == time:
-            kept.pop()
-        if not kept or kept[-1][1] != wanted:
-            kept.append((time, wanted))
+        if changes and changes[-1][0] == time:
+            changes.pop()
+        if not changes or changes[-1][1] != wanted:
+            changes.append((time, wanted))
     return Demand(
-        times=tuple(time for time, _ in kept),
-        wanted=tuple(wanted for _, wanted in kept),
+        times=tuple(time for time, _ in changes),
+        wanted=tuple(wanted for _, wanted in changes),
         until=until,
     )
 

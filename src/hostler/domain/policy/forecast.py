@@ -149,10 +149,10 @@ def worth_keeping(courses: Sequence[Course], others: int, free: int, saves: floa
     `saves` is what it saves, in steps, not to buy a host. Each one more is wanted later than the
     one before, so whoever does not pay ends the count.
     """
-    kept = 0
-    while kept < free and _pays(_waits(courses, others + kept + 1), len(courses), saves):
-        kept += 1
-    return kept
+    count = 0
+    while count < free and _pays(_waits(courses, others + count + 1), len(courses), saves):
+        count += 1
+    return count
 
 
 def _waits(courses: Sequence[Course], level: int) -> list[int]:

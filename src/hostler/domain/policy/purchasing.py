@@ -131,10 +131,10 @@ def default(situation: Situation, outlook: Outlook | None = None) -> Purchase:
     """Order what waits; end what is free and paid no longer, unless keeping it costs less."""
     due = windows_over(situation)
     over = [host for host in due if not host.useless]
-    kept = _kept(situation, len(over), outlook or Outlook()) if over else 0
+    spared = _spared(situation, len(over), outlook or Outlook()) if over else 0
     useless = (Ended(host=host.id, why=_USELESS) for host in due if host.useless)
-    ends = (*useless, *(Ended(host=host.id, why=_WHY) for host in over[kept:]))
-    return purchase(situation, ends, (situation.now + _AGAIN,) if kept else ())
+    ends = (*useless, *(Ended(host=host.id, why=_WHY) for host in over[spared:]))
+    return purchase(situation, ends, (situation.now + _AGAIN,) if spared else ())
 
 
 _WHY = "its window is over, and to buy another one later costs less than to keep it"
@@ -142,7 +142,7 @@ _USELESS = "its window is over, and no machine can have it"
 _AGAIN = 10 * _MIN
 
 
-def _kept(situation: Situation, free: int, outlook: Outlook) -> int:
+def _spared(situation: Situation, free: int, outlook: Outlook) -> int:
     """Return how many of the free hosts whose window is over are kept."""
     now, past = situation.now, situation.past
     at_work = situation.waiting + sum(host.busy for host in situation.hosts)
@@ -167,11 +167,11 @@ def windows_over(situation: Situation) -> list[Leased]:
 
 def purchase(situation: Situation, ends: tuple[Ended, ...], due: Iterable[datetime]) -> Purchase:
     """Return what is ended and ordered, and when a window is over next."""
-    gone = {end.host for end in ends}
-    kept = [host for host in situation.hosts if host.id not in gone]
-    wanted = _missing(situation, kept)
+    ended = {end.host for end in ends}
+    remaining = [host for host in situation.hosts if host.id not in ended]
+    wanted = _missing(situation, remaining)
     order, limit = allowed(situation, wanted, len(situation.hosts))
-    windows = (host.paid_until for host in kept if not host.busy)
+    windows = (host.paid_until for host in remaining if not host.busy)
     times = [time for time in (*due, *windows) if time > situation.now]
     return Purchase(
         order=order,
@@ -182,10 +182,10 @@ def purchase(situation: Situation, ends: tuple[Ended, ...], due: Iterable[dateti
     )
 
 
-def _missing(situation: Situation, kept: list[Leased]) -> int:
+def _missing(situation: Situation, remaining: list[Leased]) -> int:
     """Return how many hosts are missing: those on the way, or free before a delivery, will do."""
     soon = situation.now + situation.lead.delivery
-    useful = (host.free_from for host in kept if not host.useless)
+    useful = (host.free_from for host in remaining if not host.useless)
     free = sum(since is not None and since <= soon for since in useful)
     return max(0, situation.waiting - free - len(situation.coming))
 

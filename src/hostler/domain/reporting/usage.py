@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hostler.domain.ids import MachineId
-from hostler.domain.model.machine import Machine, cost
+from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.policy.demand import Demand, demand_of
 
@@ -66,7 +66,7 @@ def _of_one(life: Sequence[Image], now: datetime) -> Usage:
         machines=1,
         paid_hours=sum(hours for machine, hours in spans if _is_paid(machine)),
         used_hours=sum(hours for machine, hours in spans if machine.phase in _USED),
-        cost=cost(newest, now),
+        cost=newest.billing.cost(now),
         price=newest.billing.price if _is_paid(newest) else 0.0,
     )
 

@@ -23,7 +23,7 @@ _DAY = timedelta(days=1)
 class Team:
     """How much a team builds. Rates are jobs an hour; `job` is the median of a job's minutes.
 
-    `kept` is how long a machine is wanted after its last job; `bursts` is the number of merge
+    `retention` is how long a machine is wanted after its last job; `bursts` is the number of merge
     trains of a working day, each of up to `burst` jobs at once; every other Thursday is a release.
     """
 
@@ -32,7 +32,7 @@ class Team:
     weekend: float = 3.0
     job: float = 18.0
     spread: float = 0.6
-    kept: timedelta = 120 * _MIN
+    retention: timedelta = 120 * _MIN
     bursts: float = 1.0
     burst: int = 6
     nightly: int = 6
@@ -40,13 +40,13 @@ class Team:
 
 
 STEADY = Team()
-RESTLESS = Team(kept=60 * _MIN, release=1.5)
+RESTLESS = Team(retention=60 * _MIN, release=1.5)
 """Machines go one hour after their last job, and releases are of half as much again."""
 SPIKY = Team(
     day=6.0,
     night=0.5,
     weekend=0.4,
-    kept=60 * _MIN,
+    retention=60 * _MIN,
     bursts=3.0,
     burst=12,
     nightly=4,
@@ -84,7 +84,7 @@ class _Stream:
         for time, change in sorted(under_way):
             running += change
             steps.append((time, running))
-        most = kept_for(demand_of(steps, end), self._team.kept)
+        most = kept_for(demand_of(steps, end), self._team.retention)
         return demand_of([step for step in most if step[0] < end], end)
 
     def _jobs(self) -> Iterator[tuple[datetime, datetime]]:

@@ -99,14 +99,14 @@ class Checker(Findings):
             return
         shadow.failures.moved(before, machine, self.now)
         if machine.phase is Phase.DELETED:
-            self.found(shadow.onces.gone(before.phase, machine, self.now))
+            self.found(shadow.onces.deleted(before.phase, machine, self.now))
             left = self.left_of(machine)
             oldest = (
                 self.now
                 - self.consistency_delay
                 - (HIDDEN_FOR if self.now - self.hidden_at < HIDDEN_FOR else 0.0)
             )
-            self.found(invariants.gone(before.phase, machine, left, oldest))
+            self.found(invariants.deleted(before.phase, machine, left, oldest))
         else:
             healthy = self.is_healthy(machine)
             self.found(invariants.lost_falsely(before, machine, healthy=healthy))

@@ -11,7 +11,7 @@ from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import Orphan, Request
-from hostler.ports.store import Fence, Identity, Kept, Lease, Store
+from hostler.ports.store import Fence, Identity, Lease, Store, StoredEvent
 
 from .gates import Gate
 
@@ -146,7 +146,7 @@ class GatedStore:
         limit: int = 1000,
         *,
         host: HostId | None = None,
-    ) -> tuple[Kept, ...]:
+    ) -> tuple[StoredEvent, ...]:
         """Return stored events."""
         return await self._read(lambda: self._store.events(fleet, machine, after, limit, host=host))
 

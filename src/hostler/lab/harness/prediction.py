@@ -86,9 +86,9 @@ class PredictionCheck:
             return ()
         resources = resources_of(advance.machine, snapshot)
         steps = MachineSteps(advance.goal, snapshot, planner)
-        calls, waits = expected_calls(advance.machine, resources, steps)
-        more = (ANY,) if waits == SEE else ()
-        return (*(_line(call) for call in calls), *more)
+        ready = expected_calls(advance.machine, resources, steps)
+        more = (ANY,) if ready.waits == SEE else ()
+        return (*(_line(call) for call in ready.calls), *more)
 
     def _check_step(self, machine: MachineId, snapshot: Snapshot, now: float) -> Found:
         step = self._steps.get(machine)

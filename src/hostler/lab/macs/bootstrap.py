@@ -78,7 +78,7 @@ class BootstrapCheck:
         if change.by is None:
             self.by_hand[change.host] = self.now
 
-    def given(self, change: Change) -> Found:
+    def released(self, change: Change) -> Found:
         """Nobody gives a host away that is still in a private network."""
         mac, fact = self.truth.mac(change.host), self.truth.hosts[change.host]
         if mac is None or change.by is None or change.late or not mac.attachments:

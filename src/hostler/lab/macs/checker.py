@@ -28,21 +28,19 @@ from hostler.lab.scaleway.checker import ScalewayChecker
 from hostler.lab.scaleway.world import ScalewayWorld
 from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.ledger import Line
-from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
+from hostler.simulators.scaleway.state.mac_records import Mac
 from hostler.testing import invariants
 from hostler.testing.invariants import LIVE, Found, Thing, Violation
 
 from . import quiescence
 from .faults import MacScenario
 from .ground_truth import PERSON, Asked, Change, GroundTruth, parse_name
+from .occupancy import FORGIVEN, IN_USE, shared, unwiped
 from .quiescence import MAY_REST, free_for, hosts_rest
 
 _ID = re.compile(r"/servers/([0-9a-f-]{36})(?:/(\w+))?")
-FORGIVEN = 7200.0
-"""So long, in seconds, two may take a host for theirs after a person or a late effect named it."""
 _SKEW = 5.0
 """How far apart, in seconds, our clocks and the provider's may be."""
-_USED = frozenset({Phase.READY, Phase.DRAINING})
 _CLAIMS = frozenset({"pending", "claimed", "standby", "rested"})
 
 
@@ -184,8 +182,9 @@ class MacChecker(ScalewayChecker):
             self._judge(change)
             if change.what == "renamed":
                 self._claimed(change)
-        self._in_use()
-        self._pooled()
+        self.found(
+            (*shared(self._shadows(), self.truth, self.now), *unwiped(self.truth, self._pools))
+        )
 
     def _tell(self, change: Change) -> None:
         fact, before = self.truth.hosts.get(change.host), change.before
@@ -225,7 +224,7 @@ class MacChecker(ScalewayChecker):
                 if change.what == "wiped" and machine.phase is Phase.READY:
                     self._wrong("S5", f"{machine.id} wipes {change.host}, and is ready", change)
                 continue
-            used = machine.phase in _USED and not self._was_handled(machine)
+            used = machine.phase in IN_USE and not self._was_handled(machine)
             if used or (mine and machine.phase in LIVE):
                 who = f"{by.ours[0]} {by.machine or 'itself'}"
                 text = f"host {change.host} was {change.what} by {who}"
@@ -268,36 +267,6 @@ class MacChecker(ScalewayChecker):
         """Tell whether a machine that was ready takes its own host back, renamed by a person."""
         mine = (b.machines.get(MachineId(by.machine)) for b in self.shadows if by)
         return any(m is not None and m.health.was_ready is not None for m in mine)
-
-    def _in_use(self) -> None:
-        """Whoever is ready on a host uses it; two at once are one too many (S13)."""
-        users = dict[HostId, tuple[ShadowStore, Machine]]()
-        for shadow in self._shadows():
-            for machine in shadow.living():
-                host = machine.host
-                if host is None or machine.phase not in _USED or host not in self.truth.hosts:
-                    continue
-                other = users.setdefault(host, (shadow, machine))[1]
-                fact = self.truth.hosts[host]
-                if other is not machine and not self._is_recent(max(fact.late, fact.handled)):
-                    text = f"host {host} is in use by {other.id} and by {machine.id}"
-                    self.found((Violation(invariant="S13", text=text, machine=machine.id),))
-
-    def _pooled(self) -> None:
-        """No host is free and ready that was not wiped since its last claim by a machine.
-
-        A name that a person copied onto it is nobody's act: whoever claims it by that is judged.
-        """
-        for host, fact in self.truth.hosts.items():
-            mac = self.truth.mac(host)
-            if mac is None or fact.user == PERSON or fact.by_person:
-                continue
-            if mac.status is not MacStatus.READY:
-                continue
-            free = fact.name.startswith(self._pools) or (fact.owner or ("",))[0] == "parked"
-            if free and not self.truth.is_clean(host) and fact.late < fact.named:
-                text = f"host {host} is free as {fact.name}, unwiped since {fact.user} had it"
-                self.found((Violation(invariant="pool", text=text),))
 
     def _shadows(self) -> list[ShadowStore]:
         return [shadow for shadow in self.shadows if not shadow.lost]

@@ -51,7 +51,7 @@ def options_of(scenario: MacScenario) -> MacOptions:
     recorded = scenario.floor == "412"
     return MacOptions(
         floor=scenario.floor,
-        deleted=scenario.deleted,
+        deleted_status=scenario.deleted_status,
         sealed=0.0 if recorded else 60.0,
         vlan_polls=0 if recorded else 3,
     )

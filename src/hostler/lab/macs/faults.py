@@ -13,7 +13,9 @@ from hostler.lab.scenario.faults import (
     Size,
     draw_actions,
     draw_arrival,
+    draw_port,
     draw_rates,
+    host_actions,
     pick_faults,
     severity_of,
 )
@@ -56,20 +58,7 @@ _RARE = {fault.name for fault in MAC_CALLS}
 """Faults of requests that are made but a few times for each machine."""
 _STRUCK = ("crash", "paused", "suspended", "clock_jump", "store_busy", "disk_full", "network_down")
 _EVERY = 12 * HOUR
-_PORTS = ("", "", "http", "http", "bind", "save_machine", "save_host", "save_fleet", "unbind")
-_KINDS = (
-    *("scale",) * 6,
-    *("delete",) * 3,
-    "delete_now",
-    "retire",
-    "standby",
-    "standby",
-    "wake",
-    "protect",
-    "unprotect",
-    "pause",
-    "resume",
-)
+_KINDS = host_actions(3, "retire")
 _TYPES = ("M2-L", "M4-M")
 
 
@@ -88,7 +77,7 @@ class MacScenario:
     stocks: tuple[Stock, ...]
     pools: tuple[str, ...]
     floor: str = "412"
-    deleted: str = "403"
+    deleted_status: str = "403"
     beyond: bool = False
     namesakes: bool = False
     fresh: bool = False
@@ -131,7 +120,7 @@ def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
         stocks=stocks,
         pools=pools,
         floor=rng.choice(("412", "mixed")),
-        deleted=rng.choice(("403", "403", "404")),
+        deleted_status=rng.choice(("403", "403", "404")),
         beyond=bool(BEYOND & set(faults)),
         namesakes=rng.random() < 0.2,
     )
@@ -173,8 +162,7 @@ def _disruptions(
 
 
 def _disruption(fault: str, at: float, rng: Random) -> Disruption:
-    port, before = rng.choice(_PORTS), rng.random() < 0.5
-    skip = rng.randrange(6) if port else rng.randrange(-1, 24)
+    port, before, skip = draw_port(rng)
     length = {
         "crash": rng.uniform(1, 300),
         "paused": rng.choice((rng.uniform(20, 55), rng.uniform(55, 900))),

@@ -173,7 +173,7 @@ class GroundTruth:
         hands = self.world.faults.get(_WIPED_BY_HAND, 0) - self._by_hand[_WIPED_BY_HAND]
         self._by_hand[_WIPED_BY_HAND] += hands
         for host in [host for host in self.hosts if cloud.macs.get(host) is None]:
-            yield self._gone(host)
+            yield self._deleted(host)
         for mac in tuple(cloud.macs):
             host = HostId(mac.id)
             fact = self.hosts.get(host)
@@ -200,7 +200,7 @@ class GroundTruth:
             used=mac.installs - self.fresh,
         )
 
-    def _gone(self, host: HostId) -> Change:
+    def _deleted(self, host: HostId) -> Change:
         fact = self.hosts.pop(host)
         by = next((a for a in reversed(fact.asked) if a.act == "delete"), None)
         return Change(what="gone", host=host, by=by, before=fact, late=False)

@@ -79,7 +79,7 @@ class OrderChecker(MacChecker):
         super()._judge(change)
         self.bootstraps.noted(change)
         if change.what == "renamed" and not self._tainted(change):
-            self.found(self.bootstraps.given(change))
+            self.found(self.bootstraps.released(change))
 
     def _may_move(self, shadow: ShadowStore, machine: Machine) -> bool:
         """Tell whether time counts; a list that is run has bounds of its own."""

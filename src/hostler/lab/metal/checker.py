@@ -12,7 +12,7 @@ from hostler.domain.model.capabilities import Cleaning
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host, HostCondition, HostGoal
-from hostler.domain.model.machine import Machine
+from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, OwnerTag
 from hostler.lab.checks.checker import Checker
@@ -45,6 +45,7 @@ class MetalChecker(Checker):
         super().__init__(truth, trace, consistency_delay)
         self.truth, self._scenario = truth, scenario
         self._let_go = dict[HostId, float]()
+        self._obeyed = set[tuple[str, str]]()
         self._began = dict[MachineId, float]()
         self._newest_start = -1e9
 
@@ -100,6 +101,7 @@ class MetalChecker(Checker):
         """Judge a command of ours at the moment of its effect."""
         self.changed = True
         self.trace.note(f"{box} obeys {call}", str(call.target or "").partition("#")[2])
+        self._obeyed.add((str(call.arg("machine")), call.kind))
         if call.kind not in {REST, HOST_OFF} or self.truth.condition(box) not in _ON:
             return
         for shadow in self.shadows:
@@ -126,6 +128,10 @@ class MetalChecker(Checker):
     ) -> None:
         """Check a record that was saved, and the box that its machine takes or lets go of."""
         self.truth.advance()
+        for asked in machine.asked:
+            # Its effect was seen: what undoes that later is another matter.
+            if asked.call_state is CallState.DONE and (machine.id, asked.kind) in self._obeyed:
+                shadow.onces.proved(machine.id, asked)
         before = shadow.machines.get(machine.id)
         super().machine_saved(shadow, machine, events)
         held = before.host if before is not None else None

@@ -13,7 +13,9 @@ from hostler.lab.scenario.faults import (
     Scenario,
     Size,
     draw_actions,
+    draw_port,
     draw_rates,
+    host_actions,
     pick_faults,
     severity_of,
 )
@@ -56,19 +58,7 @@ ALL = (*CALLS, *PEOPLE, *STRUCK, "two_replicas")
 
 _RATES: Mapping[str, float] = dict.fromkeys(CALLS, 0.08)
 _EVERY = 1.5 * HOUR
-_PORTS = ("", "", "http", "http", "bind", "save_machine", "save_host", "save_fleet", "unbind")
-_KINDS = (
-    *("scale",) * 6,
-    *("delete",) * 4,
-    "delete_now",
-    "standby",
-    "standby",
-    "wake",
-    "protect",
-    "unprotect",
-    "pause",
-    "resume",
-)
+_KINDS = host_actions(4)
 _S = timedelta(seconds=1)
 
 
@@ -138,12 +128,11 @@ def _disruptions(
 
 
 def _disruption(fault: str, at: float, rng: Random) -> Disruption:
-    port, before = rng.choice(_PORTS), rng.random() < 0.5
-    skip = rng.randrange(6) if port else rng.randrange(-1, 24)
+    port, before, skip = draw_port(rng)
     length = {
         "crash": rng.uniform(1, 120),
         "paused": rng.choice((rng.uniform(20, 55), rng.uniform(55, 200))),
-        "suspended": rng.uniform(60, 200),  # longer: timers are late by more than a cycle may be
+        "suspended": rng.uniform(60, 300),
         "clock_jump": rng.choice((-7200, -300, -60, 60, 300, 7200)),
         "store_busy": rng.uniform(5, 60),
         "disk_full": rng.uniform(30, 200),

@@ -12,6 +12,7 @@ from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Ref
 from hostler.domain.model.host import HostCondition
 from hostler.domain.model.machine import Asked, CallState
 from hostler.domain.model.resource import Resource, Stage
+from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.providers.scaleway.common.errors import Failed, Problem
 from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
 
@@ -75,10 +76,10 @@ def lapsed_at_once(good: Function) -> Function:
     """Believe the first observation that does not show an effect: it will never come."""
 
     def call_state(
-        asked: Asked, resource: Resource | None, shown: datetime | None, sure: datetime
+        asked: Asked, resource: Resource | None, observed_at: datetime | None, sure: datetime
     ) -> CallState:
-        found: CallState = good(asked, resource, shown, sure)
-        newer = shown is not None and shown > asked.at
+        found: CallState = good(asked, resource, observed_at, sure)
+        newer = observed_at is not None and observed_at > asked.at
         return CallState.LAPSED if found is CallState.OPEN and newer else found
 
     return call_state
@@ -157,10 +158,10 @@ def without_a_pool(good: Function) -> Function:
 def dropped_without_a_pool(good: Function) -> Function:
     """Keep in no record which pool a host came from."""
 
-    def kept(*args: Any) -> Any:
+    def without_pool(*args: Any) -> Any:
         return good(*args).with_ownership(pool="")
 
-    return kept
+    return without_pool
 
 
 def delete_until_granted(_: Function) -> Function:
@@ -184,13 +185,14 @@ def strays_are_old_news(_: Function) -> Function:
 
 def by_old_records(good: Function) -> Function:
     """Explain what was just seen by the records of the cycle before."""
-    older = dict[str, tuple[Any, ...]]()
+    older = dict[str, dict[str, Any]]()
 
-    def orphans(inventory: Any, kind: str, *explains: Any) -> Iterator[Resource]:
-        hosts, bindings, living, past, *ours = explains
-        now = tuple(dict(record) for record in (hosts, bindings, living, past))
+    def orphans(account: AccountSnapshot) -> Iterator[Resource]:
+        kind = account.capabilities.host_kind
+        records = ("hosts", "bindings", "machines", "past")
+        now = {name: dict(getattr(account, name)) for name in records}
         before, older[kind] = older.get(kind, now), now
-        return good(inventory, kind, *before, *ours)
+        return good(replace(account, **before))
 
     return orphans
 
@@ -241,8 +243,8 @@ def sent_unrecorded(good: Function) -> Function:
     def buy(steps: Any, row: Any, seen: Any) -> Any:
         bought = good(steps, row, seen)
         named = {order.id for order in bought.order.orders} if bought.order else set[str]()
-        kept = tuple(order for order in bought.row.orders if order.id not in named)
-        return replace(bought, row=replace(bought.row, orders=kept))
+        unnamed = tuple(order for order in bought.row.orders if order.id not in named)
+        return replace(bought, row=replace(bought.row, orders=unnamed))
 
     return buy
 

@@ -189,7 +189,7 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
     ),
     "order-unremembered": Mutant(
         summary="an order counts only once there is a record of its host",
-        puts=(("domain.hosts.purchasing:_is_coming", mac_mutations.coming_on_record),),
+        puts=(("domain.hosts.delivery:_is_coming", mac_mutations.coming_on_record),),
         scenario=Alone(demands=_ORDERS),
         caught=("S2",),
     ),

@@ -109,7 +109,7 @@ MUTANTS: Mapping[str, Mutant[MetalScenario]] = {
     ),
     "silent-is-off": Mutant(
         summary="a box of which the controller is silent is taken for switched off",
-        puts=(("testing.fakes.metal:FakeMetal._shown", metal_mutations.silent_is_off),),
+        puts=(("testing.fakes.metal:FakeMetal._resource", metal_mutations.silent_is_off),),
         scenario=Alone(
             disruptions=tuple(
                 Disruption(at=at * _MINUTE, fault="controller_silent", who=at, length=10 * _MINUTE)

@@ -44,9 +44,9 @@ def all_free(_: Function) -> Function:
 def silent_is_off(good: Function) -> Function:
     """Show a box whose controller does not answer as one that is off."""
 
-    def shown(*args: Any) -> Resource:
+    def resource_of(*args: Any) -> Resource:
         box: Resource = good(*args)
         off = box.status == SILENT
         return replace(box, status="off", condition=Condition.OFF) if off else box
 
-    return shown
+    return resource_of

@@ -158,7 +158,7 @@ def newest_stays(_: Function) -> Function:
 
     def judged(machine: Machine, resource: Resource) -> Resource:
         place = machine.place(resource.slot)
-        newest = max((known.attempt for known in place.known if not known.gone), default=0)
+        newest = max((known.attempt for known in place.known if not known.deleted), default=0)
         mine = next((known.attempt for known in place.known if known.id == resource.id), newest)
         return replace(resource, surplus=mine < newest)
 
@@ -199,7 +199,7 @@ def gone_before_settle(_: Function) -> Function:
     def all_gone(machine: Machine, snapshot: Snapshot) -> bool:
         if snapshot.inventory.tagged.get(machine.id):
             return False
-        return all(known.gone for place in machine.places for known in place.known)
+        return all(known.deleted for place in machine.places for known in place.known)
 
     return all_gone
 
@@ -208,12 +208,12 @@ def absent_is_gone(_: Function) -> Function:
     """Believe the first list that lacks something."""
 
     def missed(machine: Machine, place: Place, known: Known, snapshot: Snapshot) -> Known:
-        if known.gone or known.id in snapshot.inventory.sightings:
+        if known.deleted or known.id in snapshot.inventory.sightings:
             return known
         covered = snapshot.inventory.covered(known.zone, place.slot.kind, machine.id)
         if covered is None or covered < known.since:
             return known
-        return replace(known, absent=covered, gone=True)
+        return replace(known, absent=covered, deleted=True)
 
     return missed
 

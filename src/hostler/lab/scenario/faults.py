@@ -25,6 +25,8 @@ OURS = (
 )
 """Faults of the processes and their hosts, beside those of the world."""
 
+_PORTS = ("", "", "http", "http", "bind", "save_machine", "save_host", "save_fleet", "unbind")
+
 _SEVERITIES = ("calm", "one", "few", "few", "some", "some", "storm")
 _FAULTS: Mapping[str, tuple[int, int]] = {
     "calm": (0, 0),
@@ -173,3 +175,26 @@ def draw_arrival(faults: tuple[str, ...], span: float, rng: Random) -> float | N
     if "second_installation" not in faults:
         return None
     return rng.choice((0.0, rng.uniform(0, 0.6) * span))
+
+
+def host_actions(deletes: int, *others: str) -> tuple[str, ...]:
+    """Return what operators of hosts ask for, each as often as it is to be drawn."""
+    return (
+        *("scale",) * 6,
+        *("delete",) * deletes,
+        "delete_now",
+        *others,
+        "standby",
+        "standby",
+        "wake",
+        "protect",
+        "unprotect",
+        "pause",
+        "resume",
+    )
+
+
+def draw_port(rng: Random) -> tuple[str, bool, int]:
+    """Draw where hosts' processes are struck: a port, whether before it, and how many calls on."""
+    port, before = rng.choice(_PORTS), rng.random() < 0.5
+    return port, before, rng.randrange(6) if port else rng.randrange(-1, 24)

@@ -18,7 +18,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.ports.provider import Provider
-from hostler.ports.store import Kept, Store
+from hostler.ports.store import Store, StoredEvent
 from hostler.stores.memory import MemoryStore
 from hostler.testing.fakes.metrics import CountingMetrics
 from hostler.testing.fakes.prober import FakeProber
@@ -145,7 +145,7 @@ class FakeScene:
                 await asyncio.sleep(0.05)
         return timedelta(seconds=self.clock.boot() - begun)
 
-    async def events(self, kind: str) -> tuple[Kept, ...]:
+    async def events(self, kind: str) -> tuple[StoredEvent, ...]:
         """Return the stored events of a kind."""
         return tuple(k for k in await self.store.events(limit=100_000) if k.event.kind == kind)
 

@@ -21,7 +21,7 @@ from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.ports.command import Asker
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Connection, Provider
-from hostler.ports.store import Kept
+from hostler.ports.store import StoredEvent
 from hostler.providers.scaleway.common import settings as words
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.instances.provider import Instances
@@ -226,7 +226,7 @@ class Hostler:
         """Return the fleet's row."""
         return (await self.store.fleets())[0]
 
-    async def events(self) -> tuple[Kept, ...]:
+    async def events(self) -> tuple[StoredEvent, ...]:
         """Return everything that was recorded."""
         return await self.store.events(self.fleet.name, limit=10_000)
 

@@ -101,7 +101,7 @@ class StaticHosts:
         if host is None:
             text = f"{name} is not in the fleet file"
             made = call.effect is Effect.MAKE or call.slot == HOST
-            return Refused(why=Refusal.WRONG_STATE, text=text) if made else _gone(call)
+            return Refused(why=Refusal.WRONG_STATE, text=text) if made else _released(call)
         try:
             printed = await self._shell.run(host, command)
         except NotReached as error:
@@ -133,9 +133,9 @@ class StaticHosts:
                 return Done(resources=tuple(one for one in found if one.slot == SERVER))
             case "released" | "not clean":
                 self._note(host, claim.released if word == "not clean" else None)
-                return _gone(call)
+                return _released(call)
             case "not there" if call.slot == SERVER:
-                return _gone(call)
+                return _released(call)
             case "cleaning":
                 return Done()
             case _:
@@ -172,9 +172,9 @@ class StaticHosts:
         """Nothing is held."""
 
 
-def _gone(call: Call) -> Done:
+def _released(call: Call) -> Done:
     """Return that an allocation is no more; a host outlives its claims."""
-    return Done(gone=(call.target,) if call.target and call.slot == SERVER else ())
+    return Done(absent=(call.target,) if call.target and call.slot == SERVER else ())
 
 
 def _not_done(host: settings.Host, word: str) -> Outcome:

@@ -117,5 +117,5 @@ def answers(output: str) -> tuple[str, ...]:
 
 def answer(output: str) -> str:
     """Return what a script that changes something said: one line, or nothing that makes sense."""
-    said = answers(output)
-    return said[0] if len(said) == 1 else ""
+    lines = answers(output)
+    return lines[0] if len(lines) == 1 else ""

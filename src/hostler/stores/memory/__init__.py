@@ -15,7 +15,7 @@ from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Orphan, Request
-from hostler.ports.store import Fence, Identity, Kept, Lease
+from hostler.ports.store import Fence, Identity, Lease, StoredEvent
 
 from .past import Past
 
@@ -132,7 +132,7 @@ class MemoryStore:
         limit: int = 1000,
         *,
         host: HostId | None = None,
-    ) -> tuple[Kept, ...]:
+    ) -> tuple[StoredEvent, ...]:
         return self._past.events(fleet, machine, after, limit, host)
 
     async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
@@ -291,10 +291,12 @@ class MemoryStore:
         self._living[machine.id] = machine.fleet
         self._owners |= dict.fromkeys(_claims(machine), machine.id)
 
-    def _numbered(self, events: tuple[Event, ...], changed: tuple[Machine, ...]) -> list[Kept]:
+    def _numbered(
+        self, events: tuple[Event, ...], changed: tuple[Machine, ...]
+    ) -> list[StoredEvent]:
         images = {machine.id: machine for machine in changed}
         return [
-            Kept(
+            StoredEvent(
                 number=number,
                 event=_storable(event),
                 image=images.get(event.machine) if event.machine else None,
@@ -325,9 +327,9 @@ def _claims(machine: Machine) -> tuple[ResourceId, ...]:
     """Return the ids that no other living machine may have; what is deleted claims nothing."""
     if machine.phase is Phase.DELETED:
         return ()
-    absent = {known.id for place in machine.places for known in place.known if known.gone}
+    deleted = {known.id for place in machine.places for known in place.known if known.deleted}
     bound = (place.bound for place in machine.places if place.bound is not None)
-    ids = (*machine.ids(), *(resource for resource in bound if resource not in absent))
+    ids = (*machine.ids(), *(resource for resource in bound if resource not in deleted))
     return tuple(dict.fromkeys(ids))
 
 

@@ -6,14 +6,14 @@ from datetime import datetime
 from hostler.domain.ids import FleetName, HostId, MachineId
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.ports.store import Kept
+from hostler.ports.store import StoredEvent
 
 
 class Past:
     """Events in the order of their numbers, which grow and are never given twice."""
 
     def __init__(self) -> None:
-        self._entries = list[Kept]()
+        self._entries = list[StoredEvent]()
         self._last = 0
 
     @property
@@ -21,7 +21,7 @@ class Past:
         """The number of the next event."""
         return self._last + 1
 
-    def add(self, entries: list[Kept]) -> None:
+    def add(self, entries: list[StoredEvent]) -> None:
         """Add events, numbered from `next` on."""
         self._entries += entries
         self._last += len(entries)
@@ -33,7 +33,7 @@ class Past:
         after: int,
         limit: int,
         host: HostId | None = None,
-    ) -> tuple[Kept, ...]:
+    ) -> tuple[StoredEvent, ...]:
         """Return events after a number, of a fleet, a machine or a host where one is named."""
         first = bisect_right(self._entries, after, key=lambda entry: entry.number)
         found = (
@@ -66,7 +66,7 @@ class Past:
         over = [k for k in self._entries if k.event.at < before and k.number not in needed]
         return self._remove(sorted(over, key=lambda entry: (entry.event.at, entry.number))[:limit])
 
-    def _last_images(self, before: datetime) -> tuple[Kept, ...]:
+    def _last_images(self, before: datetime) -> tuple[StoredEvent, ...]:
         """Return the events that carry each machine's last image before a time."""
         last = {
             (entry.event.fleet, entry.event.machine): entry
@@ -75,7 +75,7 @@ class Past:
         }
         return tuple(last.values())
 
-    def _remove(self, some: list[Kept]) -> int:
+    def _remove(self, some: list[StoredEvent]) -> int:
         numbers = {entry.number for entry in some}
         if numbers:
             self._entries = [entry for entry in self._entries if entry.number not in numbers]

@@ -9,7 +9,7 @@ from hostler.domain.ids import FleetName, HostId, MachineId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.ports.store import Fence, Kept
+from hostler.ports.store import Fence, StoredEvent
 
 from . import leases
 from .documents import EVENT, MACHINE, microseconds, moment
@@ -49,7 +49,7 @@ class About:
     host: HostId | None
 
 
-def stored(db: Connection, about: About, after: int, limit: int) -> tuple[Kept, ...]:
+def stored(db: Connection, about: About, after: int, limit: int) -> tuple[StoredEvent, ...]:
     """Return events after a number, in order."""
     name = _BY[about.fleet is not None, about.machine is not None]
     query = SQL["events_of_host" if about.host is not None else name]
@@ -70,8 +70,8 @@ def images(db: Connection, fleet: FleetName, at: datetime) -> tuple[Machine, ...
     return tuple(sorted(there, key=lambda m: (m.serial, m.id)))
 
 
-def _stored(number: int, document: str, image: str | None) -> Kept:
-    return Kept(
+def _stored(number: int, document: str, image: str | None) -> StoredEvent:
+    return StoredEvent(
         number=number,
         event=EVENT.read(document),
         image=None if image is None else MACHINE.read(image),

@@ -94,7 +94,7 @@ def _claim_one(db: Connection, resource: ResourceId, machine: MachineId) -> None
 
 def _claims(machine: Machine) -> dict[ResourceId, None]:
     """Return the ids that no other living machine may have: all but those confirmed gone."""
-    deleted = {known.id for place in machine.places for known in place.known if known.gone}
+    deleted = {known.id for place in machine.places for known in place.known if known.deleted}
     bound = (place.bound for place in machine.places if place.bound is not None)
     return dict.fromkeys(
         (*machine.ids(), *(resource for resource in bound if resource not in deleted))

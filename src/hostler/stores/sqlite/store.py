@@ -11,7 +11,7 @@ from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import Orphan, Request
-from hostler.ports.store import Fence, Identity, Kept, Lease
+from hostler.ports.store import Fence, Identity, Lease, StoredEvent
 
 from . import events as event_log
 from . import fleets, hosts, leases
@@ -84,7 +84,7 @@ class SqliteStore:
         limit: int = 1000,
         *,
         host: HostId | None = None,
-    ) -> tuple[Kept, ...]:
+    ) -> tuple[StoredEvent, ...]:
         about = event_log.About(fleet, machine, host)
         return await self._read(lambda db: event_log.stored(db, about, after, limit))
 

@@ -105,7 +105,7 @@ class FakeMetal:
         await asyncio.sleep(self.rack.world.pace.answer.total_seconds())
         found = dict[ResourceId, Resource]()
         for scope in scopes:
-            found |= {box.id: self._shown(box) for box in self._listed(scope, boxes)}
+            found |= {box.id: self._resource(box) for box in self._listed(scope, boxes)}
         strange = (one.status for one in found.values() if _is_strange(one))
         return Observation(
             observed=tuple(self._observed(scope, begun) for scope in scopes),
@@ -129,7 +129,7 @@ class FakeMetal:
             return here[: (self.failing_page - 1) * self._capabilities.page]
         return here
 
-    def _shown(self, box: Resource) -> Resource:
+    def _resource(self, box: Resource) -> Resource:
         status = SILENT if box.id in self.rack.silent else box.status
         facts = HostFacts(stage=Stage.POOL, cleaned=box.id in self.rack.cleaned)
         condition = WORDS.get(status, Condition.UNKNOWN)
@@ -141,7 +141,7 @@ class FakeMetal:
         """Make one call as the script says, else as the world allows; a release is ours alone."""
         if call.kind == RELEASE and call.target is not None:
             self.rack.cleaned.discard(_box_of(call))
-            return Done(gone=(call.target,))
+            return Done(absent=(call.target,))
         return await self.script.make(call, self.rack.world.pace.answer, self._effect)
 
     def _effect(self, call: Call) -> Outcome:

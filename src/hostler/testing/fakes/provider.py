@@ -143,9 +143,9 @@ class FakeProvider:
             return self._make(call)
         resource = self.world.resources.get(call.target) if call.target is not None else None
         if resource is None:
-            gone = (call.target,) if call.target is not None else ()
             if call.effect is Effect.DESTROY:
-                return Done(gone=gone, missing=True)
+                absent = (call.target,) if call.target is not None else ()
+                return Done(absent=absent, missing=True)
             return Refused(why=Refusal.WRONG_STATE, text="there is no such resource")
         return self._change(call, resource)
 
@@ -192,7 +192,7 @@ class FakeProvider:
                 return self._terminate(resource)
             case _ if call.kind in {REMOVE_SERVER, REMOVE_ADDRESS}:
                 self.world.remove(resource.id)
-                return Done(gone=(resource.id,))
+                return Done(absent=(resource.id,))
             case _:
                 return Refused(why=Refusal.INVALID, text=f"no such call: {call.kind}")
 

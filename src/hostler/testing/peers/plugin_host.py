@@ -44,7 +44,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     ms: float
     error: str = ""
     code: str = ""
-    said: msgspec.Raw = msgspec.Raw(b"null")
+    value: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class Launched(msgspec.Struct, frozen=True, kw_only=True):
@@ -249,7 +249,7 @@ class GoHost:
     def kill(self) -> tuple[Ended, float]:
         """Stop the plugin as go-plugin does; return how it ended, and the milliseconds."""
         reply = self.order(do="kill")
-        return msgspec.json.decode(reply.said, type=Ended), reply.ms
+        return msgspec.json.decode(reply.value, type=Ended), reply.ms
 
     def bench(
         self, how: Launch, config: Mapping[str, object], *, instances: int, updates: int, more: int
@@ -276,7 +276,7 @@ class GoHost:
         return reply
 
     def _ask(self, kind: type[T], patience: float = PATIENCE, /, **order: object) -> T:
-        return msgspec.json.decode(self.order(patience, **order).said, type=kind)
+        return msgspec.json.decode(self.order(patience, **order).value, type=kind)
 
     def _accepted(self, do: str, ids: Sequence[str]) -> tuple[str, ...]:
         return self._ask(tuple[str, ...], do=do, ids=list(ids))

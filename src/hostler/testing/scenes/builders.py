@@ -16,7 +16,6 @@ from hostler.domain.model.calls import Shows
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import (
     Asked,
-    Billing,
     CallState,
     Known,
     Machine,
@@ -27,6 +26,7 @@ from hostler.domain.model.machine import (
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition, OwnerTag, Resource, Slot
+from hostler.domain.policy.billing import Billing
 from hostler.testing.fakes.planner import ADDRESS, POWER_ON, SERVER
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)

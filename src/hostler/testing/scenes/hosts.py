@@ -53,7 +53,7 @@ def box(
     **facts: object,
 ) -> Resource:
     """Return a host as an observation shows it; its pool is known unless `facts` say otherwise."""
-    given = HostFacts(stage=Stage(stage), pool="pool-")
+    usual = HostFacts(stage=Stage(stage), pool="pool-")
     return Resource(
         id=ResourceId(host),
         slot=HOST,
@@ -63,7 +63,7 @@ def box(
         name=f"{stage} {host}",
         price=0.2,
         type=type,
-        host=replace(given, **facts),
+        host=replace(usual, **facts),
     )
 
 
@@ -159,22 +159,41 @@ def hosts_snapshot(  # noqa: PLR0913 - everything that a cycle of the hosts may 
     observed: datetime | None = None,
 ) -> AccountSnapshot:
     """Return what a cycle of the hosts sees: one record, and what the newest observation shows."""
-    observed_at = inventory(() if resource is None else (resource,), observed or now)
-    return AccountSnapshot(
-        cycle=CycleId("t"),
+    return account_snapshot(
+        () if resource is None else (resource,),
+        (host,),
+        observed=observed or now,
         now=now,
-        account=MAIN,
-        hosts={host.id: host},
         bindings=bindings or {},
         machines={machine.id: machine for machine in living},
         past={machine.id: machine for machine in past},
-        inventory=observed_at,
+    )
+
+
+def account_snapshot(
+    resources: Iterable[Resource],
+    hosts: Iterable[Host] = (),
+    *,
+    observed: datetime = BEGIN,
+    **facts: object,
+) -> AccountSnapshot:
+    """Return what a cycle knows of hosts by an observation begun then; all else is in `facts`."""
+    known = AccountSnapshot(
+        cycle=CycleId("t"),
+        now=BEGIN,
+        account=MAIN,
+        hosts={host.id: host for host in hosts},
+        bindings={},
+        machines={},
+        past={},
+        inventory=inventory(resources, observed),
         capabilities=CAPABILITIES,
         epoch=Epoch(1),
         took=BEGIN,
         steady=BEGIN,
         ours=(HOME,),
     )
+    return replace(known, **facts)
 
 
 def fleet_snapshot(  # noqa: PLR0913 - everything that a cycle of the fleet may know, by name

@@ -1,4 +1,4 @@
-"""SimClock: the clock port over simulated time; the wall can jump, the time since boot cannot."""
+"""Clocks that nobody waits for: SimClock over a simulated loop, RigClock as a rig says."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -8,7 +8,10 @@ BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class SimClock:
-    """One host's clock: `wall` is by how much its wall clock is off the true date."""
+    """One host's clock: `wall` is by how much its wall clock is off the true date.
+
+    The wall can jump; the time since boot cannot.
+    """
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, boot: float = 0.0, wall: float = 0.0
@@ -36,3 +39,26 @@ class SimClock:
     def jump(self, by: timedelta) -> None:
         """Let the wall clock jump."""
         self._wall += by
+
+
+class RigClock:
+    """A clock that stands still until it is told to pass, or until somebody sleeps on it."""
+
+    def __init__(self) -> None:
+        self._passed = timedelta(0)
+
+    def now(self) -> datetime:
+        """Return the time on the wall."""
+        return BEGINNING + self._passed
+
+    def boot(self) -> float:
+        """Return seconds since the clock was made."""
+        return self._passed.total_seconds()
+
+    async def sleep(self, time: timedelta) -> None:
+        """Let this time pass at once."""
+        self.pass_by(time)
+
+    def pass_by(self, time: timedelta) -> None:
+        """Let this time pass."""
+        self._passed += time

@@ -29,7 +29,7 @@ class Spinning(Exception):
 class Tick(asyncio.TimerHandle):
     """One callback on the loop, and whose it is."""
 
-    __slots__ = ("asleep", "life")
+    __slots__ = ("asleep", "due", "life")
 
     def __init__(
         self,
@@ -39,6 +39,7 @@ class Tick(asyncio.TimerHandle):
         context: contextvars.Context | None,
     ) -> None:
         super().__init__(when, work[0], work[1], loop, context)
+        self.due = when
         self.life = LIFE.get() if context is None else context.get(LIFE)
         self.asleep = self.life.asleep if self.life is not None else 0.0
 
@@ -134,8 +135,9 @@ class SimLoop(asyncio.BaseEventLoop):
             if life is not None and life.stopped:
                 life.parked.append(tick)
             elif life is not None and tick.when() and life.asleep > tick.asleep:
-                late, tick.asleep = life.asleep - tick.asleep, life.asleep
-                self._plan(self._moment + late, tick)
+                tick.due += life.asleep - tick.asleep
+                tick.asleep = life.asleep
+                self._plan(max(self._moment, tick.due), tick)
             else:
                 tick.run()
         self._spun += 1

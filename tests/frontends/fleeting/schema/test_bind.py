@@ -460,13 +460,13 @@ DURATIONS = {
 
 @pytest.mark.parametrize("case", DURATIONS)
 async def test_a_duration_goes_back_as_it_came_or_not_at_all(case: str) -> None:
-    asked, value, given, back = DURATIONS[case]
+    asked, value, answer, back = DURATIONS[case]
     bodies = {
         "InitRequest": f"bytes config = 1; {asked} = 2;",
-        "ConnectInfoReply": f"string id = 1; string external_addr = 2; {given or asked} = 3;",
+        "ConnectInfoReply": f"string id = 1; string external_addr = 2; {answer or asked} = 3;",
     }
     served = serve(written(bodies))
-    name, answered = asked.rpartition(" ")[2], (given or asked).rpartition(" ")[2]
+    name, answered = asked.rpartition(" ")[2], (answer or asked).rpartition(" ")[2]
     await served.call("Init", {name: value})
     assert (await served.one("ConnectInfo", {"id": "a"})).get(answered) == back
 

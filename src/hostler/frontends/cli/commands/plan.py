@@ -56,7 +56,7 @@ class PlanCommands:
             "fleets": [documents.plan(made) for made in fleets],
             "hosts": [documents.host_plan(entry) for entry in hosts],
         }
-        screen.show(plans(fleets, hosts), value)
+        screen.show(plans(fleets, hosts, self.services.clock().now()), value)
         return Exit.OK
 
     def explain(

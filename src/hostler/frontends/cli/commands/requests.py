@@ -9,7 +9,6 @@ from typing import Annotated, Protocol
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from hostler.config.units import format_duration
 from hostler.config.values import Config
 from hostler.domain.ids import InstallationId
 from hostler.domain.model.fleet import Fleet
@@ -24,6 +23,7 @@ from hostler.frontends.cli.context import Purpose, Services
 from hostler.frontends.cli.render.tables import ink
 from hostler.queries import documents
 from hostler.queries.lookup import find_machine
+from hostler.queries.wording import rounded
 from hostler.requests import fleets, machines
 from hostler.requests.recording import Accepted, Author, record, wait_until_taken
 
@@ -234,9 +234,7 @@ class Submitted:
             return "recorded; no engine is running, the next one takes it (`hostler run FILE`)"
         if not waited:
             return "recorded; the running engine takes it"
-        return (
-            f"recorded, but not taken within {format_duration(PATIENCE)}; see `hostler status FILE`"
-        )
+        return f"recorded, but not taken within {rounded(PATIENCE)}; see `hostler status FILE`"
 
     def exit(self, *, waited: bool) -> Exit:
         """Return the exit code."""

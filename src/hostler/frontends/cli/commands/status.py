@@ -165,7 +165,9 @@ class StatusCommands:
         for scope, error in report.incomplete.items():
             screen.note(f"could not observe {scope}, so its orphans are not known: {error}")
         runs = not observe and self.services.engine_runs(config)
-        note = freshness(report, config.settings.quiet, runs=runs)
+        note = freshness(
+            report, config.settings.quiet, runs=runs, exists=self.services.store_exists(config)
+        )
         if not (report.observed or runs):
             note += " (--observe asks the provider now)"
         now = self.services.clock().now()

@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hostler.config.units import format_duration
+from hostler.domain.model.commands import Next
 from hostler.domain.model.phases import PHASES, sentence
 from hostler.domain.reporting.hosts import HostStatus
 from hostler.queries.hosts import HostExplanation, on_release, owner
@@ -38,7 +39,7 @@ def machine_explanation(explained: MachineExplanation) -> RenderableType:
                 ("protected", explained.protection.removeprefix("protected ")),
                 ("blocked by", explained.blocker),
                 ("alarm", explained.alarm),
-                ("next", _next(explained)),
+                ("next", _next(explained.next, now)),
                 ("last error", machine.error),
                 *(_host_facts(host, now) if host else ()),
                 ("fleet", explained.condition),
@@ -58,13 +59,12 @@ def _time_limit(explained: MachineExplanation) -> str:
     return f"{timer} {format_duration(limit)}{at}"
 
 
-def _next(explained: MachineExplanation) -> str:
-    step = explained.next
+def _next(step: Next, now: datetime) -> str:
     text = f"{step.kind}: {step.detail}".removesuffix(": ")
     if step.at is None:
         return text
     at_the_latest = "at the latest " if step.kind == "observe" else ""
-    return f"{text}, {at_the_latest}{until(step.at, explained.at)}"
+    return f"{text}, {at_the_latest}{until(step.at, now)}"
 
 
 def host_explanation(explained: HostExplanation, now: datetime) -> RenderableType:
@@ -81,7 +81,7 @@ def host_explanation(explained: HostExplanation, now: datetime) -> RenderableTyp
                 ("price", f"{euros(host.price)} an hour" if host.price else ""),
                 ("observed", host.status),
                 ("on release", on_release(host)),
-                ("next", explained.next(now)),
+                ("next", _next(explained.next(now), now)),
                 *((f"for {fleet}", why or "it fits") for fleet, why in explained.fits.items()),
             )
         ),

@@ -1,6 +1,7 @@
 """Plans, rendered: the calls that would be made now, each with its effect. Pure."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -8,19 +9,20 @@ from rich.text import Text
 from hostler.controllers.plan import Plan, Planned
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.phases import sentence
-from hostler.queries.wording import count, plural
+from hostler.queries.wording import count, plural, until
 
 from .tables import ink
 
 _SIGNS = {Effect.MAKE: ("+", "green"), Effect.CHANGE: ("~", "yellow"), Effect.DESTROY: ("-", "red")}
 
 
-def plans(fleets: Iterable[Plan], hosts: Iterable[Planned]) -> RenderableType:
+def plans(fleets: Iterable[Plan], hosts: Iterable[Planned], now: datetime) -> RenderableType:
     """Return what would be done now for fleets, and for hosts that no machine holds."""
-    return Group(*(line for made in fleets for line in _fleet(made)), *_hosts(tuple(hosts)))
+    lines = (line for made in fleets for line in _fleet(made, now))
+    return Group(*lines, *_hosts(tuple(hosts), now))
 
 
-def _fleet(made: Plan) -> Iterable[RenderableType]:
+def _fleet(made: Plan, now: datetime) -> Iterable[RenderableType]:
     calls = sum(len(entry.calls) for entry in made.machines)
     name = str(made.snapshot.fleet.name)
     if not made.machines:
@@ -32,27 +34,28 @@ def _fleet(made: Plan) -> Iterable[RenderableType]:
     for (zone, kind), observed in sorted(made.snapshot.inventory.failed.items()):
         yield ink(f"  could not observe {plural(kind)} in {zone}: {observed.error}", "red")
     for entry in made.machines:
-        yield from _machine(entry)
+        yield from _machine(entry, now)
 
 
-def _machine(entry: Planned) -> Iterable[Text]:
+def _machine(entry: Planned, now: datetime) -> Iterable[Text]:
     name = str(entry.subject or "a new machine")
-    yield from _planned(name, entry.name, entry)
+    yield from _planned(name, entry.name, entry, now)
 
 
-def _hosts(planned: tuple[Planned, ...]) -> Iterable[Text]:
+def _hosts(planned: tuple[Planned, ...], now: datetime) -> Iterable[Text]:
     if planned:
         calls = sum(len(entry.calls) for entry in planned)
         yield Text.assemble(("hosts", "bold"), f"  {count(calls, 'call')} now")
     for entry in planned:
-        yield from _planned(str(entry.subject), entry.stands or "passed on", entry)
+        yield from _planned(str(entry.subject), entry.stands or "passed on", entry, now)
 
 
-def _planned(name: str, what: str, entry: Planned) -> Iterable[Text]:
+def _planned(name: str, what: str, entry: Planned, now: datetime) -> Iterable[Text]:
     yield Text.assemble("  ", (name, "bold"), f"  {what}: {sentence(entry.reason)}")
     yield from map(_call, entry.calls)
-    if entry.waits:
-        yield ink(f"    … {entry.waits}", "dim")
+    if entry.ready.waits:
+        due = f", {until(entry.ready.at, now)}" if entry.ready.at else ""
+        yield ink(f"    … {entry.ready.waits}{due}", "dim")
 
 
 def _call(call: Call) -> Text:

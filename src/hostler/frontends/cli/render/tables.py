@@ -1,14 +1,15 @@
 """Tables: fleets, machines, orphans and histories for people. Pure: values in, renderables out."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from hostler.domain.model.machine import Machine, cost
+from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.reporting.history import Line
@@ -30,16 +31,32 @@ STYLES: Mapping[str, str] = {
 }
 
 
+_WIDE = 100
+"""Columns from which on all of a machine is shown."""
+
+_COPIED = frozenset({"machine", "phase", "since", "observed", "address", "cost"})
+"""Columns that stay on one line: what is copied from them, and what is short anyway."""
+
+
 def ink(content: str, style: str = "") -> Text:
     """Return a text in a style; what came from outside can neither style nor steer."""
     return Text(clean(content), style)
 
 
 def table(*columns: str, title: str = "") -> Table:
-    """Return an empty table, styled as all of ours are."""
-    made = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
+    """Return an empty table, styled as all of ours are.
+
+    On a narrow screen other columns are folded before those that people copy from.
+    """
+    made = Table(
+        box=box.SIMPLE_HEAD,
+        title=title or None,
+        title_justify="left",
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
     for column in columns:
-        made.add_column(column, overflow="fold")
+        made.add_column(column, overflow="fold", no_wrap=column in _COPIED)
     return made
 
 
@@ -86,28 +103,44 @@ def status(statuses: Iterable[FleetStatus]) -> RenderableType:
 def _fleet(status: FleetStatus) -> Iterable[RenderableType]:
     yield headline(status)
     if status.machines:
-        yield machines(status)
+        yield _Machines(status)
 
 
-def machines(status: FleetStatus) -> Table:
-    """Return a fleet's machines as a table."""
-    with_hosts = ["host"] if status.hosts else []
-    made = table(
-        "machine", *with_hosts, "phase", "since", "observed", "offer", "address", "cost", "next"
-    )
-    for entry in status.machines:
-        made.add_row(
-            ink(entry.id),
-            *(ink((entry.host or "")[:8]) for _ in with_hosts),
-            ink(entry.phase, STYLES[entry.phase]),
-            rounded(status.at - entry.since),
-            ink(entry.observed),
-            ink(str(entry.offer)),
-            ink(entry.address),
-            euros(cost(entry, status.at)),
-            _next(entry, status),
-        )
-    return made
+@dataclass(frozen=True, slots=True)
+class _Machines:
+    """A fleet's machines as a table; offer and cost are left out where there is no room for them.
+
+    What comes next is read first, and it needs the room; `explain` and `--json` say the rest.
+    """
+
+    status: FleetStatus
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        del console
+        status = self.status
+        left_out = set[str]() if options.max_width >= _WIDE else {"offer", "cost"}
+        left_out |= set[str]() if status.hosts else {"host"}
+        rows = [_cells(entry, status) for entry in status.machines]
+        columns = [name for name in rows[0] if name not in left_out] if rows else []
+        made = table(*columns)
+        for row in rows:
+            made.add_row(*(row[name] for name in columns))
+        yield made
+
+
+def _cells(entry: Machine, status: FleetStatus) -> Mapping[str, Text | str]:
+    """Return what the table of machines says of one, by column."""
+    return {
+        "machine": ink(entry.id),
+        "host": ink((entry.host or "")[:8]),
+        "phase": ink(entry.phase, STYLES[entry.phase]),
+        "since": rounded(status.at - entry.since),
+        "observed": ink(entry.observed),
+        "offer": ink(str(entry.offer)),
+        "address": ink(entry.address),
+        "cost": euros(entry.billing.cost(status.at)),
+        "next": _next(entry, status),
+    }
 
 
 def _next(entry: Machine, status: FleetStatus) -> Text:

@@ -109,12 +109,12 @@ class Sources:
     folder: Path
     faults: Faults
 
-    def setting(self, key: str, given: str | None, file: str | None = None) -> Setting | None:
+    def setting(self, key: str, text: str | None, file: str | None = None) -> Setting | None:
         """Return a setting from the first place that has it, or None."""
-        if given is not None and file is not None:
+        if text is not None and file is not None:
             self.faults.note(join(ROOT, f"{key}_file"), f"it, or {key}, not both")
-        if given is not None:
-            return Setting(text=given, origin=join(ROOT, key))
+        if text is not None:
+            return Setting(text=text, origin=join(ROOT, key))
         if file is not None:
             return self._in_file(Path(file), join(ROOT, f"{key}_file"))
         return next(self._outside(key), None)

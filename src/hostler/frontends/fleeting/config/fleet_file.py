@@ -113,8 +113,8 @@ class Writer:
             self.origins.note(f"{path}[{number}]", join(join(ROOT, "labels"), key))
 
     def _size(self, path: str) -> object:
-        given = self.table.volume_size
-        text = f"{given}GB" if isinstance(given, int) else given
+        size = self.table.volume_size
+        text = f"{size}GB" if isinstance(size, int) else size
         return self._noted(path, "volume_size", text)
 
     def _lists(self, made: Tables, path: str) -> None:
@@ -125,8 +125,8 @@ class Writer:
             key, zones = "location", table.location
         if zones is None and outside is not None:
             key, zones = outside.origin, outside.text
-        given = {"types": ("server_type", table.server_type), "zones": (key, zones)}
-        for word, (origin, value) in given.items():
+        lists = {"types": ("server_type", table.server_type), "zones": (key, zones)}
+        for word, (origin, value) in lists.items():
             one = isinstance(value, str)
             self._noted(f"{path}.{word}", origin, value, single=one)
             if value is not None:

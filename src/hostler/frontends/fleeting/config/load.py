@@ -142,7 +142,7 @@ def _group_config(reading: ConfigReader, context: LoadContext) -> GroupConfig:
 def _fleet_file(reading: ConfigReader, key: KeyPair, context: LoadContext) -> Config:
     """Write user data and fleet file, and return what the file says: whoever reads it agrees."""
     state, tables = reading.state, dict(reading.tables)
-    user_data = with_key(reading.given, reading.user, reading.line(key))
+    user_data = with_key(reading.user_data, reading.user, reading.line(key))
     fleets = cast("dict[str, dict[str, object]]", tables["fleet"])
     (name,) = fleets
     fleet = {**fleets[name], "cloud_init_file": USER_DATA}

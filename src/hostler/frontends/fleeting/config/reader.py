@@ -52,7 +52,7 @@ class ConfigReader:
     state: Path = Path()
     settings: dict[str, Setting] = field(default_factory=dict[str, Setting])
     user: str = "root"
-    given: str = field(default="", repr=False)
+    user_data: str = field(default="", repr=False)
     key: KeyPair | None = None
     tables: Mapping[str, object] = field(default_factory=dict[str, object])
     config: Config | None = None
@@ -167,37 +167,37 @@ class ConfigReader:
     def _read_user_data(self) -> str:
         """Find the user data, and return which key gave it."""
         table = self.table
-        given = {
+        values = {
             "cloud_init": table.cloud_init,
             "user_data": table.user_data,
             "cloud_init_file": table.cloud_init_file,
             "user_data_file": table.user_data_file,
         }
-        keys = [key for key, value in given.items() if value is not None]
+        keys = [key for key, value in values.items() if value is not None]
         for key in keys[1:]:
             self._wrong(key, f"it, or {keys[0]}, not both")
         if not keys:
             return join(ROOT, "cloud_init")
-        key, text = keys[0], given[keys[0]] or ""
+        key, text = keys[0], values[keys[0]] or ""
         if key.endswith("_file"):
             name = Path(text)
             text = self._sources.read(name, join(ROOT, key), _LARGEST_USER_DATA) or ""
-        self.given = text
+        self.user_data = text
         return join(ROOT, key)
 
     def _read_key(self) -> None:
         """Take the key that plugin_config names, or the runner's own; else one will be made."""
-        named, given = self.table.ssh_key_file, self.connector.key
-        if named is None and not given:
+        named, own = self.table.ssh_key_file, self.connector.key
+        if named is None and not own:
             return
         origin = join(ROOT, "ssh_key_file") if named else "connector_config.key_path"
-        content: str | bytes | None = given
+        content: str | bytes | None = own
         if named is not None:
             content = self._sources.read(Path(named), origin, LARGEST)
             if content is None:
                 return
         try:
-            self.key = read_pair(content.encode() if isinstance(content, str) else given)
+            self.key = read_pair(content.encode() if isinstance(content, str) else own)
         except BadKey as error:
             expected = f"a private key without a passphrase: {error}"
             fault = Fault(path=origin, value=named or HIDDEN, expected=expected)
@@ -212,8 +212,8 @@ class ConfigReader:
     def _check_ready(self) -> None:
         ready = self.table.ready
         if isinstance(ready, ReadyKeys):
-            given = [entry for entry in (ready.tcp, ready.ssh, ready.command) if entry is not None]
-            if len(given) != 1:
+            probes = [entry for entry in (ready.tcp, ready.ssh, ready.command) if entry is not None]
+            if len(probes) != 1:
                 self._wrong("ready", "exactly one of tcp, ssh and command")
 
     def _check_fleet_file(self, origin: str) -> None:
@@ -234,7 +234,7 @@ class ConfigReader:
 
     def _merged(self, origin: str) -> str:
         try:
-            return with_key(self.given, self.user, self.line(self.key))
+            return with_key(self.user_data, self.user, self.line(self.key))
         except ValueError as error:
             self._faults.found.append(Fault(path=origin, value=HIDDEN, expected=str(error)))
             return ""

@@ -14,12 +14,12 @@ USER_DATA = "user-data"
 VARIABLE = "HOSTLER_STATE_DIR"
 
 
-def base_of(given: str | None, environment: Mapping[str, str], *, root: bool) -> Path | None:
+def base_of(folder: str | None, environment: Mapping[str, str], *, root: bool) -> Path | None:
     """Return where groups are kept: as given, as the environment says, or the system's place.
 
     None where this user has no place of that kind.
     """
-    named = given or environment.get(VARIABLE, "")
+    named = folder or environment.get(VARIABLE, "")
     if named:
         return Path(named)
     if root:

@@ -34,12 +34,12 @@ _MERGE = (
 )
 
 
-def with_key(given: str, user: str, key: str) -> str:
+def with_key(user_data: str, user: str, key: str) -> str:
     """Return user data that applies what is given and lets `user` in with `key`.
 
     `key` is one line of a public key. ValueError where cloud-init would not read what is given.
     """
-    theirs = given.lstrip()
+    theirs = user_data.lstrip()
     if not theirs:
         return _cloud_config(user, key)
     resources = [

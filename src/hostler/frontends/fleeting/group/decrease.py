@@ -39,11 +39,11 @@ async def _delete(records: GroupRecords, instance: MachineId, machine: Machine |
     if machine is not None and machine.is_protected(records.context.clock.now()):
         log.warning("not deleted: somebody protects it", machine=instance)
         return False
-    gone = machine is None and instance not in records.requested
+    deleted = machine is None and instance not in records.requested
     requested = instance in records.deleting or (
         machine is not None and machine.deletion is not None
     )
-    if gone or requested:
+    if deleted or requested:
         return True
     if records.lost or not is_machine_id(instance):
         return False

@@ -42,9 +42,9 @@ _KEY = (
     (State.TESTS, "tests"),
     (State.FREE, "free"),
     (State.WIPING, "wiping"),
-    (State.PARKED, "parked"),
+    (State.PARKED, "standby"),
     (State.COMING, "ordered"),
-    (State.RETIRING, "given up"),
+    (State.RETIRING, "retiring"),
     (State.LENT, "ann's"),
     (State.ORPHAN, "stranded"),
 )
@@ -150,15 +150,15 @@ def standings(sampler: Sampler) -> tuple[str, ...]:
 
 
 def money(sampler: Sampler) -> tuple[str, str]:
-    """Return what was paid so far beside the best possible, and what the ledger says."""
+    """Return what was paid so far beside the best possible, and what the orphan report says."""
     paid = paid_hours(sampler.ordered(), sampler.engines.loop.time())
     paying = f"ordered hosts: {paid:.1f} h paid, best possible {sampler.bill.optimal_hours():.1f} h"
     orphans = sampler.orphans
     if not orphans:
-        return paying, "ledger: no suspects"
+        return paying, "orphans: none"
     classes = ", ".join(sorted({str(orphan.cls) for orphan in orphans}))
     price = sum(orphan.price for orphan in orphans)
-    text = f"ledger: {len(orphans)} {classes}, {euros(price)} an hour"
+    text = f"orphans: {len(orphans)} {classes}, {euros(price)} an hour"
     return paying, f"{text}, {euros(sampler.orphan_cost)} since it was found"
 
 
@@ -171,9 +171,9 @@ def conclusion(tally: MacTally, *, rests: bool) -> RenderableType:
         (
             ("claimed", f"{tally.claimed} times a host became a machine's"),
             ("released", f"{tally.released} hosts given back, {tally.wiped} wipes"),
-            ("ordered", f"{tally.ordered} hosts, {tally.parked} times parked, {tally.woken} woken"),
+            ("ordered", f"{tally.ordered} hosts, {tally.parked} in standby, {tally.woken} woken"),
             ("stranded", f"{tally.stranded_found} found, {tally.reclaimed} taken back"),
-            ("ledger", f"{euros(tally.orphan_cost)} while a host was stranded"),
+            ("orphans", f"{euros(tally.orphan_cost)} while a host was stranded"),
             ("troubles", faults_text(tally.faults)),
             ("paid", f"{hosts}; {best}"),
             ("cost", f"{euros(tally.ordered_cost)} of {euros(tally.cost)} for ordered hosts"),

@@ -33,10 +33,10 @@ DESCRIPTIONS = {
     State.IOS: "is claimed for ios",
     State.TESTS: "is claimed for tests",
     State.WIPING: "is being wiped",
-    State.PARKED: "is parked: paid for anyway, and clean",
+    State.PARKED: "is in standby: paid for anyway, and clean",
     State.LENT: "is ann's",
     State.ORPHAN: "is stranded: it bears our name, and no record explains it",
-    State.RETIRING: "is given up",
+    State.RETIRING: "is retired: it is deleted at the end of its paid period",
     State.GONE: "is deleted",
 }
 """What is told when a host becomes so."""
@@ -107,13 +107,13 @@ _WEIGHT = {
 
 def cells(lane: Lane, now: int, samples: int, columns: int) -> list[State | None]:
     """Return a lane as that many columns, of a week of so many samples. Pure."""
-    shown: list[State | None] = [None] * columns
+    states: list[State | None] = [None] * columns
     ends = [start for start, _ in lane.runs[1:]] + [now + 1]
     for (start, state), end in zip(lane.runs, ends, strict=True):
         first = start * columns // samples
         last = min(columns - 1, (end - 1) * columns // samples)
         for column in range(first, last + 1):
-            older = shown[column]
+            older = states[column]
             if older is None or _WEIGHT[state] >= _WEIGHT[older]:
-                shown[column] = state
-    return shown
+                states[column] = state
+    return states

@@ -65,7 +65,7 @@ class Sampler:
     async def watch(self) -> None:
         """Take one sample."""
         self.engines.world.advance()
-        self._open_ledger(await self.engines.store.orphans())
+        self._read_orphans(await self.engines.store.orphans())
         orphan = {str(s.resource) for s in self.orphans if s.cls in ACTIONABLE}
         self.stranded |= orphan
         for mac in self.macs():
@@ -73,8 +73,8 @@ class Sampler:
         await self._count()
         await self._hear()
 
-    def _open_ledger(self, orphans: tuple[Orphan, ...]) -> None:
-        """Look into the ledger, and tell what is new in it."""
+    def _read_orphans(self, orphans: tuple[Orphan, ...]) -> None:
+        """Read the orphan report, and tell what is new in it."""
         known = {(orphan.resource, orphan.cls) for orphan in self.orphans}
         self.orphans = orphans
         if orphans:
@@ -83,7 +83,7 @@ class Sampler:
             if (orphan.resource, orphan.cls) not in known:
                 price = f"{euros(orphan.price)} an hour"
                 why = orphan.blocked or "it is taken back now"
-                self.announce(f"ledger: {orphan.cls}, once of {orphan.owner}, {price}; {why}")
+                self.announce(f"orphan: {orphan.cls}, once of {orphan.owner}, {price}; {why}")
 
     def macs(self) -> Iterator[Mac]:
         """Yield every host that ever was, the oldest first."""

@@ -32,7 +32,7 @@ def settled(side: Side, longest: int) -> Side:
         most = max(wide, longest if last >= anchor else 1)
         mapped -= min(last - at, most * TICK)
         found[at], last = mapped, at
-    if all(at == kept for at, kept in found.items()):
+    if all(at == shifted for at, shifted in found.items()):
         return plain
     return _mapped(plain, found.__getitem__)
 

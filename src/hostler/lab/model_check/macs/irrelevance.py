@@ -119,7 +119,7 @@ def unsure(side: Side) -> Iterator[HostId | None]:
 def _absent(side: Side) -> Iterator[ResourceId]:
     for machine in side.machines:
         for place in machine.places:
-            yield from (k.id for k in place.known if k.absent is not None and not k.gone)
+            yield from (k.id for k in place.known if k.absent is not None and not k.deleted)
 
 
 _NAMED = frozenset(
@@ -208,9 +208,9 @@ def _plain_known(known: Known, sure: datetime) -> Known:
     removed = known.removed
     return replace(
         known,
-        since=LONG_AGO if known.gone or known.since <= sure else known.since,
-        removed=LONG_AGO if removed is not None and (known.gone or removed <= sure) else removed,
-        absent=None if known.gone else known.absent,
+        since=LONG_AGO if known.deleted or known.since <= sure else known.since,
+        removed=LONG_AGO if removed is not None and (known.deleted or removed <= sure) else removed,
+        absent=None if known.deleted else known.absent,
     )
 
 
@@ -239,8 +239,8 @@ def _in_order(  # noqa: PLR0913 - what a call may still matter for
         _closed(a, wipe, snapshot, consistency_delay if begins or a.shows is Shows.WIPE else _NEVER)
         for a in asked
     )
-    kept = (a for a in plain if not _is_over(a, begins=begins, used=used, puts=puts))
-    return tuple(sorted(kept, key=lambda a: (a.kind, a.aim)))
+    relevant = (a for a in plain if not _is_over(a, begins=begins, used=used, puts=puts))
+    return tuple(sorted(relevant, key=lambda a: (a.kind, a.aim)))
 
 
 def _is_over(asked: Asked, *, begins: bool, used: bool, puts: bool) -> bool:

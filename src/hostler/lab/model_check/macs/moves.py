@@ -57,7 +57,7 @@ class One:
         if faulty and Fault.CRASH in self.setting.kinds:
             yield from self._dies(side, side, here, "dies")
         if faulty and Fault.TAKE_OVER in self.setting.kinds and side.tasks:
-            yield from self._gone(side, list(side.tasks), here, "is taken over")
+            yield from self._interrupted(side, list(side.tasks), here, "is taken over")
 
     def _observations(self, side: Side, here: Local, *, faulty: bool) -> Iterator[Local]:
         """Look, and take the cycle at once where nothing of one's own can come between."""
@@ -180,13 +180,15 @@ class One:
     def _dies(self, side: Side, store: Side, here: Local, label: str) -> Iterator[Local]:
         """Let a process die over what its store held; what was on the wire is lost, or late."""
         wires = [task for task in side.tasks if task.read]
-        yield from self._gone(store, wires, here, label)
+        yield from self._interrupted(store, wires, here, label)
 
-    def _gone(self, store: Side, wires: list[Task], here: Local, label: str) -> Iterator[Local]:
+    def _interrupted(
+        self, store: Side, wires: list[Task], here: Local, label: str
+    ) -> Iterator[Local]:
         number = self.sides.number(self.actor.dead(store))
         consistency_delay = self.setting.consistency_delay
-        for kept in itertools.product((False, True), repeat=len(wires)):
-            pairs = zip(wires, kept, strict=True)
+        for continues in itertools.product((False, True), repeat=len(wires)):
+            pairs = zip(wires, continues, strict=True)
             late = tuple(self.alone.number(_late(t, consistency_delay)) for t, on in pairs if on)
             what = f"{{0}} {label} ({len(late)} calls go on)"
             yield here._replace(label=what, side=number, late=late, fault=True, good=False)

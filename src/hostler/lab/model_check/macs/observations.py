@@ -126,19 +126,15 @@ class Observer:
 
     def snapshot(self, side: Side) -> Snapshot:
         """Return what a cycle sees, gathered as the controllers gather it."""
-        inventory, hosts = self.inventory(side.saw), {host.id: host for host in side.hosts}
-        moving, busy = self.moving(side)
-        home, fleet, bindings = self.home, self.fleet, dict(side.bindings)
-        living = {machine.id: machine for machine in side.machines}
-        past = {machine.id: machine for machine in side.history}
+        account, (moving, _) = self.hosts_snapshot(side), self.moving(side)
+        home, fleet = self.home, self.fleet
         found = sort_out(
-            inventory,
+            account.inventory,
             fleet.name,
-            {*living, *moving},
+            {*account.machines, *moving},
             lambda: bound_in(side.machines),
             (home.installation,),
         )
-        kind = self.provider.capabilities.host_kind
         fits = partial(self.provider.fits, fleet.name)
         return Snapshot(
             cycle=CycleId("turn"),
@@ -146,20 +142,18 @@ class Observer:
             fleet=fleet,
             row=side.row,
             machines=side.machines,
-            inventory=inventory,
+            inventory=account.inventory,
             capabilities=self.provider.capabilities,
             epoch=MINE,
             took=side.took,
             steady=side.took,
             ours=(home.installation,),
             foreign=found.foreign,
-            unexplained=tuple(orphans(inventory, kind, hosts, bindings, living, past)),
+            unexplained=tuple(orphans(account)),
             moving=moving,
-            hosts=hosts,
+            hosts=account.hosts,
             bindings=tied_to(side),
-            free=free_hosts(
-                fleet, inventory, self.provider.capabilities, hosts, {*bindings, *busy}, fits, NOW
-            ),
+            free=free_hosts(account, fleet, fits),
         )
 
     def hosts_snapshot(self, side: Side) -> AccountSnapshot:

@@ -89,10 +89,10 @@ def answered(state: State, resource: Resource) -> tuple[State, Outcome]:
 
 def removed(state: State, resource: Resource) -> State:
     """Return the state without a part; what was its own is nobody's."""
-    kept = tuple(p for p in state.resources if p.id != resource.id)
+    remaining = tuple(p for p in state.resources if p.id != resource.id)
     return replace(
         state,
-        resources=tuple(replace(p, owner=None) if p.owner == resource.id else p for p in kept),
+        resources=tuple(replace(p, owner=None) if p.owner == resource.id else p for p in remaining),
     )
 
 
@@ -106,7 +106,7 @@ def effect_of(state: State, call: Call) -> tuple[State, Outcome]:
         return _make(state, call)
     resource = next((p for p in state.resources if p.id == call.target), None)
     if resource is None and call.effect is Effect.DESTROY and call.target is not None:
-        return state, Done(gone=(call.target,), missing=True)
+        return state, Done(absent=(call.target,), missing=True)
     wanted = _WANTED.get(call.kind)
     if resource is None or wanted not in {None, resource.condition}:
         return state, Refused(why=Refusal.WRONG_STATE, text="it does not stand so")
@@ -115,7 +115,7 @@ def effect_of(state: State, call: Call) -> tuple[State, Outcome]:
     _may_go(state, resource)
     if call.kind == TERMINATE:
         return answered(becomes(state, resource, Condition.STOPPING), resource)
-    return removed(state, resource), Done(gone=(resource.id,))
+    return removed(state, resource), Done(absent=(resource.id,))
 
 
 def _make(state: State, call: Call) -> tuple[State, Outcome]:

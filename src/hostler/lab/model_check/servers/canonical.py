@@ -199,7 +199,7 @@ def _known(machine: Machine, place: Place, known: Known, names: Names) -> Key:
         names.age(known.removed),
         known.missing,
         names.age(known.absent),
-        known.gone,
+        known.deleted,
     )
 
 

@@ -305,8 +305,8 @@ class World:
     def _dying(self, state: State, place: int) -> Iterator[State]:
         """Return the worlds after the death of a process: what was on the wire is lost, or late."""
         wires = [t.call for t in state.replicas[place].tasks if t.call is not None]
-        gone = replace(state.replicas[place], tasks=())
-        dead = with_replica(state, place, gone)
+        restarted = replace(state.replicas[place], tasks=())
+        dead = with_replica(state, place, restarted)
         for which in range(2 ** len(wires)):
             late = tuple(call for number, call in enumerate(wires) if which >> number & 1)
             yield replace(dead, late=(*dead.late, *late))

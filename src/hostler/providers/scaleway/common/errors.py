@@ -254,7 +254,7 @@ def unread(trouble: Trouble, what: str) -> Refused:
 
 def _outcome(problem: Problem, call: Call) -> Outcome:
     if call.effect is Effect.DESTROY and call.target and is_missing(problem, call.target):
-        return Done(gone=(call.target,), missing=True)
+        return Done(absent=(call.target,), missing=True)
     why = refusal_of(problem)
     if why is None:
         return Unknown(text=str(problem))

@@ -69,17 +69,17 @@ def account_of(opening: Opening) -> Account:
     )
 
 
-def organization_of(given: str | None, environment: Mapping[str, str], path: str) -> str:
+def organization_of(setting: str | None, environment: Mapping[str, str], path: str) -> str:
     """Return whose quotas are read, or an empty string; ConfigError where that is no UUID."""
-    return _id(given, ORGANIZATIONS, environment, f"{path}.organization")
+    return _id(setting, ORGANIZATIONS, environment, f"{path}.organization")
 
 
 def _id(
-    given: str | None, names: tuple[str, ...], environment: Mapping[str, str], path: str
+    setting: str | None, names: tuple[str, ...], environment: Mapping[str, str], path: str
 ) -> str:
     """Return an id of the file or the environment, or an empty string."""
     found = (environment.get(name, "") for name in names)
-    text = given or next((text for text in found if text), "")
+    text = setting or next((text for text in found if text), "")
     if text and not UUID.fullmatch(text):
         raise ConfigError(f"{path} is no UUID: {_set(names)}")
     return text

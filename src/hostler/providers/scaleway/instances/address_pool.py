@@ -71,15 +71,15 @@ class Pool:
             ip = await self._api.address(call.zone, address)
         except Failed as failed:
             missing = failed.problem.missing
-            return Done(gone=(target,), missing=True) if missing else unread(failed, "pool")
+            return Done(absent=(target,), missing=True) if missing else unread(failed, "pool")
         except TROUBLE as trouble:
             return unread(trouble, "pool")
         claim = from_tags(ip.tags or [], "address")
         if claim is None or taken_id(address, claim.owner_tag.machine) != target:
-            return Done(gone=(target,))
+            return Done(absent=(target,))
         self._rest(address)
         await self._api.change_address(call.zone, address, _bare(ip))
-        return Done(gone=(target,))
+        return Done(absent=(target,))
 
     def _free(self, ip: Ip, pool: str) -> bool:
         tags = ip.tags or []

@@ -84,7 +84,7 @@ class InstanceCalls:
 
     async def _delete_address(self, call: Call, target: ResourceId) -> Outcome:
         await self._api.delete_address(call.zone, target)
-        return Done(gone=(target,))
+        return Done(absent=(target,))
 
     async def _make_server(self, call: Call) -> Outcome:
         template = self._templates.get(fleet_of(call))
@@ -262,7 +262,7 @@ class InstanceCalls:
 
     async def _delete_server(self, call: Call, target: ResourceId) -> Outcome:
         await self._api.delete_server(call.zone, target)
-        return Done(gone=(target,))
+        return Done(absent=(target,))
 
     async def _tag_volume(self, call: Call, target: ResourceId) -> Outcome:
         tags = self._tags(call, call.slot)
@@ -279,7 +279,7 @@ class InstanceCalls:
             await self._api.delete_block(call.zone, target)
         else:
             await self._api.delete_volume(call.zone, target)
-        return Done(gone=(target,))
+        return Done(absent=(target,))
 
     def _moving(self, call: Call, target: ResourceId, condition: Condition) -> Resource:
         """Return a server on its way: nothing may be asked of it until an observation."""

@@ -281,7 +281,7 @@ class MacCalls:
                 raise
             log.info("not to be deleted yet", host=mac.id, until=str(floor_date(failed.problem)))
             return await self._schedule(errand)
-        return Done(gone=(ResourceId(mac.id),))
+        return Done(absent=(ResourceId(mac.id),))
 
     def _done(self, call: Call, mac: Mac) -> Done:
         """Return what an answer shows: the host, or the allocation of the call's machine.
@@ -294,7 +294,7 @@ class MacCalls:
             return Done(resources=(host,))
         resource = reader.allocation_of(mac)
         if resource is None:
-            return Done(gone=(call.target,) if call.target else ())
+            return Done(absent=(call.target,) if call.target else ())
         mine = call.target or allocation_of(HostId(mac.id), MachineId(str(call.arg("machine"))))
         return Done(resources=(resource,) if resource.id == mine else ())
 
@@ -302,7 +302,7 @@ class MacCalls:
         if isinstance(trouble, Failed):
             problem = trouble.problem
             if call.kind == machine_calls.DELETE and _names(problem, host):
-                return Done(gone=(call.target,) if call.target else (), missing=True)
+                return Done(absent=(call.target,) if call.target else (), missing=True)
             if call.kind == machine_calls.REINSTALL and is_reinstalling(problem):
                 return Done()
             if problem.missing:  # the host was read just before: only an observation can tell
@@ -338,7 +338,7 @@ def _unread(trouble: Exception, call: Call, host: str) -> Outcome:
     a matter of permissions as long as the host is observed, and only an observation can tell.
     """
     if isinstance(trouble, Failed) and _names(trouble.problem, host):
-        return Done(gone=(call.target,), missing=True) if call.target else _vanished(host)
+        return Done(absent=(call.target,), missing=True) if call.target else _vanished(host)
     if isinstance(trouble, Failed) and trouble.problem.status == FORBIDDEN:
         return Refused(why=Refusal.BUSY, text=f"host {host}: {trouble}, or it is deleted")
     if isinstance(trouble, TROUBLE):

@@ -114,8 +114,8 @@ class MacObserver:
                 raise
             if mac in listing.found:
                 return listing.found[mac]
-            gone = replace(failed.problem, type="not_found", resource_id=mac)
-            raise Failed(gone) from failed
+            not_found = replace(failed.problem, type="not_found", resource_id=mac)
+            raise Failed(not_found) from failed
 
     def _resources(
         self, zone: Zone, macs: Iterable[Mac], known: set[ResourceId]

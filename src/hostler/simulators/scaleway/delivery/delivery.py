@@ -43,7 +43,7 @@ def deliver(injector: FaultInjector, call: Call, serve: Serve) -> Delivery:
     """Carry a request through the faults that strike it."""
     if not call.struck:
         return Delivery(serve(call))
-    for step in (lost, dead, failed, refused_on_the_way):
+    for step in (lost, dead, limited, failed, refused_on_the_way):
         found = step(injector, call, serve)
         if found is not None:
             return found
@@ -81,7 +81,7 @@ def arrive(call: Call, serve: Serve) -> None:
 
 
 def dead(injector: FaultInjector, call: Call, serve: Serve) -> Delivery | None:
-    """Return what gateways and dead zones answer."""
+    """Return what dead zones answer, and gateways whose API does not."""
     if call.takes("zone_dead"):
         if injector.rng.random() < 0.3:
             return Delivery(None, Fate.HUNG)
@@ -90,6 +90,11 @@ def dead(injector: FaultInjector, call: Call, serve: Serve) -> Delivery | None:
         if injector.rng.random() < 0.5:
             serve(call)
         return Delivery(html(502))
+    return None
+
+
+def limited(_injector: FaultInjector, call: Call, _serve: Serve) -> Delivery | None:
+    """Return what gateways answer to too many requests."""
     if call.takes("rate_limited_429"):
         return Delivery(refusal(errors.rate_limited()))
     if call.takes("forbidden_for_rate_limit"):

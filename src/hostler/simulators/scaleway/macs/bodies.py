@@ -165,7 +165,8 @@ def mac_of(cloud: Cloud, call: Call, mac_id: str = "") -> Mac:
     """Return the Mac that a call names first in its path, or by an id in its body."""
     requested = mac_id or call.names[0]
     mac = cloud.peek(cloud.macs, call, requested)
-    if mac is None and requested in cloud.deleted_macs and cloud.options.macs.deleted == "403":
+    status = cloud.options.macs.deleted_status
+    if mac is None and requested in cloud.deleted_macs and status == "403":
         raise errors.forbidden("read", SERVER)
     if mac is None:
         raise errors.not_found(SERVER, requested)

@@ -8,7 +8,7 @@ FLOORS = ("412", "412-untyped", "400", "403")
 """The shapes in which a deletion before its date is refused."""
 
 
-DELETED = ("403", "404")
+DELETED_STATUSES = ("403", "404")
 
 
 MOST = 5000  # Macs in one stock
@@ -19,21 +19,21 @@ class MacOptions:
     """The setting of the Apple silicon part. Spans are seconds of world time.
 
     floor: how a deletion that comes too early is refused: one of `FLOORS`, or "mixed" (drawn).
-    deleted: what a deleted server answers: "403", as recorded, or "404".
+    deleted_status: what a deleted server answers: "403", as recorded, or "404".
     sealed: for how long after an installation its password is `<sealed>` where it is read, too.
     vlan_polls: an attachment is read up to so many times before its VLAN is shown.
     """
 
     floor: str = "412"
-    deleted: str = "403"
+    deleted_status: str = "403"
     sealed: float = 0.0
     vlan_polls: int = 0
 
     def __post_init__(self) -> None:
         if self.floor not in {*FLOORS, "mixed"}:
             raise ValueError(f"floor: expected one of {', '.join(FLOORS)} or mixed")
-        if self.deleted not in DELETED:
-            raise ValueError(f"deleted: expected {' or '.join(DELETED)}")
+        if self.deleted_status not in DELETED_STATUSES:
+            raise ValueError(f"deleted_status: expected {' or '.join(DELETED_STATUSES)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ def stock_of(text: str) -> Stock:
     if not count.isdecimal():
         raise ValueError(f"macs: expected N[:TYPE[:ZONE[:PREFIX]]], not {text}")
     usual = Stock(int(count))
-    asked = dict(zip(("type_name", "zone", "prefix"), rest, strict=False))
-    return replace(usual, **{name: value for name, value in asked.items() if value})
+    fields = dict(zip(("type_name", "zone", "prefix"), rest, strict=False))
+    return replace(usual, **{name: value for name, value in fields.items() if value})
 
 
 INSTANCE_ZONES = (

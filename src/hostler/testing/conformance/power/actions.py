@@ -153,6 +153,8 @@ def _some(rig: PowerRig) -> tuple[Power, PowerAction, bool]:
     """Return a method with an action of it, where it ends, and the endpoint the other way."""
     power = rig.open()
     actions = power.capabilities.actions
+    if not actions:
+        raise NotApplicable("it switches nothing")
     action = next(a for a in (PowerAction.ON, PowerAction.OFF_HARD, *PowerAction) if a in actions)
     on = action in {PowerAction.ON, PowerAction.CYCLE}
     rig.set_power(on=not on)

@@ -111,14 +111,14 @@ async def a_machine_is_seen_alone(rig: Rig) -> None:
     """Observing one machine finds what carries its owner tag, and lacks a known id that is gone."""
     need(rig, Ability.PLANT, Ability.REMOVE)
     provider = await rig.open()
-    kept, gone, other = _owner_tag(rig, 1), _owner_tag(rig, 2), _owner_tag(rig, 3)
-    here, away, third = await rig.plant(kept), await rig.plant(gone), await rig.plant(other)
-    planted = {here: kept, away: gone, third: other}
+    present, absent, other = _owner_tag(rig, 1), _owner_tag(rig, 2), _owner_tag(rig, 3)
+    here, away, third = await rig.plant(present), await rig.plant(absent), await rig.plant(other)
+    planted = {here: present, away: absent, third: other}
     await rig.remove(away)
     kind = provider.capabilities.main.kind
-    by_owner_tag = Scope(rig.offer.zone, kind, kept.machine)
-    by_id = Scope(rig.offer.zone, kind, kept.machine, (here,))
-    missing = Scope(rig.offer.zone, kind, gone.machine, (away,))
+    by_owner_tag = Scope(rig.offer.zone, kind, present.machine)
+    by_id = Scope(rig.offer.zone, kind, present.machine, (here,))
+    missing = Scope(rig.offer.zone, kind, absent.machine, (away,))
     recorded = is_recorded(provider.capabilities)  # then no tag is written that could be listed
     for scope in (by_id,) if recorded else (by_owner_tag, by_id):
         observation = await _observed(rig, provider, (scope,), planted)

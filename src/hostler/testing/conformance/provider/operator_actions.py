@@ -150,17 +150,17 @@ class Hand:
                 for p in self.machine.places
                 if p.slot.kind == kind
                 for k in p.known
-                if not k.gone
+                if not k.deleted
             )
             if known:
                 yield Scope(zone, kind, self.machine.id, known)
 
     def ask(self, goal: Goal, resources: tuple[Resource, ...] | None = None) -> tuple[Call, ...]:
         """Return the provider's next calls, and note the question."""
-        given = self.resources if resources is None else resources
+        observed = self.resources if resources is None else resources
         now = self.rig.clock.now()
-        calls = self.provider.next_calls(goal, self.machine, given, now)
-        self.journal.asked.append(Asked(goal, self.machine, given, now, calls))
+        calls = self.provider.next_calls(goal, self.machine, observed, now)
+        self.journal.asked.append(Asked(goal, self.machine, observed, now, calls))
         return calls
 
     async def step(self, goal: Goal) -> None:

@@ -5,8 +5,20 @@ from dataclasses import replace
 from hostler.domain.ids import MachineId
 from hostler.domain.model.phases import Phase
 
-from .records import CI, HOSTILE, OPEN, WEB, ended, event, filled, machine, minutes, row, stored
-from .stores import Stores
+from .records import (
+    CI,
+    HOSTILE,
+    OPEN,
+    WEB,
+    Stores,
+    ended,
+    event,
+    filled,
+    machine,
+    minutes,
+    row,
+    stored,
+)
 
 
 async def events_are_numbered_in_order(stores: Stores) -> None:
@@ -17,12 +29,12 @@ async def events_are_numbered_in_order(stores: Stores) -> None:
     one = await stored(store, machine(1).id)
     await store.save_machine(one, (event(one, kind="a"), event(one, kind="b")), OPEN)
     await retry_at.save_fleet(read, (), (event(kind="c"),), OPEN)
-    kept = await retry_at.events()
-    assert [entry.event.kind for entry in kept] == ["a", "b", "c"]
-    numbers = [entry.number for entry in kept]
+    entries = await retry_at.events()
+    assert [entry.event.kind for entry in entries] == ["a", "b", "c"]
+    numbers = [entry.number for entry in entries]
     assert numbers == sorted(set(numbers))
     assert numbers[0] > 0
-    assert await store.events() == kept
+    assert await store.events() == entries
 
 
 async def every_field_of_an_event_comes_back(stores: Stores) -> None:
@@ -31,7 +43,7 @@ async def every_field_of_an_event_comes_back(stores: Stores) -> None:
     read = await store.add_fleet(row())
     full = replace(event(machine(1)), at=minutes(0.000001), reason=HOSTILE, detail="é" * 100_000)
     await store.save_fleet(read, (), (full,), OPEN)
-    assert [kept.event for kept in await store.events()] == [full]
+    assert [entry.event for entry in await store.events()] == [full]
 
 
 async def an_event_carries_its_machine_as_saved(stores: Stores) -> None:
@@ -42,7 +54,7 @@ async def an_event_carries_its_machine_as_saved(stores: Stores) -> None:
     await store.save_fleet(read, (machine(1), machine(2)), events, OPEN)
     one, two = await store.machines(WEB)
     saved = await store.save_machine(replace(one, reason="x"), (event(one),), OPEN)
-    images = [kept.image for kept in await (await stores.retry_at(store)).events()]
+    images = [entry.image for entry in await (await stores.retry_at(store)).events()]
     assert images == [two, None, one, saved]
 
 
@@ -52,7 +64,7 @@ async def an_event_about_another_machine_carries_no_image(stores: Stores) -> Non
     await filled(store, machine(1), machine(2))
     one, two = await store.machines(WEB)
     await store.save_machine(one, (event(two), event(one)), OPEN)
-    images = [kept.image for kept in await store.events()]
+    images = [entry.image for entry in await store.events()]
     assert images == [None, replace(one, version=2)]
 
 
@@ -68,7 +80,7 @@ async def events_are_filtered(stores: Stores) -> None:
 
     async def kinds(fleet: str | None, of: MachineId | None) -> list[str]:
         name = {"web": WEB, "ci": CI}.get(fleet or "")
-        return [kept.event.kind for kept in await store.events(name, of)]
+        return [entry.event.kind for entry in await store.events(name, of)]
 
     assert await kinds(None, None) == ["fleet", "one", "two", "ci"]
     assert await kinds("web", None) == ["fleet", "one", "two"]
@@ -89,9 +101,9 @@ async def events_are_read_in_pages(stores: Stores) -> None:
         seen, after = list[str](), 0
         while page := await store.events(fleet, of, after=after, limit=3):
             assert len(page) <= 3
-            for kept in page:
-                seen.append(kept.event.kind)
-                after = kept.number
+            for entry in page:
+                seen.append(entry.event.kind)
+                after = entry.number
         assert seen == [str(number) for number in range(7)]
     assert await store.events(limit=0) == ()
 
@@ -122,8 +134,8 @@ async def the_past_leaves_out_what_was_gone_then(stores: Stores) -> None:
     read = await store.add_fleet(row())
     await store.save_fleet(read, (machine(1),), (event(machine(1), minutes(0)),), OPEN)
     born = await stored(store, machine(1).id)
-    gone = await store.save_machine(ended(born), (event(born, minutes(5)),), OPEN)
-    back = replace(gone, phase=Phase.STOPPING)
+    deleted = await store.save_machine(ended(born), (event(born, minutes(5)),), OPEN)
+    back = replace(deleted, phase=Phase.STOPPING)
     back = await store.save_machine(back, (event(born, minutes(9)),), OPEN)
     found = [await store.images(WEB, minutes(at)) for at in (1, 6, 10)]
     assert found == [(born,), (), (back,)]

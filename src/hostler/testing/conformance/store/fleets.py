@@ -14,15 +14,16 @@ from .records import (
     OPEN,
     OTHER,
     WEB,
+    Stores,
     ended,
     event,
     filled,
     machine,
     refused,
     row,
+    stale_fence,
     taken,
 )
-from .stores import Stores, stale_fence
 
 
 async def a_store_keeps_its_identity(stores: Stores) -> None:

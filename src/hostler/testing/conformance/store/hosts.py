@@ -7,8 +7,18 @@ from hostler.domain.errors import AlreadyBound, Conflict, Fenced
 from hostler.domain.ids import HostId, MachineId, machine_id
 from hostler.domain.model.host import HostCondition, HostGoal
 
-from .records import OPEN, event, filled, host, machine, minutes, refused, stored
-from .stores import Stores, stale_fence
+from .records import (
+    OPEN,
+    Stores,
+    event,
+    filled,
+    host,
+    machine,
+    minutes,
+    refused,
+    stale_fence,
+    stored,
+)
 
 H1, H2 = HostId("h-1"), HostId("h-2")
 M1, M2 = machine_id(1), machine_id(2)
@@ -55,7 +65,7 @@ async def what_is_told_of_a_host_is_kept_with_its_record(stores: Stores) -> None
 
     async def kinds(of: HostId, machine: MachineId | None = None, after: int = 0) -> list[str]:
         page = await retry_at.events(machine=machine, after=after, limit=3, host=of)
-        return [kept.event.kind for kept in page]
+        return [entry.event.kind for entry in page]
 
     assert await kinds(H1) == ["held", "0", "1"]
     last = (await retry_at.events(limit=3, host=H1))[-1].number

@@ -6,8 +6,7 @@ from dataclasses import replace
 from hostler.domain.errors import Fenced
 from hostler.ports.store import Fence, Lease
 
-from .records import OPEN, orphan, refused, taken
-from .stores import Stores
+from .records import OPEN, Stores, orphan, refused, taken
 
 
 async def the_first_holder_gets_epoch_1(stores: Stores) -> None:

@@ -18,6 +18,7 @@ from .records import (
     OPEN,
     SERVER,
     WEB,
+    Stores,
     ended,
     event,
     filled,
@@ -25,9 +26,9 @@ from .records import (
     machine,
     minutes,
     refused,
+    stale_fence,
     stored,
 )
-from .stores import Stores, stale_fence
 
 
 async def machines_come_by_serial(stores: Stores) -> None:
@@ -161,7 +162,7 @@ async def one_of_many_racing_saves_wins(stores: Stores) -> None:
     assert len(winners) == 1
     assert {type(loser) for loser in losers} == {Conflict}
     assert await store.machine(read.id) == winners[0]
-    assert [kept.event.kind for kept in await store.events()] == [str(winners[0].tries)]
+    assert [entry.event.kind for entry in await store.events()] == [str(winners[0].tries)]
 
 
 async def a_refusal_of_one_save_leaves_its_neighbours(stores: Stores) -> None:
@@ -173,10 +174,10 @@ async def a_refusal_of_one_save_leaves_its_neighbours(stores: Stores) -> None:
     results = await asyncio.gather(
         *(store.save_machine(one, (event(one),), OPEN) for one in tried), return_exceptions=True
     )
-    kept = {one.serial for one in read if one.serial % 3}
-    assert {one.serial for one in await store.machines(WEB) if one.version == 2} == kept
-    assert sum(isinstance(result, Conflict) for result in results) == 20 - len(kept)
-    assert len(await store.events()) == len(kept)
+    updated = {one.serial for one in read if one.serial % 3}
+    assert {one.serial for one in await store.machines(WEB) if one.version == 2} == updated
+    assert sum(isinstance(result, Conflict) for result in results) == 20 - len(updated)
+    assert len(await store.events()) == len(updated)
 
 
 async def a_machine_that_was_never_inserted_cannot_be_saved(stores: Stores) -> None:
@@ -211,11 +212,11 @@ async def a_gone_machine_moves_to_the_history(stores: Stores) -> None:
     await filled(store, machine(1), machine(2))
     read = await stored(store, machine(1).id)
     assert await store.history((read.id,)) == ()
-    gone = await store.save_machine(ended(read), (), OPEN)
+    deleted = await store.save_machine(ended(read), (), OPEN)
     retry_at = await stores.retry_at(store)
     assert [found.serial for found in await retry_at.machines(WEB)] == [2]
-    assert await retry_at.history((machine(2).id, read.id, machine(7).id)) == (gone,)
-    assert await retry_at.machine(read.id) == gone
+    assert await retry_at.history((machine(2).id, read.id, machine(7).id)) == (deleted,)
+    assert await retry_at.machine(read.id) == deleted
 
 
 async def a_machine_in_the_history_can_be_saved_there(stores: Stores) -> None:
@@ -290,7 +291,7 @@ async def a_resource_confirmed_gone_is_free(stores: Stores) -> None:
     await filled(store, machine(1, resource="p-1"), machine(2))
     one, two = await store.machines(WEB)
     await refused(AlreadyBound, store.save_machine(knowing(two, "p-1"), (), OPEN))
-    await store.save_machine(knowing(one, "p-1", gone=True), (), OPEN)
+    await store.save_machine(knowing(one, "p-1", deleted=True), (), OPEN)
     await store.save_machine(knowing(two, "p-1"), (), OPEN)
 
 

@@ -8,8 +8,20 @@ from hostler.domain.ids import InstallationId, ResourceId, machine_id
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import RequestKind
 
-from .records import CI, HOSTILE, OPEN, filled, machine, minutes, orphan, refused, request, stored
-from .stores import Stores, stale_fence
+from .records import (
+    CI,
+    HOSTILE,
+    OPEN,
+    Stores,
+    filled,
+    machine,
+    minutes,
+    orphan,
+    refused,
+    request,
+    stale_fence,
+    stored,
+)
 
 
 async def orphans_come_by_resource(stores: Stores) -> None:
@@ -64,13 +76,13 @@ async def requests_keep_their_order(stores: Stores) -> None:
     """Whoever writes them; each is returned with the number that it got."""
     store = await stores.fresh()
     retry_at = await stores.retry_at(store)
-    kept = [
+    recorded = [
         await handle.request(request(size)) for size, handle in enumerate((store, retry_at, store))
     ]
-    assert [one.number for one in kept] == sorted({one.number for one in kept})
-    assert [replace(one, number=0) for one in kept] == [request(size) for size in range(3)]
-    assert await store.requests() == tuple(kept)
-    assert await retry_at.requests() == tuple(kept)
+    assert [one.number for one in recorded] == sorted({one.number for one in recorded})
+    assert [replace(one, number=0) for one in recorded] == [request(size) for size in range(3)]
+    assert await store.requests() == tuple(recorded)
+    assert await retry_at.requests() == tuple(recorded)
 
 
 async def every_field_of_a_request_comes_back(stores: Stores) -> None:
@@ -88,9 +100,9 @@ async def every_field_of_a_request_comes_back(stores: Stores) -> None:
         now=True,
         installation=InstallationId("i-2"),
     )
-    kept = await store.request(full)
-    assert kept == replace(full, number=kept.number)
-    assert await (await stores.retry_at(store)).requests() == (kept,)
+    recorded = await store.request(full)
+    assert recorded == replace(full, number=recorded.number)
+    assert await (await stores.retry_at(store)).requests() == (recorded,)
 
 
 async def taken_requests_do_not_come_back(stores: Stores) -> None:
@@ -108,19 +120,21 @@ async def racing_requests_get_numbers_of_their_own(stores: Stores) -> None:
     """None is lost, none overwrites another."""
     store = await stores.fresh()
     handles = [store, await stores.retry_at(store), await stores.retry_at(store)]
-    kept = await asyncio.gather(*(handles[size % 3].request(request(size)) for size in range(12)))
-    assert len({one.number for one in kept}) == 12
-    assert set(await store.requests()) == set(kept)
+    recorded = await asyncio.gather(
+        *(handles[size % 3].request(request(size)) for size in range(12))
+    )
+    assert len({one.number for one in recorded}) == 12
+    assert set(await store.requests()) == set(recorded)
 
 
 async def taking_requests_is_fenced(stores: Stores) -> None:
     """A stale epoch takes nothing; writing requests needs no lease."""
     store = await stores.fresh()
-    kept = await store.request(request())
+    recorded = await store.request(request())
     stale = await stale_fence(store)
-    await refused(Fenced, store.take_requests((kept.number,), stale))
+    await refused(Fenced, store.take_requests((recorded.number,), stale))
     later = await store.request(request(2))
-    assert await store.requests() == (kept, later)
+    assert await store.requests() == (recorded, later)
 
 
 async def the_revision_tells_of_other_writers(stores: Stores) -> None:

@@ -1,8 +1,9 @@
-"""Records for the store's suite: small ones made by number, and hostile ones."""
+"""What the checks of stores work on: ways to open stores, and records, small or hostile."""
 
 from collections.abc import Awaitable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
 from hostler.domain.errors import StoreError
 from hostler.domain.ids import (
@@ -61,9 +62,11 @@ def machine(number: int, fleet: FleetName = WEB, resource: str | None = None) ->
     return plain if resource is None else knowing(plain, resource)
 
 
-def knowing(record: Machine, resource: str, *, gone: bool = False, bound: bool = True) -> Machine:
+def knowing(
+    record: Machine, resource: str, *, deleted: bool = False, bound: bool = True
+) -> Machine:
     """Return the machine with this resource as the only one that its server's slot knows."""
-    known = Known(id=ResourceId(resource), zone=ZONE, since=NOON, gone=gone)
+    known = Known(id=ResourceId(resource), zone=ZONE, since=NOON, deleted=deleted)
     return record.with_place(
         Place(slot=SERVER, bound=ResourceId(resource) if bound else None, known=(known,))
     )
@@ -137,3 +140,22 @@ async def refused(error: type[StoreError], asked: Awaitable[object]) -> None:
         caught = raised
     expected = f"expected {error.__name__}, but it raised {caught!r} and answered {answer!r}"
     assert type(caught) is error, expected
+
+
+class Stores(Protocol):
+    """How the checks come by stores; whoever runs them closes what was opened."""
+
+    async def fresh(self) -> Store:
+        """Open a new, empty store that no other check has used."""
+        ...
+
+    async def retry_at(self, store: Store) -> Store:
+        """Open another handle on the same records, as a second process would have one."""
+        ...
+
+
+async def stale_fence(store: Store, name: str = "fleet/web") -> Fence:
+    """Return a stale fence: of a lease whose next epoch somebody else has taken."""
+    first = await taken(store, name, "first")
+    await taken(store, name, "second", first)
+    return Fence(lease=name, epoch=first.epoch)

@@ -13,6 +13,7 @@ from .records import (
     CI,
     OPEN,
     WEB,
+    Stores,
     ended,
     event,
     filled,
@@ -23,10 +24,10 @@ from .records import (
     refused,
     request,
     row,
+    stale_fence,
     stored,
     taken,
 )
-from .stores import Stores, stale_fence
 
 _ALL = 1000
 
@@ -43,13 +44,13 @@ async def a_living_machine_keeps_its_last_image(stores: Stores) -> None:
     store = await stores.fresh()
     read = await filled(store, machine(1), machine(2))
     one, two = await store.machines(WEB)
-    first = await _told(store, one, 1)
-    last = await _told(store, first, 2)
-    other = await _told(store, two, 1)
+    first = await _save(store, one, 1)
+    last = await _save(store, first, 2)
+    other = await _save(store, two, 1)
     await store.save_fleet(read, (), (event(last, minutes(3)),), OPEN)  # it carries no image
     assert await store.forget(minutes(60), _ALL, OPEN) == 2
     retry_at = await stores.retry_at(store)
-    assert [kept.image for kept in await retry_at.events()] == [last, other]
+    assert [entry.image for entry in await retry_at.events()] == [last, other]
     assert await retry_at.images(WEB, minutes(60)) == (last, other)
     assert await retry_at.machines(WEB) == (last, other)
 
@@ -59,9 +60,9 @@ async def the_past_is_as_before_from_that_time_on(stores: Stores) -> None:
     store = await stores.fresh()
     await filled(store, machine(1), machine(2), machine(3))
     one, two, three = await store.machines(WEB)
-    one = await _told(store, await _told(store, await _told(store, one, 1), 2), 7)
-    await _told(store, ended(await _told(store, two, 1)), 8)
-    await _told(store, await _told(store, three, 6), 4)  # the clock jumped back between
+    one = await _save(store, await _save(store, await _save(store, one, 1), 2), 7)
+    await _save(store, ended(await _save(store, two, 1)), 8)
+    await _save(store, await _save(store, three, 6), 4)  # the clock jumped back between
     times = [minutes(at) for at in (5, 6, 7, 8, 9)]
     before = [await store.images(WEB, at) for at in times]
     assert await store.forget(minutes(5), _ALL, OPEN) == 1
@@ -81,7 +82,7 @@ async def events_without_an_image_go(stores: Stores) -> None:
     theirs = replace(event(at=minutes(3), kind="3"), fleet=CI)
     await store.save_fleet(other, (), (theirs,), OPEN)
     assert await store.forget(minutes(5), _ALL, OPEN) == 4
-    assert [kept.event.kind for kept in await store.events()] == ["5", "6"]
+    assert [entry.event.kind for entry in await store.events()] == ["5", "6"]
     assert await store.events(machine=one.id) == ()
 
 
@@ -95,7 +96,7 @@ async def the_oldest_events_go_first(stores: Stores) -> None:
     for limit in (0, 2, 2, 2, 2):
         went = await store.forget(minutes(9), limit, OPEN)
         assert went == min(limit, 5 if not left else len(left[-1]))
-        left.append([kept.event.kind for kept in await store.events()])
+        left.append([entry.event.kind for entry in await store.events()])
     assert left == [["3", "1", "2", "5", "4"], ["3", "5", "4"], ["5"], [], []]
 
 
@@ -104,7 +105,7 @@ async def a_machine_that_went_before_goes_whole(stores: Stores) -> None:
     store = await stores.fresh()
     await filled(store, machine(1), machine(2), machine(3))
     for at, one in zip((4, 5, 6), await store.machines(WEB), strict=True):
-        await _told(store, ended(replace(await _told(store, one, 1), since=minutes(at))), at)
+        await _save(store, ended(replace(await _save(store, one, 1), since=minutes(at))), at)
     ids = tuple(machine(number).id for number in (1, 2, 3))
     assert await store.forget(minutes(5), _ALL, OPEN) == 3
     retry_at = await stores.retry_at(store)
@@ -130,8 +131,8 @@ async def a_machine_with_a_later_event_stays(stores: Stores) -> None:
     store = await stores.fresh()
     await filled(store, machine(1))
     read = await stored(store, machine(1).id)
-    gone = await _told(store, ended(read), 1)
-    events = await store.save_machine(gone, (event(gone, minutes(7)),), OPEN)
+    deleted = await _save(store, ended(read), 1)
+    events = await store.save_machine(deleted, (event(deleted, minutes(7)),), OPEN)
     assert await store.forget(minutes(5), _ALL, OPEN) == 0
     assert await store.history((read.id,)) == (events,)
     assert await store.forget(minutes(8), _ALL, OPEN) == 3
@@ -143,7 +144,7 @@ async def a_machine_is_forgotten_within_the_limit(stores: Stores) -> None:
     store = await stores.fresh()
     await filled(store, machine(1), machine(2))
     for one in await store.machines(WEB):
-        await _told(store, ended(await _told(store, one, 1)), 2)
+        await _save(store, ended(await _save(store, one, 1)), 2)
     counts = list[tuple[int, int, int]]()
     for _ in range(4):
         went = await store.forget(minutes(5), 2, OPEN)
@@ -157,12 +158,12 @@ async def a_forgotten_machine_was_never_there(stores: Stores) -> None:
     """Whoever still has its record cannot save it; numbers of events are not given again."""
     store = await stores.fresh()
     read = await filled(store, machine(1))
-    gone = await _told(store, ended(await stored(store, machine(1).id)), 1)
+    deleted = await _save(store, ended(await stored(store, machine(1).id)), 1)
     last = (await store.events())[-1].number
     assert await store.forget(minutes(5), _ALL, OPEN) == 2
-    await refused(Conflict, store.save_machine(gone, (event(gone),), OPEN))
+    await refused(Conflict, store.save_machine(deleted, (event(deleted),), OPEN))
     await store.save_fleet(read, (), (event(at=minutes(6)),), OPEN)
-    assert [kept.number > last for kept in await store.events()] == [True]
+    assert [entry.number > last for entry in await store.events()] == [True]
     assert await store.events(after=last) == await store.events()
 
 
@@ -170,30 +171,30 @@ async def a_reopened_machine_lives_again(stores: Stores) -> None:
     """Its record is not in the history any more: it keeps its last image."""
     store = await stores.fresh()
     await filled(store, machine(1))
-    gone = await _told(store, ended(await stored(store, machine(1).id)), 1)
-    back = await _told(store, replace(gone, phase=Phase.STOPPING), 2)
+    deleted = await _save(store, ended(await stored(store, machine(1).id)), 1)
+    back = await _save(store, replace(deleted, phase=Phase.STOPPING), 2)
     assert await store.forget(minutes(5), _ALL, OPEN) == 1
     assert await store.machines(WEB) == (back,)
-    assert [kept.image for kept in await store.events()] == [back]
+    assert [entry.image for entry in await store.events()] == [back]
 
 
 async def forgetting_leaves_everything_else(stores: Stores) -> None:
     """Rows, hosts, bindings, orphans, requests and leases are as they were."""
     store = await stores.fresh()
     read = await filled(store, machine(1))
-    gone = await _told(store, ended(await stored(store, machine(1).id)), 1)
-    kept = await store.save_host(host("h-1"), (), OPEN)
-    await store.bind(kept.id, gone.id, OPEN)
+    deleted = await _save(store, ended(await stored(store, machine(1).id)), 1)
+    saved = await store.save_host(host("h-1"), (), OPEN)
+    await store.bind(saved.id, deleted.id, OPEN)
     await store.save_orphans((orphan("p-1"),), (), OPEN)
     desired = await store.request(request())
     lease = await taken(store, "account/main", "a")
     assert await store.forget(minutes(5), _ALL, OPEN) == 2
     assert await store.fleets() == (read,)
-    assert await store.hosts() == (kept,)
+    assert await store.hosts() == (saved,)
     assert [found.resource for found in await store.orphans()] == [ResourceId("p-1")]
     assert await store.requests() == (desired,)
     assert await store.leases() == (lease,)
-    await store.unbind(kept.id, gone.id, OPEN)
+    await store.unbind(saved.id, deleted.id, OPEN)
 
 
 async def what_was_forgotten_is_told(stores: Stores) -> None:
@@ -223,6 +224,6 @@ async def forgetting_is_fenced(stores: Stores) -> None:
     assert await store.forget(minutes(5), _ALL, current) == 1
 
 
-async def _told(store: Store, record: Machine, at: float) -> Machine:
+async def _save(store: Store, record: Machine, at: float) -> Machine:
     """Save a machine with one event, so many minutes after noon."""
     return await store.save_machine(record, (event(record, minutes(at)),), OPEN)

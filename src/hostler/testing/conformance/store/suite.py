@@ -11,7 +11,7 @@ from types import ModuleType
 from . import events, fleets, hosts, leases, machines
 from . import orphans as ledger
 from . import retention as forgetting
-from .stores import Stores
+from .records import Stores
 
 Check = Callable[[Stores], Awaitable[None]]
 

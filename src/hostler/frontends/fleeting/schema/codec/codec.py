@@ -158,11 +158,11 @@ class _Call:
         if write is not None and leaf is not None and (value or _must(leaf)):
             write(reply, value)
 
-    def set_texts(self, reply: Message, name: str, given: Sequence[str]) -> None:
+    def set_texts(self, reply: Message, name: str, texts: Sequence[str]) -> None:
         """Write texts into a list, if the schema has one for them."""
         leaf = self.leaf(REPLY, name)
-        if leaf is not None and given:
-            put_texts(leaf)(reply, given)
+        if leaf is not None and texts:
+            put_texts(leaf)(reply, texts)
 
 
 def _must(leaf: Leaf) -> bool:

@@ -106,12 +106,12 @@ def put_texts(leaf: Leaf) -> Callable[[Message, Sequence[str]], None]:
     inner = writer(Leaf(behind)) if behind else None
     wrapped = leaf.wrapped and not behind
 
-    def write(message: Message, given: Sequence[str]) -> None:
+    def write(message: Message, texts: Sequence[str]) -> None:
         entries = get(holder(message, around), listed)
         if inner is None and not wrapped:
-            cast("list[str]", entries).extend(given)
+            cast("list[str]", entries).extend(texts)
             return
-        for text in given:
+        for text in texts:
             entry = cast("Repeated", entries).add()
             if inner is not None:
                 inner(entry, text)

@@ -155,9 +155,9 @@ def _settle_terms(calls: dict[str, CallMap]) -> None:
     if expires.leaf is not None and expires.level is Level.EXACT and (why := guessed(expires.leaf)):
         reply["expires"] = replace(expires, level=Level.NEUTRAL, reason=why)
     for name in OPAQUE:
-        asked, given = calls["Init"].leaf(REQUEST, name), reply[name].leaf
-        if asked is not None and given is not None and not same_terms(asked, given):
-            why = f"{given.name} is {given.type}, in Init {asked.type}, and the unit is not known"
+        asked, answer = calls["Init"].leaf(REQUEST, name), reply[name].leaf
+        if asked is not None and answer is not None and not same_terms(asked, answer):
+            why = f"{answer.name} is {answer.type}, in Init {asked.type}, and the unit is not known"
             reply[name] = replace(reply[name], level=Level.ABSENT, leaf=None, reason=why)
     calls["ConnectInfo"] = replace(
         call, reply=reply, extra=_extras(call.method, call.request, reply)

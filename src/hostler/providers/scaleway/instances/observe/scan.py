@@ -121,7 +121,8 @@ class Disks:
     @property
     def error(self) -> str:
         """Why the listing is not whole, or an empty string."""
-        return "; ".join(error for error in (self.local.error, self.block.error) if error)
+        errors = dict.fromkeys((self.local.error, self.block.error))
+        return "; ".join(error for error in errors if error)
 
 
 async def volumes(

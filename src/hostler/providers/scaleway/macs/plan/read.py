@@ -170,9 +170,9 @@ def password(mac: Mac) -> str:
 
     The answer to an order shows it; later it stands, percent-encoded, in the VNC address.
     """
-    given = mac.sudo_password or ""
-    if given and given != SEALED:
-        return given
+    plain = mac.sudo_password or ""
+    if plain and plain != SEALED:
+        return plain
     try:
         secret = unquote(urlsplit(mac.vnc_url or "").password or "")
     except ValueError:

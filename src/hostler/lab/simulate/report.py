@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import msgspec
 
 from hostler.domain.model.phases import Phase
+from hostler.lab.scenario.faults import Size
+from hostler.lab.scenario.run import Result
 
 from .providers import INSTANCES, PROVIDERS
-from .scenario.faults import Size
-from .scenario.run import Result
 
 _ENOUGH = 50
 """Fewer seeds than this cannot meet every fault."""

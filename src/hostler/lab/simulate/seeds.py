@@ -19,11 +19,11 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from hostler.domain.errors import UsageError
 from hostler.frontends.cli.console.screen import Screen
+from hostler.lab.scenario.faults import Size
+from hostler.lab.scenario.run import Result
 
 from .providers import INSTANCES, PROVIDERS
 from .report import Report, as_json, as_story, as_text
-from .scenario.faults import Size
-from .scenario.run import Result
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only where the stores of seeds lie
 _CHUNK = 1
@@ -113,7 +113,9 @@ def _silence() -> None:
 
 
 def _from_command_line() -> int:
-    parser = argparse.ArgumentParser(prog="python -m hostler.lab.simulate", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m hostler.lab.simulate.seeds", description=__doc__
+    )
     parser.add_argument("--provider", default="instances")
     parser.add_argument("--seeds", type=int, default=None)
     parser.add_argument("--seed", type=int)

@@ -6,28 +6,27 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from hostler.domain.model.phases import Phase
-
-from .gitlab_runner import faults as runner_faults
-from .gitlab_runner.course import RunnerCourse
-from .gitlab_runner.faults import RunnerScenario, draw_runner
-from .macs import faults as mac_faults
-from .macs.environment import MacEnvironment
-from .macs.faults import MacScenario, draw_macs
-from .metal import faults as metal_faults
-from .metal.environment import MetalEnvironment
-from .metal.faults import MetalScenario, draw_metal
-from .mutants import macs as mac_mutants
-from .mutants import metal as metal_mutants
-from .mutants import runner as runner_mutants
-from .mutants import servers as server_mutants
-from .mutants.mutant import Mutant, planted
-from .scenario.course import EngineCourse
-from .scenario.environment import Environment
-from .scenario.faults import Scenario, Size
-from .scenario.run import Course, Result, play
-from .servers import faults as server_faults
-from .servers.environment import ServerEnvironment
-from .servers.faults import draw_servers
+from hostler.lab.gitlab_runner import faults as runner_faults
+from hostler.lab.gitlab_runner.course import RunnerCourse
+from hostler.lab.gitlab_runner.faults import RunnerScenario, draw_runner
+from hostler.lab.macs import faults as mac_faults
+from hostler.lab.macs.environment import MacEnvironment
+from hostler.lab.macs.faults import MacScenario, draw_macs
+from hostler.lab.metal import faults as metal_faults
+from hostler.lab.metal.environment import MetalEnvironment
+from hostler.lab.metal.faults import MetalScenario, draw_metal
+from hostler.lab.mutants import macs as mac_mutants
+from hostler.lab.mutants import metal as metal_mutants
+from hostler.lab.mutants import runner as runner_mutants
+from hostler.lab.mutants import servers as server_mutants
+from hostler.lab.mutants.mutant import Mutant, planted
+from hostler.lab.scenario.course import EngineCourse
+from hostler.lab.scenario.environment import Environment
+from hostler.lab.scenario.faults import Scenario, Size
+from hostler.lab.scenario.run import Course, Result, play
+from hostler.lab.servers import faults as server_faults
+from hostler.lab.servers.environment import ServerEnvironment
+from hostler.lab.servers.faults import draw_servers
 
 INSTANCES, FLEETING, MACS, METAL = "instances", "fleeting", "macs", "metal"
 EVERY_FAULT, EVERY_PHASE = "every fault", "every phase"
