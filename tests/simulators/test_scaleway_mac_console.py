@@ -172,8 +172,8 @@ def test_a_person_sees_what_no_client_is_told(simulator: Running) -> None:
 
 
 def test_a_person_buys_macs_and_does_things_to_them_over_http(simulator: Running) -> None:
-    wanted = {"count": 2, "type_name": "M4-M", "prefix": "ci-"}
-    one, two = ask(simulator, "macs", wanted)["macs"]
+    asked = {"count": 2, "type_name": "M4-M", "prefix": "ci-"}
+    one, two = ask(simulator, "macs", asked)["macs"]
     assert ask(simulator, f"macs/{one}", {"do": "rename", "name": "x"})["done"]
     assert ask(simulator, f"macs/{two}", {"do": "reinstall"})["done"]
     assert ask(simulator, f"macs/{one}", {"do": "lock", "spell": 5000})["done"]

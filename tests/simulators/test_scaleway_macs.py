@@ -90,11 +90,11 @@ def test_a_reinstallation_writes_another_disk_and_another_password(bench: Bench)
     mac = ready(bench)
     bench.now += 100.0
     before = password(read_mac(bench, mac["id"]))
-    wanted = image(bench, "macos-tahoe-26.6.1")
-    answer = bench.json("POST", f"{SERVERS}/{mac['id']}/reinstall", {"os_id": wanted})
+    newest = image(bench, "macos-tahoe-26.6.1")
+    answer = bench.json("POST", f"{SERVERS}/{mac['id']}/reinstall", {"os_id": newest})
     assert answer["os"]["id"] == mac["os"]["id"]
     after = until(bench, mac["id"], "ready")
-    assert after["os"]["id"] == wanted
+    assert after["os"]["id"] == newest
     bench.now += 100.0
     assert password(read_mac(bench, mac["id"])) not in {before, "<sealed>"}
     record = bench.world.cloud.macs.get(mac["id"])

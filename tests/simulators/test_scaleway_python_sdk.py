@@ -67,7 +67,7 @@ def eventually(check: Callable[[], bool]) -> None:
 
 
 def create(instances: InstanceV1API, **fields: Any) -> Any:
-    wanted: dict[str, Any] = {
+    asked: dict[str, Any] = {
         "zone": ZONE,
         "name": "worker",
         "commercial_type": "DEV1-S",
@@ -76,7 +76,7 @@ def create(instances: InstanceV1API, **fields: Any) -> Any:
         "protected": False,
         **fields,
     }
-    answer = instances._create_server(**wanted)
+    answer = instances._create_server(**asked)
     assert answer.server is not None
     return answer.server
 

@@ -67,7 +67,7 @@ class Checked:
         self.ask("PATCH", one, change)
         self.ask("GET", one)
 
-    def gone(self, path: str) -> None:
+    def delete(self, path: str) -> None:
         """Delete."""
         self.ask("DELETE", path)
 
@@ -123,22 +123,22 @@ def servers(c: Checked) -> None:
     c.ask("GET", f"{BLOCK}/volumes/{volume['id']}")
     c.go(30)
     c.ask("POST", f"{path}/detach-volume", {"volume_id": volume["id"]})
-    c.gone(f"{path}/private_nics/{other['id']}")
-    c.gone(f"{V2}/private-network-interfaces/{nic['id']}")
-    c.gone(path)
-    c.gone(f"{ZONE}/ips/{six['id']}")
-    c.gone(f"{ZONE}/security_groups/{group['id']}")
-    c.gone(f"{ZONE}/placement_groups/{place['id']}")
+    c.delete(f"{path}/private_nics/{other['id']}")
+    c.delete(f"{V2}/private-network-interfaces/{nic['id']}")
+    c.delete(path)
+    c.delete(f"{ZONE}/ips/{six['id']}")
+    c.delete(f"{ZONE}/security_groups/{group['id']}")
+    c.delete(f"{ZONE}/placement_groups/{place['id']}")
 
 
 def second_version(c: Checked) -> None:
     newer = c.ask("POST", f"{V2}/placement-groups", {"name": "n"})
     c.crud(f"{V2}/placement-groups", newer, {"policy_type": "unknown_policy_type", "name": "m"})
-    c.gone(f"{V2}/placement-groups/{newer['id']}")
+    c.delete(f"{V2}/placement-groups/{newer['id']}")
     template = c.ask("POST", f"{V2}/templates", {"server_type": "DEV1-S", "name": "t"})
     c.ask("GET", f"{V2}/templates/{template['id']}")
     c.ask("PATCH", f"{V2}/templates/{template['id']}", {"name": "u"})
-    c.gone(f"{V2}/templates/{template['id']}")
+    c.delete(f"{V2}/templates/{template['id']}")
 
 
 def storage(c: Checked) -> None:
@@ -168,11 +168,11 @@ def storage(c: Checked) -> None:
     brought = c.ask(
         "POST", f"{BLOCK}/snapshots/import-from-object-storage", {**OBJECT, "name": "i"}
     )
-    c.gone(f"{ZONE}/images/{image['id']}")
-    c.gone(f"{ZONE}/snapshots/{shot['id']}")
-    c.gone(f"{ZONE}/volumes/{local['id']}")
-    c.gone(f"{BLOCK}/snapshots/{brought['id']}")
-    c.gone(f"{BLOCK}/volumes/{block['id']}")
+    c.delete(f"{ZONE}/images/{image['id']}")
+    c.delete(f"{ZONE}/snapshots/{shot['id']}")
+    c.delete(f"{ZONE}/volumes/{local['id']}")
+    c.delete(f"{BLOCK}/snapshots/{brought['id']}")
+    c.delete(f"{BLOCK}/volumes/{block['id']}")
 
 
 def networks(c: Checked) -> None:
@@ -199,22 +199,22 @@ def networks(c: Checked) -> None:
     c.ask("GET", f"{VPC}/routes/{made['id']}")
     c.ask("GET", f"{VPC}/routes-with-nexthop")
     c.ask("PATCH", f"{VPC}/routes/{made['id']}", {"description": "y"})
-    c.gone(f"{VPC}/routes/{made['id']}")
-    c.gone(f"{IPAM}/{ip['id']}")
-    c.gone(f"{VPC}/private-networks/{network['id']}")
-    c.gone(f"{VPC}/vpcs/{vpc['id']}")
+    c.delete(f"{VPC}/routes/{made['id']}")
+    c.delete(f"{IPAM}/{ip['id']}")
+    c.delete(f"{VPC}/private-networks/{network['id']}")
+    c.delete(f"{VPC}/vpcs/{vpc['id']}")
 
 
 def account(c: Checked) -> None:
     key = c.ask("POST", f"{IAM}/ssh-keys", {"name": "k", "public_key": "ssh-ed25519 AAAA me"})
     c.crud(f"{IAM}/ssh-keys", key, {"disabled": True})
-    c.gone(f"{IAM}/ssh-keys/{key['id']}")
+    c.delete(f"{IAM}/ssh-keys/{key['id']}")
     made = c.ask("POST", f"{IAM}/api-keys", {"description": "d", "application_id": NOBODY})
     c.crud(f"{IAM}/api-keys", made, {"description": "e"}, "access_key")
-    c.gone(f"{IAM}/api-keys/{made['access_key']}")
+    c.delete(f"{IAM}/api-keys/{made['access_key']}")
     project = c.ask("POST", PROJECTS, {"name": "p"})
     c.crud(PROJECTS, project, {"description": "x"})
-    c.gone(f"{PROJECTS}/{project['id']}")
+    c.delete(f"{PROJECTS}/{project['id']}")
     for path in ("servers", "servers/availability", "volumes"):
         c.ask("GET", f"{ZONE}/products/{path}")
     c.ask("GET", "/product-catalog/v2alpha1/public-catalog/products", query="zone=fr-par-1")
@@ -238,16 +238,16 @@ def macs(c: Checked) -> None:
     c.go(100)
     c.ask("GET", f"{MACS}/server-private-networks")
     c.ask("GET", IPAM)
-    c.gone(f"{path}/private-networks/{SECRET}")
+    c.delete(f"{path}/private-networks/{SECRET}")
     c.ask("GET", f"{MACS}/server-private-networks")
     c.ask("POST", f"{path}/reboot")
     github = {"url": "https://example.invalid/x", "token": "t", "labels": ["a"]}
     runner = {"name": "r", "provider": "github", "github_configuration": github}
     made = c.ask("POST", f"{MACS}/runners", {"runner_configuration": runner})
     c.ask("GET", f"{MACS}/runners/{made['id']}")
-    c.gone(f"{MACS}/runners/{made['id']}")
+    c.delete(f"{MACS}/runners/{made['id']}")
     c.go(90_000)
-    c.gone(path)
+    c.delete(path)
 
 
 PARTS = (servers, second_version, storage, networks, account, macs)

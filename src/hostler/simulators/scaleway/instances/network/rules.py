@@ -63,8 +63,8 @@ def all_rules(group: SecurityGroup) -> list[dict[str, object]]:
 def rule_body(group: SecurityGroup, rule: SecurityRule) -> dict[str, object]:
     """Return the body of a rule of one's own."""
     position = list(group.rules).index(rule.id) + 1
-    shown = {"position": position, "editable": True, "zone": group.zone}
-    return {"id": rule.id, **rule.fields, **shown}
+    own = {"position": position, "editable": True, "zone": group.zone}
+    return {"id": rule.id, **rule.fields, **own}
 
 
 def rule_list(cloud: Cloud, call: Call) -> Answer:
