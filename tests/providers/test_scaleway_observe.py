@@ -33,6 +33,11 @@ TAG = ("tags", f"hostler-machine={MACHINE}")
 MISSING = answer({"type": "not_found", "message": "resource is not found"}, 404)
 
 
+def without(resource: str) -> Response:
+    """Return the answer that names what is not there."""
+    return answer({"type": "not_found", "resource": "volume", "resource_id": resource}, 404)
+
+
 async def seen(scopes: tuple[Scope, ...], *exchanges: Exchange) -> Observation:
     script = Script(list(exchanges))
     observation = await provider(script).observe(scopes)
@@ -215,7 +220,7 @@ async def test_an_observation_of_one_machine_asks_for_known_ids_and_lists_its_ta
         page(SERVERS, "servers", server_body("srv-3"), server_body("srv-2")),
         get(f"{SERVERS}/srv-1", {"server": server_body("srv-1", tags=[])}),
         get(f"{SERVERS}/srv-9", {"server": server_body("srv-9", state="running")}),
-        Exchange(method="GET", path=f"{SERVERS}/srv-2", answer=MISSING),
+        Exchange(method="GET", path=f"{SERVERS}/srv-2", answer=without("srv-2")),
     )
     assert ids(observation) == ["srv-1", "srv-3", "srv-9"]
     assert observation.observed[0].complete
@@ -262,10 +267,10 @@ async def test_the_volumes_of_a_machine_are_found_by_tag_server_body_and_id():
         page(VOLUMES, "volumes"),
         block_page(block_body("vol-4"), query=(TAG,)),
         block_page(block_body("vol-1", tags=[]), query=(("product_resource_id", "srv-1"),)),
-        Exchange(method="GET", path=f"{BLOCK}/volumes/vol-2", answer=MISSING),
+        Exchange(method="GET", path=f"{BLOCK}/volumes/vol-2", answer=without("vol-2")),
         get(f"{VOLUMES}/vol-2", {"volume": local}),
-        Exchange(method="GET", path=f"{BLOCK}/volumes/vol-5", answer=MISSING),
-        Exchange(method="GET", path=f"{VOLUMES}/vol-5", answer=MISSING),
+        Exchange(method="GET", path=f"{BLOCK}/volumes/vol-5", answer=without("vol-5")),
+        Exchange(method="GET", path=f"{VOLUMES}/vol-5", answer=without("vol-5")),
     )
     assert ids(observation) == ["srv-1", "vol-1", "vol-2", "vol-4"]
     assert [
