@@ -4,14 +4,13 @@ import re
 import socket
 from random import Random
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
 import pytest
 
 from hostler.app.simulations import simulator
 from hostler.app.simulator import _hello
-from hostler.simulators.scaleway.http import SimulatorServer
 from hostler.simulators.scaleway.world import World
 
 
@@ -60,7 +59,7 @@ def test_the_banner_names_every_variable_that_clients_need(
 ) -> None:
     """As lines of a shell; ids are UUIDs, and the access key has the form that clients check."""
     world = World(lambda: 0.0, Random(1))
-    _hello(cast("SimulatorServer", SimpleNamespace(url="http://127.0.0.1:8100", world=world)))
+    _hello(cast("Any", SimpleNamespace(url="http://127.0.0.1:8100", world=world)))
     lines = capsys.readouterr().out.splitlines()
     variables = dict(line.removeprefix("export ").split("=", 1) for line in lines)
     assert variables["SCW_API_URL"] == "http://127.0.0.1:8100"

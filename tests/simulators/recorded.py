@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 UUID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 IPV4 = r"\d{1,3}(\.\d{1,3}){3}"
@@ -134,10 +134,10 @@ def gather(value: Any, path: str, fields: Mapping[str, Field], into: dict[str, l
     if path:
         into.setdefault(path, []).append(value)
     if isinstance(value, list):
-        for one in value:
+        for one in cast("list[Any]", value):
             gather(one, path + "[]", fields, into)
     elif isinstance(value, dict):
         is_map = any(known.startswith(f"{path}.*") for known in fields)
-        for key, one in value.items():
+        for key, one in cast("dict[str, Any]", value).items():
             name = "*" if is_map else key
             gather(one, f"{path}.{name}" if path else name, fields, into)

@@ -112,7 +112,7 @@ def test_a_deletion_that_comes_too_early_names_its_date_as_recorded(bench: Bench
 def test_a_vlan_and_both_addresses_are_there_while_it_is_attached(bench: Bench) -> None:
     made = delivered(bench, mac(bench, enable_vpc=True)["id"])
     path = f"{MACS}/servers/{made['id']}/private-networks"
-    asked = {"per_private_network_ipam_ip_ids": {NETWORK: []}}
+    asked: dict[str, Any] = {"per_private_network_ipam_ip_ids": {NETWORK: []}}
     (joined,) = bench.json("PUT", path, asked)["server_private_networks"]
     assert joined["status"] == "attaching"
     assert 1 < joined["vlan"] < 4096

@@ -8,7 +8,7 @@ import inspect as source
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -30,7 +30,8 @@ HEADERS = (("X-Auth-Token", SECRET),)
 DEEP = b'{"a":' * 5000
 RAW = (b"\xff\xfe", b'{"name":"\xff"}', DEEP, b"[]", b'"x"', b'{"name":"\\ud800"}', b"{", b"\x00")
 
-texts = st.one_of(
+Strategy = st.SearchStrategy[Any]
+texts: Strategy = st.one_of(
     st.sampled_from(WORDS),
     st.sampled_from(
         ("", "DEV1-S", "M2-L", "ubuntu_noble", "fr-par-1", "created_at_desc", "10.0.0.0/24", "TCP")
@@ -39,10 +40,12 @@ texts = st.one_of(
     st.just("\r\nX: y"),
     st.just("9" * 5000),
 )
-numbers = st.one_of(st.integers(-(2**70), 2**70), st.floats(allow_nan=False, allow_infinity=False))
-sizes = st.sampled_from((0, 1, 22, 10**9, 10**10, 10**12, 2**53, 2**53 + 1, 2**64))
-leaves = st.one_of(st.none(), st.booleans(), numbers, sizes, texts, st.just("$ID"))
-values = st.recursive(
+numbers: Strategy = st.one_of(
+    st.integers(-(2**70), 2**70), st.floats(allow_nan=False, allow_infinity=False)
+)
+sizes: Strategy = st.sampled_from((0, 1, 22, 10**9, 10**10, 10**12, 2**53, 2**53 + 1, 2**64))
+leaves: Strategy = st.one_of(st.none(), st.booleans(), numbers, sizes, texts, st.just("$ID"))
+values: Strategy = st.recursive(
     leaves,
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
@@ -52,12 +55,14 @@ values = st.recursive(
     ),
     max_leaves=8,
 )
-bodies = st.one_of(
+bodies: Strategy = st.one_of(
     st.dictionaries(st.sampled_from(WORDS), values, max_size=8), st.sampled_from(RAW), st.none()
 )
-queries = st.lists(st.tuples(st.sampled_from(WORDS), texts), max_size=3)
-requests_ = st.tuples(st.sampled_from(TABLE), st.lists(texts, max_size=3), queries, bodies)
-rules = st.fixed_dictionaries(
+queries: Strategy = st.lists(st.tuples(st.sampled_from(WORDS), texts), max_size=3)
+requests_: Strategy = st.tuples(
+    st.sampled_from(TABLE), st.lists(texts, max_size=3), queries, bodies
+)
+rules: Strategy = st.fixed_dictionaries(
     {"fault": st.one_of(st.sampled_from(sorted(BY_NAME)), values)},
     optional={
         "route": st.one_of(st.sampled_from(ROUTES), values),
@@ -71,7 +76,7 @@ rules = st.fixed_dictionaries(
         "more": values,
     },
 )
-view_bodies = st.one_of(
+view_bodies: Strategy = st.one_of(
     st.fixed_dictionaries({"rule": rules}),
     st.fixed_dictionaries({"rates": values}, optional={"spells": values}),
     st.fixed_dictionaries({"act": texts, "id": st.just("$ID")}, optional={"spell": values}),
@@ -84,7 +89,7 @@ view_bodies = st.one_of(
     ),
     st.sampled_from(RAW),
 )
-views = st.tuples(st.sampled_from(sorted(VIEWS)), queries, view_bodies)
+views: Strategy = st.tuples(st.sampled_from(sorted(VIEWS)), queries, view_bodies)
 
 
 RULE = {"protocol": "TCP", "direction": "inbound", "action": "accept", "ip_range": "0.0.0.0/0"}
@@ -143,7 +148,7 @@ class Fuzz:
         """Send one request to the API; it must be answered, and not by a plain 500."""
         route, words, query, body = drawn
         if isinstance(body, dict) and number % 4:
-            body = {**GOOD.get(route.key, {}), **body}
+            body = {**GOOD.get(route.key, {}), **cast("dict[str, Any]", body)}
         request = HttpRequest(
             method=route.method,
             path=path_of(route.path, [*self.named(number), *words]),
@@ -194,7 +199,7 @@ def path_of(path: str, words: list[str]) -> str:
     return path.replace("*", "cloud-init")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=(HealthCheck.too_slow,))
 @given(st.lists(st.tuples(st.one_of(requests_, views), st.integers(0, 60)), max_size=25))
 def test_no_request_is_answered_by_a_plain_500_and_none_spoils_a_list(drawn: Any) -> None:
     fuzz = Fuzz()

@@ -121,7 +121,12 @@ def test_terraform_puts_a_server_into_a_network_and_takes_it_out_again(bench: Be
 
 def test_terraform_changes_a_placement_group_and_leaves_its_policy(bench: Bench) -> None:
     path = f"{V2}/placement-groups"
-    asked = {"project_id": PROJECT, "name": "pg", "policy_type": "low_latency", "tags": []}
+    asked: dict[str, Any] = {
+        "project_id": PROJECT,
+        "name": "pg",
+        "policy_type": "low_latency",
+        "tags": [],
+    }
     made = bench.json("POST", path, asked)
     change = {"name": "other", "policy_type": "unknown_policy_type"}
     changed = bench.json("PATCH", f"{path}/{made['id']}", change)

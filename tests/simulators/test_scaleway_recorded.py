@@ -232,7 +232,7 @@ def macs(c: Checked) -> None:
     c.ask("GET", path)
     c.go(4000)
     c.crud(f"{MACS}/servers", mac, {"name": "n"})
-    asked = {"per_private_network_ipam_ip_ids": {SECRET: []}}
+    asked: dict[str, Any] = {"per_private_network_ipam_ip_ids": {SECRET: []}}
     c.ask("PUT", f"{path}/private-networks", asked)
     c.ask("GET", f"{MACS}/server-private-networks")
     c.go(100)
