@@ -7,6 +7,7 @@
 BIN   := .venv/bin
 STAMP := .venv/made-from
 SEEDS ?= 10000
+SCHEMAS ?= 10000
 
 PYTHON ?= $(shell for name in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
@@ -47,6 +48,10 @@ format: $(STAMP)  ## repair what can be repaired by a tool
 .PHONY: proof
 proof: $(STAMP)  ## simulate SEEDS disasters (10000 unless you say otherwise)
 	@$(BIN)/hostler simulate --seeds $(SEEDS)
+
+.PHONY: schemas
+schemas: $(STAMP)  ## judge SCHEMAS runner's schemas that nobody has seen (10000 unless you say otherwise)
+	@$(BIN)/python -m hostler.lab.schemas.trials --count $(SCHEMAS)
 
 .PHONY: exhaustive
 exhaustive: $(STAMP)  ## explore claims and releases of Macs state by state, with a person, to the end

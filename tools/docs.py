@@ -15,7 +15,7 @@ import flow
 import msgspec
 from cyclopts import App
 
-from hostler.app.main import groups
+from hostler.app.command_line import groups
 from hostler.app.provider_registry import BUILT_IN
 from hostler.config.decode import expected
 from hostler.config.tables import (
@@ -31,6 +31,7 @@ from hostler.config.tables import (
 from hostler.config.units import A_DURATION, format_duration
 from hostler.domain.model import phases
 from hostler.domain.policy import gate
+from hostler.domain.reporting.hosts import STATES
 from hostler.frontends.cli.console.exits import MEANINGS
 from hostler.frontends.cli.main import application
 from hostler.frontends.fleeting.config.environment import NAMES
@@ -64,6 +65,17 @@ answers) and `/readyz` (503 until every fleet has been observed and decided on o
 
 | metric | kind | labels | meaning |
 |---|---|---|---|
+"""
+HOST_STATES_PAGE = """\
+# States of hosts
+
+What `hostler pool FILE list`, `status`, `explain` and the metric `hostler_hosts` say of hosts that
+outlive their machines. A state is what our record says; where there is none, what the host's name
+says, or what is written on it.
+
+| state | meaning |
+|---|---|
+{rows}
 """
 PHASES_PAGE = """\
 # Phases
@@ -218,6 +230,7 @@ def pages() -> Mapping[str, str]:
         "gate.md": gate_page,
         "metrics.md": metrics,
         "phases.md": phases_page,
+        "host-states.md": host_states_page,
         "settings.md": settings,
     }
     reference = {f"reference/{name}": MADE + maker() for name, maker in makers.items()}
@@ -407,6 +420,12 @@ def metrics() -> str:
 def fleeting_states() -> str:
     """Return the table from phases to what a runner is told."""
     return STATES_PAGE.format(table=states.table())
+
+
+def host_states_page() -> str:
+    """Return every state of a host that a person is shown."""
+    rows = "\n".join(f"| {state} | {meaning} |" for state, meaning in STATES.items())
+    return HOST_STATES_PAGE.format(rows=rows)
 
 
 def phases_page() -> str:

@@ -14,8 +14,10 @@ import time
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from io import BytesIO
 from pathlib import Path
 from py_compile import PycInvalidationMode
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -37,6 +39,7 @@ def main() -> None:
         code = pack(Path(folder), made)
     if code:
         sys.exit(code)
+    begin_with_check(made)
     size = made.stat().st_size / 1_000_000
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     took = time.perf_counter() - begun
@@ -108,6 +111,56 @@ def pack(folder: Path, made: Path) -> int:
         "--reproducible",
     )
     return subprocess.run(command, check=False).returncode
+
+
+FIRST = f'''\
+"""Unpack, if there is a place for it; say in a line if there is none."""
+
+import os
+import sys
+from pathlib import Path
+
+
+def find_place():
+    """Return what is wrong with the folder to unpack into, or an empty text."""
+    named = os.environ.get("SHIV_ROOT", "")
+    try:
+        place = Path(named or "~/.shiv").expanduser()
+        place.mkdir(parents=True, exist_ok=True)
+        if any(place.glob("{NAME}_*")) or os.access(place, os.W_OK | os.X_OK):
+            return ""
+        return f"{{place}} cannot be written to"
+    except OSError as error:
+        return f"{{error.filename or place}}: {{error.strerror}}"
+    except RuntimeError as error:
+        return str(error)
+
+
+if wrong := find_place():
+    sys.exit(
+        f"[ERROR] {NAME}: there is no folder to unpack this file into ({{wrong}}): set SHIV_ROOT "
+        "to one that this user can write to, or HOME"
+    )
+
+import _bootstrap
+
+_bootstrap.bootstrap()
+'''
+"""What the file runs first. A host logs a line that begins with [ERROR] as an error."""
+
+
+def begin_with_check(made: Path) -> None:
+    """Let the file begin with a look at where it would unpack itself."""
+    first, content = made.read_bytes().split(b"\n", 1)
+    partial = made.with_suffix(".partial")
+    with ZipFile(BytesIO(content)) as source, partial.open("wb") as file:
+        file.write(first + b"\n")
+        with ZipFile(file, "a", ZIP_DEFLATED) as target:
+            for entry in source.infolist():
+                main = entry.filename == "__main__.py"
+                target.writestr(entry, FIRST if main else source.read(entry))
+    partial.chmod(made.stat().st_mode)
+    partial.replace(made)
 
 
 if __name__ == "__main__":

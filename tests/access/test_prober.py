@@ -1,8 +1,10 @@
 """The real prober, against listeners and commands on this machine alone."""
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -172,3 +174,67 @@ async def test_the_system_clock_waits_and_its_two_times_agree() -> None:
     assert abs((clock.now() - now).total_seconds() - passed) < 0.5
     await clock.sleep(timedelta(seconds=-1))
     assert clock.now().tzinfo is not None
+
+
+# ---------------------------------------------------------------- what a probe is given
+
+
+async def test_a_command_inherits_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what names a person, a language or a place is passed on, whatever secrets are called."""
+    for name in ("SCW_SECRET_KEY", "GITLAB_TOKEN", "PGPASSWORD", "SSH_AUTH_SOCK", "ANYTHING"):
+        monkeypatch.setenv(name, "hidden")
+    monkeypatch.setenv("LC_TIME", "C")
+    code = "import os; print(sorted(os.environ.items()))"
+    passed, message = await probed(Probe(kind=ProbeKind.COMMAND, command=python(code)))
+    assert passed
+    assert "hidden" not in message
+    names = python("import os; print(*sorted(os.environ))")
+    _, message = await probed(Probe(kind=ProbeKind.COMMAND, command=names))
+    seen = set(message.partition(": ")[2].split()) - {"LC_CTYPE"}  # Python sets that one itself
+    assert {"PATH", "LC_TIME", "HOSTLER_ADDRESS", "HOSTLER_PORT", "HOSTLER_MACHINE"} <= seen
+    assert seen - set(os.environ) == {"HOSTLER_ADDRESS", "HOSTLER_PORT", "HOSTLER_MACHINE"}
+
+
+@pytest.fixture
+async def guarded(tmp_path: Path) -> AsyncGenerator[Connection]:
+    """A host that lets one key in, for whose user and port nobody is asked again."""
+    key = asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - untyped there
+    (tmp_path / "key").write_bytes(key.export_private_key())
+    allowed = asyncssh.import_authorized_keys(key.export_public_key().decode())
+    server = await asyncssh.create_server(
+        asyncssh.SSHServer, "127.0.0.1", 0, server_host_keys=[key], authorized_client_keys=allowed
+    )
+    async with server:
+        yield Connection(
+            address="127.0.0.1",
+            user="builder",
+            port=server.sockets[0].getsockname()[1],
+            keys=(tmp_path / "key",),
+            fingerprint=key.get_fingerprint(),
+        )
+
+
+LOGIN = Probe(kind=ProbeKind.SSH)
+
+
+async def test_a_login_is_by_what_the_connection_says(guarded: Connection) -> None:
+    assert await SystemProber().probe(MACHINE, guarded, LOGIN) == (True, "builder may log in")
+    tcp = replace(LOGIN, kind=ProbeKind.TCP)
+    passed, message = await SystemProber().probe(MACHINE, guarded, tcp)
+    assert (passed, message) == (True, f"port {guarded.port} accepts connections")
+
+
+async def test_a_login_is_by_the_fleets_key_and_user(guarded: Connection) -> None:
+    (key,) = guarded.keys
+    other = replace(guarded, keys=())
+    assert not (await SystemProber().probe(MACHINE, other, LOGIN))[0]
+    named = replace(LOGIN, key=str(key), user="root")
+    assert await SystemProber().probe(MACHINE, other, named) == (True, "root may log in")
+
+
+async def test_another_host_key_than_the_known_one_is_no_login(guarded: Connection) -> None:
+    stranger = replace(guarded, fingerprint="SHA256:" + "x" * 43)
+    passed, message = await SystemProber().probe(MACHINE, stranger, LOGIN)
+    assert not passed
+    assert message.startswith(f"no login at builder@127.0.0.1:{guarded.port}: it shows the key")
+    assert guarded.fingerprint in message

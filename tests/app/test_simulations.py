@@ -1,10 +1,17 @@
 """The command `hostler simulator`, where it cannot serve: what it says, and its exit code."""
 
+import re
 import socket
+from random import Random
+from types import SimpleNamespace
+from typing import Any, cast
+from uuid import UUID
 
 import pytest
 
 from hostler.app.simulations import simulator
+from hostler.app.simulator import _hello
+from hostler.simulators.scaleway.world import World
 
 
 @pytest.mark.parametrize(
@@ -45,3 +52,22 @@ def test_a_port_that_is_taken_is_told_of(capsys: pytest.CaptureFixture[str]) -> 
 def test_an_address_that_is_not_loopback_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert simulator(port=0, host="192.0.2.1") == 2
     assert "serves loopback only" in capsys.readouterr().err
+
+
+def test_the_banner_names_every_variable_that_clients_need(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """As lines of a shell; ids are UUIDs, and the access key has the form that clients check."""
+    world = World(lambda: 0.0, Random(1))
+    _hello(cast("Any", SimpleNamespace(url="http://127.0.0.1:8100", world=world)))
+    lines = capsys.readouterr().out.splitlines()
+    variables = dict(line.removeprefix("export ").split("=", 1) for line in lines)
+    assert variables["SCW_API_URL"] == "http://127.0.0.1:8100"
+    assert re.fullmatch(r"SCW[A-Z0-9]{17}", variables["SCW_ACCESS_KEY"])
+    assert variables["SCW_DEFAULT_ORGANIZATION_ID"] == world.options.organization
+    for name in ("SCW_SECRET_KEY", "SCW_DEFAULT_PROJECT_ID", "SCW_DEFAULT_ORGANIZATION_ID"):
+        assert UUID(variables[name])
+    assert (variables["SCW_DEFAULT_ZONE"], variables["SCW_DEFAULT_REGION"]) == (
+        "fr-par-1",
+        "fr-par",
+    )

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from hostler.domain.errors import StoreDamaged
 from hostler.domain.ids import Zone, machine_id
 from hostler.domain.model.calls import Refusal, Refused
 from hostler.domain.model.fleet import Caps, Probe, ProbeKind
@@ -14,7 +15,7 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Observation, Scope
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.fake import FakeScene
-from hostler.ports.metrics import Count
+from hostler.ports.metrics import Count, Gauge
 from hostler.ports.store import Lease
 from hostler.testing.fakes.planner import (
     MAKE_ADDRESS,
@@ -503,3 +504,53 @@ async def test_machine_in_the_making_waits_quietly_while_the_world_is_not_ours()
         await rig.pass_by(3 * MIN)
         assert [m.version for m in await rig.machines()] == version
         assert rig.metrics.value(Count.GATE_REFUSALS, "G8") == 0
+
+
+# ---------------------------------------------------------------- a store that cannot be used
+
+
+@pytest.mark.parametrize(
+    "method", ["save_machine", "save_fleet", "requests", "renew_lease", "revision"]
+)
+async def test_a_damaged_store_ends_the_engine(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever meets the damage first: without records nothing may be done."""
+    rig = sized(2)
+
+    async def damaged(*_: object) -> None:
+        raise StoreDamaged("web.db is not a readable store")
+
+    with pytest.RaisesGroup(StoreDamaged, flatten_subgroups=True):
+        async with rig.running():
+            await rig.until([READY] * 2, 60 * S)
+            monkeypatch.setattr(rig.store, method, damaged)
+            monkeypatch.setattr(rig.store, "drop_lease", damaged)
+            rig.world.resources.clear()
+            await rig.pass_by(20 * MIN)
+
+
+async def test_metrics_say_how_many_machines_are_wanted() -> None:
+    rig = sized(2)
+    async with rig.running():
+        await rig.until([READY] * 2, 60 * S)
+        assert rig.metrics.series(Gauge.SIZE) == {("web",): 2}
+        await rig.request(RequestKind.SCALE, size=5)
+        await rig.until([READY] * 5, 60 * S)
+        assert rig.metrics.series(Gauge.SIZE) == {("web",): 5}
+
+
+async def test_metrics_count_probes_and_the_history_says_why_they_fail() -> None:
+    rig = FakeScene(replace(FLEET, size=1, probe=Probe(kind=ProbeKind.TCP)))
+    rig.prober.all_unwilling = True
+    async with rig.running():
+        await rig.pass_by(1 * MIN)
+        (machine,) = await rig.machines()
+        assert machine.error.endswith(": refused")
+        assert len(await rig.events("probe_failed")) == 1
+        assert rig.metrics.value(Count.PROBES, "web", "tcp", "failed") > 3
+        rig.prober.all_unwilling = False
+        await rig.until([READY], 1 * MIN)
+        (machine,) = await rig.machines()
+    assert machine.error == ""
+    assert rig.metrics.value(Count.PROBES, "web", "tcp", "passed") == 1

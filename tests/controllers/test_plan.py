@@ -239,3 +239,10 @@ def test_plan_tells_of_a_binding_that_is_to_be_unbound() -> None:
     (found,) = planned_hosts(snapshot, Still())
     assert (found.subject, found.calls) == (BOX, ())
     assert found.ready.waits == f"its binding to {MINE}, which is deleted, to be removed"
+
+
+async def test_a_plan_records_nothing_not_even_that_a_fleet_exists() -> None:
+    rig = FakeScene(replace(FLEET, size=2))
+    made = await planned(rig)
+    assert len(made.machines) == 2
+    assert await rig.store.fleets() == ()

@@ -9,6 +9,7 @@ from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.macs import MINUTE, MacRig, play_macs, stage
 from hostler.lab.scenes.servers import Hostler
+from hostler.simulators.scaleway.state.options import MacOptions, Options
 
 
 async def stopped(s: MacRig, hostler: Hostler) -> None:
@@ -89,7 +90,10 @@ def test_a_backup_that_is_put_back_does_not_give_away_a_host_that_is_in_use_by_n
 
 
 def test_a_backup_whose_machine_has_passed_its_host_on_leaves_the_next_tenant_alone() -> None:
-    """Its tie is older than the name on the host: both sides hold, and that is told."""
+    """Its tie is older than the name on the host: both sides hold, and that is told.
+
+    Passwords are sealed for so long that no wipe can be told by them.
+    """
 
     async def scene(s: MacRig) -> None:
         first = await s.one()
@@ -107,6 +111,28 @@ def test_a_backup_whose_machine_has_passed_its_host_on_leaves_the_next_tenant_al
         (orphan,) = await second.store.orphans()
         assert orphan.cls is OrphanClass.DOUBLE
         await second.scale(0)
+        await s.rig.clock.sleep(60 * MINUTE)
+        assert await second.machines() == ()
+        (orphan,) = await second.store.orphans()
+        assert orphan.cls is OrphanClass.UNRECORDED
+        assert (s.mac().name, s.mac().installs) == (name, installs)
+
+    play_macs(scene, options=Options(macs=MacOptions(sealed=1e9)))
+
+
+def test_a_backup_whose_machine_lost_its_host_to_a_wipe_leaves_the_next_tenant_alone() -> None:
+    """Another password says that the host was wiped: the machine ends, and the host is told."""
+
+    async def scene(s: MacRig) -> None:
+        first = await s.one()
+        backup = copy.deepcopy(first.store)
+        await first.scale(0)
+        await s.all_free(first)
+        await first.scale(1)
+        await s.ready(first, 1)
+        name, installs = s.mac().name, s.mac().installs
+        await stopped(s, first)
+        second = s.hostler(store=backup)
         await s.rig.clock.sleep(60 * MINUTE)
         assert await second.machines() == ()
         (orphan,) = await second.store.orphans()

@@ -1,10 +1,12 @@
 """Sweep and adopt: the ledger of suspects, what may be reclaimed, and taking over what stands."""
 
+import itertools
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from hostler.domain.fleets.reclaim import CAP, NO_CALL
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.commands import Decision, Reclaim, SaveFleet, SaveOrphans
 from hostler.domain.model.fleet import Caps
@@ -277,6 +279,58 @@ def test_cap_of_one_reclaim_holds() -> None:
     scene = littered(*orphans)
     scene.fleet = replace(scene.fleet, caps=Caps(share=1.0, per_reclaim=2))
     assert len(reclaimed(sighted(scene))) == 2
+
+
+def blocks(scene: Scene) -> list[str]:
+    """Return what each orphan waits for, as the report has it."""
+    return sorted(orphan.blocked for orphan in scene.orphans.values())
+
+
+def test_what_the_caps_hold_back_says_so_and_is_not_written_again() -> None:
+    orphans = [server(machine(50 + n)) for n in range(5)]
+    scene = littered(*orphans)
+    scene.fleet = replace(scene.fleet, caps=Caps(share=1.0, per_reclaim=2, per_hour=2))
+    assert len(reclaimed(sighted(scene))) == 2
+    assert blocks(scene) == ["", "", CAP, CAP, CAP]
+    scene.later(1 * S)
+    scene.observe()
+    again = scene.reconcile()
+    saved = [o.blocked for c in again.commands if isinstance(c, SaveOrphans) for o in c.orphans]
+    assert CAP not in saved
+    scene.later(60 * MIN)
+    scene.observe()
+    scene.reconcile()
+    assert blocks(scene).count(CAP) == 1, "two more had room in the next hour"
+
+
+def test_what_takes_no_call_now_says_so() -> None:
+    scene = littered(replace(ORPHAN, condition=Condition.STOPPING, allowed=()))
+    sighted(scene)
+    assert blocks(scene) == [NO_CALL]
+    scene.exist(ORPHAN)
+    scene.observe()
+    scene.reconcile()
+    assert blocks(scene) == [""]
+
+
+def test_every_orphan_that_is_not_being_removed_says_why() -> None:
+    """A grid of what may keep one: age, sightings, modes, owners, caps, and states."""
+    changed = replace(machine(51), id=machine(51).id)
+    for reclaim, per_reclaim, resource in itertools.product(
+        (True, False),
+        (1, 5),
+        (ORPHAN, replace(ORPHAN, allowed=(), condition=Condition.STOPPING), server(changed)),
+    ):
+        scene = littered(resource, server(machine(52)))
+        caps = Caps(share=1.0, per_reclaim=per_reclaim)
+        scene.fleet = replace(scene.fleet, reclaim=reclaim, caps=caps)
+        for _ in range(4):
+            scene.later(GRACE)
+            scene.observe()
+            going = set(reclaimed(scene.reconcile()))
+            for orphan in scene.orphans.values():
+                tried = orphan.tried is not None
+                assert orphan.blocked or tried or orphan.resource in going, orphan
 
 
 # ---------------------------------------------------------------- late parts

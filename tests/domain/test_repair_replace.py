@@ -3,6 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from hostler.domain.machines.replacement import REPLACE
 from hostler.domain.model.fleet import (
     Caps,
@@ -12,10 +14,20 @@ from hostler.domain.model.fleet import (
     in_wave,
     next_room,
 )
-from hostler.domain.model.machine import Protection
+from hostler.domain.model.machine import Deletion, Offer, Origin, Protection
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Scope
-from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, ZONE, S, machine, server
+from hostler.testing.scenes.builders import (
+    ABROAD,
+    BEGIN,
+    FLEET,
+    MIN,
+    OFFER,
+    ZONE,
+    S,
+    machine,
+    server,
+)
 from hostler.testing.scenes.fleet import Scene
 
 HOUR = timedelta(hours=1)
@@ -254,6 +266,38 @@ def test_outdated_machine_stays_where_nobody_asked_for_replacing() -> None:
     scene = outdated(1)
     scene.fleet = replace(scene.fleet, replace_outdated=False)
     assert scene.decide().commands == ()
+
+
+@pytest.mark.parametrize(
+    ("offers", "goes"),
+    [
+        ((OFFER,), False),
+        ((replace(OFFER, image="newer"),), False),
+        ((replace(OFFER, type="large"), OFFER), False),
+        ((replace(OFFER, type="large"),), True),
+        ((replace(OFFER, zone=ABROAD),), True),
+    ],
+)
+def test_a_type_or_zone_that_is_no_longer_named_is_drift_as_an_image_is(
+    offers: tuple[Offer, ...], goes: bool
+) -> None:
+    """An image is part of the digest; offers that stand behind others are as good as they."""
+    scene = Scene(fleet=replace(FLEET, offers=offers, replace_outdated=True, surge=0))
+    scene.furnish(machine(1))
+    scene.observe()
+    scene.reconcile()
+    assert (scene.the(1).phase is Phase.DRAINING) == goes
+    if goes:
+        assert scene.the(1).deletion == Deletion(at=scene.now, actor=REPLACE, why="outdated")
+
+
+def test_what_was_adopted_may_be_of_another_type() -> None:
+    offers = (replace(OFFER, type="large"),)
+    scene = Scene(fleet=replace(FLEET, offers=offers, replace_outdated=True, surge=0))
+    scene.furnish(replace(machine(1), origin=Origin.ADOPTED))
+    scene.observe()
+    scene.reconcile()
+    assert phases(scene) == [Phase.READY]
 
 
 def test_held_machine_is_not_replaced_and_needs_no_surge() -> None:

@@ -116,7 +116,7 @@ class Place:
                 process.kill()
 
     def ready(self) -> int:
-        return int(self.json("status")["fleets"][0]["ready"])
+        return int(self.json("status")["fleets"][0]["ready"] or 0)
 
     def leaks(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = json.loads(get(f"{self.url}/_sim/leaks"))["leaks"]

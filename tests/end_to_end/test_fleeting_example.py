@@ -24,7 +24,7 @@ from hostler.frontends.fleeting.group.group import EngineGroup
 from hostler.frontends.fleeting.installation.runner_file import Runner, read_runner
 from hostler.frontends.fleeting.ssh_key import read_pair
 from hostler.simulators.scaleway.http import Settings, SimulatorServer, serve, world_of
-from hostler.simulators.scaleway.instances.network.nics import NOWHERE
+from hostler.simulators.scaleway.state.inventory import NOWHERE
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "gitlab-runner" / "config.toml"
 BIN = Path(sys.executable).parent

@@ -157,7 +157,10 @@ def test_every_fault_of_a_configuration_is_in_the_error_of_init(
 def test_a_schema_that_says_something_else_is_refused_whole_until_the_operator_settles_it(
     launch: Launch, cloud: Cloud, go_hosts: GoHosts, tmp_path: Path
 ) -> None:
-    """The lines of the refusal, pasted into the file that it names, are enough for a whole life."""
+    """The lines of the refusal, pasted into the file that it names, are enough for a whole life.
+
+    That nothing tells what succeeded is asked, and a person must say that it is so.
+    """
     with GoHost(go_hosts.program("fir"), tmp_path / "refused.log") as host:
         host.launch(launch)
         host.ping()
@@ -170,7 +173,7 @@ def test_a_schema_that_says_something_else_is_refused_whole_until_the_operator_s
         assert host.kill()[0].exit == 0
     assert "Increase.reply" in text
     assert "Decrease.reply" in text
-    paste(text, tmp_path)
+    paste(text, tmp_path, answer='succeeded = ""')
     with GoHost(go_hosts.program("fir"), tmp_path / "host.log") as host:
         host.launch(launch)
         host.init(plugin_config(cloud, tmp_path))
@@ -183,8 +186,8 @@ def test_a_schema_that_says_something_else_is_refused_whole_until_the_operator_s
     until(lambda: not cloud.leaks(), 20, cloud.leaks)
 
 
-def paste(text: str, inside: Path) -> None:
-    """Do what a refusal says, as an operator does: put its lines into the file that it names."""
+def paste(text: str, inside: Path, *, answer: str) -> None:
+    """Do what a refusal says: put its lines into the file that it names, one question answered."""
     named = re.search(r"Put these lines into (\S+)", text)
     assert named is not None, text
     file = Path(named[1])
@@ -192,7 +195,9 @@ def paste(text: str, inside: Path) -> None:
     lines = text[named.end() :].splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith("["))
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("\n".join(lines[start:]))
+    content = "\n".join(lines[start:])
+    assert f"# {answer}" in content
+    file.write_text(content.replace(f"# {answer}", answer))
 
 
 def test_standby_goes_through_where_the_schema_has_it(

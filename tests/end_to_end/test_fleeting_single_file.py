@@ -60,6 +60,24 @@ def test_it_serves_and_learns_with_what_it_carries(built: Path) -> None:
     assert "schema" in first[1]["@message"]
 
 
+@pytest.mark.parametrize("variable", ["SHIV_ROOT", "HOME"])
+def test_without_a_place_to_unpack_it_says_so_in_a_line(
+    built: Path, tmp_path: Path, variable: str
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    ran = subprocess.run(
+        [BARE, "-I", built, "version"],
+        env={"PATH": os.environ["PATH"], variable: str(tmp_path / "file" / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (1, "")
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith(f"[ERROR] {NAME}: there is no folder to unpack this file into (")
+    assert "SHIV_ROOT" in line
+
+
 def test_nothing_of_the_machine_that_built_it_is_in_it(built: Path) -> None:
     subprocess.run([BARE, "-I", built, "version"], env=environment(built), check=True)
     files = [path for path in (built.parent / "unpacked").rglob("*") if path.is_file()]

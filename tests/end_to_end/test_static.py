@@ -1,6 +1,8 @@
 """Static hosts under the real program: SSH servers on loopback are claimed, and given back."""
 
 import asyncio
+import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "providers"))
 
 from static_hosts import Park, park
 
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "static-hosts.md"
 HOSTLER = Path(sys.executable).parent / "hostler"
 
 ABROAD = "hostler-claim installation=abroad99 fleet=theirs machine=m-aaaaaaaaaa\n"
@@ -117,3 +120,28 @@ async def stranger_is_left_alone(hosts: Park, file: Path) -> None:
     await free.stop()
     free.host_key = "host"
     await free.start()
+
+
+@pytest.mark.timeout(150)
+async def test_the_file_of_the_guide_works_as_it_stands() -> None:
+    """With the key that it names, and that alone: no agent, and no keys in a home."""
+    async with park(2) as hosts:
+        text = GUIDE.read_text().partition("```toml\n")[2].partition("```")[0]
+        for host, line in zip(hosts.hosts, re.findall(r'address = "[^"]*"', text), strict=True):
+            text = text.replace(line, f'address = "127.0.0.1", port = {host.port}')
+        file = hosts.folder / "lab.toml"
+        file.write_text(text.replace(", port = 2222", ""))
+        (hosts.folder / "keys").mkdir()
+        (hosts.folder / "keys" / "lab").write_bytes((hosts.folder / "key").read_bytes())
+        environment = {"PATH": os.environ["PATH"], "HOME": str(hosts.folder)}
+        code, output = await run("check", str(file))
+        assert code == 0, output
+        with (hosts.folder / "log").open("wb") as log:
+            engine = await asyncio.create_subprocess_exec(
+                str(HOSTLER), "run", str(file), stdout=log, stderr=log, env=environment
+            )
+            try:
+                await until(lambda: '"probe_passed"' in (hosts.folder / "log").read_text())
+            finally:
+                engine.terminate()
+                await engine.wait()

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -33,6 +33,7 @@ from hostler.domain.model.phases import Phase
 from hostler.frontends.cli.context import Purpose
 from hostler.frontends.cli.main import application, commands, main
 from hostler.ports.clock import Clock
+from hostler.ports.kind import Lack
 from hostler.ports.metrics import Metrics
 from hostler.ports.provider import Connection
 from hostler.ports.store import Fence, Store
@@ -91,9 +92,10 @@ class InMemory:
     taker: bool = False
     wrong: ConfigError | None = None
     held: bool = False
+    exists: bool = True
+    reloads: Callable[[Config], None] = lambda _: None
     clock_: StillClock = field(default_factory=StillClock)
     provider: FakeProvider | None = None
-    exists: bool = False
 
     def load(self, path: Path) -> Config:
         if self.wrong is not None:
@@ -106,6 +108,14 @@ class InMemory:
             templates={},
             settings=Settings(),
         )
+
+    def lacks(self, config: Config) -> Mapping[str, tuple[Lack, ...]]:
+        del config
+        return {}
+
+    async def store_problem(self, config: Config) -> str:
+        del config
+        return ""
 
     def clock(self) -> Clock:
         return self.clock_
@@ -129,6 +139,9 @@ class InMemory:
     def engine_runs(self, config: Config) -> bool:
         del config
         return self.runs
+
+    def ask_to_reload(self, config: Config) -> None:
+        self.reloads(config)
 
     def store_exists(self, config: Config) -> bool:
         del config

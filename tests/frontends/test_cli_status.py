@@ -171,7 +171,7 @@ def test_orphans_are_listed_with_their_cost_and_exit_with_3(capsys: Out) -> None
 
 
 def test_orphans_of_a_fleet_that_never_ran_are_nobodys_report(capsys: Out) -> None:
-    result = cli(InMemory(), capsys, "orphans", str(FILE))
+    result = cli(InMemory(exists=False), capsys, "orphans", str(FILE))
     assert result.code == 0
     assert "no engine has run yet: nothing was observed (--observe asks the provider" in result.out
 

@@ -16,7 +16,8 @@ from hostler.domain.model.machine import Doubt, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Orphan
-from hostler.domain.reporting.history import tell
+from hostler.domain.reporting.history import Line, tell
+from hostler.frontends.cli.commands.top import frame
 from hostler.frontends.cli.console.format import clean, parse_time
 from hostler.frontends.cli.render import tables
 from hostler.queries.fleets import FleetStatus
@@ -203,4 +204,71 @@ def test_a_machine_whose_host_somebody_else_may_have_is_shown_in_the_status() ->
     ] == [
         True,
         False,
+    ]
+
+
+def crowded() -> FleetStatus:
+    """A fleet as a person sees it on a bad day: long addresses, reasons and remarks."""
+    offer = Offer("DEV1-S", Zone("fr-par-1"))
+    error = "readiness probe (tcp) at 2001:db8:1234:5678:9abc:def0:1234:5678: Connection refused"
+    machines = (
+        made(1, offer=offer, address="127.64.0.154", observed="running"),
+        made(2, Phase.STARTING, offer=offer, address="192.0.2.200", error=error),
+    )
+    row = FleetRow(name=WEB, created=NOW, condition="the bound on creations in an hour is reached")
+    return FleetStatus(fleet=FLEET, row=row, machines=machines, at=NOW)
+
+
+def lines_of(status: FleetStatus) -> list[Line]:
+    """Return what happened to its machines."""
+    return [
+        tell(
+            Event(
+                kind="probe_failed",
+                at=NOW - timedelta(minutes=3),
+                fleet=WEB,
+                cycle=TURN,
+                machine=machine.id,
+                reason="tcp",
+                detail="Connection refused",
+            )
+        )
+        for machine in status.machines
+    ]
+
+
+@pytest.mark.parametrize("width", [40, 60, 79, 80, 99, 100, 120])
+def test_a_screen_of_any_width_keeps_ids_and_sentences_readable(width: int) -> None:
+    """Ids and addresses stand whole on a line, and no line of a sentence is a shred."""
+    status = crowded()
+    screen = drawn(frame([status], lines_of(status)), width=width)
+    for machine in status.machines:
+        assert sum(machine.id in line for line in screen) == 2, "in the table and in the events"
+        assert any(machine.address in line for line in screen)
+    assert all(len(line) <= width for line in screen)
+    text = " ".join(" ".join(screen).split())
+    assert "Connection" in text
+    assert sum(len(line) < 6 for line in screen) <= 1, screen
+
+
+def test_the_narrowest_screen_looks_like_this() -> None:
+    status = crowded()
+    assert drawn(frame([status], lines_of(status)[:1]), width=40) == [
+        "web  1 of 2 ready, 1 starting  €0 so far",
+        "the bound on creations in an hour is",
+        "reached",
+        "no engine is running: start one with",
+        "hostler run",
+        "m-baaaaaaaaa  ready  5 min",
+        "127.64.0.154",
+        "m-caaaaaaaaa  starting  5 min",
+        "192.0.2.200",
+        "times out in 5 min; readiness probe",
+        "(tcp) at",
+        "2001:db8:1234:5678:9abc:def0:1234:5678",
+        ": Connection refused",
+        "latest events",
+        "11:57:00  m-baaaaaaaaa",
+        "not ready yet: its readiness probe",
+        "(tcp) failed: Connection refused",
     ]

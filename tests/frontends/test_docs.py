@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hostler.app.main import groups
+from hostler.app.command_line import groups
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])

@@ -297,14 +297,35 @@ def test_reinstalling_counts_only_as_the_state_of_a_transient_refusal() -> None:
         assert not is_reinstalling(problem)
 
 
+def answer_once_deleted(p: Project, status: str) -> None:
+    """Say what hosts of a project answer once they are deleted."""
+    settings = replace(p.world.options.macs, deleted_status=status)
+    p.world.cloud.options = replace(p.world.options, macs=settings)
+
+
 async def test_a_host_that_is_not_there_is_gone_for_every_call_but_a_claim() -> None:
     p = Project()
+    answer_once_deleted(p, "404")
     resource = await claimed(p)
     release = first(Goal.ABSENT, p.machine.with_health(was_ready=NOW), resource)
     p.world.console.do("delete", p.ids[0])
     assert await p.do(release) == Done(absent=(p.allocation_of,), missing=True)
     outcome = await p.do(first(Goal.PRESENT, p.machine))
     assert isinstance(outcome, Refused)
+
+
+async def test_a_deleted_host_that_may_not_be_read_is_looked_for_by_an_observation() -> None:
+    """As recorded: after DELETE a GET answers 403, and only a listing says that it is not there."""
+    p = Project()
+    resource = await claimed(p)
+    release = first(Goal.ABSENT, p.machine.with_health(was_ready=NOW), resource)
+    p.world.console.do("delete", p.ids[0])
+    outcome = await p.do(release)
+    assert isinstance(outcome, Refused)
+    assert outcome.why is Refusal.BUSY
+    observation = await observe_one(p)
+    assert observation.observed[0].complete
+    assert not observation.resources
 
 
 @pytest.mark.parametrize(
@@ -413,6 +434,7 @@ async def test_a_deletion_that_comes_too_early_is_scheduled(shape: str) -> None:
 
 async def test_a_retired_host_is_freed_of_its_commitment_and_deleted() -> None:
     p = Project()
+    answer_once_deleted(p, "404")
     p.world.console.rename(p.ids[0], name(Stage.RETIRING))
     p.mac.commitment, p.mac.deletable = "renewed_monthly", 0.0
     uncommit = on_host(p, HostGoal.RETIRED, await seen(p))
@@ -430,13 +452,11 @@ async def test_a_retired_host_is_freed_of_its_commitment_and_deleted() -> None:
     )
 
 
-@pytest.mark.parametrize("answer", ["404", "403"])
-async def test_a_deleted_host_is_seen_to_be_gone_by_a_focused_observation(answer: str) -> None:
+@pytest.mark.parametrize("status", ["404", "403"])
+async def test_a_deleted_host_is_seen_to_be_gone_by_a_focused_observation(status: str) -> None:
     """403 is what some deleted hosts answer: then a whole listing says whether it is there."""
     p = Project()
-    p.world.cloud.options = replace(
-        p.world.options, macs=replace(p.world.options.macs, deleted_status=answer)
-    )
+    answer_once_deleted(p, status)
     await claimed(p)
     p.world.console.do("delete", p.ids[0])
     observation = await observe_one(p)

@@ -34,7 +34,7 @@ TEMPLATE = Template(
     placement_group="pg-1",
 )
 WHOSE = (("fleet", str(FLEET)), ("machine", str(MACHINE)))
-MISSING = answer({"type": "not_found", "message": "resource is not found"}, 404)
+MISSING = answer({"type": "not_found", "message": "not found", "resource_id": "x"}, 404)
 
 
 def call(kind: str, slot: Slot, target: str | None = None, **fields: object) -> Call:

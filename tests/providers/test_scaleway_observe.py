@@ -33,6 +33,11 @@ TAG = ("tags", f"hostler-machine={MACHINE}")
 MISSING = answer({"type": "not_found", "message": "resource is not found"}, 404)
 
 
+def without(resource: str) -> Response:
+    """Return the answer that names what is not there."""
+    return answer({"type": "not_found", "resource": "volume", "resource_id": resource}, 404)
+
+
 async def seen(scopes: tuple[Scope, ...], *exchanges: Exchange) -> Observation:
     script = Script(list(exchanges))
     observation = await provider(script).observe(scopes)
@@ -215,7 +220,7 @@ async def test_an_observation_of_one_machine_asks_for_known_ids_and_lists_its_ta
         page(SERVERS, "servers", server_body("srv-3"), server_body("srv-2")),
         get(f"{SERVERS}/srv-1", {"server": server_body("srv-1", tags=[])}),
         get(f"{SERVERS}/srv-9", {"server": server_body("srv-9", state="running")}),
-        Exchange(method="GET", path=f"{SERVERS}/srv-2", answer=MISSING),
+        Exchange(method="GET", path=f"{SERVERS}/srv-2", answer=without("srv-2")),
     )
     assert ids(observation) == ["srv-1", "srv-3", "srv-9"]
     assert observation.observed[0].complete
@@ -262,10 +267,10 @@ async def test_the_volumes_of_a_machine_are_found_by_tag_server_body_and_id():
         page(VOLUMES, "volumes"),
         block_page(block_body("vol-4"), query=(TAG,)),
         block_page(block_body("vol-1", tags=[]), query=(("product_resource_id", "srv-1"),)),
-        Exchange(method="GET", path=f"{BLOCK}/volumes/vol-2", answer=MISSING),
+        Exchange(method="GET", path=f"{BLOCK}/volumes/vol-2", answer=without("vol-2")),
         get(f"{VOLUMES}/vol-2", {"volume": local}),
-        Exchange(method="GET", path=f"{BLOCK}/volumes/vol-5", answer=MISSING),
-        Exchange(method="GET", path=f"{VOLUMES}/vol-5", answer=MISSING),
+        Exchange(method="GET", path=f"{BLOCK}/volumes/vol-5", answer=without("vol-5")),
+        Exchange(method="GET", path=f"{VOLUMES}/vol-5", answer=without("vol-5")),
     )
     assert ids(observation) == ["srv-1", "vol-1", "vol-2", "vol-4"]
     assert [
@@ -276,15 +281,45 @@ async def test_the_volumes_of_a_machine_are_found_by_tag_server_body_and_id():
     assert all(observed.complete for observed in observation.observed)
 
 
-async def test_a_zone_without_block_storage_lists_local_volumes_alone():
-    zone = Zone("it-mil-1")
-    base = f"/instance/v1/zones/{zone}"
+MILAN = Zone("it-mil-1")
+NO_ZONE = answer({"type": "invalid_arguments", "message": "invalid argument(s)"}, 400)
+
+
+async def test_the_block_volumes_of_a_zone_whose_types_all_boot_from_them_are_listed():
+    base, block = f"/instance/v1/zones/{MILAN}", f"/block/v1/zones/{MILAN}"
     observation = await seen(
-        (Scope(zone, "volume"),),
+        (Scope(MILAN, "volume"),),
         page(f"{base}/servers", "servers"),
         page(f"{base}/volumes", "volumes"),
+        get(f"{block}/volumes", {"volumes": [block_body()], "total_count": 1}),
     )
     assert observation.observed[0].complete
+    assert ids(observation) == ["vol-1"]
+
+
+@pytest.mark.parametrize("refusal", [NO_ZONE, MISSING])
+async def test_a_zone_that_the_block_api_refuses_has_local_volumes_alone(refusal: Response):
+    base = f"/instance/v1/zones/{MILAN}"
+    observation = await seen(
+        (Scope(MILAN, "volume"),),
+        page(f"{base}/servers", "servers"),
+        page(f"{base}/volumes", "volumes"),
+        Exchange(method="GET", path=f"/block/v1/zones/{MILAN}/volumes", answer=refusal),
+    )
+    assert observation.observed[0].complete
+
+
+async def test_block_storage_that_fails_in_such_a_zone_makes_the_look_incomplete():
+    base = f"/instance/v1/zones/{MILAN}"
+    observation = await seen(
+        (Scope(MILAN, "volume"),),
+        page(f"{base}/servers", "servers"),
+        page(f"{base}/volumes", "volumes"),
+        Exchange(
+            method="GET", path=f"/block/v1/zones/{MILAN}/volumes", answer=answer(b"<html>", 502)
+        ),
+    )
+    assert not observation.observed[0].complete
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,10 @@ PAST_FAILURES = {
     367: "power: a machine that lost its box took another, and the gap was counted from the first",
     410: "power: a box that was seen starting, and then off, was started again too soon",
     270: "S10: a suspend came twice over for timers due in it (the simulated loop was wrong)",
+    303086: "power: a machine that went before its start kept the next one waiting (the judge)",
+    304005: "power: two starts that a suspend delayed came closer than the gap between starts",
+    304198: "S12: a box that was carried away is nobody's to use (the judge)",
+    307031: "power: a box that was on for a minute, unseen, is no box that was on (the judge)",
     303167: "power: a box that was in error, and may have been on, was started soon after that",
     301088: "S2: a box that was seen on, then switched off by hand, is started again (the judge)",
 }

@@ -175,8 +175,8 @@ def start() -> Iterator[Start]:
     started: list[Running] = []
 
     def begin(**settings: Any) -> Running:
-        wanted: dict[str, Any] = {"port": 0, "speed": 20.0, **settings}
-        started.append(Running(Settings(**wanted)))
+        asked: dict[str, Any] = {"port": 0, "speed": 20.0, **settings}
+        started.append(Running(Settings(**asked)))
         return started[-1]
 
     yield begin

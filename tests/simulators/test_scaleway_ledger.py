@@ -53,7 +53,7 @@ def test_the_journal_says_what_was_asked_and_what_became_of_it(bench: Bench) -> 
     bench.ask("GET", f"{ZONE}/nonsense")
     first, second = bench.world.journal
     assert (first.method, first.status, first.key) == ("POST", 201, "server.create")
-    assert (second.status, second.key, second.fate) == (404, "", "answered")
+    assert (second.status, second.key, second.fate) == (501, "", "answered")
     assert bench.world.calls == {"server.create": 1, "": 1}
 
 

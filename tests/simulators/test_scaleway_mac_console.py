@@ -122,7 +122,7 @@ def test_of_each_type_an_image_stays_published_whatever_is_retired(bench: Bench)
 
 
 def test_settings_say_which_macs_there_are_and_how_they_behave(start: Start) -> None:
-    options = MacOptions(floor="400", deleted_status="403", sealed=0.0)
+    options = MacOptions(floor="400", deleted_status="403", sealed=60.0)
     simulator = start(macs=("2:M4-M:fr-par-1:ci-", "1"), mac_options=options, project=PROJECT)
     macs = ask(simulator, "macs")["macs"]
     assert [(mac["name"], mac["type"]) for mac in macs] == [
@@ -165,13 +165,15 @@ def test_a_person_sees_what_no_client_is_told(simulator: Running) -> None:
         "status": "starting",
         "installs": 0,
     }
-    assert (mac["password"], mac["reach"], mac["ssh"]) == (asked["sudo_password"], "refused", "")
+    url = f"{simulator.url}{SERVERS}/{asked['id']}"
+    read = requests.get(url, headers=headers, timeout=10).json()
+    assert (mac["password"], mac["reach"], mac["ssh"]) == (read["sudo_password"], "refused", "")
     assert ask(simulator, f"macs/{mac['id']}")["id"] == mac["id"]
 
 
 def test_a_person_buys_macs_and_does_things_to_them_over_http(simulator: Running) -> None:
-    wanted = {"count": 2, "type_name": "M4-M", "prefix": "ci-"}
-    one, two = ask(simulator, "macs", wanted)["macs"]
+    asked = {"count": 2, "type_name": "M4-M", "prefix": "ci-"}
+    one, two = ask(simulator, "macs", asked)["macs"]
     assert ask(simulator, f"macs/{one}", {"do": "rename", "name": "x"})["done"]
     assert ask(simulator, f"macs/{two}", {"do": "reinstall"})["done"]
     assert ask(simulator, f"macs/{one}", {"do": "lock", "spell": 5000})["done"]

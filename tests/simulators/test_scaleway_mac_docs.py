@@ -6,6 +6,7 @@ from pathlib import Path
 from hostler.simulators.scaleway.faults.catalogue import MAC_FAULTS
 from hostler.simulators.scaleway.faults.rates import BY_NAME
 from hostler.simulators.scaleway.macs.console import DEEDS
+from hostler.simulators.scaleway.routes import ROUTES
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "mac-simulator.md"
 
@@ -22,3 +23,13 @@ def test_the_guide_names_every_deed_and_no_fault_that_there_is_not() -> None:
     assert set(re.findall(r"`([a-z_0-9]+)`", others)) <= set(BY_NAME) - {
         fault.name for fault in MAC_FAULTS
     }
+
+
+SERVERS = GUIDE.with_name("scaleway-simulator.md")
+
+
+def test_the_guide_names_the_key_of_every_route_and_no_other() -> None:
+    text = SERVERS.read_text("utf-8")
+    table = text[text.index("## Keys of routes") :]
+    keys = re.findall(r"`([a-z_0-9]+\.[a-z_0-9.]+)`", table.split("| of | keys |")[1])
+    assert sorted(keys) == sorted(ROUTES)

@@ -110,7 +110,7 @@ def mac_deleted_by_hand(bench: Bench) -> None:
     mac = made(bench)
     script(bench, "mac_deleted_by_hand", "mac.get")
     assert read_mac(bench, mac)["status"] == "ready"
-    assert bench.ask("GET", f"{SERVERS}/{mac}").status == 404
+    assert bench.ask("GET", f"{SERVERS}/{mac}").status == 403
 
 
 def mac_locked(bench: Bench) -> None:

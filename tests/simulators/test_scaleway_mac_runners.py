@@ -42,11 +42,11 @@ def devos(bench: Bench) -> str:
 def test_a_runner_waits_until_a_mac_that_is_delivered_has_it(bench: Bench) -> None:
     one = runner(bench)
     made = bench.json("GET", f"{RUNNERS}/{one}")
-    assert (made["status"], made["configuration"]["name"]) == ("waiting", "ci")
-    assert made["configuration"]["gitlab_configuration"] is None
+    assert (made["status"], made["configuration"]["name"]) == ("disabled", "ci")
+    assert "gitlab_configuration" not in made["configuration"]
     mac = bench.json("POST", SERVERS, {"type": "M2-L", **applied(one)})
     assert mac["applied_runner_configuration_ids"] == [one]
-    assert bench.json("GET", f"{RUNNERS}/{one}")["status"] == "waiting"
+    assert bench.json("GET", f"{RUNNERS}/{one}")["status"] == "disabled"
     bench.now += 3600.0
     assert bench.json("GET", f"{RUNNERS}/{one}")["status"] == "enabled"
 
@@ -126,18 +126,28 @@ def in_network(bench: Bench, network: str, *ipam_ids: str) -> Any:
 
 
 def test_an_attachment_has_the_addresses_that_were_asked_for_or_the_next_one(bench: Bench) -> None:
-    by_request, by_default = in_network(bench, NOBODY, "ip-1", "ip-2"), in_network(bench, NOBODY)
-    assert (by_request["ipam_ip_ids"], by_default["ipam_ip_ids"]) == (["ip-1", "ip-2"], [])
+    one, two, seven = (booked(bench) for _ in range(3))
+    asked, other = in_network(bench, NOBODY, one, two), in_network(bench, NOBODY)
+    assert asked["ipam_ip_ids"] == [one, two]
+    assert len(other["ipam_ip_ids"]) == 2
     bench.now += 61.0
     path = f"{ZONE}/server-private-networks"
     listed = bench.json("GET", path)["server_private_networks"]
-    assert [len(one["ipam_ip_ids"]) for one in listed] == [2, 1]
-    found = bench.json("GET", path, query="ipam_ip_ids=ip-2&ipam_ip_ids=ip-9")
-    assert [one["id"] for one in found["server_private_networks"]] == [by_request["id"]]
-    networks = f"{SERVERS}/{by_default['server_id']}/private-networks"
-    body = {"per_private_network_ipam_ip_ids": {NOBODY: ["ip-7"]}}
+    assert [len(one["ipam_ip_ids"]) for one in listed] == [2, 2]
+    found = bench.json("GET", path, query=f"ipam_ip_ids={two}&ipam_ip_ids={NOBODY}")
+    assert [one["id"] for one in found["server_private_networks"]] == [asked["id"]]
+    networks = f"{SERVERS}/{other['server_id']}/private-networks"
+    body = {"per_private_network_ipam_ip_ids": {NOBODY: [seven]}}
     (set_,) = bench.json("PUT", networks, body)["server_private_networks"]
-    assert (set_["id"], set_["ipam_ip_ids"]) == (by_default["id"], ["ip-7"])
+    assert (set_["id"], set_["ipam_ip_ids"]) == (other["id"], [seven])
+    taken = {"per_private_network_ipam_ip_ids": {NOBODY: [one]}}
+    assert bench.refusal("PUT", networks, taken)[0] == 400
+
+
+def booked(bench: Bench) -> str:
+    """Book an address in the network of the tests, and return its id."""
+    body = {"source": {"private_network_id": NOBODY}}
+    return bench.json("POST", "/ipam/v1/regions/fr-par/ips", body)["id"]
 
 
 def test_attachments_are_listed_in_the_order_asked_for(bench: Bench) -> None:

@@ -26,7 +26,7 @@ from scaleway.marketplace.v2.types import LocalImageType
 from scaleway.vpc.v2 import VpcV2API
 from scaleway_core.api import ScalewayException
 
-from hostler.simulators.scaleway.instances.network.nics import NOWHERE
+from hostler.simulators.scaleway.state.inventory import NOWHERE
 
 from .conftest import SECRET, Running, Start
 
@@ -67,7 +67,7 @@ def eventually(check: Callable[[], bool]) -> None:
 
 
 def create(instances: InstanceV1API, **fields: Any) -> Any:
-    wanted: dict[str, Any] = {
+    asked: dict[str, Any] = {
         "zone": ZONE,
         "name": "worker",
         "commercial_type": "DEV1-S",
@@ -76,7 +76,7 @@ def create(instances: InstanceV1API, **fields: Any) -> Any:
         "protected": False,
         **fields,
     }
-    answer = instances._create_server(**wanted)
+    answer = instances._create_server(**asked)
     assert answer.server is not None
     return answer.server
 
@@ -248,7 +248,8 @@ def test_groups_cards_and_private_addresses(instances: InstanceUtilsV1API, clien
     groups = instances.list_security_groups_all()
     assert [found.id for found in groups] == [server.security_group.id]
     rules = instances.list_security_group_rules(security_group_id=groups[0].id)
-    assert rules.rules == []
+    assert len(rules.rules) == 6
+    assert not any(rule.editable for rule in rules.rules)
     nic = instances.create_private_nic(server_id=server.id, private_network_id=PROJECT).private_nic
     assert nic is not None
     ipam = IpamV1API(client)

@@ -1,7 +1,9 @@
 """Opening a file: what is made, what is refused, and that a refused file is left as it is."""
 
+import errno
 import os
 import sqlite3
+import stat
 import tempfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -9,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hostler.domain.errors import StoreDamaged, StoreError, StoreTooNew
-from hostler.stores.sqlite.opening import open_beside, open_engine, open_shared
+from hostler.domain.errors import StoreBusy, StoreDamaged, StoreError, StoreTooNew
+from hostler.stores.sqlite.opening import open_beside, open_engine, open_reading, open_shared
 from hostler.stores.sqlite.store import SqliteStore
 from hostler.stores.sqlite.worker import Inline
 from hostler.testing.conformance.store.records import WEB, filled, machine, request
@@ -62,6 +64,17 @@ def let_read_only(path: Path) -> None:
     path.parent.chmod(0o777)
     path.chmod(0o444)
     path.with_name(f"{path.name}.lock").chmod(0o666)
+
+
+def take_rights(folder: Path) -> None:
+    """Let everybody read a folder's files, and nobody write there."""
+    for file in folder.iterdir():
+        file.chmod(0o444)
+    folder.chmod(0o555)
+
+
+def give_rights(folder: Path) -> None:
+    folder.chmod(0o755)
 
 
 @contextmanager
@@ -289,3 +302,94 @@ async def test_the_lock_is_free_again_when_opening_failed(tmp_path: Path):
             engine(path)
     path.unlink()
     await written(path)
+
+
+# ---------------------------------------------------------------- who may read and write
+
+
+def reading(path: Path) -> SqliteStore:
+    return open_reading(path, runner=Inline)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+async def test_a_new_file_is_its_owners_alone(umask: int, tmp_path: Path):
+    path = tmp_path / "hostler.db"
+    before = os.umask(umask)
+    try:
+        store = engine(path)
+        await filled(store)
+        files = {name: mode(tmp_path / name) for name in names(tmp_path) if "lock" not in name}
+        await store.close()
+    finally:
+        os.umask(before)
+    assert files == dict.fromkeys(("hostler.db", "hostler.db-wal", "hostler.db-shm"), 0o600)
+
+
+async def test_rights_that_somebody_gave_to_a_file_stay(tmp_path: Path):
+    path = tmp_path / "hostler.db"
+    await written(path)
+    path.chmod(0o640)
+    await engine(path).close()
+    assert mode(path) == 0o640
+
+
+async def test_reading_changes_nothing_and_cannot(tmp_path: Path):
+    path = tmp_path / "hostler.db"
+    await written(path)
+    content = path.read_bytes()
+    store = reading(path)
+    assert len(await store.machines(WEB)) == 100
+    with pytest.raises(StoreError):
+        await store.request(request(7))
+    await store.close()
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("running", [False, True])
+async def test_who_may_only_read_reads(*, running: bool):
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "hostler.db"
+        await written(path)
+        writer = engine(path) if running else None
+        if writer is not None:
+            await writer.request(request(7))
+        take_rights(path.parent)
+        with as_nobody():
+            store = reading(path)
+            found = len(await store.machines(WEB)), len(await store.requests())
+            await store.close()
+        if writer is not None:
+            await writer.close()
+        give_rights(path.parent)
+    assert found == (100, int(running))
+
+
+async def test_a_reader_sees_what_an_engine_writes_that_starts_after_it(tmp_path: Path):
+    path = tmp_path / "hostler.db"
+    await written(path)
+    store = reading(path)
+    assert await store.requests() == ()
+    writer = engine(path)
+    await writer.request(request(7))
+    assert len(await store.requests()) == 1
+    await writer.close()
+    assert len(await store.requests()) == 1
+    await store.close()
+
+
+@pytest.mark.parametrize("call", ["open", "write"])
+def test_no_room_for_the_lock_is_told(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, full)
+        with pytest.raises(
+            StoreBusy, match=r"hostler\.db\.lock cannot be written .*free some room"
+        ):
+            engine(tmp_path / "hostler.db")
+    engine(tmp_path / "hostler.db")

@@ -17,8 +17,9 @@ from .session import Session
 class SshPreparer:
     """Prepares hosts by SSH.
 
-    `keys` are private keys, as files hold them; without any, those of an agent and the user's own
-    files are tried. A private address is tried where the public one does not answer at all.
+    `keys` are private keys, as files hold them; without any, those that the connection names, or
+    else of an agent and the user's own files, are tried. A private address is tried where the
+    public one does not answer at all.
     """
 
     def __init__(self, keys: tuple[bytes, ...] = ()) -> None:
@@ -66,7 +67,7 @@ class SshPreparer:
             address=address,
             port=order.port or connection.port,
             user=order.user or connection.user,
-            keys=self._keys,
+            keys=self._keys or connection.keys,
             check=pinned(order.fingerprint),
         )
 

@@ -4,22 +4,27 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
+from pathlib import Path
 
 from hostler.domain.ids import MachineId
 from hostler.domain.model.fleet import Probe, ProbeKind
 from hostler.ports.provider import Connection
-from hostler.ports.shell import Login
+from hostler.ports.shell import Login, pinned
 
 Verdict = tuple[bool, str]
 
 _LONGEST = 200
+_HARMLESS = frozenset(
+    {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "PWD"}
+)
 
 
 class SystemProber:
     """Probes over the network that this process is in.
 
-    `keys` are private keys, as files hold them, for the probe by SSH; without any, an agent's and
-    the user's own are tried. A machine with a private address too passes by either.
+    `keys` are private keys, as files hold them, for the probe by SSH; without any, the probe's own,
+    the connection's, or else an agent's and the user's own are tried. A machine with a private
+    address too passes by either.
     """
 
     def __init__(self, keys: tuple[bytes, ...] = ()) -> None:
@@ -43,22 +48,31 @@ class SystemProber:
 
     async def _ssh(self, machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
         del machine
-        return await _either(self._login(address, probe) for address in _addresses(connection))
+        return await _either(
+            self._login(address, connection, probe) for address in _addresses(connection)
+        )
 
-    async def _login(self, address: str, probe: Probe) -> Verdict:
-        """Log in once. The host's key is not known before its first boot: none is asked for.
+    async def _login(self, address: str, connection: Connection, probe: Probe) -> Verdict:
+        """Log in once; before its first boot a host's key is known only where settings name it.
 
-        Nothing is sent but the login, by keys (given ones, or else an agent's and the user's own
-        files), never a password.
+        Nothing is sent but the login, by keys, never a password; and not even that where the host
+        shows another key than the one that is known.
         """
         from .connection import dial, hang_up  # asyncssh takes a quarter of a second
 
-        login = Login(address=address, port=probe.port, user=probe.user, keys=self._keys)
+        own = (Path(probe.key),) if probe.key else connection.keys
+        login = Login(
+            address=address,
+            port=probe.port or connection.port,
+            user=probe.user or connection.user,
+            keys=self._keys or own,
+            check=pinned(connection.fingerprint),
+        )
         reached = await dial(login, probe.timeout)
         await hang_up(reached)
         if reached.connection is None:
-            return False, f"no login: {reached.error}"[:_LONGEST]
-        return True, f"{probe.user} may log in"
+            return False, f"no login at {login}: {reached.wrong or reached.error}"[:_LONGEST]
+        return True, f"{login.user} may log in"
 
 
 async def _api(machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
@@ -68,7 +82,8 @@ async def _api(machine: MachineId, connection: Connection, probe: Probe) -> Verd
 
 async def _tcp(machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
     del machine
-    return await _either(_accepts(address, probe.port) for address in _addresses(connection))
+    port = probe.port or connection.port
+    return await _either(_accepts(address, port) for address in _addresses(connection))
 
 
 async def _either(ways: Iterable[Coroutine[None, None, Verdict]]) -> Verdict:
@@ -102,9 +117,9 @@ def _addresses(connection: Connection) -> tuple[str, ...]:
 
 async def _command(machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
     environment = {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if _is_harmless(name)},
         "HOSTLER_ADDRESS": connection.address,
-        "HOSTLER_PORT": str(probe.port),
+        "HOSTLER_PORT": str(probe.port or connection.port),
         "HOSTLER_MACHINE": machine,
     }
     process = await asyncio.create_subprocess_exec(
@@ -123,6 +138,11 @@ async def _command(machine: MachineId, connection: Connection, probe: Probe) -> 
     lines = output.decode(errors="replace").strip().splitlines()
     last = lines[-1][:_LONGEST] if lines else ""
     return process.returncode == 0, f"exit {process.returncode}: {last}".removesuffix(": ")
+
+
+def _is_harmless(name: str) -> bool:
+    """Tell whether a variable of our environment may be seen by a command: no secret is in it."""
+    return name in _HARMLESS or name.startswith("LC_")
 
 
 async def _kill(process: asyncio.subprocess.Process) -> None:

@@ -4,18 +4,23 @@ import gc
 import getpass
 import os
 import secrets
+import signal
 import socket
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from hostler.config import laws
+from hostler.config.errors import Faults
 from hostler.config.load import load
-from hostler.config.values import AccountConfig, Config
+from hostler.config.values import AccountConfig, Config, WrongFile
 from hostler.controllers.runtime.settings import Account, Ports
-from hostler.domain.ids import InstallationId, machine_id
+from hostler.domain.errors import RequestRefused, StoreError
+from hostler.domain.ids import FleetName, InstallationId, machine_id
 from hostler.frontends.cli.context import Purpose, Runnable
 from hostler.ports.clock import Clock
-from hostler.ports.kind import Opening
+from hostler.ports.files import unreadable
+from hostler.ports.kind import ChecksAccounts, Lack, Opening, Timing
 from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
 
@@ -43,6 +48,18 @@ def _quiet() -> None:
         log_nothing_below("error")
 
 
+def _check_calls(config: Config, account: Account) -> None:
+    """Raise where leases are too short for the calls of a provider, as it was opened."""
+    capabilities, faults = account.provider.capabilities, Faults()
+    timing = Timing(
+        deadline=capabilities.deadline, consistency_delay=capabilities.consistency_delay
+    )
+    timed = laws.Timed(of=config.settings, timing=timing)
+    laws.apply(laws.ENGINE_AND_CALLS, timed, "engine", faults)
+    if faults.found:
+        raise WrongFile(config.path, tuple(faults.found))
+
+
 class Composed:
     """The real adapters, as the command line asks for them."""
 
@@ -52,10 +69,40 @@ class Composed:
         """Use the system's clock and this process's environment unless others are given."""
         self._clock = clock or SystemClock()
         self._environment = os.environ if environment is None else environment
+        self._fleets = list[FleetName]()
 
     def load(self, path: Path) -> Config:
         """Return the fleet file's values."""
         return load(path, Kinds(), STORES)
+
+    def lacks(self, config: Config) -> Mapping[str, tuple[Lack, ...]]:
+        """Return what an engine would not find on this computer, by the path of the table."""
+        lacks = {
+            f"provider.{account.name}": kind.missing(
+                account.settings, config.folder, self._environment
+            )
+            for account in config.accounts
+            if isinstance(kind := Kinds()[account.kind](), ChecksAccounts)
+        }
+        for fleet in config.fleets:
+            if fleet.probe.key and (why := unreadable(Path(fleet.probe.key))):
+                text = f"{fleet.probe.key} cannot be read: {why}"
+                lacks[f"fleet.{fleet.name}"] = (Lack(key="ready.key", text=text),)
+        return lacks
+
+    async def store_problem(self, config: Config) -> str:
+        """Return why an engine could not use the store; it is read, and not changed."""
+        kind = STORES[config.store.scheme]
+        if problem := kind.problem(config.store):
+            return problem
+        if not kind.exists(config.store):
+            return ""
+        try:
+            async with self.store(config, Purpose.READ) as store:
+                await store.fleets()
+        except StoreError as error:
+            return str(error)
+        return ""
 
     def clock(self) -> Clock:
         """Return the clock."""
@@ -82,6 +129,19 @@ class Composed:
         """Tell whether an engine holds the store now."""
         return STORES[config.store.scheme].is_held(config.store)
 
+    def ask_to_reload(self, config: Config) -> None:
+        """Send SIGHUP to the engine that holds the store."""
+        process = STORES[config.store.scheme].holder(config.store)
+        if process is None:
+            raise RequestRefused(f"no engine runs on {config.store}: start one with hostler run")
+        try:
+            os.kill(process, signal.SIGHUP)
+        except OSError as error:
+            raise RequestRefused(
+                f"the engine (process {process}) cannot be asked: {error.strerror}; ask as the "
+                "user that it runs as, on its own computer"
+            ) from error
+
     def store_exists(self, config: Config) -> bool:
         """Tell whether there is a store yet."""
         return STORES[config.store.scheme].exists(config.store)
@@ -97,6 +157,7 @@ class Composed:
                 made = self._account(config, account, identity.own)
                 stack.push_async_callback(made.provider.close)
                 opened.append(made)
+                _check_calls(config, made)
             yield tuple(account for account in opened if account.fleets)
 
     def _account(
@@ -135,8 +196,7 @@ class Composed:
         from hostler.frontends.metrics.serve import serving
 
         metrics = PrometheusMetrics(self._clock)
-        fleets = tuple(fleet.name for fleet in config.fleets)
-        async with serving(config.metrics, metrics, fleets):
+        async with serving(config.metrics, metrics, self._fleets):
             yield metrics
 
     def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Runnable:
@@ -144,6 +204,7 @@ class Composed:
         from hostler.controllers.engine import Engine
 
         collect_seldom()
+        self._fleets[:] = (fleet.name for fleet in config.fleets)
         return Engine(ports, accounts, self.holder(), config.settings)
 
     def holder(self) -> str:

@@ -1,50 +1,20 @@
-"""The executable `hostler`."""
+"""The executable `hostler`. What it runs is imported inside: Ctrl-C may come while that goes on."""
 
 import sys
-from collections.abc import Callable, Mapping
-
-from hostler.frontends.cli.main import GROUPS, CommandGroups, application, commands
-from hostler.frontends.cli.main import main as run_command
-
-from .compose import Composed
-from .simulations import TRIALS, trial
-
-RUNNER = "GitLab Runner"
-COSTS = "Cost"
-
-
-def groups(verb: str = "") -> CommandGroups:
-    """Return the command of this name, or every command where it names none."""
-    if verb in TRIALS:
-        return {"Try": {verb: trial(verb)}}
-    if verb == "fleeting":
-        return {RUNNER: fleeting()}
-    if verb == "cost":
-        return {COSTS: costs()}
-    found = commands(Composed(), verb)
-    if any(verb in names for names in GROUPS.values()):
-        return found
-    tries = {name: trial(name) for name in TRIALS}
-    return {**found, COSTS: costs(), RUNNER: fleeting(), "Try": tries}
-
-
-def costs() -> Mapping[str, Callable[..., int]]:
-    """Return the command about cost."""
-    from .backtest import cost
-
-    return cost()
-
-
-def fleeting() -> Mapping[str, Callable[..., int]]:
-    """Return the commands about GitLab Runner's plugin, under `hostler fleeting`."""
-    from .fleeting.doctor import doctor
-    from .fleeting.inspect import inspect, pin
-
-    return {"fleeting inspect": inspect, "fleeting doctor": doctor, "fleeting pin": pin}
 
 
 def main() -> None:
     """Run the command line of this process, and exit."""
-    argv = sys.argv[1:]
-    verb = argv[0] if argv and not argv[0].startswith("-") else ""
-    sys.exit(run_command(application(groups(verb)), argv))
+    try:
+        from hostler.frontends.cli.console.process import run_process
+
+        code = run_process(lambda: _run(sys.argv[1:]))
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)
+
+
+def _run(argv: list[str]) -> int:
+    from .command_line import run
+
+    return run(argv)

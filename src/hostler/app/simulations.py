@@ -98,9 +98,13 @@ _MacFloor = Annotated[
     Literal["412", "412-untyped", "400", "403", "mixed"],
     Parameter(help="how a deletion is refused before its date"),
 ]
-_MacGone = Annotated[Literal["404", "403"], Parameter(help="what a Mac that was deleted answers")]
+_MacGone = Annotated[Literal["403", "404"], Parameter(help="what a Mac that was deleted answers")]
 _MacSealed = Annotated[
-    float, Parameter(help="seconds for which a new password is sealed", validator=Number(gte=0))
+    float,
+    Parameter(
+        help="seconds for which a new password is sealed also where it is read",
+        validator=Number(gte=0),
+    ),
 ]
 _MacVlanPolls = Annotated[
     int, Parameter(help="looks before a VLAN is shown, at most", validator=Number(gte=0))
@@ -120,9 +124,9 @@ def simulator(  # noqa: PLR0913 - options of one command
     macs: _Macs = (),
     ssh: _SshPort = None,
     mac_floor: _MacFloor = "412",
-    mac_gone: _MacGone = "404",
-    mac_sealed: _MacSealed = 60.0,
-    mac_vlan_polls: _MacVlanPolls = 3,
+    mac_gone: _MacGone = "403",
+    mac_sealed: _MacSealed = 0.0,
+    mac_vlan_polls: _MacVlanPolls = 0,
 ) -> int:
     """Serve a simulated Scaleway over HTTP, until Ctrl-C."""
     from hostler.simulators.scaleway.state.options import MacOptions

@@ -10,10 +10,12 @@ from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.logs import log_to
 from hostler.simulators.scaleway.faults.rates import BadFaultRates
 from hostler.simulators.scaleway.http import Settings, SimulatorServer, run_simulator
+from hostler.simulators.scaleway.instances.account.api_keys import ACCESS_KEY
 from hostler.simulators.scaleway.state.options import MacOptions
 
 SECRET = "11111111-1111-1111-1111-111111111111"  # noqa: S105 - the simulator takes any UUID
 PROJECT = "22222222-2222-2222-2222-222222222222"
+ZONE = "fr-par-1"
 
 
 class Options(TypedDict):
@@ -60,12 +62,17 @@ async def _serve(settings: Settings) -> int:
 
 
 def _hello(server: SimulatorServer) -> None:
-    """Say how to reach it, as lines that a shell can take."""
-    sys.stdout.write(
-        f"export SCW_API_URL={server.url}\n"
-        f"export SCW_SECRET_KEY={SECRET}\n"
-        f"export SCW_DEFAULT_PROJECT_ID={PROJECT}\n"
-    )
+    """Say how to reach it, as lines that a shell can take: all that official clients ask for."""
+    variables = {
+        "SCW_API_URL": server.url,
+        "SCW_ACCESS_KEY": ACCESS_KEY,
+        "SCW_SECRET_KEY": SECRET,
+        "SCW_DEFAULT_ORGANIZATION_ID": server.world.options.organization,
+        "SCW_DEFAULT_PROJECT_ID": PROJECT,
+        "SCW_DEFAULT_ZONE": ZONE,
+        "SCW_DEFAULT_REGION": ZONE.rsplit("-", 1)[0],
+    }
+    sys.stdout.writelines(f"export {name}={value}\n" for name, value in variables.items())
     if server.world.ssh_port:
         sys.stdout.write(f"# SSH on Macs: port {server.world.ssh_port} of their addresses\n")
     sys.stdout.flush()

@@ -1,5 +1,6 @@
 """Stores: the kinds of store by the scheme of their URL; a new kind is one more entry in STORES."""
 
+import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,6 +32,14 @@ class StoreKind(Protocol):
         """Tell whether an engine holds the store now, without disturbing it."""
         ...
 
+    def problem(self, url: StoreUrl) -> str:
+        """Return why an engine could make or write no store there; empty where it could."""
+        ...
+
+    def holder(self, url: StoreUrl) -> int | None:
+        """Return the process id of the engine that holds the store now; None where none does."""
+        ...
+
 
 class SqliteStores:
     """`sqlite:FILE`, seen from the fleet file's folder, and `sqlite:///FOLDER/FILE`."""
@@ -44,13 +53,15 @@ class SqliteStores:
 
     def open(self, url: StoreUrl, purpose: Purpose) -> Store:
         """Open the file; what is only read may be missing, and is not made."""
-        from hostler.stores.sqlite.opening import open_beside, open_engine
+        from hostler.stores.sqlite.opening import open_beside, open_engine, open_reading
 
-        if purpose is Purpose.READ and not self.exists(url):
-            return empty_store()
-        if purpose is Purpose.ENGINE:
-            return open_engine(url.path, fresh_installation())
-        return open_beside(url.path)
+        match purpose:
+            case Purpose.ENGINE:
+                return open_engine(url.path, fresh_installation())
+            case Purpose.REQUEST:
+                return open_beside(url.path)
+            case Purpose.READ:
+                return open_reading(url.path) if self.exists(url) else empty_store()
 
     def exists(self, url: StoreUrl) -> bool:
         """Tell whether the file is there."""
@@ -61,6 +72,23 @@ class SqliteStores:
         from hostler.stores.sqlite.file import is_held
 
         return is_held(url.path)
+
+    def problem(self, url: StoreUrl) -> str:
+        """Look at the file and its folder."""
+        path, folder = url.path, url.path.parent
+        if path.is_dir():
+            return f"{path} is a folder; name a file in it, such as {path / 'hostler.db'}"
+        if not folder.is_dir():
+            return f"{folder} is no folder; make it, or name another place"
+        if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+            return f"{path} and its folder must be writable by the user that hostler runs as"
+        return ""
+
+    def holder(self, url: StoreUrl) -> int | None:
+        """Read who holds the lock beside the file."""
+        from hostler.stores.sqlite.file import holder
+
+        return holder(url.path)
 
 
 class MemoryStores:
@@ -92,6 +120,16 @@ class MemoryStores:
         """Nobody else can hold it."""
         del url
         return False
+
+    def problem(self, url: StoreUrl) -> str:
+        """Nothing is written."""
+        del url
+        return ""
+
+    def holder(self, url: StoreUrl) -> int | None:
+        """Nobody can be found."""
+        del url
+        return None
 
 
 STORES: Mapping[str, StoreKind] = {"sqlite": SqliteStores(), "memory": MemoryStores()}

@@ -1,7 +1,7 @@
 """Load: read a fleet file, decode it, check what one key says against another."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -11,9 +11,11 @@ from msgspec import structs
 
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import AccountName, FleetName
-from hostler.domain.model.fleet import Caps, Fleet, Probe, ProbeKind, Timers
-from hostler.ports.kind import Blueprint, Kind, Warns
+from hostler.domain.model.fleet import Caps, Fleet, Probe, Timers
+from hostler.ports.kind import Asked, Blueprint, Bounded, ChecksAccounts, Kind, Times, Warns
+from hostler.ports.loopback import is_loopback
 
+from . import laws
 from .decode import Raw, decode_table, is_table, known_keys, table
 from .errors import Fault, Faults, did_you_mean, join
 from .source import read_toml
@@ -69,6 +71,8 @@ class Reading:
         accounts = self._accounts(raw.get("provider", {}))
         fleets = self._fleets(raw.get("fleet", {}), accounts)
         settings, metrics = self._engine(raw), self._metrics(raw)
+        self._check_accounts(accounts, fleets)
+        self._check_calls(settings, accounts)
         store = self._store(cast("TopTable | None", top))
         if self.faults.found or store is None:
             return None
@@ -155,19 +159,30 @@ class Reading:
             return None
         bought = self._bought(table(raw), path, accounts)
         asked, own = self._halves(raw, bought.kind, path)
-        if asked is not None:
-            self._check_fleet(asked, path)
-        if bought.kind is None or bought.account is None or own is None:
+        blueprint = self._blueprint(bought, own, path)
+        if asked is None:
             return None
-        blueprint = self._blueprint(bought.kind, bought.account, own, path)
-        if asked is None or blueprint is None:
+        made = blueprint or Blueprint(offers=(), digest="")
+        account = AccountName("") if bought.account is None else bought.account.name
+        fleet = _fleet(FleetName(name), account, asked, made, self.path.parent)
+        fleet = replace(fleet, timers=_timers(asked, made, table(raw).get("timers")))
+        laws.apply(laws.FLEET, fleet, path, self.faults)
+        if bought.account is None or blueprint is None:
             return None
-        if isinstance(bought.kind, Warns):
-            warnings = bought.kind.warnings(bought.account.settings, own)
+        self._check_bought(bought.kind, bought.account, (fleet, own), path)
+        return fleet, own
+
+    def _check_bought(
+        self, kind: Kind | None, account: AccountConfig, made: tuple[Fleet, object], path: str
+    ) -> None:
+        """Note what a fleet asks for beside what its account can do."""
+        fleet, own = made
+        if isinstance(kind, Warns):
+            warnings = kind.warnings(account.settings, own)
             self.warnings += (f"{path}.{warning}" for warning in warnings)
-        fleet = _fleet(FleetName(name), bought.account.name, asked, blueprint)
-        timers = table(raw).get("timers")
-        return replace(fleet, timers=_timers(asked, blueprint, timers)), own
+        if isinstance(kind, Times):
+            timed = laws.Timed(of=fleet, timing=kind.timing(account.settings))
+            laws.apply(laws.FLEET_AND_CALLS, timed, path, self.faults)
 
     def _halves(
         self, raw: object, kind: Kind | None, path: str
@@ -194,9 +209,10 @@ class Reading:
             self.faults.add(join(path, "provider"), named, expected, near)
         return Bought()
 
-    def _blueprint(
-        self, kind: Kind, account: AccountConfig, template: object, path: str
-    ) -> Blueprint | None:
+    def _blueprint(self, bought: Bought, template: object | None, path: str) -> Blueprint | None:
+        kind, account = bought.kind, bought.account
+        if kind is None or account is None or template is None:
+            return None
         try:
             return kind.blueprint(account.settings, template, self.path.parent)
         except ValueError as error:
@@ -204,32 +220,50 @@ class Reading:
             self.faults.note(f"{path}.{key}" if key else path, expected)
             return None
 
-    def _check_fleet(self, asked: FleetTable, path: str) -> None:
-        if asked.maximum is not None and asked.maximum < asked.size:
-            expected = f"at least the size, which is {asked.size}"
-            self.faults.add(join(path, "maximum"), asked.maximum, expected)
-        if asked.ready is not None:
-            self._check_ready(asked.ready, f"{path}.ready")
+    def _check_accounts(
+        self, accounts: Mapping[str, Bought], fleets: Sequence[tuple[Fleet, object]]
+    ) -> None:
+        """Note what an account's table, and the sizes of its fleets together, cannot be."""
+        for name, bought in accounts.items():
+            kind, account = bought.kind, bought.account
+            if kind is None or account is None:
+                continue
+            path = join("provider", name)
+            if isinstance(kind, ChecksAccounts):
+                for fault in kind.check(account.settings):
+                    key, _, expected = fault.partition(": expected ")
+                    self.faults.note(f"{path}.{key}", expected)
+                warnings = kind.warnings_of(account.settings)
+                self.warnings += (f"{path}.{warning}" for warning in warnings)
+            if isinstance(kind, Bounded):
+                asked = {
+                    fleet.name: Asked(template=template, machines=laws.needed(fleet))
+                    for fleet, template in fleets
+                    if fleet.account == account.name
+                }
+                for fleet, expected in kind.check_sizes(account.settings, asked).items():
+                    self.faults.note(f"{join('fleet', fleet)}.size", expected)
 
-    def _check_ready(self, ready: ReadyTable, path: str) -> None:
-        if (ready.probe is ProbeKind.COMMAND) != bool(ready.command):
-            expected = 'a command with probe = "command", and with no other probe'
-            self.faults.add(f"{path}.command", list(ready.command) or None, expected)
-        for key, value in (("commands", list(ready.commands)), ("busy", ready.busy)):
-            if value and ready.probe is not ProbeKind.SSH:
-                self.faults.add(f"{path}.{key}", value, 'probe = "ssh" with it')
+    def _check_calls(self, settings: Settings, accounts: Mapping[str, Bought]) -> None:
+        """Note where the engine's leases are too short for an account's calls."""
+        timings = [
+            bought.kind.timing(bought.account.settings)
+            for bought in accounts.values()
+            if isinstance(bought.kind, Times) and bought.account is not None
+        ]
+        for timing in sorted(timings, key=lambda timing: timing.deadline)[-1:]:
+            timed = laws.Timed(of=settings, timing=timing)
+            laws.apply(laws.ENGINE_AND_CALLS, timed, "engine", self.faults)
 
     def _engine(self, raw: Raw) -> Settings:
         (decoded,) = decode_table(raw.get("engine", {}), (EngineTable,), "engine", self.faults)
         asked = cast("EngineTable", decoded) if decoded is not None else EngineTable()
-        if asked.lease_beat * 2 > asked.lease_ttl:
-            self.faults.add("engine.lease_beat", None, "at most half of lease_ttl")
-        if asked.busy_first > asked.busy_last:
-            self.faults.add("engine.busy_first", None, "at most busy_last")
         if not _SHORTEST_MEMORY <= asked.remember <= _LONGEST_MEMORY:
             span = f"{format_duration(_SHORTEST_MEMORY)} to {format_duration(_LONGEST_MEMORY)}"
             self.faults.add("engine.remember", format_duration(asked.remember), span)
-        return Settings(**structs.asdict(asked))
+        settings = Settings(**structs.asdict(asked))
+        laws.apply(laws.ENGINE, settings, "engine", self.faults)
+        return settings
 
     def _metrics(self, raw: Raw) -> Listen | None:
         if "metrics" not in raw:
@@ -240,10 +274,18 @@ class Reading:
         host, _, port = cast("MetricsTable", decoded).listen.rpartition(":")
         if int(port) > 65535:
             self.faults.add("metrics.listen", f"{host}:{port}", "a port of at most 65535")
-        return Listen(host=host.strip("[]"), port=int(port))
+        listen = Listen(host=host.strip("[]"), port=int(port))
+        if not is_loopback(listen.host):
+            self.warnings.append(
+                "metrics.listen: everybody who reaches this computer reads them: no password is "
+                "asked for; 127.0.0.1 keeps them to itself"
+            )
+        return listen
 
 
-def _fleet(name: FleetName, account: AccountName, asked: FleetTable, made: Blueprint) -> Fleet:
+def _fleet(
+    name: FleetName, account: AccountName, asked: FleetTable, made: Blueprint, folder: Path
+) -> Fleet:
     return Fleet(
         name=name,
         account=account,
@@ -256,7 +298,7 @@ def _fleet(name: FleetName, account: AccountName, asked: FleetTable, made: Bluep
         replace_outdated=asked.replace_outdated,
         protected=asked.protected,
         renews=asked.renews,
-        probe=_probe(asked.ready),
+        probe=_probe(asked.ready, folder),
         caps=Caps(**structs.asdict(asked.caps)),
     )
 
@@ -272,8 +314,11 @@ def _timers(asked: FleetTable, made: Blueprint, raw: object) -> Timers:
     return replace(timers, **usual)
 
 
-def _probe(ready: ReadyTable | None) -> Probe:
+def _probe(ready: ReadyTable | None, folder: Path) -> Probe:
+    """Return the probe; what is left out is as the machine has it."""
     if ready is None:
         return Probe()
-    fields = structs.asdict(ready)
+    fields = {key: value for key, value in structs.asdict(ready).items() if value is not None}
+    if ready.key is not None:
+        fields["key"] = str(folder / Path(ready.key).expanduser())
     return Probe(kind=fields.pop("probe"), **fields)

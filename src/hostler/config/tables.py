@@ -27,16 +27,31 @@ class ReadyTable(Struct, frozen=True, kw_only=True):
             "local command exits with 0; `ssh`: a login succeeds"
         ),
     ]
-    port: Annotated[Port, Meta(description="the port of `tcp` and `ssh`")] = 22
+    port: Annotated[
+        Port | None,
+        Meta(description="the port of `tcp` and `ssh`; left out: the machine's own, mostly 22"),
+    ] = None
     command: Annotated[
         tuple[str, ...],
         Meta(
             description="the program and its arguments, run without a shell with HOSTLER_ADDRESS, "
-            "HOSTLER_PORT and HOSTLER_MACHINE set; one that is not done in time is killed"
+            "HOSTLER_PORT and HOSTLER_MACHINE set, and no more of our environment than PATH, HOME, "
+            "the user's name, language and time zone: no secrets; one that is not done in time is "
+            "killed"
         ),
     ] = ()
     timeout: Annotated[Positive, Meta(description="how long one probe may take")] = 5 * _S
-    user: Annotated[str, Meta(min_length=1, description="the login of `ssh`")] = "root"
+    user: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(description="the login of `ssh`; left out: the machine's own"),
+    ] = None
+    key: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(
+            description="the file of the private key for `ssh`, without a passphrase, seen from "
+            "the fleet file; left out: the provider's, or what the SSH agent and ~/.ssh offer"
+        ),
+    ] = None
     commands: Annotated[
         tuple[Annotated[str, Meta(min_length=1, max_length=20_000)], ...],
         Meta(
@@ -187,7 +202,11 @@ class FleetTable(Struct, frozen=True, kw_only=True):
         ),
     ] = True
     replace_outdated: Annotated[
-        bool, Meta(description="replace machines that were made from another template")
+        bool,
+        Meta(
+            description="replace machines that were made from another template, or are of a type "
+            "or in a zone that the fleet no longer names"
+        ),
     ] = False
     timers: TimersTable = TimersTable()
     caps: CapsTable = CapsTable()

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from hostler.domain.errors import Conflict, Fenced, StoreError, StoreLost
+from hostler.domain.errors import Conflict, Fenced, StoreError, StoreUnusable
 from hostler.domain.ids import CycleId
 from hostler.domain.machines.rollout import is_prepared_by_ssh
 from hostler.domain.model.commands import Advance, Reclaim, SaveFleet
@@ -147,7 +147,7 @@ class AccountLoop:
         """Let one piece of work fail alone: the edge of the loop, where anything is caught."""
         try:
             await work
-        except StoreLost:
+        except StoreUnusable:
             raise
         except StoreError as error:
             log.warning("the store refused", where=where, error=str(error))
@@ -243,6 +243,8 @@ class AccountLoop:
             pursuit = MachinePursuit(goal, snapshot, self._ports, self.state, self._evidence)
             if await self._caller.advance(work, pursuit):
                 self.hurry()
+        except StoreUnusable:
+            raise
         except StoreError as error:
             not_saved(error, machine=machine.id, cycle=snapshot.cycle)
             self.state.stale.add(machine.fleet)
@@ -257,12 +259,15 @@ class AccountLoop:
             self.hurry()
 
     async def _probe(self, advance: Advance, snapshot: Snapshot, tenure: Tenure) -> None:
-        machine = advance.machine
+        machine, result = advance.machine, "no_address"
         probed = Probed(begun=self._ports.clock.now(), passed=False, text="it has no address yet")
         try:
             connection = self._account.provider.connection(machine, resources_of(machine, snapshot))
             if connection is not None:
                 probed = await self._probed(machine, connection, snapshot, tenure)
+                result = "passed" if probed.passed else "failed"
+            kind = snapshot.fleet.probe.kind
+            self._ports.metrics.count(Count.PROBES, machine.fleet, kind, result)
         finally:
             # Also what could not be probed was tried: without that its bound would never count.
             self.state.probed[machine.id] = probed

@@ -12,7 +12,7 @@ import structlog
 from hostler.domain.decide import decide
 from hostler.domain.decision.cache import LONGEST, DecisionCache
 from hostler.domain.decision.view import view_of
-from hostler.domain.errors import Fenced, StoreError
+from hostler.domain.errors import Fenced, StoreError, StoreUnusable
 from hostler.domain.hosts.next_calls import moved_events
 from hostler.domain.ids import MachineId
 from hostler.domain.model.commands import (
@@ -37,7 +37,7 @@ from hostler.ports.metrics import Count, Gauge
 
 from .observe.snapshot import Occasion, gather
 from .runtime.leases import Tenure
-from .runtime.measurements import measure_machines
+from .runtime.measurements import measure_fleet
 from .runtime.settings import Ports
 from .runtime.state import AccountState, Steadiness
 
@@ -122,7 +122,7 @@ class Reconciler:
             self._ports.metrics.count(Count.ILLEGAL_MOVES)
             log.error("illegal move", what=alarm, cycle=number)
         reconciled = await self._apply(snapshot, decision, tenure)
-        measure_machines(self._ports.metrics, fleet.name, self._state.living(fleet.name))
+        measure_fleet(self._ports.metrics, fleet, self._state)
         self._note_hosts(snapshot, decision)
         return reconciled
 
@@ -200,7 +200,7 @@ class Reconciler:
         host_records = self._state.host_records
         try:
             await host_records.take(self._ports.store, command.host, command.machine, tenure.fence)
-        except Fenced:
+        except (Fenced, StoreUnusable):
             raise
         except StoreError as error:
             log.info("host not taken", host=command.host.id, error=str(error))
@@ -268,7 +268,7 @@ class Reconciler:
             stored = await self._ports.store.save_machine(
                 advance.machine, advance.events, tenure.fence
             )
-        except Fenced:
+        except (Fenced, StoreUnusable):
             raise
         except StoreError as error:
             log.warning("record not saved", machine=advance.machine.id, error=str(error))

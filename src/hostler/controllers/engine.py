@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from hostler.domain.errors import RequestRefused, StoreError, StoreLost
+from hostler.domain.errors import RequestRefused, StoreError, StoreUnusable
 from hostler.domain.ids import AccountName, FleetName
 from hostler.domain.model.fleet import Fleet
 
@@ -39,7 +39,8 @@ class Engine:
     async def run(self) -> None:
         """Run until cancelled; leases are given back on the way out, machines stay as they are.
 
-        Raises StoreLost when the store's file goes away: nothing may be done without records.
+        Raises StoreUnusable when the store's file goes away or is damaged: nothing may be done
+        without records.
         """
         try:
             await self._keep_leases()
@@ -165,7 +166,7 @@ class Engine:
         try:
             async with self._keeping:
                 await loop.keep_leases()
-        except StoreLost:
+        except StoreUnusable:
             raise
         except StoreError as error:
             log.warning("leases not renewed", lease=loop.lease, error=str(error))
@@ -178,7 +179,7 @@ class Engine:
                 if revision != self._revision:
                     self._revision = revision
                     await self._read_requests()
-            except StoreLost:
+            except StoreUnusable:
                 raise
             except StoreError as error:
                 log.warning("requests not read", error=str(error))

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from hostler.domain.errors import Fenced, StoreError
+from hostler.domain.errors import Fenced, StoreError, StoreUnusable
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.hosts.next_calls import moved_events
 from hostler.domain.ids import HostId
@@ -91,7 +91,7 @@ class HostReconciler:
                 _log(transition)
             if transition.unbind is not None:
                 await records.unbind(self._ports.store, host.id, transition.unbind, tenure.fence)
-        except Fenced:
+        except (Fenced, StoreUnusable):
             raise
         except StoreError as error:
             not_saved(error, host=host.id)
@@ -110,6 +110,8 @@ class HostReconciler:
         pursuit = HostPursuit(goal, self._ports, self._state, self._evidence_maker)
         try:
             await self._caller.advance(work, pursuit)
+        except StoreUnusable:
+            raise
         except StoreError as error:
             not_saved(error, host=work.subject.id)
         finally:

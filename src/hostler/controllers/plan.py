@@ -82,7 +82,7 @@ async def observe_once(
 
     Every zone is observed once in which the fleets have machines, or had; nothing is changed.
     """
-    state, provider = AccountState(account), account.provider
+    state, provider = AccountState(account, reads_only=True), account.provider
     zones = set(provider.capabilities.zones)
     for fleet in fleets:
         zones |= {offer.zone for offer in fleet.offers}

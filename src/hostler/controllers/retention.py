@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import structlog
 
-from hostler.domain.errors import StoreError, StoreLost
+from hostler.domain.errors import StoreError, StoreUnusable
 
 from .runtime.leases import Leases, Tenure
 from .runtime.settings import Ports, Settings
@@ -37,7 +37,7 @@ class Retention:
         """Forget once an hour until cancelled; an hour in which the clock jumped is left out.
 
         A clock that is wrong by years would have everything forgotten: it gets time to be set
-        right. Raises StoreLost.
+        right. Raises StoreUnusable.
         """
         while True:
             await self._ports.clock.sleep(EVERY)
@@ -45,7 +45,7 @@ class Retention:
                 continue
             try:
                 await self._forget()
-            except StoreLost:
+            except StoreUnusable:
                 raise
             except StoreError as error:
                 log.warning("not everything old was forgotten", error=str(error))

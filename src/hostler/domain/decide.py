@@ -18,7 +18,14 @@ from .decision.fleet import (
     replace_outdated,
     resize,
 )
-from .decision.machines import advance, bound_retries, follow, reopen, repair_failed
+from .decision.machines import (
+    advance,
+    bound_retries,
+    follow,
+    reopen,
+    repair_failed,
+    space_starts,
+)
 from .machines.rollout import with_revision
 from .model.commands import Decision, Verdict
 from .model.machine import Machine
@@ -36,6 +43,7 @@ STAGES: tuple[DecisionStage, ...] = (
     buy,
     advance,
     bound_retries,
+    space_starts,
     reopen,
     pardon,
     reclaim_orphans,

@@ -59,15 +59,22 @@ class StoreHeld(StoreError):
     """Another engine runs on this store."""
 
 
-class StoreTooNew(StoreError):
+class StoreUnusable(StoreError):
+    """The records are gone for this process: an engine ends, for without them nothing may be done.
+
+    No waiting heals it; a person has to.
+    """
+
+
+class StoreTooNew(StoreUnusable):
     """The store was written by a newer hostler; this one must not touch it."""
 
 
-class StoreDamaged(StoreError):
+class StoreDamaged(StoreUnusable):
     """The store's file is not a readable store; it was left as it is."""
 
 
-class StoreLost(StoreError):
+class StoreLost(StoreUnusable):
     """The store's file went away under a running engine."""
 
 

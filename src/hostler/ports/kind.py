@@ -72,6 +72,73 @@ class Opening:
     shell: Shell
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """How long one call may take at most, and how late effects and listings may be."""
+
+    deadline: timedelta
+    consistency_delay: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a fleet asks of an account: its decoded template, and how many machines at once."""
+
+    template: object
+    machines: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lack:
+    """What an engine would not find on this computer: the key that asks for it, and a sentence.
+
+    What comes of the `environment` may be there where the engine runs.
+    """
+
+    key: str
+    text: str
+    environment: bool = False
+
+
+@runtime_checkable
+class Times(Protocol):
+    """A kind that knows beforehand how long things take."""
+
+    def timing(self, settings: object) -> Timing:
+        """Return the times of an account with these settings."""
+        ...
+
+
+@runtime_checkable
+class ChecksAccounts(Protocol):
+    """A kind that can tell more of an account's table than its types do."""
+
+    def check(self, settings: object) -> tuple[str, ...]:
+        """Return what cannot work, as "key: expected …"; reads no files."""
+        ...
+
+    def warnings_of(self, settings: object) -> tuple[str, ...]:
+        """Return a sentence for what is hardly meant, beginning with the key that it is about."""
+        ...
+
+    def missing(
+        self, settings: object, folder: Path, environment: Mapping[str, str]
+    ) -> tuple[Lack, ...]:
+        """Return what an engine would not find on this computer."""
+        ...
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """A kind whose accounts have so many machines and no more."""
+
+    def check_sizes(
+        self, settings: object, fleets: Mapping[FleetName, Asked]
+    ) -> Mapping[FleetName, str]:
+        """Return what is expected of a fleet's size where the fleets cannot all have theirs."""
+        ...
+
+
 @runtime_checkable
 class Warns(Protocol):
     """A kind that can tell what a fleet's tables allow and what is hardly meant."""

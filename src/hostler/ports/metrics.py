@@ -31,6 +31,12 @@ class Count(Enum):
         ("provider", "call", "outcome"),
         "Calls to a provider: done, unknown, or refused_ with the class of the refusal",
     )
+    PROBES = Metric(
+        "hostler_probes_total",
+        ("fleet", "probe", "result"),
+        "Readiness probes of machines that are up: passed, failed (history and log say why), or "
+        "no_address: there was nothing to probe yet",
+    )
     OBSERVATIONS_FAILED = Metric(
         "hostler_observations_failed_total",
         ("provider", "zone", "kind"),
@@ -77,6 +83,11 @@ class Gauge(Enum):
 
     MACHINES = Metric(
         "hostler_machines", ("fleet", "phase"), "Living machines by phase, as of the last cycle"
+    )
+    SIZE = Metric(
+        "hostler_fleet_size",
+        ("fleet",),
+        "Machines that are wanted to be ready: the size that was asked for last, or the file's",
     )
     OBSERVATION_AGE = Metric(
         "hostler_observation_age_seconds",

@@ -1,6 +1,7 @@
 """Provider: where machines come from, as the controllers see it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from hostler.domain.ids import FleetName
@@ -15,7 +16,8 @@ class Connection:
     """How to reach a machine that is up; secrets are read from where they are kept, when asked.
 
     `internal` is its address in a private network, `arch` its processor as Go calls it (`amd64`,
-    `arm64`); both are empty where no observation tells.
+    `arm64`); both are empty where no observation tells. `keys` are files of private keys that let
+    us in, and `fingerprint` is of the host key that it must show, where settings name them.
     """
 
     address: str
@@ -23,6 +25,8 @@ class Connection:
     port: int = 22
     internal: str = ""
     arch: str = ""
+    keys: tuple[Path, ...] = field(default=(), repr=False)
+    fingerprint: str = ""
 
 
 class Provider(Planner, Protocol):

@@ -1,6 +1,6 @@
 """Checks: is the fleet file right, and would the provider sell what it asks for?"""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 
 from hostler.config.values import Config
@@ -8,6 +8,7 @@ from hostler.controllers.runtime.settings import Account
 from hostler.domain.errors import ProviderError
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.snapshot import Snapshot
+from hostler.ports.kind import Lack
 from hostler.ports.online import ChecksOnline, Finding
 
 from .providers import Providers, require_observed
@@ -28,6 +29,19 @@ def check_file(config: Config) -> tuple[Check, ...]:
     """Return what a fleet file that could be loaded asks for, and its warnings."""
     fleets = (_fleet(fleet) for fleet in config.fleets)
     return (*fleets, *(_warning(text) for text in config.warnings))
+
+
+def check_place(path: str, lacks: Iterable[Lack]) -> tuple[Check, ...]:
+    """Return what an engine would not find on this computer for the table at this path."""
+    return tuple(
+        Check(
+            about=f"{path}.{lack.key}",
+            text=lack.text,
+            ok=lack.environment,
+            warning=lack.environment,
+        )
+        for lack in lacks
+    )
 
 
 async def check_online(providers: Providers) -> AsyncIterator[Check]:

@@ -22,12 +22,12 @@ Json = dict[str, object]
 
 
 def fleet(status: FleetStatus) -> Json:
-    """Return a fleet and its machines."""
+    """Return a fleet and its machines; how many are ready is None where nothing is on record."""
     return {
         "name": status.fleet.name,
         "account": status.fleet.account,
         "size": None if status.past else status.desired,
-        "ready": status.ready,
+        "ready": status.ready if status.known else None,
         "phases": dict(sorted(status.counts.items())),
         "condition": status.row.condition if status.row else "",
         "paused": status.pause,

@@ -37,6 +37,11 @@ class FleetStatus:
     hosts: Mapping[HostId, Host] = field(default_factory=dict[HostId, Host])
 
     @property
+    def known(self) -> bool:
+        """Whether an engine has this fleet on record, or it is how it stood at another time."""
+        return self.past or self.row is not None
+
+    @property
     def desired(self) -> int:
         """The size in force."""
         return self.row.desired(self.fleet) if self.row else self.fleet.size

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from hostler.domain.fleets.reclaim import orphan_report
+from hostler.domain.fleets.reclaim import orphan_report, reclaims
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.resource import OrphanClass
@@ -71,6 +71,7 @@ async def observed_orphans(providers: Providers, fleets: tuple[Fleet, ...]) -> O
                 require_observed(snapshot.inventory)
                 unseen |= incomplete(snapshot.inventory)
                 report = orphan_report(snapshot)
+                _, report, _ = reclaims(report, snapshot.row, snapshot, account.provider)
                 current = {
                     o.resource: o for o in snapshot.orphans if o.resource not in report.cleared
                 }

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hostler.app.fleeting.group import GroupOpener
+from hostler.frontends.fleeting.config.holder import host_lives, write_holder
 from hostler.frontends.fleeting.contract import Connector, Refused
 from hostler.frontends.fleeting.group.context import GroupContext
 from hostler.ports.clock import Clock
@@ -26,13 +27,23 @@ async def cloud() -> AsyncGenerator[SimulatorServer]:
         yield server
 
 
+def host_exited(folder: Path) -> bool:
+    """Say that the host of whatever plugin has a folder is gone."""
+    del folder
+    return False
+
+
 @dataclass(slots=True)
 class HandClock:
-    """A clock that stands still but while somebody sleeps; `then` is done after so long."""
+    """A clock that stands still but while somebody sleeps; `then` is done after so long.
+
+    `living` is what a group is told of the host of the plugin that has its folder.
+    """
 
     slept: timedelta = timedelta(0)
     after: timedelta = timedelta(days=1)
     then: Callable[[], Awaitable[None]] | None = None
+    living: Callable[[Path], bool] = host_exited
 
     def now(self) -> datetime:
         return BEGINNING + self.slept
@@ -59,7 +70,8 @@ async def opened(
         "state_dir": str(folder),
         **message,
     }
-    opener = GroupOpener({}, folder, clock)
+    living = clock.living if isinstance(clock, HandClock) else host_lives
+    opener = GroupOpener({}, folder, clock, living)
     return await opener.open(json.dumps(config).encode(), Connector())
 
 
@@ -126,6 +138,29 @@ async def test_store_that_nobody_lets_go_of_is_waited_for_fifteen_seconds(
         await opened(cloud, tmp_path, clock)
     assert clock.slept == timedelta(seconds=15)
     await before.close(0)
+
+
+async def test_store_that_a_plugin_has_whose_host_lives_is_refused_within_two_seconds(
+    cloud: SimulatorServer, tmp_path: Path
+) -> None:
+    before = await opened(cloud, tmp_path)
+    clock = HandClock(living=host_lives)
+    with pytest.raises(Refused, match="a state_dir, of its own"):
+        await opened(cloud, tmp_path, clock)
+    assert timedelta(seconds=1) <= clock.slept <= timedelta(seconds=2)
+    await before.close(0)
+
+
+def test_host_is_known_to_live_only_while_the_plugin_is_its_child(tmp_path: Path) -> None:
+    proc = tmp_path / "proc"
+    (proc / "12").mkdir(parents=True)
+    assert not host_lives(tmp_path, proc)
+    write_holder(tmp_path, 12, 7)
+    for stat, lives in (("12 (a b) S 7 1", True), ("12 (a) 7) S 1 1", False), ("", False)):
+        (proc / "12" / "stat").write_text(stat)
+        assert host_lives(tmp_path, proc) is lives
+    (proc / "12" / "stat").unlink()
+    assert not host_lives(tmp_path, proc)
 
 
 async def test_provider_that_does_not_answer_in_time_is_noted_and_stops_nothing(

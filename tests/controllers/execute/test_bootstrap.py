@@ -44,7 +44,7 @@ class RecordingPreparer:
         return self.answers.pop(0) if self.answers else found
 
 
-def fleet(*commands: str, user: str = "root", port: int = 22, size: int = 1) -> Fleet:
+def fleet(*commands: str, user: str = "", port: int = 0, size: int = 1) -> Fleet:
     probe = Probe(kind=ProbeKind.SSH, commands=commands, user=user, port=port)
     timers = replace(FLEET.timers, start=5 * HOUR)
     return replace(FLEET, probe=probe, timers=timers, size=size)
@@ -148,7 +148,7 @@ def test_a_password_that_stays_sealed_is_none() -> None:
 def test_the_hosts_own_user_is_meant_unless_the_fleet_names_one() -> None:
     async def scene(s: MacRig, hostler: Hostler, preparer: RecordingPreparer) -> None:
         await s.ready(hostler, 1)
-        assert [(one.user, one.port) for one in preparer.orders] == [("", 22)]
+        assert [(one.user, one.port) for one in preparer.orders] == [("", 0)]
         assert [(one.user, one.address) for one in preparer.connections] == [("m1", s.mac().ip)]
 
     async def named(s: MacRig, hostler: Hostler, preparer: RecordingPreparer) -> None:

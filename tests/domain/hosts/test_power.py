@@ -1,20 +1,21 @@
 """Power: when boxes may start, by what their provider's limits say."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from hostler.domain.hosts import power
 from hostler.domain.hosts.free import free_hosts
 from hostler.domain.hosts.lifecycle import decide_hosts, without_future
-from hostler.domain.ids import HostId
+from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits
 from hostler.domain.model.host import Free, HostCondition, HostPower
-from hostler.domain.model.machine import CallState
-from hostler.domain.model.phases import Phase
+from hostler.domain.model.machine import CallState, Machine
+from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition
+from hostler.domain.model.transition import Transition
 from hostler.testing.fakes.metal import metal
 from hostler.testing.fakes.metal_planner import HOST_OFF, SWITCH_ON
 from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER, S, asked
@@ -54,6 +55,54 @@ def test_gap_counts_from_a_start_whose_machine_is_deleted_too() -> None:
         snapshot = fleet_snapshot([], now=BEGIN + passed, hosts=[host])
         snapshot = replace(snapshot, capabilities=metal(power=GAP))
         assert power.startable((FREE,), [], snapshot) == startable
+
+
+def started(machine: Machine) -> Transition:
+    return Transition(before=machine, machine=machine, resources=(), goal=Goal.PRESENT, starts=True)
+
+
+def spaced(
+    *machines: Machine, now: datetime = BEGIN, moving: frozenset[MachineId] = frozenset()
+) -> list[bool]:
+    """Return of each machine whether its box may be switched on."""
+    snapshot = replace(
+        fleet_snapshot(machines, now=now), capabilities=metal(power=GAP), moving=moving
+    )
+    transitions = tuple(
+        replace(started(machine), starts=machine.id not in moving) for machine in machines
+    )
+    return [one.starts and one.goal is not None for one in power.spaced(transitions, snapshot)]
+
+
+def test_of_two_that_would_start_at_once_the_one_that_began_first_does() -> None:
+    """However late it comes to it: what was begun half an hour ago is no newer start."""
+    first = replace(on_host(Phase.STARTING), since=BEGIN - 90 * S)
+    second = replace(on_host(Phase.STARTING), id=MachineId("m-a22222222"))
+    assert spaced(second, first) == [False, True]
+    assert spaced(replace(second, phase=Phase.STANDBY), first) == [False, True], "woken too"
+
+
+def test_a_start_waits_for_the_gap_after_another_one_was_asked_for() -> None:
+    before = on_host(
+        Phase.READY, asked=(asked(SWITCH_ON, BEGIN, shows=Shows.POWER, call_state=CallState.OPEN),)
+    )
+    other = replace(on_host(Phase.STARTING), id=MachineId("m-second2222"))
+    assert spaced(replace(before, phase=Phase.READY), other, now=BEGIN + 29 * S)[1] is False
+    snapshot = replace(
+        fleet_snapshot((before, other), now=BEGIN + 29 * S), capabilities=metal(power=GAP)
+    )
+    (_, held) = power.spaced(
+        (replace(started(before), starts=False, goal=None), started(other)), snapshot
+    )
+    assert held.next.at == BEGIN + 30 * S
+    assert "gap between two starts" in held.next.detail
+    assert spaced(before, other, now=BEGIN + 30 * S, moving=frozenset({before.id})) == [False, True]
+
+
+def test_a_machine_whose_call_is_in_flight_starts_now() -> None:
+    first = on_host(Phase.STARTING)
+    second = replace(on_host(Phase.STARTING), id=MachineId("m-second2222"))
+    assert spaced(first, second, moving=frozenset({first.id})) == [False, False]
 
 
 def test_box_that_went_off_may_start_once_its_least_time_is_over() -> None:

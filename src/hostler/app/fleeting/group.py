@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -20,7 +20,8 @@ from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account
 from hostler.domain.errors import ConfigError, StoreError, StoreHeld
 from hostler.frontends.cli.context import Purpose
-from hostler.frontends.fleeting.config.load import LoadContext, load_group
+from hostler.frontends.fleeting.config.holder import host_lives, write_holder
+from hostler.frontends.fleeting.config.load import FolderHeld, LoadContext, load_group
 from hostler.frontends.fleeting.config.values import GroupConfig
 from hostler.frontends.fleeting.contract import Connector, Refused
 from hostler.frontends.fleeting.group.context import GroupContext
@@ -78,7 +79,9 @@ def _note(text: str) -> str:
 
 
 _HELD = timedelta(seconds=15)
-"""How long to wait for a plugin that was killed to let go of the group's records."""
+"""How long to wait for a plugin whose host is gone to let go of the group's records."""
+_HELD_BY_LIVING = timedelta(seconds=1.5)
+"""How long to wait where its host lives: it may be just about to end, and else it stays."""
 _AGAIN = timedelta(milliseconds=250)
 _ASKING = timedelta(seconds=15)
 """How long the provider may take to say whether all is in order; Init has a minute at most."""
@@ -88,11 +91,18 @@ class GroupOpener:
     """Opens the group that `plugin_config` asks for."""
 
     def __init__(
-        self, environment: Mapping[str, str], folder: Path, clock: Clock | None = None
+        self,
+        environment: Mapping[str, str],
+        folder: Path,
+        clock: Clock | None = None,
+        living: Callable[[Path], bool] = host_lives,
     ) -> None:
-        """Read relative paths from `folder`, and credentials from `environment` too."""
+        """Read relative paths from `folder`, and credentials from `environment` too.
+
+        `living` tells whether the host of the plugin that has a group's folder is still there.
+        """
         self._environment, self._folder = environment, folder
-        self._clock = clock or SystemClock()
+        self._clock, self._host_lives = clock or SystemClock(), living
 
     async def open(self, config: bytes, connector: Connector) -> GroupContext:
         """Return the group, its account asked whether all is in order."""
@@ -149,16 +159,23 @@ class GroupOpener:
             stores=STORES,
             held=is_held,
         )
-        last = self._clock.boot() + _HELD.total_seconds()
+        begun = self._clock.boot()
         while True:
             try:
                 group = load_group(content, connector, context)
                 url = group.config.store
-                return group, STORES[url.scheme].open(url, Purpose.ENGINE)
-            except StoreHeld:
-                if self._clock.boot() >= last:
+                store = STORES[url.scheme].open(url, Purpose.ENGINE)
+            except StoreHeld as held:
+                if self._clock.boot() - begun >= self._patience(held).total_seconds():
                     raise
+            else:
+                write_holder(group.state, os.getpid(), os.getppid())
+                return group, store
             await self._clock.sleep(_AGAIN)
+
+    def _patience(self, held: StoreHeld) -> timedelta:
+        living = isinstance(held, FolderHeld) and self._host_lives(held.folder)
+        return _HELD_BY_LIVING if living else _HELD
 
 
 async def _key_name(group: GroupConfig, store: Store) -> str:

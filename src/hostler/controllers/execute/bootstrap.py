@@ -38,9 +38,6 @@ from hostler.ports.provider import Connection
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.bootstrap")
 
-_OURS = "root"
-"""The login that a fleet file which names none asks for: at a Mac, its own user is meant."""
-
 
 _SEALED = timedelta(minutes=10)
 """How long the password of a new disk is waited for before commands that ask for it run without."""
@@ -122,9 +119,9 @@ class Outfitter:
         question = Question(
             machine=machine.id,
             command=probe.busy,
-            fingerprint=key,
-            user="" if probe.user == _OURS else probe.user,
-            port=connection.port if probe.port == 22 else probe.port,
+            fingerprint=connection.fingerprint or key,
+            user=probe.user,
+            port=probe.port,
         )
         reply = await self._ports.asker.ask(connection, question)
         answer = _ANSWERS.get(reply.status, Answer.UNKNOWN)
@@ -232,9 +229,9 @@ def _order(
     probe = snapshot.fleet.probe
     return Order(
         machine=machine.id,
-        user="" if probe.user == _OURS else probe.user,
-        port=connection.port if probe.port == 22 else probe.port,
-        fingerprint=_key_of(host, machine, snapshot),
+        user=probe.user,
+        port=probe.port,
+        fingerprint=connection.fingerprint or _key_of(host, machine, snapshot),
         commands=probe.commands,
         applied=host.bootstrap.applied,
         password=password,

@@ -95,16 +95,23 @@ async def records(
     known = fleet.name in state.rows and fleet.name not in state.stale
     if not ports.store.exclusive or not known:
         state.stale.discard(fleet.name)
-        row = FleetRow(name=fleet.name, created=ports.clock.now())
-        state.rows[fleet.name] = await ports.store.add_fleet(row)
+        state.rows[fleet.name] = await _row(ports, state, fleet)
         stored = await ports.store.machines(fleet.name)
         if not ports.store.exclusive:
             rows = {entry.name: entry for entry in await ports.store.fleets()}
-            state.rows[fleet.name] = rows[fleet.name]
+            state.rows[fleet.name] = rows.get(fleet.name, state.rows[fleet.name])
         cached = state.machines.get(fleet.name, {})
         state.ordered.pop(fleet.name, None)
         state.machines[fleet.name] = {m.id: _newer(m, cached.get(m.id)) for m in stored}
     return state.rows[fleet.name], state.living(fleet.name)
+
+
+async def _row(ports: Ports, state: AccountState, fleet: Fleet) -> FleetRow:
+    """Return the fleet's row; a new fleet's is recorded, unless this is for reading only."""
+    row = FleetRow(name=fleet.name, created=ports.clock.now())
+    if not state.reads_only:
+        return await ports.store.add_fleet(row)
+    return next((known for known in await ports.store.fleets() if known.name == fleet.name), row)
 
 
 def _newer(stored: Machine, cached: Machine | None) -> Machine:

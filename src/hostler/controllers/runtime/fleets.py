@@ -11,7 +11,7 @@ from hostler.domain.ids import FleetName
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.ports.provider import HasTemplates
 
-from .measurements import measure_machines
+from .measurements import measure_machines, measure_size
 from .settings import Ports
 from .state import AccountState
 
@@ -129,3 +129,4 @@ class FleetChanges:
         state.wave.pop(name, None)
         state.missing.pop(name, None)
         measure_machines(self.ports.metrics, name, ())
+        measure_size(self.ports.metrics, name, None)

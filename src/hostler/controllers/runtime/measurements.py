@@ -2,8 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from typing import Protocol
 
 from hostler.domain.ids import FleetName
+from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Orphan
@@ -12,10 +14,31 @@ from hostler.ports.metrics import Count, Gauge, Labels, Metrics
 _LIVING = tuple(phase for phase in Phase if phase is not Phase.DELETED)
 
 
+class Records(Protocol):
+    """What is on record of fleets."""
+
+    rows: dict[FleetName, FleetRow]
+
+    def living(self, fleet: FleetName) -> tuple[Machine, ...]:
+        """Return the living machines of a fleet."""
+        ...
+
+
+def measure_fleet(metrics: Metrics, fleet: Fleet, records: Records) -> None:
+    """Set how many machines a fleet has, by phase, and how many are wanted."""
+    measure_machines(metrics, fleet.name, records.living(fleet.name))
+    measure_size(metrics, fleet.name, records.rows[fleet.name].desired(fleet))
+
+
 def measure_machines(metrics: Metrics, fleet: FleetName, machines: Iterable[Machine]) -> None:
     """Set how many machines of a fleet are in each phase; a phase without any is 0."""
     counts = Counter(machine.phase for machine in machines)
     metrics.replace(Gauge.MACHINES, {(phase,): counts[phase] for phase in _LIVING}, fleet)
+
+
+def measure_size(metrics: Metrics, fleet: FleetName, size: int | None) -> None:
+    """Set how many machines of a fleet are wanted; None: there is no such fleet any more."""
+    metrics.replace(Gauge.SIZE, {} if size is None else {(): float(size)}, fleet)
 
 
 def measure_orphans(metrics: Metrics, orphans: tuple[Orphan, ...]) -> None:

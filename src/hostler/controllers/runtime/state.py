@@ -28,7 +28,8 @@ class AccountState:
     Losing all of it costs observations, never truth: every cycle could be the first. The records of
     `stale` fleets must be read again; `recalled` machines are in flight and wanted no longer;
     `taken` are numbers of requests that a reading under way may still bring. `unread`: the orphan
-    report must be read. `keeps` is the provider where its machines are allocations of hosts.
+    report must be read. `keeps` is the provider where its machines are allocations of hosts. With
+    `reads_only` nothing is recorded, not even that a fleet exists: for plans.
     """
 
     account: Account
@@ -59,6 +60,7 @@ class AccountState:
     expecting: bool = False
     observed_once: bool = False
     unread: bool = True
+    reads_only: bool = False
     stale: set[FleetName] = field(default_factory=set[FleetName])
     recalled: set[MachineId] = field(default_factory=set[MachineId])
     taken: frozenset[int] = frozenset()

@@ -194,9 +194,7 @@ def _waits_for_nothing(decision: Decision, snapshot: Snapshot) -> bool:
         return False
     if row.pause is not None or row.setbacks:
         return False
-    return not (
-        fleet.replace_outdated and any(m.outdated(fleet.template) for m in snapshot.machines)
-    )
+    return not (fleet.replace_outdated and any(fleet.outdates(m) for m in snapshot.machines))
 
 
 def _ends(snapshot: Snapshot) -> list[datetime]:

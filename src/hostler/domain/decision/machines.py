@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from hostler.domain.fleets import offers
-from hostler.domain.hosts import allocation
+from hostler.domain.hosts import allocation, power
 from hostler.domain.machines import lifecycle, repair, retry
 from hostler.domain.machines.next_calls import allowed
+from hostler.domain.model.calls import Shows
 from hostler.domain.model.commands import Next
 from hostler.domain.model.fleet import FleetRow, in_wave
 from hostler.domain.model.machine import Machine
@@ -135,7 +136,8 @@ def _aim(transition: Transition, context: Context) -> Transition:
     if ready.calls:
         call = Next(kind="call", detail=str(ready.calls[0]))
         tried = retry.last_try(transition, ready.calls, snapshot)
-        return replace(transition, goal=goal, next=call, tried=tried)
+        starts = any(call.shows is Shows.POWER for call in ready.calls)
+        return replace(transition, goal=goal, next=call, tried=tried, starts=starts)
     if transition.next.kind != "nothing":
         return transition
     if ready.waits:
@@ -164,6 +166,11 @@ def bound_retries(draft: Draft, context: Context) -> Draft:
     )
     blockers = (transition.blocker for transition in transitions if transition.failed)
     return replace(draft, transitions=transitions, row=row, alarms=(*draft.alarms, *blockers))
+
+
+def space_starts(draft: Draft, context: Context) -> Draft:
+    """Which hosts may be switched on now? One after the other, where their limits say so."""
+    return replace(draft, transitions=power.spaced(draft.transitions, context.snapshot))
 
 
 def reopen(draft: Draft, context: Context) -> Draft:

@@ -20,6 +20,12 @@ ENOUGH = 2
 """How many complete observations must have shown an orphan; more are not counted."""
 
 
+CAP = "cap: enough was removed for now, see per_reclaim, per_hour and share"
+NO_CALL = "no call can be made on it now: it changes state, or another resource must go first"
+NOBODYS = "it names no machine, so nobody can say whose it is"
+"""What keeps an orphan that nothing forbids to remove."""
+
+
 def orphan_report(snapshot: Snapshot) -> SaveOrphans:
     """Return the orphans of this cycle: new and old ones as they stand, and those to take out."""
     older = {orphan.resource: orphan for orphan in snapshot.orphans}
@@ -126,10 +132,8 @@ def blocked(orphan: Orphan, snapshot: Snapshot) -> str:
     timers = snapshot.fleet.timers
     since = orphan.first if snapshot.capabilities.hosts else orphan.created or orphan.first
     since = max(since, snapshot.jumped or since)
-    if orphan.cls is OrphanClass.FOREIGN:
-        return "it carries the owner tag of another installation"
-    if orphan.cls not in ACTIONABLE:
-        return WHY_NOT[orphan.cls]
+    if why := _never(orphan):
+        return why
     if snapshot.capabilities.hosts and not _has_pool(orphan.resource, snapshot):
         return "no pool is known that it could go back to: set `pool_prefix`"
     if snapshot.now - since < timers.grace:
@@ -137,6 +141,15 @@ def blocked(orphan: Orphan, snapshot: Snapshot) -> str:
     if orphan.sightings < ENOUGH:
         return f"seen once; a second complete observation is needed, {timers.sighting_gap} later"
     return _forbidden(orphan, snapshot)
+
+
+def _never(orphan: Orphan) -> str:
+    """Return what keeps an orphan from being reclaimed at any time, or an empty string."""
+    if orphan.cls is OrphanClass.FOREIGN:
+        return "it carries the owner tag of another installation"
+    if orphan.cls not in ACTIONABLE:
+        return WHY_NOT[orphan.cls]
+    return "" if orphan.owner else NOBODYS
 
 
 def _has_pool(resource: ResourceId, snapshot: Snapshot) -> bool:
@@ -172,11 +185,13 @@ def reclaims(
     """Return what may be removed now within the caps, grouped by the machine that owner tags name.
 
     With it come the report and the row that are saved first: the row counts what is new. Trying
-    again what was counted once takes no more of the caps; what has no call now waits.
+    again what was counted once takes no more of the caps; what has no call now waits. What waits
+    says in the report for what.
     """
     current = {s.resource: s for s in (*snapshot.orphans, *keep.orphans)}
     left = destructions_left(snapshot.fleet, row, snapshot.now)
     found, tried, counted = list[Reclaim](), dict[ResourceId, Orphan](), 0
+    waiting = dict[ResourceId, str]()
     for machine, resources in _groups(current, snapshot).items():
         record = placeholder(machine, resources, snapshot)
         aims = _aims(record, resources, snapshot, planner)
@@ -188,6 +203,8 @@ def reclaims(
             for resource in aims
             if current[resource.id].tried is not None or resource in fresh
         ]
+        able = {resource.id for resource in aims}
+        waiting |= {one.id: CAP if one.id in able else NO_CALL for one in resources}
         if not may:
             continue
         counted += len(fresh)
@@ -195,7 +212,11 @@ def reclaims(
         tried |= {orphan.resource: orphan for orphan in orphans}
         found.append(Reclaim(placeholder=record, resources=tuple(may), orphans=orphans))
     listed = {orphan.resource: orphan for orphan in keep.orphans} | tried
-    report = replace(keep, orphans=tuple(listed.values()))
+    for resource in waiting.keys() - tried.keys():
+        listed[resource] = replace(current[resource], blocked=waiting[resource])
+    older = {orphan.resource: orphan for orphan in snapshot.orphans}
+    news = tuple(entry for entry in listed.values() if _differs(entry, older.get(entry.resource)))
+    report = replace(keep, orphans=news)
     destructions = (*row.destructions, *(snapshot.now,) * counted)
     return tuple(found), report, evolve(row, destructions=destructions)
 

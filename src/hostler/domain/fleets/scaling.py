@@ -134,7 +134,7 @@ def _worth(transition: Transition, snapshot: Snapshot) -> tuple[int, bool, float
     Unborn, then half made, outdated, on the host with the least paid time left, then youngest.
     """
     machine = transition.machine
-    current = not machine.outdated(snapshot.fleet.template)
+    current = not snapshot.fleet.outdates(machine)
     paid = parking.paid_left(transition, snapshot)
     return (_LEAST_WORTH.index(machine.phase), current, paid, -machine.serial)
 

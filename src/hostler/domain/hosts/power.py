@@ -4,7 +4,8 @@ Switching wears a host, and many at a time blow a fuse: how long it stays as it 
 start together, are capabilities of its provider.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hostler.domain.model.calls import Shows
@@ -14,6 +15,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
+from hostler.domain.model.transition import Transition, wait
 
 _ON = {
     Condition.STARTING: True,
@@ -87,6 +89,50 @@ def startable(
             gap = limits.parallel_starts if limits.start_gap else 1
             begun[one.resource.zone] = begun.get(one.resource.zone, 0) + off * gap
     return tuple(found)
+
+
+def spaced(transitions: tuple[Transition, ...], snapshot: Snapshot) -> tuple[Transition, ...]:
+    """Return the transitions of which no two switch on hosts of a zone within the gap.
+
+    Who began first goes first, however late it comes to it; who is woken waits its turn as well.
+    """
+    limits, changed = snapshot.capabilities.power, list(transitions)
+    if limits is None or not limits.start_gap or not any(one.starts for one in transitions):
+        return transitions
+    started = {zone: list(_started(zone, transitions, snapshot)) for zone in _zones(snapshot)}
+    for place in sorted(range(len(changed)), key=lambda place: _turn(changed[place].machine)):
+        machine = changed[place].machine
+        others = (at for id_, at in started.get(machine.offer.zone, ()) if id_ != machine.id)
+        at = max(others, default=snapshot.now - limits.start_gap) + limits.start_gap
+        if not changed[place].starts:
+            continue
+        if at > snapshot.now:
+            held = replace(changed[place], goal=None, starts=False)
+            changed[place] = wait(held, "wait", "the gap between two starts", at)
+        else:
+            started.setdefault(machine.offer.zone, []).append((machine.id, snapshot.now))
+    return tuple(changed)
+
+
+def _turn(machine: Machine) -> tuple[datetime, str]:
+    return machine.since, machine.id
+
+
+def _started(
+    zone: str, transitions: tuple[Transition, ...], snapshot: Snapshot
+) -> Iterator[tuple[str, datetime]]:
+    """Yield when a host of a zone was switched on, by machine or host; in flight is just now."""
+    here = [one.machine for one in transitions if one.machine.offer.zone == zone]
+    for machine in here:
+        asked = [one.at for one in machine.asked if one.shows is Shows.POWER]
+        yield from ((machine.id, at) for at in asked)
+        begins = machine.phase is Phase.STARTING and machine.id in snapshot.moving
+        if begins and not any(at >= machine.since for at in asked):
+            yield machine.id, snapshot.now
+    taken = {machine.host for machine in here}
+    for host in snapshot.hosts.values():
+        if host.zone == zone and host.id not in taken and host.power.on and host.power.since:
+            yield host.id, host.power.since
 
 
 def _zones(snapshot: Snapshot) -> frozenset[str]:

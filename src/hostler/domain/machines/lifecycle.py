@@ -6,19 +6,18 @@ from datetime import datetime, timedelta
 
 from hostler.domain.hosts import allocation, claims
 from hostler.domain.ids import ResourceId
-from hostler.domain.model.calls import Refusal, Shows
+from hostler.domain.model.calls import Refusal
 from hostler.domain.model.commands import Event
-from hostler.domain.model.fleet import ProbeKind
 from hostler.domain.model.machine import LOCKED, Machine, Offer
 from hostler.domain.model.phases import PHASES, Goal, Phase, Reason
 from hostler.domain.model.resource import Condition, Resource, Scope
 from hostler.domain.model.snapshot import Snapshot
-from hostler.domain.model.transition import Transition, event, move, wait
+from hostler.domain.model.transition import Transition, event, move
 from hostler.domain.observation import effects
 from hostler.domain.observation.blockers import protection
 from hostler.domain.observation.certainty import all_gone, survey
 
-from . import bootstrap, drain, failure, retry, rollout, standby
+from . import bootstrap, drain, failure, probing, retry, rollout, standby
 
 _ON_ITS_WAY = (Phase.STARTING, Phase.READY, Phase.DRAINING)
 
@@ -94,7 +93,7 @@ def _starting(transition: Transition, snapshot: Snapshot, *, wave: bool) -> Tran
     resource = transition.main(snapshot)
     up = resource is not None and resource.condition is Condition.UP
     if transition.machine.phase is Phase.STARTING and up and not transition.lost:
-        transition = _probe(transition, snapshot)
+        transition = probing.probe(transition, snapshot)
         transition = (
             bootstrap.starting(transition, snapshot)
             if rollout.is_prepared_by_ssh(snapshot)
@@ -127,28 +126,6 @@ def _with_offer(
     return replace(transition, machine=machine, events=(*transition.events, notice))
 
 
-def _probe(transition: Transition, snapshot: Snapshot) -> Transition:
-    """A machine that is up is ready when its probe passed; ask for a probe where none did."""
-    machine = transition.machine
-    if snapshot.fleet.probe.kind is ProbeKind.API:
-        return move(transition, Phase.READY, Reason.UP, snapshot)
-    probed = snapshot.probed.get(machine.id)
-    if probed is not None and probed.passed and probed.begun >= _probed_from(machine):
-        passed = replace(transition, machine=machine.with_fact("probe", probed.begun))
-        return move(passed, Phase.READY, Reason.PROBE_PASSED, snapshot)
-    every = snapshot.fleet.timers.probe_every
-    due = probed is None or snapshot.now - probed.begun >= every
-    message = f"readiness probe ({snapshot.fleet.probe.kind}) at {machine.address or 'its address'}"
-    at = None if due or probed is None else probed.begun + every
-    return wait(replace(transition, probe=due), "probe", message, at)
-
-
-def _probed_from(machine: Machine) -> datetime:
-    """Return from when on a probe is of what the machine has now: its host and disk may be new."""
-    retry = (asked.at for asked in machine.asked if asked.shows in {Shows.OWNER_TAG, Shows.WIPE})
-    return max((machine.since, *retry))
-
-
 def _overdue(transition: Transition, snapshot: Snapshot) -> Transition:
     """The start bound counts only with an observation, and a probe of what is up, after it."""
     machine = transition.machine
@@ -173,7 +150,8 @@ def _overdue(transition: Transition, snapshot: Snapshot) -> Transition:
     ):
         transition = allocation.blamed(transition, snapshot)
     transition, reason = bootstrap.overdue(transition, snapshot)
-    return move(transition, Phase.FAILED, reason, snapshot)
+    seen = probing.failure_of(transition.machine)
+    return move(transition, Phase.FAILED, reason, snapshot, seen)
 
 
 def _running(transition: Transition, snapshot: Snapshot, *, wave: bool) -> Transition:

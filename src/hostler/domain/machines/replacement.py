@@ -25,7 +25,7 @@ def due(transition: Transition, snapshot: Snapshot) -> Reason | None:
     since = max(machine.health.was_ready, snapshot.jumped or machine.health.was_ready)
     if timers.max_age is not None and snapshot.now - since >= timers.max_age:
         return Reason.MAX_AGE
-    if snapshot.fleet.replace_outdated and machine.outdated(snapshot.fleet.template):
+    if snapshot.fleet.replace_outdated and snapshot.fleet.outdates(machine):
         return Reason.OUTDATED
     return None
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from hostler.domain.ids import AccountName, FleetName, MachineId
 from hostler.domain.policy.revisions import Revision
 
-from .machine import Offer, Protection
+from .machine import Machine, Offer, Origin, Protection
 
 _S = timedelta(seconds=1)
 _MIN = timedelta(minutes=1)
@@ -66,6 +66,7 @@ class ProbeKind(StrEnum):
 class Probe:
     """The readiness probe of a fleet; `command` runs on our side with HOSTLER_ADDRESS set.
 
+    Without `port`, `user` or `key` they are the machine's own; `key` is the file of a private key.
     `commands` run on a host that outlives its machines, over SSH, before it counts as ready; on
     `broken_on` hosts they fail, and work on none, until they are held to be at fault themselves.
     `busy` runs there before what runs on a machine that was ready is ended: 0 means that it is
@@ -73,10 +74,11 @@ class Probe:
     """
 
     kind: ProbeKind = ProbeKind.API
-    port: int = 22
+    port: int = 0
     command: tuple[str, ...] = ()
     timeout: timedelta = 5 * _S
-    user: str = "root"
+    user: str = ""
+    key: str = ""
     commands: tuple[str, ...] = ()
     broken_on: int = 2
     busy: str = ""
@@ -108,6 +110,18 @@ class Fleet:
     def most(self, size: int) -> int:
         """Return the maximum in force for a requested size."""
         return self.maximum if self.maximum is not None else size + max(5, size // 2)
+
+    def outdates(self, machine: Machine) -> bool:
+        """Tell whether a machine is another than would be made now: its template, type or zone.
+
+        What was adopted is as its maker chose; its type need not be offered.
+        """
+        if machine.outdated(self.template):
+            return True
+        made = machine.offer
+        return machine.origin is not Origin.ADOPTED and not any(
+            (offer.type, offer.zone) == (made.type, made.zone) for offer in self.offers
+        )
 
     def creates_per_hour(self, size: int) -> int:
         """Return the bound on creation attempts in any hour (invariant S4).

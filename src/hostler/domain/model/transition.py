@@ -18,7 +18,8 @@ class IllegalMove(Exception):
 class Transition:
     """One machine in one decision: its record as it will be saved, and what is to be done.
 
-    `tried` is when its calls were last tried, where they make something again: that is counted.
+    `tried` is when its calls were last tried, where they make something again: that is counted;
+    `starts` says that one of them switches its host on.
     """
 
     before: Machine
@@ -34,6 +35,7 @@ class Transition:
     lost: bool = False
     failed: bool = False
     tried: datetime | None = None
+    starts: bool = False
 
     def main(self, snapshot: Snapshot) -> Resource | None:
         """Return the resource that must be up: the bound one of the main slot, as last seen."""

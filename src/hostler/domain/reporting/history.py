@@ -98,6 +98,10 @@ def _host_lost(event: Event) -> str:
     return f"{sentence(event.reason)} ({event.detail})"
 
 
+def _probe_failed(event: Event) -> str:
+    return f"not ready yet: its readiness probe ({event.reason}) failed: {event.detail}"
+
+
 def _alarm(event: Event) -> str:
     return f"alarm: {event.detail or sentence(event.reason)}"
 
@@ -124,5 +128,6 @@ _TELLERS: dict[str, Callable[[Event], str]] = {
     "host_taken": _host_lost,
     "release_skipped": _host_lost,
     "alarm": _alarm,
+    "probe_failed": _probe_failed,
     "host_moved": _host_moved,
 }

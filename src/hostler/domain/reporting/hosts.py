@@ -23,6 +23,39 @@ _NAMED = {
     Stage.OTHER: "not in a pool",
 }
 
+UNRECORDED = "unrecorded: "
+UNKNOWN = "unknown"
+
+STATES: Mapping[str, str] = {
+    HostCondition.COMING: "it was ordered, and is not delivered yet",
+    HostCondition.FREE: "it is proved clean: the next machine that it fits may have it",
+    HostCondition.ALLOCATED: "a machine has it",
+    HostCondition.DIRTY: "somebody's disk may still be on it: it is cleaned before it is used",
+    HostCondition.WIPING: "it is being cleaned",
+    HostCondition.QUARANTINED: "it failed too often and is left alone for a while, then wiped",
+    HostCondition.RETIRING: "it is being given up; it goes when the provider lets it go",
+    HostCondition.ABSENT: "it is on record, and not there any more",
+    _NAMED[Stage.POOL]: "its name is the pool's, and no more is known: it is wiped before it is "
+    "used, unless its disk is kept (`pool add --keep-disk`)",
+    _NAMED[Stage.FOREIGN]: "another installation's name is on it: it is left alone",
+    _NAMED[Stage.ORDERED]: "it bears the name of an order of ours, and no record of ours has it",
+    _NAMED[Stage.UNNAMED]: "it has no name: it is nobody's, and left alone",
+    _NAMED[Stage.OTHER]: "its name is in no pool: it is left alone until `pool add`",
+    f"{UNRECORDED}{Stage.PENDING}": "its name says that a machine is claiming it; no record does",
+    f"{UNRECORDED}{Stage.CLAIMED}": "its name says that a machine has it; no record does",
+    f"{UNRECORDED}{Stage.STANDBY}": "its name says that its machine goes into standby; no record "
+    "does",
+    f"{UNRECORDED}{Stage.RESTED}": "its name says that its machine is in standby; no record does",
+    f"{UNRECORDED}{Stage.RELEASING}": "its name says that its machine gives it back; no record "
+    "does",
+    f"{UNRECORDED}{Stage.WIPING}": "its name says that we are cleaning it; no record does",
+    f"{UNRECORDED}{Stage.PARKED}": "its name says that it was cleaned and is kept; no record does",
+    f"{UNRECORDED}{Stage.QUARANTINED}": "its name says that it is left alone; no record does",
+    f"{UNRECORDED}{Stage.RETIRING}": "its name says that it is being given up; no record does",
+    UNKNOWN: "it is neither on record, nor does anything on it say what it is there for",
+}
+"""Every state of a host that is shown, with what it means; *unrecorded* ones are orphans."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostStatus:
@@ -78,7 +111,7 @@ class HostStatus:
             return _NAMED[Stage.POOL] if self._was_put_in_pool else str(record.condition)
         if stage in _NAMED:
             return _NAMED[stage]
-        return f"unrecorded: {stage}" if stage else "unknown"
+        return f"{UNRECORDED}{stage}" if stage else UNKNOWN
 
     @property
     def _only_name_known(self) -> bool:

@@ -1,6 +1,6 @@
 """Services: what the command line needs from the rest of the program, handed to it by app."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -9,9 +9,13 @@ from typing import Protocol
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Account, Ports
 from hostler.ports.clock import Clock
+from hostler.ports.kind import Lack
 from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
 from hostler.queries.providers import Providers
+from hostler.queries.standing import Standing, standing
+
+from .console.screen import Screen
 
 
 class Purpose(StrEnum):
@@ -40,6 +44,14 @@ class Services(Protocol):
         """Return the fleet file's values; ConfigError has all that is wrong with it."""
         ...
 
+    def lacks(self, config: Config) -> Mapping[str, tuple[Lack, ...]]:
+        """Return what an engine would not find on this computer, by the path of the table."""
+        ...
+
+    async def store_problem(self, config: Config) -> str:
+        """Return why an engine could not use the store; empty where it could."""
+        ...
+
     def clock(self) -> Clock:
         """Return the clock."""
         ...
@@ -54,6 +66,10 @@ class Services(Protocol):
 
     def engine_runs(self, config: Config) -> bool:
         """Tell whether an engine holds the store now; it is not disturbed."""
+        ...
+
+    def ask_to_reload(self, config: Config) -> None:
+        """Ask the engine that holds the store to read its file again; RequestRefused: none can."""
         ...
 
     def store_exists(self, config: Config) -> bool:
@@ -77,6 +93,23 @@ class Services(Protocol):
     def ports(self, store: Store, metrics: Metrics | None = None) -> Ports:
         """Return what controllers share, with the real clock and prober; without metrics, none."""
         ...
+
+
+@asynccontextmanager
+async def open_records(services: Services, config: Config, screen: Screen) -> AsyncGenerator[Store]:
+    """Open the store to read it, and let the screen say how the file stands to it.
+
+    Every command that reads opens its records here.
+    """
+    async with services.store(config, Purpose.READ) as store:
+        screen.standing = await standing_of(services, config, store)
+        yield store
+
+
+async def standing_of(services: Services, config: Config, store: Store) -> Standing:
+    """Return how a file stands to the store that it names."""
+    exists, runs = services.store_exists(config), services.engine_runs(config)
+    return await standing(config, store, exists=exists, runs=runs)
 
 
 @asynccontextmanager

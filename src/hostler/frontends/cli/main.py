@@ -16,7 +16,7 @@ Command = Callable[..., int]
 CommandGroups = Mapping[str, Mapping[str, Command]]
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Run a fleet": ("run", "check"),
+    "Run a fleet": ("run", "check", "reload"),
     "Read": ("status", "top", "plan", "explain", "history", "orphans"),
     "Request": (
         "scale",
@@ -49,6 +49,8 @@ def _command(name: str, services: Services) -> Command:
     match name:
         case "run":
             from .commands.run import RunCommand as Owner
+        case "reload":
+            from .commands.reload import ReloadCommand as Owner
         case "top":
             from .commands.top import TopCommand as Owner
         case "check":
@@ -104,6 +106,8 @@ def _subcommands(app: App, name: str, title: str, group: Group) -> App:
 def main(app: App, argv: Sequence[str]) -> int:
     """Run one command line and return its exit code; with --json, mistakes are JSON too."""
     json = "--json" in argv
+    if not all(_is_text(word) for word in argv):
+        return Screen(json=json).fail(UsageError("an argument is not text in UTF-8"))
     try:
         code: object = app(
             list(argv), exit_on_error=False, print_error=not json, result_action="return_value"
@@ -111,3 +115,8 @@ def main(app: App, argv: Sequence[str]) -> int:
     except CycloptsError as error:
         return Screen(json=True).fail(UsageError(str(error))) if json else int(Exit.USAGE)
     return code if isinstance(code, int) else int(Exit.OK)
+
+
+def _is_text(word: str) -> bool:
+    """Tell whether an argument is text: bytes that are none come as lone surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in word)

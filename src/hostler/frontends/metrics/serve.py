@@ -1,6 +1,6 @@
 """Serve: /metrics for Prometheus, /healthz and /readyz for whoever keeps this process."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
 
 from aiohttp import web
@@ -16,9 +16,12 @@ PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 @asynccontextmanager
 async def serving(
-    listen: Listen, metrics: PrometheusMetrics, fleets: tuple[FleetName, ...]
+    listen: Listen, metrics: PrometheusMetrics, fleets: Collection[FleetName]
 ) -> AsyncGenerator[Listen]:
-    """Serve until the block ends; gives where (a port of 0 is any). ConfigError: it cannot."""
+    """Serve until the block ends; gives where (a port of 0 is any). ConfigError: it cannot.
+
+    `fleets` are those that must have had a cycle; a collection that changes is read each time.
+    """
     runner = web.AppRunner(application(metrics, fleets), access_log=None, shutdown_timeout=0.5)
     await runner.setup()
     try:
@@ -40,7 +43,7 @@ def _port(runner: web.AppRunner, listen: Listen) -> int:
     return listen.port
 
 
-def application(metrics: PrometheusMetrics, fleets: tuple[FleetName, ...]) -> web.Application:
+def application(metrics: PrometheusMetrics, fleets: Collection[FleetName]) -> web.Application:
     """Return the three pages."""
     app = web.Application()
     app.add_routes(
@@ -70,7 +73,7 @@ async def _healthy(request: web.Request) -> web.Response:
     return web.Response(text="ok\n")
 
 
-def _ready(metrics: PrometheusMetrics, fleets: tuple[FleetName, ...]):
+def _ready(metrics: PrometheusMetrics, fleets: Collection[FleetName]):
     async def ready(request: web.Request) -> web.Response:
         """Every fleet has been observed and decided on once."""
         del request

@@ -46,6 +46,17 @@ def name_of(fleet: FleetName, *, other: bool) -> FleetName:
 _LONG_AGO = 7 * 86_400.0
 
 
+def options_of(scenario: MacScenario) -> MacOptions:
+    """Return how Macs behave: as recorded, or later and more sealed than anybody has seen."""
+    recorded = scenario.floor == "412"
+    return MacOptions(
+        floor=scenario.floor,
+        deleted_status=scenario.deleted_status,
+        sealed=0.0 if recorded else 60.0,
+        vlan_polls=0 if recorded else 3,
+    )
+
+
 class MacEnvironment:
     """Hosts that outlive machines. Implements `hostler.lab.scenario.environment.Environment`."""
 
@@ -76,7 +87,7 @@ class MacEnvironment:
             epoch=BEGINNING,
             list_lag=scenario.base.list_lag,
             generation=draw_generation(rng),
-            macs=MacOptions(floor=scenario.floor, deleted_status=scenario.deleted_status),
+            macs=options_of(scenario),
         )
         world = self.world = open_world(options, loop, rng)
         for stock in scenario.stocks:

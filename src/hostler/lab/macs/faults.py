@@ -77,7 +77,7 @@ class MacScenario:
     stocks: tuple[Stock, ...]
     pools: tuple[str, ...]
     floor: str = "412"
-    deleted_status: str = "404"
+    deleted_status: str = "403"
     beyond: bool = False
     namesakes: bool = False
     fresh: bool = False
@@ -120,7 +120,7 @@ def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
         stocks=stocks,
         pools=pools,
         floor=rng.choice(("412", "mixed")),
-        deleted_status=rng.choice(("404", "404", "403")),
+        deleted_status=rng.choice(("403", "403", "404")),
         beyond=bool(BEYOND & set(faults)),
         namesakes=rng.random() < 0.2,
     )

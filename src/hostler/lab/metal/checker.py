@@ -20,7 +20,7 @@ from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.macs.quiescence import MAY_REST, hosts_rest
 from hostler.testing import invariants
-from hostler.testing.fakes.metal_planner import HOST_OFF, REST
+from hostler.testing.fakes.metal_planner import HOST_OFF, REST, SWITCH_ON
 from hostler.testing.invariants import Found, Thing, Violation
 
 from .faults import MetalScenario
@@ -29,7 +29,7 @@ from .ground_truth import MetalTruth
 STEADY = 240.0
 """So long, in seconds, a box is up before nobody may take it for lost."""
 _SEEN = 90.0
-"""So long, in seconds, after it went off an engine that looks knows of it."""
+"""So long, in seconds, after it went on or off an engine that looks knows of it."""
 _USED = frozenset({Phase.READY, Phase.DRAINING})
 _ON = frozenset({Condition.STARTING, Condition.UP})
 
@@ -47,7 +47,7 @@ class MetalChecker(Checker):
         self._let_go = dict[HostId, float]()
         self._obeyed = set[tuple[str, str]]()
         self._began = dict[MachineId, float]()
-        self._newest_start = -1e9
+        self._newest_start = ("", -1e9)
 
     # ------------------------------------------------------------ what is true
 
@@ -94,8 +94,19 @@ class MetalChecker(Checker):
     def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
         """Check a call before it is sent."""
         del ahead
+        if call.kind == SWITCH_ON:
+            self._switches_on(str(call.target or "").partition("#")[0])
         record = next((m for m in shadow.living() if m.id == call.arg("machine")), None)
         self.found(shadow.onces.sending(call, record, self.now, there=False))
+
+    def _switches_on(self, box: str) -> None:
+        """Boxes are told to start one after the other, as far apart as their limits say."""
+        before, self._newest_start = self._newest_start, (box, self.now)
+        gap = self.now - before[1]
+        if box == before[0] or self.faults["clock_jump"]:
+            return
+        if gap < self._scenario.power.start_gap.total_seconds() - 2.0:
+            self._wrong("power", f"{box} is started {gap:.0f} s after {before[0]}", None)
 
     def obeyed(self, call: Call, box: HostId) -> None:
         """Judge a command of ours at the moment of its effect."""
@@ -154,6 +165,11 @@ class MetalChecker(Checker):
             self._taken(shadow, machine, machine.host)
         self._is_alone(machine)
 
+    def _was_on(self, box: HostId) -> float:
+        """Return for how long a box was on before it went off; for a short while nobody sees it."""
+        on = self.truth.last(box, Condition.STARTING)
+        return self.truth.since(box) - on if on is not None else 1e9
+
     def _is_alone(self, machine: Machine) -> None:
         for shadow in self.shadows:
             for other in shadow.living():
@@ -163,6 +179,8 @@ class MetalChecker(Checker):
 
     def _taken(self, shadow: ShadowStore, machine: Machine, box: HostId) -> None:
         """Judge a box that a machine takes: is it clean, and may it be switched on now?"""
+        if self.truth.condition(box) is None:  # somebody took it away: nobody gets it
+            return
         let_go = self._let_go.get(box)
         if let_go is not None and not self._is_clean(box, let_go):
             self._wrong("S12", f"{box} goes to {machine.id}, not clean since", machine.id)
@@ -171,12 +189,8 @@ class MetalChecker(Checker):
             return
         limits, since = self._scenario.power, self.now - self.truth.since(box)
         off = self.truth.condition(box) is Condition.OFF and since > _SEEN
-        if off and since < limits.least_off.total_seconds() - 1.0:
+        if off and self._was_on(box) > _SEEN and since < limits.least_off.total_seconds() - 1.0:
             self._wrong("power", f"{box} was off for {since:.0f} s", machine.id)
-        gap = self.now - self._newest_start
-        if gap < limits.start_gap.total_seconds() - 2.0:
-            self._wrong("power", f"{box} begins {gap:.0f} s after the one before", machine.id)
-        self._newest_start = self.now
         fresh = [m for m in shadow.living() if self._is_starting(m, machine)]
         if len(fresh) > limits.parallel_starts:
             self._wrong("power", f"{len(fresh)} boxes start at a time", machine.id)

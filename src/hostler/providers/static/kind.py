@@ -2,15 +2,18 @@
 
 import hashlib
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
-from hostler.domain.ids import Zone
+from hostler.domain.ids import FleetName, Zone
 from hostler.domain.model.machine import Offer
-from hostler.ports.kind import Blueprint, Opening, table_of
+from hostler.ports.files import unreadable
+from hostler.ports.kind import Asked, Blueprint, Lack, Opening, Timing, table_of
 from hostler.ports.provider import Provider
 
+from .capacity import unplaced
 from .provider import Site, StaticHosts
-from .settings import StaticTable, StaticTemplate, hosts_of
+from .settings import CONSISTENCY_DELAY, DEADLINE, StaticTable, StaticTemplate, hosts_of
 from .shell import HostShell
 
 
@@ -36,6 +39,55 @@ class StaticKind:
             offers=tuple(Offer(type="host", zone=Zone(g)) for g in dict.fromkeys(asked.groups)),
             digest=hashlib.sha256(asked.release.encode()).hexdigest()[:16],
         )
+
+    def timing(self, settings: object) -> Timing:
+        """Return how long a login and its command may take."""
+        del settings
+        return Timing(deadline=DEADLINE, consistency_delay=CONSISTENCY_DELAY)
+
+    def check(self, settings: object) -> tuple[str, ...]:
+        """Return which host is in the list twice under two names."""
+        table = table_of(StaticTable, settings)
+        places = Counter(f"{host.address}:{host.port}" for host in table.hosts)
+        twice = [place for place, count in places.items() if count > 1]
+        named = len({host.name or host.address for host in table.hosts}) == len(table.hosts)
+        if not twice or not named:  # hosts of one name are a fault of their own
+            return ()
+        return (f"hosts: expected each address and port once, and {', '.join(twice)} is not",)
+
+    def warnings_of(self, settings: object) -> tuple[str, ...]:
+        """Return nothing: no list of hosts is hardly meant."""
+        del settings
+        return ()
+
+    def missing(
+        self, settings: object, folder: Path, environment: Mapping[str, str]
+    ) -> tuple[Lack, ...]:
+        """Return which private keys cannot be read here."""
+        del environment
+        keys = {host.key: None for host in hosts_of(table_of(StaticTable, settings), folder)}
+        return tuple(
+            Lack(key="key", text=f"{key} cannot be read: {why}")
+            for key in keys
+            if key is not None and (why := unreadable(key))
+        )
+
+    def check_sizes(
+        self, settings: object, fleets: Mapping[FleetName, Asked]
+    ) -> Mapping[FleetName, str]:
+        """Return which fleets ask for more hosts than are left in their groups."""
+        groups = Counter(host.group for host in table_of(StaticTable, settings).hosts)
+        return {
+            fleet: f"at most as many machines as its groups have hosts, and {lacking} are lacking "
+            "(a machine that is replaced needs a second host, unless surge = 0)"
+            for fleet, lacking in unplaced(
+                {
+                    name: (table_of(StaticTemplate, asked.template).groups, asked.machines)
+                    for name, asked in fleets.items()
+                },
+                groups,
+            ).items()
+        }
 
     def open(self, opening: Opening) -> Provider:
         """Return the hosts; private keys are read when used: a new one needs no restart."""

@@ -49,8 +49,8 @@ class StaticHosts:
         self._capabilities = Capabilities(
             main=SERVER,
             kinds=(SERVER.kind, HOST.kind),
-            consistency_delay=timedelta(seconds=30),
-            deadline=timedelta(seconds=30),
+            consistency_delay=settings.CONSISTENCY_DELAY,
+            deadline=settings.DEADLINE,
             zones=zones,
             hosts=HostCapabilities(
                 kind=HOST.kind,
@@ -152,7 +152,13 @@ class StaticHosts:
         host = self._by_name.get(host_of(bound)) if bound and known else None
         if host is None:
             return None
-        return Connection(address=host.address, user=host.user, port=host.port)
+        return Connection(
+            address=host.address,
+            user=host.user,
+            port=host.port,
+            keys=(host.key,) if host.key else (),
+            fingerprint=host.fingerprint,
+        )
 
     def has_template(self, fleet: FleetName) -> bool:
         return fleet in self._site.templates

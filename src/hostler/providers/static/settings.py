@@ -14,6 +14,10 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,126}$"
 A_NAME = {"expected": "letters, digits and . _ : - (it becomes part of an id)"}
 FINGERPRINT = r"^SHA256:[A-Za-z0-9+/]{43}=?$"
 GROUP = "static"
+DEADLINE = timedelta(seconds=30)
+"""How long one login with its command may take."""
+CONSISTENCY_DELAY = timedelta(seconds=30)
+"""How long a command may go on after its login broke off."""
 
 Name = Annotated[str, Meta(pattern=NAME, extra=A_NAME)]
 

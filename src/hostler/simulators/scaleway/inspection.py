@@ -1,24 +1,51 @@
 """What a person or a test sees of the world, and does to it, under `/_sim/`."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import fields
+from typing import Any, cast
 
 import msgspec
 
 from hostler.ports.http import HttpRequest, Response
 
-from .faults.rates import PRESETS, BadFaultRates, FaultRates, Rule
+from .api.pages import DIGITS
+from .faults.rates import LONGEST, PRESETS, BadFaultRates, FaultRates, Rule
 from .macs.reach import fingerprint, ssh_of
+from .reachable import never
+from .routes import ACTIONS, TABLE
+from .state.calls import decoded
+from .state.errors import Refused
 from .state.mac_catalogue import USER
 from .state.mac_records import Mac
+from .state.options import Stock
 from .world import World
 
 Body = dict[str, Any]
 
 
 def body_of(request: HttpRequest) -> Body:
-    """Return the JSON object that was sent."""
-    return msgspec.json.decode(request.body, type=dict[str, Any])
+    """Return the JSON object that was sent; raise ValueError for what is none."""
+    try:
+        return decoded(request.body)
+    except Refused:
+        raise ValueError("expected a JSON object") from None
+
+
+def text_in(body: Body, name: str) -> str:
+    """Return a text of a body; raise ValueError for anything else."""
+    value = body[name]
+    if not isinstance(value, str):
+        raise ValueError(f"{name}: expected a text")  # noqa: TRY004 - of whoever sent it
+    return value
+
+
+def spell_in(body: Body) -> float:
+    """Return the spell of a body, a minute where it has none; raise ValueError for no span."""
+    value = body.get("spell", 60.0)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 <= value <= LONGEST:
+        raise ValueError(f"spell: expected 0 to {LONGEST:.0f} seconds")
+    return float(value)
 
 
 def known(body: Body, *names: str) -> Body:
@@ -69,16 +96,17 @@ def one(world: World, request: HttpRequest) -> object:
 def done(world: World, request: HttpRequest) -> object:
     """Do something to a Mac by hand: `do` says what, `name` and `spell` how."""
     body = known(body_of(request), "do", "name", "spell")
-    deed, mac_id = str(body["do"]), id_of(request)
+    deed, mac_id = text_in(body, "do"), id_of(request)
     if deed == "rename":
-        return {"done": world.console.rename(mac_id, str(body["name"]))}
-    return {"done": world.console.do(deed, mac_id, float(body.get("spell", 60.0)))}
+        return {"done": world.console.rename(mac_id, text_in(body, "name"))}
+    return {"done": world.console.do(deed, mac_id, spell_in(body))}
 
 
 def bought(world: World, request: HttpRequest) -> object:
     """Add Macs that are delivered and ready."""
     body = known(body_of(request), "count", "type_name", "zone", "prefix")
-    return {"macs": world.stock_macs(**body)}
+    asked = msgspec.convert(body, Stock)
+    return {"macs": world.stock_macs(asked.count, asked.type_name, asked.zone, asked.prefix)}
 
 
 def images(world: World, _request: HttpRequest) -> object:
@@ -90,13 +118,14 @@ def images(world: World, _request: HttpRequest) -> object:
 def retired(world: World, request: HttpRequest) -> object:
     """Retire an image: `retire` is its name or id."""
     body = known(body_of(request), "retire")
-    return {"done": world.console.retire_image(str(body["retire"]))}
+    return {"done": world.console.retire_image(text_in(body, "retire"))}
 
 
 def stocked(world: World, request: HttpRequest) -> object:
     """Say how many of a type there are."""
     body = known(body_of(request), "type", "stock", "zone")
-    world.console.set_stock(str(body["type"]), str(body["stock"]), str(body.get("zone", "")))
+    zone = text_in(body, "zone") if "zone" in body else ""
+    world.console.set_stock(text_in(body, "type"), text_in(body, "stock"), zone)
     return {"done": True}
 
 
@@ -142,7 +171,10 @@ def leaks(world: World, _request: HttpRequest) -> object:
 
 def journal(world: World, request: HttpRequest) -> object:
     """Show the last requests, the newest last."""
-    limit = int(dict(request.query).get("limit", "100"))
+    text = dict(request.query).get("limit", "100")
+    if not text.isdecimal() or len(text) > DIGITS:
+        raise ValueError("limit: expected a number")
+    limit = int(text)
     return {"journal": list(world.journal)[-limit:] if limit > 0 else []}
 
 
@@ -167,8 +199,31 @@ def state(world: World, _request: HttpRequest) -> object:
 
 
 def faults(world: World, _request: HttpRequest) -> object:
-    """Show how often each fault took effect, and the present rates."""
-    return {"faults": world.faults, "rates": world.fault_rates.rates}
+    """Show how often each fault took effect, the present rates, and the rules that are armed."""
+    rules = [
+        {**msgspec.to_builtins(script.rule), "matched": script.matched} for script in world.armed
+    ]
+    return {"faults": world.faults, "rates": world.fault_rates.rates, "rules": rules}
+
+
+def all_routes(_world: World, _request: HttpRequest) -> object:
+    """Show every route by its key, as rules name them."""
+    found = [{"key": route.key, "method": route.method, "path": route.path} for route in TABLE]
+    return {"routes": found, "actions": ACTIONS}
+
+
+def rule_in(body: object) -> Rule:
+    """Return the rule that a body is; raise ValueError for none, and for unknown keys."""
+    rule = msgspec.convert(body, Rule)
+    known(cast("Body", body), *(one.name for one in fields(Rule)))
+    return rule
+
+
+def rates_in(body: Body) -> FaultRates:
+    """Return the rates of a body; raise ValueError for what are none."""
+    rates = msgspec.convert(body.get("rates", {}), dict[str, float])
+    spells = msgspec.convert(body.get("spells", {}), dict[str, tuple[float, float]])
+    return FaultRates(rates, spells)
 
 
 def set_faults(world: World, request: HttpRequest) -> object:
@@ -177,22 +232,25 @@ def set_faults(world: World, request: HttpRequest) -> object:
     unknown = set(body) - {"rule", "rates", "spells", "preset", "clear"}
     if unknown or not body:
         raise ValueError(f"expected rule, rates, spells, preset or clear, not {sorted(unknown)}")
+    rule = rule_in(body["rule"]) if "rule" in body else None
+    rates = rates_in(body) if "rates" in body or "spells" in body else None
+    preset = PRESETS[text_in(body, "preset")] if "preset" in body else None
+    if rule and (why := never(rule, world.options.zones)):
+        raise BadFaultRates(why)
     if body.get("clear"):
         world.clear_fault_rates()
-    if "preset" in body:
-        world.set_fault_rates(PRESETS[body["preset"]])
-    if "rates" in body or "spells" in body:
-        spells = {name: (low, high) for name, (low, high) in body.get("spells", {}).items()}
-        world.set_fault_rates(FaultRates(body.get("rates", {}), spells))
-    if "rule" in body:
-        world.script(Rule(**body["rule"]))
+    for chosen in (preset, rates):
+        if chosen:
+            world.set_fault_rates(chosen)
+    if rule:
+        world.script(rule)
     return faults(world, request)
 
 
 def act(world: World, request: HttpRequest) -> object:
     """Do something by hand: `act` is the name of an ambient fault, `id` whom it happens to."""
     body = body_of(request)
-    done = world.act(str(body["act"]), str(body["id"]), float(body.get("spell", 60.0)))
+    done = world.act(text_in(body, "act"), text_in(body, "id"), spell_in(body))
     return {"done": done}
 
 
@@ -207,6 +265,7 @@ VIEWS: dict[tuple[str, str], View] = {
     ("GET", "/_sim/images"): images,
     ("POST", "/_sim/images"): retired,
     ("POST", "/_sim/stock"): stocked,
+    ("GET", "/_sim/routes"): all_routes,
     ("GET", "/_sim/faults"): faults,
     ("POST", "/_sim/faults"): set_faults,
     ("POST", "/_sim/act"): act,

@@ -3,28 +3,43 @@
 from dataclasses import dataclass, field
 
 from .api.resource import Route
-from .instances import actions, images, placement, servers, updates, user_data
-from .instances.account import keys, products
-from .instances.network import addresses, groups, nics
-from .instances.storage import local_volumes, volumes
+from .instances import actions, images, newer, placement, servers, updates, user_data
+from .instances.account import api_keys, catalog, keys, marketplace, products, projects
+from .instances.network import addresses, groups, interfaces, nics, rules
+from .instances.storage import block_snapshots, local_volumes, snapshots, volumes
 from .macs import diagnostics, runners
 from .macs import images as mac_images
 from .macs import networks as mac_networks
 from .macs import servers as macs
+from .vpc import ipam, networks, vpcs
+from .vpc import routes as vpc_routes
 
 TABLE: tuple[Route, ...] = (
     *servers.ROUTES,
     *actions.ROUTES,
     *updates.ROUTES,
     *user_data.ROUTES,
+    *newer.ROUTES,
     *addresses.ROUTES,
     *volumes.ROUTES,
+    *block_snapshots.ROUTES,
     *local_volumes.ROUTES,
     *nics.ROUTES,
+    *interfaces.ROUTES,
+    *vpcs.ROUTES,
+    *networks.ROUTES,
+    *ipam.ROUTES,
+    *vpc_routes.ROUTES,
     *groups.ROUTES,
+    *rules.ROUTES,
     *placement.ROUTES,
     *images.ROUTES,
+    *snapshots.ROUTES,
+    *marketplace.ROUTES,
     *products.ROUTES,
+    *catalog.ROUTES,
+    *projects.ROUTES,
+    *api_keys.ROUTES,
     *keys.ROUTES,
     *macs.ROUTES,
     *mac_images.ROUTES,

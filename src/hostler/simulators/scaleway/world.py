@@ -13,10 +13,11 @@ from hostler.ports.http import HttpRequest, Response
 from .api.limits import Bucket, Doorman
 from .api.resource import Route
 from .delivery.delivery import Delivery, deliver, refusal
-from .delivery.fault_injection import FaultInjector
-from .faults.rates import CALM, FaultRates, Rule
+from .delivery.fault_injection import FaultInjector, Script
+from .faults.rates import CALM, BadFaultRates, FaultRates, Rule
 from .macs.console import Console
 from .macs.reach import Reach, reach
+from .reachable import never
 from .routes import ACTIONS, match
 from .state import errors
 from .state.calls import Answer, Call, Fate, Reply
@@ -72,8 +73,15 @@ class World:
         self._expect_newborn()
 
     def script(self, rule: Rule) -> None:
-        """Add a scripted fault."""
+        """Add a scripted fault; raise BadFaultRates for one that can never strike."""
+        if why := never(rule, self.options.zones):
+            raise BadFaultRates(why)
         self._injector.script(rule)
+
+    @property
+    def armed(self) -> tuple[Script, ...]:
+        """The scripted faults that still can strike, the oldest first."""
+        return self._injector.armed
 
     def set_fault_rates(self, fault_rates: FaultRates) -> None:
         """Change the fault rates; scripted faults and spells that have begun go on."""
@@ -171,7 +179,7 @@ class World:
     ) -> tuple[str, Spread, Delivery]:
         found = match(request.method, request.path)
         if found is None:
-            return "", GATEWAY_LATENCY, Delivery(refusal(errors.no_route()))
+            return "", GATEWAY_LATENCY, Delivery(refusal(unserved(request)))
         route, names = found
         zoned = bool(names) and ZONED.fullmatch(names[0]) is not None
         call = Call(route.key, route.key, request, noted=noted, count=self._injector.count)
@@ -235,6 +243,12 @@ class World:
             source,
         )
         self.cloud.ledger.note(line)
+
+
+def unserved(request: HttpRequest) -> Refused:
+    """Refuse a request that no route fits; what cannot be shown of its path is left out."""
+    path = request.path[:200].encode(errors="replace").decode()
+    return errors.not_served(request.method, path)
 
 
 def key_of(call: Call) -> str:

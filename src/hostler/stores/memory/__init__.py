@@ -3,11 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar
 
-import msgspec
-
-from hostler.domain.errors import AlreadyBound, Conflict, Fenced, StoreError
+from hostler.domain.errors import AlreadyBound, Conflict, Fenced
 from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, ResourceId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
@@ -15,11 +12,11 @@ from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Orphan, Request
+from hostler.ports.engine_record import EngineRecord
 from hostler.ports.store import Fence, Identity, Lease, StoredEvent
 
 from .past import Past
-
-RecordT = TypeVar("RecordT", bound=FleetRow | Machine | Host | Orphan | Request | Event)
+from .records import claims, storable
 
 
 class MemoryStore:
@@ -32,6 +29,7 @@ class MemoryStore:
     def __init__(self, identity: InstallationId, *, exclusive: bool = True) -> None:
         self._identity = Identity(own=identity)
         self._exclusive = exclusive
+        self._engine: EngineRecord | None = None
         self._fleets = dict[FleetName, FleetRow]()
         self._machines = dict[FleetName, dict[MachineId, Machine]]()
         self._living = dict[MachineId, FleetName]()
@@ -62,12 +60,18 @@ class MemoryStore:
         self._identity = replace(self._identity, adopted=tuple(ours)[1:])
         self._revision += 1
 
+    async def engine_record(self) -> EngineRecord | None:
+        return self._engine
+
+    async def save_engine_record(self, record: EngineRecord) -> None:
+        self._engine = record
+
     async def fleets(self) -> tuple[FleetRow, ...]:
         return tuple(self._fleets[name] for name in sorted(self._fleets))
 
     async def add_fleet(self, row: FleetRow) -> FleetRow:
         if row.name not in self._fleets:
-            self._fleets[row.name] = _storable(replace(row, version=1))
+            self._fleets[row.name] = storable(replace(row, version=1))
             self._revision += 1
         return self._fleets[row.name]
 
@@ -82,8 +86,8 @@ class MemoryStore:
         stored = self._fleets.get(row.name)
         if stored is None or stored.version != row.version:
             raise Conflict(f"fleet {row.name} changed since version {row.version} was read")
-        saved = _storable(replace(row, version=row.version + 1))
-        made = tuple(_storable(replace(machine, version=1)) for machine in inserts)
+        saved = storable(replace(row, version=row.version + 1))
+        made = tuple(storable(replace(machine, version=1)) for machine in inserts)
         self._check_new(made)
         entries = self._numbered(events, made)
         self._fleets[row.name] = saved
@@ -113,8 +117,8 @@ class MemoryStore:
         stored = self._find(machine.id)
         if stored is None or stored.version != machine.version:
             raise Conflict(f"machine {machine.id} changed since version {machine.version} was read")
-        saved = _storable(replace(machine, version=machine.version + 1))
-        self._check_claims(saved, self._owners)
+        saved = storable(replace(machine, version=machine.version + 1))
+        self._checkclaims(saved, self._owners)
         entries = self._numbered(events, (saved,))
         self._drop(stored)
         self._put(saved)
@@ -166,7 +170,7 @@ class MemoryStore:
         stored = self._hosts.get(host.id)
         if host.version != (stored.version if stored else 0):
             raise Conflict(f"host {host.id} changed since version {host.version} was read")
-        saved = _storable(replace(host, version=host.version + 1))
+        saved = storable(replace(host, version=host.version + 1))
         entries = self._numbered(events, ())
         self._hosts[host.id] = saved
         self._past.add(entries)
@@ -201,13 +205,13 @@ class MemoryStore:
         self, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...], fence: Fence
     ) -> None:
         self._check(fence)
-        self._orphans |= {orphan.resource: _storable(orphan) for orphan in orphans}
+        self._orphans |= {orphan.resource: storable(orphan) for orphan in orphans}
         for resource in cleared:
             self._orphans.pop(resource, None)
         self._revision += 1
 
     async def request(self, request: Request) -> Request:
-        stored = _storable(replace(request, number=self._last_request + 1))
+        stored = storable(replace(request, number=self._last_request + 1))
         self._last_request = stored.number
         self._requests[stored.number] = stored
         self._revision += 1
@@ -267,11 +271,11 @@ class MemoryStore:
             if machine.id in fresh or self._find(machine.id) is not None:
                 raise Conflict(f"there is a machine {machine.id} already")
             fresh.add(machine.id)
-            self._check_claims(machine, owners)
-            owners |= dict.fromkeys(_claims(machine), machine.id)
+            self._checkclaims(machine, owners)
+            owners |= dict.fromkeys(claims(machine), machine.id)
 
-    def _check_claims(self, machine: Machine, owners: dict[ResourceId, MachineId]) -> None:
-        for resource in _claims(machine):
+    def _checkclaims(self, machine: Machine, owners: dict[ResourceId, MachineId]) -> None:
+        for resource in claims(machine):
             owner = owners.get(resource, machine.id)
             if owner != machine.id:
                 raise AlreadyBound(f"part {resource} is machine {owner}'s, not {machine.id}'s")
@@ -280,7 +284,7 @@ class MemoryStore:
         self._history.pop(machine.id, None)
         if self._living.pop(machine.id, None) is not None:
             del self._machines[machine.fleet][machine.id]
-        for resource in _claims(machine):
+        for resource in claims(machine):
             self._owners.pop(resource)
 
     def _put(self, machine: Machine) -> None:
@@ -289,7 +293,7 @@ class MemoryStore:
             return
         self._machines.setdefault(machine.fleet, {})[machine.id] = machine
         self._living[machine.id] = machine.fleet
-        self._owners |= dict.fromkeys(_claims(machine), machine.id)
+        self._owners |= dict.fromkeys(claims(machine), machine.id)
 
     def _numbered(
         self, events: tuple[Event, ...], changed: tuple[Machine, ...]
@@ -298,7 +302,7 @@ class MemoryStore:
         return [
             StoredEvent(
                 number=number,
-                event=_storable(event),
+                event=storable(event),
                 image=images.get(event.machine) if event.machine else None,
             )
             for number, event in enumerate(events, self._past.next)
@@ -321,24 +325,3 @@ class MemoryStore:
         self._leases[lease.name] = lease
         self._revision += 1
         return lease
-
-
-def _claims(machine: Machine) -> tuple[ResourceId, ...]:
-    """Return the ids that no other living machine may have; what is deleted claims nothing."""
-    if machine.phase is Phase.DELETED:
-        return ()
-    deleted = {known.id for place in machine.places for known in place.known if known.deleted}
-    bound = (place.bound for place in machine.places if place.bound is not None)
-    ids = (*machine.ids(), *(resource for resource in bound if resource not in deleted))
-    return tuple(dict.fromkeys(ids))
-
-
-def _storable(record: RecordT) -> RecordT:
-    """Return the record if it could be written and read back as it is, else raise StoreError."""
-    try:
-        same = msgspec.json.decode(msgspec.json.encode(record), type=type(record)) == record
-    except (msgspec.MsgspecError, UnicodeEncodeError) as error:
-        raise StoreError(f"a record cannot be stored: {error}") from error
-    if not same:
-        raise StoreError("a record cannot be stored: it would not read back as it is")
-    return record

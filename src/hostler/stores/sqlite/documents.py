@@ -14,6 +14,7 @@ from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import Orphan, Request
+from hostler.ports.engine_record import EngineRecord
 
 Connection = sqlite3.Connection
 Value = str | int | None
@@ -22,7 +23,9 @@ Columns = Mapping[str, Value]
 NOTHING: Columns = MappingProxyType({})
 """The columns of a query that has no parameters."""
 
-RecordT = TypeVar("RecordT", bound=FleetRow | Machine | Host | Orphan | Request | Event)
+RecordT = TypeVar(
+    "RecordT", bound=FleetRow | Machine | Host | Orphan | Request | Event | EngineRecord
+)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -66,6 +69,7 @@ HOST = Sheet(Host)
 ORPHAN = Sheet(Orphan)
 REQUEST = Sheet(Request)
 EVENT = Sheet(Event)
+ENGINE = Sheet(EngineRecord)
 
 
 def microseconds(at: datetime) -> int:

@@ -1,5 +1,6 @@
 """File errors: what SQLite and msgspec raise, as our errors: what, where, and what to do."""
 
+import errno
 import fcntl
 import os
 import sqlite3
@@ -51,6 +52,16 @@ def damaged(path: Path, why: str) -> StoreDamaged:
     )
 
 
+def not_made(path: Path, error: OSError) -> StoreError:
+    """Return the error for a file that could not be made or written: no right to, or no room."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return StoreBusy(f"{path} cannot be written ({error.strerror}): free some room on its disk")
+    return StoreError(
+        f"{path} cannot be opened ({error.strerror}): the store's folder must be writable by the "
+        "user that hostler runs as"
+    )
+
+
 def lost(path: Path) -> StoreLost:
     """Return the error for a file that was deleted or replaced while it was open."""
     return StoreLost(
@@ -82,12 +93,12 @@ def take(path: Path) -> FileLock:
     try:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
-        raise StoreError(
-            f"{lock} cannot be opened ({error.strerror}): the store's folder must be writable by "
-            "the user that hostler runs as"
-        ) from error
+        raise not_made(lock, error) from error
     try:
         _lock(descriptor, path)
+    except OSError as error:
+        os.close(descriptor)
+        raise not_made(lock, error) from error
     except BaseException:
         os.close(descriptor)
         raise
@@ -125,6 +136,17 @@ def is_held(store: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def holder(store: Path) -> int | None:
+    """Return the process id of the engine that holds the lock; None where none does."""
+    if not is_held(store):
+        return None
+    lock = store.resolve().with_name(f"{store.resolve().name}.lock")
+    try:
+        return int(lock.read_text(encoding="ascii", errors="replace").strip() or "none")
+    except (OSError, ValueError):
+        return None
 
 
 class Witness:

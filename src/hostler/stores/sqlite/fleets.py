@@ -8,11 +8,12 @@ from hostler.domain.ids import InstallationId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Machine
+from hostler.ports.engine_record import EngineRecord
 from hostler.ports.store import Fence, Identity
 
 from . import events as story
 from . import leases, machines
-from .documents import FLEET
+from .documents import ENGINE, FLEET
 from .queries import SQL
 
 
@@ -27,6 +28,16 @@ def adopt(db: Connection, installations: tuple[InstallationId, ...], fence: Fenc
     leases.check(db, fence)
     for installation in installations:
         db.execute(SQL["add_installation"], {"id": installation})
+
+
+def engine(db: Connection) -> EngineRecord | None:
+    """Return what the newest engine runs."""
+    return next(iter(ENGINE.read_all(db.execute(SQL["engine"]))), None)
+
+
+def save_engine(db: Connection, record: EngineRecord) -> None:
+    """Write what this process runs."""
+    db.execute(SQL["save_engine"], {"doc": ENGINE.write(record)})
 
 
 def rows(db: Connection) -> tuple[FleetRow, ...]:

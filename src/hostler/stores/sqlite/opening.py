@@ -1,5 +1,6 @@
 """Opening: as the engine, beside it, or shared by simulated engines; each checks the file first."""
 
+import os
 import sqlite3
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -10,13 +11,16 @@ from urllib.parse import quote
 from hostler.domain.errors import StoreError
 from hostler.domain.ids import InstallationId
 
-from .file import FAULTS, as_store_error, take
+from .file import FAULTS, as_store_error, not_made, take
 from .migrate import STEPS, check_current, migrate, version
 from .store import SqliteStore
 from .worker import Database, Inline, Runner, Threaded
 
 PATIENCE = timedelta(seconds=5)
 """How long a save waits for another process that is writing, before it is StoreBusy."""
+
+_NO_RIGHT = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY})
+"""What SQLite answers, in short, where it may not make its own files beside the store."""
 
 RunnerOf = Callable[[Database], Runner]
 
@@ -47,13 +51,43 @@ def open_beside(
     Makes and migrates nothing: a missing, empty or older file is a StoreError.
     """
     path = _resolved(path)
-    if not path.exists():
-        raise StoreError(f"there is no store at {path}; an engine makes it: hostler run")
-    with _translated(path), _closed_on_error(_connect(path, "rw", patience)) as connection:
+    _require_there(path)
+    with _translated(path), _closed_on_error(_connect(path, "mode=rw", patience)) as connection:
         check_current(connection, path)
         _prepare(connection, path, durable=True)
         database = Database(connection, path)
     return SqliteStore(runner(database), exclusive=False)
+
+
+def open_reading(
+    path: Path, *, runner: RunnerOf = Threaded, patience: timedelta = PATIENCE
+) -> SqliteStore:
+    """Open a store that exists only to read it: no right to write is needed, and none is used.
+
+    Makes and migrates nothing, as `open_beside`. Where not even SQLite's own files beside the store
+    may be made, and none are there, no engine runs: the file alone is read, as it stands.
+    """
+    path = _resolved(path)
+    _require_there(path)
+    with _translated(path):
+        try:
+            database = _reading(path, "mode=ro", patience)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in _NO_RIGHT or _log_of(path).exists():
+                raise
+            database = _reading(path, "mode=ro&immutable=1", patience)
+    return SqliteStore(runner(database), exclusive=False)
+
+
+def _reading(path: Path, options: str, patience: timedelta) -> Database:
+    with _closed_on_error(_connect(path, options, patience)) as connection:
+        check_current(connection, path)
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+        return Database(connection, path)
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
 
 
 def open_shared(
@@ -85,16 +119,32 @@ def _resolved(path: Path) -> Path:
 
 
 def _opened(path: Path, fresh_id: str, patience: timedelta, *, durable: bool) -> Database:
-    with _translated(path), _closed_on_error(_connect(path, "rwc", patience)) as connection:
+    _make_private(path)
+    with _translated(path), _closed_on_error(_connect(path, "mode=rw", patience)) as connection:
         version(connection, path, len(STEPS))
         _prepare(connection, path, durable=durable)
         migrate(connection, path, InstallationId(fresh_id))
         return Database(connection, path)
 
 
-def _connect(path: Path, mode: str, patience: timedelta) -> sqlite3.Connection:
+def _require_there(path: Path) -> None:
+    if not path.exists():
+        raise StoreError(f"there is no store at {path}; an engine makes it: hostler run")
+
+
+def _make_private(path: Path) -> None:
+    """Make the file, readable by its owner alone, where there is none; SQLite's own follow it."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise not_made(path, error) from error
+
+
+def _connect(path: Path, options: str, patience: timedelta) -> sqlite3.Connection:
     return sqlite3.connect(
-        f"file:{quote(str(path))}?mode={mode}",
+        f"file:{quote(str(path))}?{options}",
         uri=True,
         timeout=patience.total_seconds(),
         isolation_level=None,

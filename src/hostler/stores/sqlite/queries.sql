@@ -9,6 +9,13 @@ INSERT INTO installations (id) VALUES (:id) ON CONFLICT DO NOTHING;
 -- name: found
 INSERT INTO installations (position, id) VALUES (0, :id);
 
+-- name: engine
+SELECT doc FROM engine;
+
+-- name: save_engine
+INSERT INTO engine (row, doc) VALUES (0, :doc)
+ON CONFLICT (row) DO UPDATE SET doc = excluded.doc;
+
 -- name: epoch
 SELECT epoch FROM leases WHERE name = :name;
 

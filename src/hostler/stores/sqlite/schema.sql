@@ -6,6 +6,12 @@ CREATE TABLE installations (
     id TEXT NOT NULL UNIQUE
 );
 
+-- Which fleet file the newest engine runs; one row.
+CREATE TABLE engine (
+    row INTEGER PRIMARY KEY CHECK (row = 0),
+    doc TEXT NOT NULL
+);
+
 CREATE TABLE leases (
     name TEXT PRIMARY KEY,
     holder TEXT NOT NULL,           -- empty: given back; the row stays, so that epochs only grow

@@ -11,6 +11,7 @@ from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import Orphan, Request
+from hostler.ports.engine_record import EngineRecord
 from hostler.ports.store import Fence, Identity, Lease, StoredEvent
 
 from . import events as event_log
@@ -46,6 +47,12 @@ class SqliteStore:
 
     async def adopt(self, installations: tuple[InstallationId, ...], fence: Fence) -> None:
         await self._write(lambda db: fleets.adopt(db, installations, fence))
+
+    async def engine_record(self) -> EngineRecord | None:
+        return await self._read(fleets.engine)
+
+    async def save_engine_record(self, record: EngineRecord) -> None:
+        await self._write(lambda db: fleets.save_engine(db, record))
 
     async def fleets(self) -> tuple[FleetRow, ...]:
         return await self._read(fleets.rows)

@@ -196,7 +196,7 @@ def test_every_key_reaches_the_fleet(tmp_path: Path) -> None:
     [
         ("tcp", ProbeKind.TCP, 22),
         ("ssh", ProbeKind.SSH, 22),
-        ("api", ProbeKind.API, 22),
+        ("api", ProbeKind.API, 0),
         ({"tcp": 2222}, ProbeKind.TCP, 2222),
         ({"ssh": 2222}, ProbeKind.SSH, 2222),
     ],
@@ -204,7 +204,7 @@ def test_every_key_reaches_the_fleet(tmp_path: Path) -> None:
 def test_ready_names_a_probe(tmp_path: Path, ready: object, kind: ProbeKind, port: int) -> None:
     probe = group(tmp_path, {**SMALL, "ready": ready, "user": "ubuntu"}).fleet.probe
     assert (probe.kind, probe.port) == (kind, port)
-    assert probe.user == ("ubuntu" if kind is ProbeKind.SSH else "root")
+    assert probe.user == ("ubuntu" if kind is ProbeKind.SSH else "")
 
 
 def test_the_runner_says_port_and_login_where_the_config_does_not(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from grpclib.health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpclib.protocol import Stream
 
 from hostler.frontends.fleeting.contract import Refused
+from hostler.frontends.fleeting.goplugin.exchange import _decoded
 
 PATH = "/t.Group/Call"
 SHUTDOWN = "/plugin.GRPCController/Shutdown"
@@ -135,6 +136,17 @@ async def test_a_request_that_is_no_message_gets_an_answer(
     async with served(tmp_path, unary(echo)) as plugin:
         assert await raw(plugin.channel, PATH, data) is status
         assert await plugin.call(PATH, "alive") == "alive"
+
+
+async def test_bytes_that_are_no_message_are_no_bug_of_ours(tmp_path: Path) -> None:
+    data = struct.pack(">BI", 0, 2) + b"\x0a\x09"
+    async with served(tmp_path, unary(echo)) as plugin:
+        assert await raw(plugin.channel, PATH, data) is Status.INTERNAL
+        assert "bug" not in str(plugin.logged())
+    with pytest.raises(GRPCError) as raised:
+        _decoded(unary(echo), b"\x0a\x09")
+    assert raised.value.message is not None
+    assert raised.value.message.startswith("2 bytes of a request to /t.Group/Call are no google.")
 
 
 async def raw(channel: Channel, path: str, data: bytes) -> Status:

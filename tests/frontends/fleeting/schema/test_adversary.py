@@ -72,9 +72,14 @@ class Adversary:
     """Draws one schema, and knows what is true of it."""
 
     chance: random.Random
+    strength: float = 1.0
 
     def schema(self) -> tuple[dict[str, str], GroundTruth]:
-        """Return the bodies of messages, and the numbers at which each logical field truly is."""
+        """Return the bodies of messages, and the numbers at which each logical field truly is.
+
+        Half of all schemas are changed little: nearly every change is refused.
+        """
+        self.strength = self.chance.choice((0.1, 1.0))
         bodies = {name: self._body(name, fields) for name, fields in FIELDS.items()}
         bodies["Decoy"] = self._decoys(200)
         return bodies, ground_truth()
@@ -85,7 +90,7 @@ class Adversary:
         types = [part.rpartition(" = ")[0].rpartition(" ")[0] for part in parts]
         if types == [kind for _, kind, _ in fields]:
             parts += self._neutral(used)
-        if self.chance.random() < 0.5:
+        if self.chance.random() < 0.5 * self.strength:
             parts += self._added(message, used)
         self.chance.shuffle(parts)
         return " ".join(parts)
@@ -94,12 +99,12 @@ class Adversary:
         """Return a true field under one of its names, sometimes an unknown or a wrong one."""
         slot = KNOWN.get((message, is_)) or (INNER.get(is_) if message == "Connector" else None)
         name = self.chance.choice(slot.names) if slot else is_
-        drawn = self.chance.random()
+        drawn = self.chance.random() / self.strength
         if slot and drawn < 0.06:
             name = self.chance.choice(DECOYS)
         elif slot and slot.also and drawn < 0.1:
             name = self.chance.choice(slot.also)
-        if slot and self.chance.random() < 0.02:
+        if slot and self.chance.random() < 0.02 * self.strength:
             kind = self.chance.choice(TYPES)
         name = name if name not in used else f"{name}_{number}x"
         used.add(name)
@@ -111,7 +116,7 @@ class Adversary:
         Alone of its type in a message of one meaning, it would rightly be taken.
         """
         name = self.chance.choice(sorted(NEUTRAL - used))
-        if self.chance.random() < 0.8:
+        if self.chance.random() < 1 - 0.2 * self.strength:
             return []
         used.add(name)
         return [f"{self.chance.choice(TYPES)} {name} = 140;"]

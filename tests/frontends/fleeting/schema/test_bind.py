@@ -463,7 +463,8 @@ async def test_a_duration_goes_back_as_it_came_or_not_at_all(case: str) -> None:
     asked, value, answer, back = DURATIONS[case]
     bodies = {
         "InitRequest": f"bytes config = 1; {asked} = 2;",
-        "ConnectInfoReply": f"string id = 1; string external_addr = 2; {answer or asked} = 3;",
+        "ConnectInfoReply": "string id = 1; string external_addr = 2; string username = 4;"
+        f" bytes key = 5; {answer or asked} = 3;",
     }
     served = serve(written(bodies))
     name, answered = asked.rpartition(" ")[2], (answer or asked).rpartition(" ")[2]

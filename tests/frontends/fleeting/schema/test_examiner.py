@@ -4,6 +4,7 @@ import pytest
 from schema_kit import BODIES, mapped, written
 
 from hostler.frontends.fleeting.schema.advice import override_lines
+from hostler.frontends.fleeting.schema.codec.codec import Codec
 from hostler.frontends.fleeting.schema.mapping.match import Level
 
 ONE = "string id = 1; bool accepted = 2;"
@@ -39,15 +40,28 @@ def test_a_list_of_messages_that_hold_the_id_alone_is_taken() -> None:
         ("ShutdownReply", "Health ERROR OK"),
     ],
 )
-def test_an_enum_that_says_how_a_call_went_is_not_left_at_a_bad_first_value(
-    reply: str, kind: str
+def test_an_enum_that_says_how_a_call_went_says_its_one_good_value(reply: str, kind: str) -> None:
+    found = mapped(written({reply: "Health status = 1;"}, enums=kind))
+    assert found.whole
+    call = reply.removesuffix("Reply")
+    message = Codec(found).done(call)
+    assert getattr(message, "status") == 1  # noqa: B009 - a field of the schema
+
+
+@pytest.mark.parametrize("kind", ["Health UNKNOWN DANDY", "Health UNKNOWN OK ALIVE"])
+def test_an_enum_without_one_good_value_is_asked_about_and_never_bound_to_nothing(
+    kind: str,
 ) -> None:
-    bodies = {reply: "Health status = 1;"}
+    bodies = {"HeartbeatReply": "Health status = 1;"}
     before = mapped(written(bodies, enums=kind))
     (message,) = before.refused()
-    assert "stays unset" in message
-    lines = "\n".join(override_lines(before, several=False))
-    assert mapped(written(bodies, enums=kind), lines).whole
+    assert message == "Heartbeat.reply.status: left out, it says UNKNOWN"
+    lines = override_lines(before, several=False)
+    assert all(line.startswith(("[", "# ")) for line in lines)
+    assert not mapped(written(bodies, enums=kind), "\n".join(lines)).whole
+    answer = next(line for line in lines if "DANDY" in line or "ALIVE" in line)
+    text = "[Heartbeat.reply.always]\n" + answer.removeprefix("# ")
+    assert mapped(written(bodies, enums=kind), text).whole
 
 
 def test_an_enum_whose_first_value_is_good_may_stay_unset() -> None:
@@ -65,8 +79,12 @@ def test_settings_as_one_blob_are_not_proposed_as_two_secrets() -> None:
     bodies = {"InitRequest": "bytes config = 1; bytes settings = 2;"}
     before = mapped(written(bodies))
     assert not before.whole
-    lines = "\n".join(override_lines(before, several=False))
-    assert mapped(written(bodies), lines).whole
+    lines = override_lines(before, several=False)
+    assert not any("settings" in line for line in lines if not line.startswith("#"))
+    assert '# "settings" = true   # nobody needs it' in lines
+    none = 'config = "config"\nkey = ""\npassword = ""'
+    chosen = f"[Init.request]\n{none}\n[Init.request.unused]\nsettings = true"
+    assert mapped(written(bodies), chosen).whole
 
 
 VERBOSE = {

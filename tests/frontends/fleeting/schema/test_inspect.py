@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from schema_kit import written
 
-from hostler.app.main import groups
+from hostler.app.command_line import groups
 from hostler.frontends.cli.main import application
 from hostler.frontends.cli.main import main as run_command
 from hostler.frontends.fleeting.contract import State

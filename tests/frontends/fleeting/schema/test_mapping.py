@@ -273,45 +273,13 @@ SETTLED = {
     "an unknown name": {
         "DecreaseReply": "repeated string victims = 1; repeated string failed = 2;"
     },
-    "an unknown list": {
-        "UpdateReply": "repeated I fleet = 1;",
-        "I": "string machine = 1; State st = 2;",
-    },
-    "an unknown wrapper": {"UpdateReply": "I change = 1;", "I": "string id = 1; State state = 2;"},
     "an unknown login": {"Connector": CONNECTOR.replace("username", "login")},
     "an unknown address": {
         "ConnectInfoReply": BODIES["ConnectInfoReply"].replace("external_addr", "wan")
     },
-    "one address without a name": {
-        "ConnectInfoReply": "string id = 1; Connector connector = 2; string whereabouts = 3;"
-    },
-    "only what failed": {"DecreaseReply": "repeated string failed = 1;"},
-    "only an error's number": {"IncreaseReply": "int32 error_code = 1;"},
     "an unknown maximum": {"InitReply": "string id = 1; int32 ceiling = 2;"},
-    "an unknown number in Init": {"InitReply": "string id = 1; int32 api_version = 2;"},
     "unknown ids": {"DecreaseRequest": "repeated Ref targets = 3;", "Ref": "string uid = 4;"},
     "an unknown count": {"IncreaseRequest": "sint32 how_many = 3;"},
-    "an unknown config": {"InitRequest": "string settings_text = 3;"},
-    "two known counts": {"IncreaseRequest": "int64 delta = 1; int64 count = 2;"},
-    "two known users": {
-        "InitRequest": "bytes config = 1; Connector connector = 2; string username = 3;"
-    },
-    "a schema with names of its own": {
-        "Connector": "string platform = 1; string cpu = 2; string via = 3; string login = 4;"
-        " string pwd = 5; bytes pem = 6; bool fixed = 7;",
-        "InitRequest": "bytes settings_blob = 4; Connector link = 5;",
-        "ConnectInfoReply": "string ref = 1; Connector link = 2; string wan = 3; string lan = 4;",
-        "UpdateReply": "repeated Box boxes = 2;",
-        "Box": "string ref = 1; State condition = 4;",
-        "IncreaseRequest": "uint32 by = 2;",
-        "IncreaseReply": "uint32 granted = 2;",
-        "DecreaseRequest": "repeated string targets = 2;",
-        "DecreaseReply": "repeated string victims = 2;",
-        "HeartbeatRequest": "string ref = 2;",
-        "ConnectInfoRequest": "string ref = 2;",
-    },
-    "an unknown flag": {"HeartbeatReply": "bool fine = 1;"},
-    "a number as an id in Init": {"InitReply": "int64 id = 1; int64 max_size = 2;"},
 }
 
 
@@ -325,14 +293,111 @@ def test_the_lines_of_a_refusal_settle_it_when_pasted(case: str) -> None:
     assert after.whole
 
 
+ASKED = {
+    "an unknown list": (
+        {"UpdateReply": "repeated I fleet = 1;", "I": "string machine = 1; State st = 2;"},
+        ('instances = "fleet"', 'id = "machine"', 'state = "st"'),
+    ),
+    "an unknown wrapper": (
+        {"UpdateReply": "I change = 1;", "I": "string id = 1; State state = 2;"},
+        ('id = "change.id"', 'state = "change.state"'),
+    ),
+    "one address without a name": (
+        {"ConnectInfoReply": "string id = 1; Connector connector = 2; string whereabouts = 3;"},
+        ('external = "whereabouts"', 'internal = ""'),
+    ),
+    "only what failed": ({"DecreaseReply": "repeated string failed = 1;"}, ('succeeded = ""',)),
+    "only an error's number": ({"IncreaseReply": "int32 error_code = 1;"}, ('succeeded = ""',)),
+    "an unknown number in Init": (
+        {"InitReply": "string id = 1; int32 api_version = 2;"},
+        ('max_size = ""', '"api_version" = 0'),
+    ),
+    "an unknown config": (
+        {"InitRequest": "string settings_text = 3;"},
+        ('config = "settings_text"',),
+    ),
+    "two known counts": (
+        {"IncreaseRequest": "int64 delta = 1; int64 count = 2;"},
+        ('count = "delta"', '"count" = true'),
+    ),
+    "two known users": (
+        {"InitRequest": "bytes config = 1; Connector connector = 2; string username = 3;"},
+        ('username = "connector.username"', '"username" = true'),
+    ),
+    "an unknown flag": ({"HeartbeatReply": "bool fine = 1;"}, ('"fine" = true',)),
+    "a number as an id in Init": (
+        {"InitReply": "int64 id = 1; int64 max_size = 2;"},
+        ('id = ""', '"id" = 0'),
+    ),
+    "states that are plain numbers": (
+        {"UpdateReply": "repeated I instances = 1;", "I": "string id = 1; int32 state = 2;"},
+        ('state = "state"', 'creating = "0"', 'running = "1"', 'deleting = "7"'),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ASKED)
+def test_what_only_a_person_can_know_is_a_question_and_all_is_asked_at_once(case: str) -> None:
+    bodies, answers = ASKED[case]
+    file = written(bodies, stream=streaming(bodies))
+    before = mapped(file)
+    assert not before.whole
+    lines = override_lines(before, several=False)
+    assert not mapped(file, "\n".join(lines)).whole
+    assert list(mapped(file, answered(lines, answers)).refused()) == []
+
+
+def answered(lines: tuple[str, ...], answers: tuple[str, ...]) -> str:
+    """Return the lines with the # taken off those that are answered; each was asked."""
+    found = list(lines)
+    for answer in answers:
+        number = answer.split()[0] in {"creating", "running", "deleting"}
+        asked = f'{answer.split()[0]} = "NUMBER"' if number else answer
+        places = [n for n, line in enumerate(found) if line.startswith(f"# {asked}")]
+        assert places, f"{answer} was not asked"
+        for place in places:
+            found[place] = answer
+    return "\n".join(found)
+
+
+OWN_NAMES = {
+    "Connector": "string platform = 1; string cpu_arch = 2; string via = 3; string login = 4;"
+    " string pwd = 5; bytes pem = 6; bool fixed = 7;",
+    "InitRequest": "bytes settings_blob = 4; Connector connection = 5;",
+    "ConnectInfoReply": "string ref = 1; Connector connection = 2; string wan = 3; string lan = 4;",
+    "UpdateReply": "repeated Box boxes = 2;",
+    "Box": "string ref = 1; State condition = 4;",
+    "IncreaseRequest": "uint32 by = 2;",
+    "IncreaseReply": "uint32 granted = 2;",
+    "DecreaseRequest": "repeated string targets = 2;",
+    "DecreaseReply": "repeated string victims = 2;",
+    "HeartbeatRequest": "string ref = 2;",
+    "ConnectInfoRequest": "string ref = 2;",
+}
+
+
+OWN_ANSWERS = tuple(
+    f'{ours} = "{theirs}"'
+    for ours, theirs in (
+        *(("config", "settings_blob"), ("instances", "boxes"), ("state", "condition")),
+        *(("os", "connection.platform"), ("arch", "connection.cpu_arch")),
+        *(("protocol", "connection.via"), ("username", "connection.login")),
+        *(("password", "connection.pwd"), ("key", "connection.pem")),
+        *(("external", "wan"), ("internal", "lan"), ("id", "ref")),
+    )
+)
+
+
 def test_a_schema_with_names_of_its_own_is_settled_by_what_is_meant() -> None:
-    bodies = SETTLED["a schema with names of its own"]
-    service = with_lines(bodies, stream=False)
+    file = written(OWN_NAMES, stream=False)
+    lines = override_lines(mapped(file), several=False)
+    service = mapped(file, answered(lines, OWN_ANSWERS))
+    assert service.whole, list(service.refused())
     expected = {
         ("Init", "request", "config"): "settings_blob",
-        ("Init", "request", "username"): "link.login",
-        ("ConnectInfo", "reply", "key"): "link.pem",
-        ("ConnectInfo", "reply", "os"): "link.platform",
+        ("Init", "request", "username"): "connection.login",
+        ("ConnectInfo", "reply", "key"): "connection.pem",
+        ("ConnectInfo", "reply", "os"): "connection.platform",
         ("ConnectInfo", "reply", "external"): "wan",
         ("ConnectInfo", "reply", "internal"): "lan",
         ("Update", "reply", "id"): "boxes.ref",
@@ -351,8 +416,10 @@ def test_a_field_that_an_override_names_twice_is_refused() -> None:
 def test_a_person_chooses_where_several_could_be_meant() -> None:
     bodies = {"DecreaseRequest": "repeated string alpha = 1; repeated string beta = 2;"}
     lines = override_lines(mapped(written(bodies)), several=False)
-    assert lines == ("[Decrease.request]", '# ids = "alpha"', '# ids = "beta"')
-    chosen = mapped(written(bodies), '[Decrease.request]\nids = "beta"\n')
+    assert lines[:3] == ("[Decrease.request]", '# ids = "alpha"', '# ids = "beta"')
+    assert lines[3] == "[Decrease.request.unused]"
+    answer = '[Decrease.request]\nids = "beta"\n[Decrease.request.unused]\nalpha = true'
+    chosen = mapped(written(bodies), answer)
     assert chosen.whole
     match = found(chosen, "Decrease", "request", "ids")
     assert (match.level, match.leaf and match.leaf.name) == (Level.OVERRIDE, "beta")

@@ -44,7 +44,9 @@ CHANGED = {
     "another number": {"IncreaseRequest": "int64 delta = 2;"},
     "another type": {"IncreaseRequest": "int32 delta = 1;"},
     "another name": {"IncreaseRequest": "int64 count = 1;"},
-    "another field beside the old one": {"IncreaseRequest": "int64 delta = 7; int64 wanted = 1;"},
+    "another field beside the old one": {
+        "IncreaseRequest": "int64 delta = 7; string trace_id = 1;"
+    },
     "a field that is gone": {"InitReply": "string id = 1; int64 max_size = 2;"},
     "another nesting": {"HeartbeatRequest": "I instance = 1;", "I": "string id = 1;"},
 }

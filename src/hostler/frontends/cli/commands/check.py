@@ -15,7 +15,7 @@ from hostler.frontends.cli.console.options import File, Json
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Purpose, Services, open_providers
 from hostler.frontends.cli.render.tables import ink, table
-from hostler.queries.checks import Check, check_file, check_online
+from hostler.queries.checks import Check, check_file, check_online, check_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,10 @@ class CheckCommand:
     async def _check(self, file: Path, screen: Screen, *, online: bool) -> int:
         config = self.services.load(file)
         checks = list(check_file(config))
+        for path, lacks in self.services.lacks(config).items():
+            checks += check_place(path, lacks)
+        if problem := await self.services.store_problem(config):
+            checks.append(Check(about="store", text=problem, ok=False))
         if online:
             async with (
                 self.services.store(config, Purpose.READ) as store,

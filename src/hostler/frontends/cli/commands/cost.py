@@ -17,7 +17,7 @@ from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
 from hostler.frontends.cli.console.options import File, ReadOptions
 from hostler.frontends.cli.console.screen import Screen
-from hostler.frontends.cli.context import Purpose, Services
+from hostler.frontends.cli.context import Services, open_records
 from hostler.frontends.cli.render import tables
 from hostler.frontends.cli.render.tables import ink
 from hostler.queries.cost import (
@@ -90,7 +90,7 @@ class CostCommand:
 
     async def _bills(self, file: Path, options: ReadOptions, screen: Screen) -> int:
         config, now = self.services.load(file), self.services.clock().now()
-        async with self.services.store(config, Purpose.READ) as store:
+        async with open_records(self.services, config, screen) as store:
             found = await bills(store, config.chosen(options.fleet), now)
             forgotten = await store.forgotten()
         documents = [bill_document(bill) for bill in found]
@@ -103,7 +103,7 @@ class CostCommand:
         if trial.policy not in self.backtests.policies:
             names = ", ".join(self.backtests.policies)
             raise RequestRefused(f"there is no policy {trial.policy!r}; the policies are {names}")
-        demand, price = await self._demand(file, trial, options)
+        demand, price = await self._demand(file, trial, options, screen)
         if not any(demand.wanted):
             raise RequestRefused("no machine was requested in that time; try --demand generated")
         with screen.waiting("replaying the demand"):
@@ -121,14 +121,14 @@ class CostCommand:
         return Exit.OK
 
     async def _demand(
-        self, file: Path, trial: _Trial, options: ReadOptions
+        self, file: Path, trial: _Trial, options: ReadOptions, screen: Screen
     ) -> tuple[Demand, float]:
         """Return the demand that is replayed, and the price of an hour."""
         config, now = self.services.load(file), self.services.clock().now()
         if trial.demand == "generated":
             return self.backtests.generated(trial.days, trial.seed, now), trial.price or 1.0
         fleet = config.fleet(options.fleet)
-        async with self.services.store(config, Purpose.READ) as store:
+        async with open_records(self.services, config, screen) as store:
             demand, known = await recorded_demand(store, fleet, trial.days, now)
         return demand, trial.price or known or 1.0
 

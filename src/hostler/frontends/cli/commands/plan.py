@@ -13,7 +13,7 @@ from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
 from hostler.frontends.cli.console.options import File, ReadOptions
 from hostler.frontends.cli.console.screen import Screen
-from hostler.frontends.cli.context import Purpose, Services, open_providers
+from hostler.frontends.cli.context import Services, open_providers, open_records
 from hostler.frontends.cli.render.explanations import host_explanation, machine_explanation
 from hostler.frontends.cli.render.plans import plans
 from hostler.ports.store import Store
@@ -40,7 +40,7 @@ class PlanCommands:
         config = self.services.load(file)
         fleets, hosts = list[Plan](), list[Planned]()
         async with (
-            self.services.store(config, Purpose.READ) as store,
+            open_records(self.services, config, screen) as store,
             open_providers(self.services, config, store) as providers,
         ):
             for fleet in config.chosen(options.fleet):
@@ -76,7 +76,7 @@ class PlanCommands:
 
     async def _explain(self, file: Path, name: str, options: ReadOptions, screen: Screen) -> int:
         config = self.services.load(file)
-        async with self.services.store(config, Purpose.READ) as store:
+        async with open_records(self.services, config, screen) as store:
             try:
                 fleet, machine = await find_machine(store, config.chosen(options.fleet), name)
             except RequestRefused:

@@ -16,7 +16,7 @@ from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
 from hostler.frontends.cli.console.options import File, RequestOptions
 from hostler.frontends.cli.console.screen import Screen
-from hostler.frontends.cli.context import Purpose, Services, open_providers
+from hostler.frontends.cli.context import Purpose, Services, open_providers, open_records
 from hostler.frontends.cli.render.host_tables import host_table
 from hostler.frontends.cli.render.tables import ink
 from hostler.ports.store import Store
@@ -94,7 +94,7 @@ class PoolCommand:
     ) -> int:
         config = self.services.load(file)
         accounts = {fleet.account for fleet in config.chosen(options.fleet)}
-        async with self.services.store(config, Purpose.READ) as store:
+        async with open_records(self.services, config, screen) as store:
             hosts = await recorded_hosts(store, accounts)
             if online:
                 with screen.waiting("observing the provider"):

@@ -19,7 +19,7 @@ from hostler.frontends.cli.console.format import parse_span
 from hostler.frontends.cli.console.guard import Guard
 from hostler.frontends.cli.console.options import File, Name, RequestOptions
 from hostler.frontends.cli.console.screen import Screen
-from hostler.frontends.cli.context import Purpose, Services
+from hostler.frontends.cli.context import Purpose, Services, open_records
 from hostler.frontends.cli.render.tables import ink
 from hostler.queries import documents
 from hostler.queries.lookup import find_machine
@@ -163,7 +163,7 @@ class RequestCommands:
 
         async def work(screen: Screen) -> int:
             config, fleet = self._fleet(file, chosen)
-            async with self.services.store(config, Purpose.READ) as store:
+            async with open_records(self.services, config, screen) as store:
                 orphans = await store.orphans()
             accepted = fleets.adopt(author_of(self.services, chosen), fleet, source, orphans)
             return await self._submit(config, accepted, chosen, screen)
@@ -192,7 +192,7 @@ class RequestCommands:
 
         async def work(screen: Screen) -> int:
             config = self.services.load(file)
-            async with self.services.store(config, Purpose.READ) as store:
+            async with open_records(self.services, config, screen) as store:
                 fleet, machine = await find_machine(store, config.chosen(chosen.fleet), name)
             accepted = check(author_of(self.services, chosen), fleet, machine)
             return await self._submit(config, accepted, chosen, screen)

@@ -13,7 +13,7 @@ from hostler.frontends.cli.console.format import parse_time
 from hostler.frontends.cli.console.guard import Guard
 from hostler.frontends.cli.console.options import File, ReadOptions
 from hostler.frontends.cli.console.screen import Screen
-from hostler.frontends.cli.context import Purpose, Services, open_providers
+from hostler.frontends.cli.context import Services, open_providers, open_records
 from hostler.frontends.cli.render import tables
 from hostler.queries import documents
 from hostler.queries.fleets import fleet_status, is_remembered, past_fleet_status
@@ -60,7 +60,7 @@ class StatusCommands:
         config = self.services.load(file)
         now, runs = self.services.clock().now(), self.services.engine_runs(config)
         time = parse_time(at, now) if at else None
-        async with self.services.store(config, Purpose.READ) as store:
+        async with open_records(self.services, config, screen) as store:
             statuses = [
                 await past_fleet_status(store, fleet, time)
                 if time
@@ -107,7 +107,7 @@ class StatusCommands:
 
     async def _history(self, file: Path, name: str, options: ReadOptions, screen: Screen) -> int:
         config = self.services.load(file)
-        async with self.services.store(config, Purpose.READ) as store:
+        async with open_records(self.services, config, screen) as store:
             host = await find_host(store, name)
             if host is not None:
                 events = await host_events(store, host.id)
@@ -120,7 +120,7 @@ class StatusCommands:
     async def _latest(self, file: Path, last: int, options: ReadOptions, screen: Screen) -> int:
         config = self.services.load(file)
         fleet = config.fleet(options.fleet)
-        async with self.services.store(config, Purpose.READ) as store:
+        async with open_records(self.services, config, screen) as store:
             lines = sentences(await newest_fleet_events(store, fleet.name, last))
         self._show(lines, screen, names=True)
         return Exit.OK
@@ -128,7 +128,8 @@ class StatusCommands:
     def _show(self, lines: tuple[Line, ...], screen: Screen, *, names: bool) -> None:
         now = self.services.clock().now()
         if not lines and not screen.json:
-            screen.note("nothing has happened yet")
+            notices = screen.standing.notices if screen.standing else ()
+            screen.note("\n".join(notices) or "nothing has happened yet")
             return
         value = {"events": [documents.event(line) for line in lines]}
         screen.show(tables.history(lines, now, names=names), value)
@@ -155,7 +156,7 @@ class StatusCommands:
     ) -> int:
         config = self.services.load(file)
         fleets = config.chosen(options.fleet)
-        async with self.services.store(config, Purpose.READ) as store:
+        async with open_records(self.services, config, screen) as store:
             if observe:
                 with screen.waiting("observing the provider"):
                     async with open_providers(self.services, config, store) as providers:

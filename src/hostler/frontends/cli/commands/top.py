@@ -19,7 +19,7 @@ from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
 from hostler.frontends.cli.console.options import File, ReadOptions
 from hostler.frontends.cli.console.screen import Screen
-from hostler.frontends.cli.context import Purpose, Services
+from hostler.frontends.cli.context import Services, open_records, standing_of
 from hostler.frontends.cli.render import tables
 from hostler.frontends.cli.render.tables import ink
 from hostler.ports.store import Store
@@ -80,10 +80,12 @@ class TopCommand:
         """Show updates until there were enough; the store is opened again once there is one."""
         updates = 0
         while count is None or updates < count:
-            async with self.services.store(config, Purpose.READ) as store:
+            async with open_records(self.services, config, frames.screen) as store:
                 exists = self.services.store_exists(config)
                 while count is None or updates < count:
-                    frames.show(*await self._read(store, config, options))
+                    read = await self._read(store, config, options)
+                    frames.screen.standing = await standing_of(self.services, config, store)
+                    frames.show(*read)
                     updates += 1
                     if updates != count:
                         await self.services.clock().sleep(pace)
@@ -111,7 +113,8 @@ class _Frames:
     def show(self, statuses: Sequence[FleetStatus], lines: Sequence[Line]) -> None:
         """Show one update."""
         if self.live is not None:
-            self.live.update(frame(statuses, lines), refresh=True)
+            notices = self.screen.standing.notices if self.screen.standing else ()
+            self.live.update(Group(frame(statuses, lines), *notices), refresh=True)
             return
         value = {
             "fleets": [documents.fleet(status) for status in statuses],

@@ -29,15 +29,17 @@ class Exit(IntEnum):
 
 
 MEANINGS: dict[Exit, str] = {
-    Exit.OK: "it did what was asked",
-    Exit.FAILED: "it could not do what was asked; the message says why",
+    Exit.OK: "it did what was asked; `run`, `top` and `simulator`, which go on until Ctrl-C, were "
+    "ended by it, or by SIGTERM",
+    Exit.FAILED: "it could not do what was asked, or its output could not be written; the message "
+    "says why",
     Exit.USAGE: "the command or the fleet file is wrong; nothing was done",
     Exit.ORPHANS: "`orphans` only: there are orphans that somebody should look at",
     Exit.HELD: "another engine runs on this store",
     Exit.NOT_TAKEN: "the request is recorded, but no engine has taken it yet",
     Exit.STORE: "the store cannot be used: damaged, too new, lost, locked or full",
     Exit.PROVIDER: "the provider could not be asked: credentials, permissions or the network",
-    Exit.INTERRUPTED: "it was interrupted (Ctrl-C); machines stay as they are",
+    Exit.INTERRUPTED: "it was interrupted (Ctrl-C) before it was done; machines stay as they are",
 }
 
 HINTS: dict[Remedy, str] = {

@@ -1,8 +1,6 @@
 """Guard: runs a command, and turns every foreseeable error into a line and an exit code."""
 
 import asyncio
-import os
-import sys
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Protocol, cast
 
@@ -41,10 +39,6 @@ def guarded(json: bool, work: Work) -> int:
         return screen.fail(foreseen)
     except KeyboardInterrupt:
         return int(Exit.INTERRUPTED)
-    except BrokenPipeError:
-        # Whoever read our output has gone (a pager, head): that is no failure of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return int(Exit.OK)
 
 
 def foreseen_in(group: BaseExceptionGroup[BaseException]) -> Iterator[HostlerError]:

@@ -1,6 +1,7 @@
 """Logs: structlog's events as lines for a person, or as JSON for a program."""
 
 import sys
+from contextlib import suppress
 from typing import TextIO
 
 import structlog
@@ -9,6 +10,33 @@ from .format import clean
 
 LEVELS = ("debug", "info", "warning", "error")
 _NUMBERS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+
+
+class _Lines:
+    """Writes a line for each event. A log that cannot be written stops nobody: lines are lost.
+
+    Its disk is full, or whoever read it is gone: that is said once, on standard error.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._lost = stream, False
+
+    def __call__(self, *_: object) -> "_Lines":
+        """Return the logger that structlog asks for."""
+        return self
+
+    def msg(self, message: str) -> None:
+        """Write a line, or lose it."""
+        try:
+            self._stream.write(f"{message}\n")
+            self._stream.flush()
+        except (OSError, ValueError) as error:
+            if not self._lost:
+                self._lost = True
+                with suppress(OSError, ValueError):
+                    sys.stderr.write(f"hostler: log lines are lost, and it goes on: {error}\n")
+
+    log = debug = info = warning = error = critical = exception = msg
 
 
 def log_to(stream: TextIO, *, json: bool, level: str = "info") -> None:
@@ -31,7 +59,7 @@ def log_to(stream: TextIO, *, json: bool, level: str = "info") -> None:
             last,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(_NUMBERS[level]),
-        logger_factory=structlog.PrintLoggerFactory(stream),
+        logger_factory=_Lines(stream),
         cache_logger_on_first_use=False,
     )
 

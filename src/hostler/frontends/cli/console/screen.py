@@ -9,6 +9,7 @@ from rich.console import Console, RenderableType
 
 from hostler.config.values import WrongFile
 from hostler.domain.errors import HostlerError
+from hostler.queries.standing import Standing
 
 from .exits import HINTS, exit_of
 from .format import clean
@@ -18,10 +19,14 @@ WIDE = 240
 
 
 class Screen:
-    """Standard output for results, standard error for everything else."""
+    """Standard output for results, standard error for everything else.
+
+    With a `standing`, each result says beside it how the fleet file stands to what is on record.
+    """
 
     def __init__(self, *, json: bool = False) -> None:
         self.json = json
+        self.standing: Standing | None = None
         self.out, self.err = _console(stderr=False), _console(stderr=True)
 
     @property
@@ -32,13 +37,22 @@ class Screen:
     def show(self, rendered: RenderableType, value: Mapping[str, object]) -> None:
         """Print what is rendered for a person, or the value as one line of JSON."""
         if self.json:
-            self.line(value)
-        else:
-            self.out.print(rendered)
+            self._line_beside_standing(value)
+            return
+        self.out.print(rendered)
+        self._notices()
+
+    def _line_beside_standing(self, value: Mapping[str, object]) -> None:
+        self.line({**value, **({"standing": self.standing.document} if self.standing else {})})
+
+    def _notices(self) -> None:
+        for notice in self.standing.notices if self.standing else ():
+            self.note(notice)
 
     def line(self, value: Mapping[str, object]) -> None:
-        """Print one line of JSON."""
-        sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+        """Print one line of JSON, which is UTF-8 whatever the terminal's encoding is."""
+        sys.stdout.flush()
+        sys.stdout.buffer.write(msgspec.json.encode(value) + b"\n")
         sys.stdout.flush()
 
     def note(self, text: str) -> None:
@@ -50,10 +64,11 @@ class Screen:
         """Say what is wrong and return the exit code."""
         code = exit_of(error)
         if self.json:
-            self.line({"error": _error(error, code)})
+            self._line_beside_standing({"error": _error(error, code)})
         else:
             hint = f"\n{HINTS[error.remedy]}" if error.remedy else ""
             self.err.print(clean(f"hostler: {error}{hint}"))
+            self._notices()
         return int(code)
 
     @contextmanager

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from rich import box
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -33,6 +34,9 @@ STYLES: Mapping[str, str] = {
 
 _WIDE = 100
 """Columns from which on all of a machine is shown."""
+
+_NARROW = 80
+"""Columns below which no table fits: one thing is told below the other."""
 
 _COPIED = frozenset({"machine", "phase", "since", "observed", "address", "cost"})
 """Columns that stay on one line: what is copied from them, and what is short anyway."""
@@ -67,6 +71,8 @@ def headline(status: FleetStatus) -> Text:
     """
     good = status.past or (status.ready == status.desired and not status.orphans)
     ready = f"{status.ready} ready" if status.past else f"{status.ready} of {status.desired} ready"
+    if not status.known:
+        good, ready = False, f"{status.desired} asked for; not known: no engine has it on record"
     text = Text.assemble(
         (str(status.fleet.name), "bold"), "  ", (ready, "green" if good else "yellow")
     )
@@ -121,11 +127,23 @@ class _Machines:
         left_out = set[str]() if options.max_width >= _WIDE else {"offer", "cost"}
         left_out |= set[str]() if status.hosts else {"host"}
         rows = [_cells(entry, status) for entry in status.machines]
+        if options.max_width < _NARROW:
+            for row in rows:
+                yield from _block(row)
+            return
         columns = [name for name in rows[0] if name not in left_out] if rows else []
         made = table(*columns)
         for row in rows:
             made.add_row(*(row[name] for name in columns))
         yield made
+
+
+def _block(row: Mapping[str, Text | str]) -> Iterable[RenderableType]:
+    """Return what the table says of one machine, in lines that hardly need any room."""
+    yield Text("  ").join(Text.assemble(row[name]) for name in ("machine", "phase", "since"))
+    for name in ("address", "next"):
+        if text := Text.assemble(row[name]):
+            yield Padding(text, (0, 0, 0, 2))
 
 
 def _cells(entry: Machine, status: FleetStatus) -> Mapping[str, Text | str]:
@@ -179,12 +197,35 @@ def orphans(report: OrphanReport, now: datetime, note: str) -> RenderableType:
 
 def history(lines: Iterable[Line], now: datetime, *, names: bool) -> RenderableType:
     """Return events as sentences; with names where the history is a fleet's."""
-    made = Table.grid(padding=(0, 2))
-    for entry in lines:
-        cells = [ink(clock_time(entry.at, now), "dim")]
-        cells += [ink(entry.machine or entry.host or "", "bold")] if names else []
-        made.add_row(*cells, ink(entry.text), ink(entry.cycle, "dim"))
-    return made
+    return _History(tuple(lines), now, names)
+
+
+@dataclass(frozen=True, slots=True)
+class _History:
+    """Events as a table; where it is narrow, each sentence stands below its time and name."""
+
+    lines: tuple[Line, ...]
+    now: datetime
+    names: bool
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        del console
+        if options.max_width < _NARROW:
+            for entry in self.lines:
+                yield Text("  ").join(self._heads(entry))
+                yield Padding(ink(entry.text), (0, 0, 0, 2))
+            return
+        made = Table.grid(padding=(0, 2))
+        for _ in range(1 + self.names):
+            made.add_column(no_wrap=True)
+        for entry in self.lines:
+            cycle = [ink(entry.cycle, "dim")] if options.max_width >= _WIDE else []
+            made.add_row(*self._heads(entry), ink(entry.text), *cycle)
+        yield made
+
+    def _heads(self, entry: Line) -> list[Text]:
+        name = [ink(entry.machine or entry.host or "", "bold")] if self.names else []
+        return [ink(clock_time(entry.at, self.now), "dim"), *name]
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> Table:

@@ -29,6 +29,17 @@ _HEAD = """\
 """
 
 
+class FolderHeld(StoreHeld):
+    """Another plugin has the group's folder."""
+
+    def __init__(self, group: str | None, folder: Path) -> None:
+        super().__init__(
+            f"group {group}: another plugin runs on {folder}; is there a second runner with this "
+            "name? Each needs a name, or a state_dir, of its own"
+        )
+        self.folder = folder
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadContext:
     """What a group is read in: the environment, where relative paths begin, and who is there.
@@ -52,10 +63,7 @@ def load_group(content: bytes, connector: Connector, context: LoadContext) -> Gr
     """
     reading = _read(content, connector, context)
     if context.held(reading.state / STORE):
-        raise StoreHeld(
-            f"group {reading.table.name}: another plugin runs on {reading.state}; is there a "
-            "second runner with this name? Each needs a name, or a state_dir, of its own"
-        )
+        raise FolderHeld(reading.table.name, reading.state)
     return _group_config(reading, context)
 
 

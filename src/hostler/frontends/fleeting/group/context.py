@@ -17,7 +17,7 @@ class GroupEngine(Protocol):
     """The engine of a group, as far as the group has to do with it."""
 
     async def run(self) -> None:
-        """Run until cancelled; raises StoreLost when the records go away."""
+        """Run until cancelled; raises StoreUnusable when the records go away."""
         ...
 
     def hear(self) -> None:

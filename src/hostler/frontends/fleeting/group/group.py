@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import structlog
 
-from hostler.domain.errors import StoreError, StoreLost
+from hostler.domain.errors import StoreError, StoreUnusable
 from hostler.frontends.fleeting.contract import (
     ConnectInfo,
     Connector,
@@ -149,7 +149,7 @@ async def _keep_running(records: GroupRecords) -> None:
     while not records.lost:
         try:
             await context.engine.run()
-        except* StoreLost as lost:
+        except* StoreUnusable as lost:
             records.lost = f"the group's records are lost: {lost.exceptions[0]}"
             log.exception("engine stopped", group=context.fleet.name, why=records.lost)
         except* Exception:

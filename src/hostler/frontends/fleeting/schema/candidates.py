@@ -10,8 +10,8 @@ from google.protobuf.message import DecodeError
 from .binary.descriptors import GOOGLE, Files, Unusable, build, closure, gather
 from .binary.scan import Scan, build_id_of, opened, sane
 from .mapping.override import NOTHING, Override
-from .mapping.services import Service, complete, likely_method, nearest, service
-from .vocabulary.names import CORE_METHODS
+from .mapping.services import Service, complete, nearest, service
+from .nearly import lines_of, nearly
 
 _MAGIC = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"#!")
 _LARGEST_SET = 64 * 1024 * 1024
@@ -32,7 +32,14 @@ class Found:
 
 
 class NoSchema(Exception):
-    """Nothing to serve in a file; the text says what was there instead."""
+    """Nothing to serve in a file; the text says what was there instead.
+
+    `lines` are those of an override file that would make a service of what is there.
+    """
+
+    def __init__(self, text: str, lines: tuple[str, ...] = ()) -> None:
+        super().__init__(text)
+        self.lines = lines
 
 
 def look_into(path: Path, override: Override = NOTHING) -> Found:
@@ -102,7 +109,7 @@ def _found(files: Files, how: str, scan: Scan | None, override: Override) -> Fou
             descriptor_set |= {each.name: each for each in closure(file, files)}
     chosen = complete(services)
     if not chosen:
-        raise NoSchema(_instead(services, faults, len(files.by_name)))
+        raise _instead(services, faults, len(files.by_name), override)
     twice = _twice(chosen)
     if twice:
         raise NoSchema(f"{twice} stands there twice, with different contents")
@@ -133,22 +140,17 @@ def _evidence(found: Sequence[Service]) -> tuple[str, ...]:
     return tuple(hints)
 
 
-def _instead(services: Sequence[Service], faults: Sequence[str], files: int) -> str:
+def _instead(
+    services: Sequence[Service], faults: Sequence[str], files: int, override: Override
+) -> NoSchema:
     """Return what is there where no service is complete."""
-    near = nearest(services)[:3]
+    near = [nearly(one, override) for one in nearest(services)[:3]]
     if not near:
         summary = f"{len(services)} services in {files} descriptors, none like fleeting's"
-        return "; ".join((summary if files else "no protobuf descriptor in it", *faults[:3]))
-    return "; ".join([*(_near(one) for one in near), *faults[:3]])
-
-
-def _near(one: Service) -> str:
-    """Return what a service lacks, with lines that would name it."""
-    lacking = [name for name in CORE_METHODS if name not in one.methods]
-    has = ", ".join(method.name for method in one.descriptor.methods)
-    lines = [f'{name} = "{near}"' for name in lacking if (near := likely_method(one, name))]
-    cure = f'; an override may say: ["{one.name}".methods] {" ".join(lines)}' if lines else ""
-    return f"{one.name} has no {', '.join(lacking)}; it has {has}{cure}"
+        found = summary if files else "no protobuf descriptor in it"
+        return NoSchema("; ".join((found, *faults[:3])))
+    reasons = [*(one.reason for one in near), *faults[:3]]
+    return NoSchema("; ".join(reasons), tuple(lines_of(near)))
 
 
 def _set(scan: Scan) -> list[FileDescriptorProto]:

@@ -25,7 +25,14 @@ def as_json(learnt: Learnt) -> Json:
     """Return everything: the likeliest service at the top, and all of them under `services`."""
     several = len(learnt.services) > 1
     services = [_service(one, learnt, several=several) for one in learnt.services]
-    none: Json = {"service": None, "methods": {}, "mapping": {}, "unmapped": [], "states": {}}
+    none: Json = {
+        "service": None,
+        "methods": {},
+        "mapping": {},
+        "unmapped": [],
+        "states": {},
+        "override": list(learnt.proposed),
+    }
     return {
         **(services[0] if services else none),
         "served": [one.name for one in learnt.served],

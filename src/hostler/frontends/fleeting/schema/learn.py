@@ -13,12 +13,12 @@ from hostler.domain.errors import ConfigError
 from hostler.frontends.fleeting.config.state import base_of
 from hostler.frontends.fleeting.contract import Group, Method, State
 
-from .advice import refusal
+from .advice import look, refusal, to_paste
 from .binary.processes import Processes, ProcFolder
 from .cache import CachedSchema, read_cache, write_cache
 from .candidates import Found, NoSchema, from_set
 from .codec.bind import bind, refusing
-from .locations import VARIABLE, Nowhere, chosen, discovered
+from .locations import RUNNER, VARIABLE, Nowhere, chosen, discovered
 from .mapping.mapping import ServiceMap, below_exact, map_service
 from .mapping.override import NAMED_BY, NOTHING, Override, read_override
 from .pin import Pin, compare, read_pin
@@ -61,8 +61,9 @@ def _nothing_to_keep() -> None:
 class Learnt:
     """What was learnt: the services by name, why one or all are refused, and lines for the log.
 
-    `refusal` is not empty where nothing may be served: it is what Init is to be answered. `begun`
-    is called when Init was answered: what served is kept then.
+    `refusal` is not empty where nothing may be served: it is what Init is to be answered, and
+    `proposed` the lines for a schema of which no service is complete. `begun` is called when Init
+    was answered: what served is kept then.
     """
 
     services: tuple[ServiceMap, ...] = ()
@@ -70,6 +71,7 @@ class Learnt:
     refusal: str = ""
     origin: str = ""
     build_id: str = ""
+    proposed: tuple[str, ...] = ()
     log: tuple[Line, ...] = ()
     begun: Callable[[], None] = _nothing_to_keep
 
@@ -107,7 +109,8 @@ def learn(learning: Learning) -> Learnt:
         return _worse(learning, place, rules)
     warnings = (place.candidate.warning,) if place.candidate.warning else ()
     origin = f"{place.candidate.description} ({place.found.how})"
-    basis = _Basis(found=place.found, origin=origin, warnings=warnings, fresh=True)
+    path = str(place.candidate.path)
+    basis = _Basis(found=place.found, origin=origin, path=path, warnings=warnings, fresh=True)
     return _learnt(learning, basis, rules)
 
 
@@ -134,6 +137,7 @@ class _Basis:
 
     found: Found
     origin: str
+    path: str
     warnings: tuple[str, ...]
     fresh: bool
 
@@ -154,7 +158,9 @@ def _worse(learning: Learning, place: Nowhere, rules: _Rules) -> Learnt:
     path = learning.cache if place.unreadable and not learning.choice else None
     cached = read_cache(path) if path is not None else None
     if cached is None:
-        return _nothing(_nowhere(place.reasons, chosen=learning.choice))
+        return replace(
+            _nothing(_nowhere(place.reasons, learning, place.lines)), proposed=place.lines
+        )
     return _again(learning, cached, place.reasons, rules)
 
 
@@ -165,23 +171,28 @@ def _again(
     try:
         found = from_set(cached.files, rules.override)
     except NoSchema as error:
-        return _nothing(_nowhere((*reasons, f"the cached schema: {error}"), chosen=""))
+        reason = f"the cached schema: {error}"
+        return replace(
+            _nothing(_nowhere((*reasons, reason), learning, error.lines)), proposed=error.lines
+        )
     age = timedelta(seconds=int(cached.age(learning.now()).total_seconds()))
     origin = f"the schema cached {age} ago from {cached.origin}"
     warnings = (f"no runner could be read; using {origin}", *reasons) if reasons else ()
-    basis = _Basis(found=found, origin=origin, warnings=warnings, fresh=False)
+    basis = _Basis(found=found, origin=origin, path=RUNNER, warnings=warnings, fresh=False)
     return _learnt(learning, basis, rules)
 
 
-def _nowhere(reasons: Sequence[str], *, chosen: str) -> str:
+def _nowhere(reasons: Sequence[str], learning: Learning, lines: Sequence[str]) -> str:
+    """Return why there is no schema at all, and the lines that would make one of what is there."""
     cure = (
         f"Where a file is named (by {VARIABLE}, or on the command line) nothing else is tried."
-        if chosen
+        if learning.choice
         else f"Set {VARIABLE} to the path of the gitlab-runner executable that starts this plugin."
     )
     head = "hostler found no fleeting schema, so that it cannot answer the runner:"
     listed = tuple(f"  - {reason}" for reason in reasons) or ("  - there was nowhere to look",)
-    return "\n".join((head, *listed, cure))
+    report = "\n".join((head, *listed, cure, look(learning.choice or RUNNER)))
+    return f"{report}\n\n{to_paste(_override_file(learning), lines)}" if lines else report
 
 
 def _nothing(reason: str) -> Learnt:
@@ -191,12 +202,16 @@ def _nothing(reason: str) -> Learnt:
 def _learnt(learning: Learning, basis: _Basis, rules: _Rules) -> Learnt:
     """Return everything about a schema that was found."""
     services = tuple(map_service(one, rules.override) for one in basis.found.services)
+    several = len(services) > 1
     refusals = dict[str, str]()
     lines = [Line(level="info", text=f"the schema was learnt from {basis.origin}")]
     lines += [Line(level="warning", text=text) for text in basis.warnings]
     lines += [Line(level="info", text=note) for note in basis.found.notes]
     for one in services:
-        reason, more = _judged(one, rules.pin, learning, several=len(services) > 1)
+        reason, more = _judged(one, rules.pin, learning)
+        if not one.whole:
+            file = _override_file(learning)
+            reason = refusal(one, file, several=several, origin=basis.path)
         lines += more
         if reason:
             refusals[one.name] = reason
@@ -213,13 +228,14 @@ def _learnt(learning: Learning, basis: _Basis, rules: _Rules) -> Learnt:
     )
 
 
-def _judged(
-    one: ServiceMap, pin: Pin | None, learning: Learning, *, several: bool
-) -> tuple[str, list[Line]]:
-    """Return why a service is refused, or an empty text, with lines for the log."""
+def _override_file(learning: Learning) -> str:
+    return str(learning.override) if learning.override else f"a file that {NAMED_BY} names"
+
+
+def _judged(one: ServiceMap, pin: Pin | None, learning: Learning) -> tuple[str, list[Line]]:
+    """Return why a service differs from its pin, or an empty text, with lines for the log."""
     if not one.whole:
-        path = str(learning.override) if learning.override else f"a file that {NAMED_BY} names"
-        return refusal(one, path, several=several), []
+        return "", []
     lines = [Line(level="info", text=f"serving {one.name}"), *_lines_of(one)]
     if pin is None:
         return "", lines

@@ -34,10 +34,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nowhere:
-    """No file has it: why each has not, and whether some could not be read at all."""
+    """No file has it: why each has not, and whether some could not be read at all.
+
+    `lines` are those of an override file that would make a service of what was found.
+    """
 
     reasons: tuple[str, ...]
     unreadable: bool
+    lines: tuple[str, ...] = ()
 
 
 def chosen(path: Path, override: Override) -> Place | Nowhere:
@@ -59,12 +63,13 @@ def discovered(processes: Processes, search: str | None, override: Override) -> 
     return Nowhere(
         reasons=(*none, *place.reasons, *rest.reasons),
         unreadable=place.unreadable or not above,
+        lines=place.lines or rest.lines,
     )
 
 
 def first(candidates: Sequence[Candidate], override: Override) -> Place | Nowhere:
     """Return the first file that has a schema, or what is wrong with each."""
-    reasons, unreadable = list[str](), False
+    reasons, unreadable, lines = list[str](), False, tuple[str, ...]()
     for candidate in candidates:
         try:
             found = look_into(candidate.path, override)
@@ -73,9 +78,10 @@ def first(candidates: Sequence[Candidate], override: Override) -> Place | Nowher
             unreadable = True
         except NoSchema as error:
             reasons.append(f"{candidate.description}: {error}")
+            lines = lines or error.lines
         else:
             return Place(candidate=candidate, found=found)
-    return Nowhere(reasons=tuple(reasons), unreadable=unreadable)
+    return Nowhere(reasons=tuple(reasons), unreadable=unreadable, lines=lines)
 
 
 def _running(process: Process) -> Candidate:

@@ -13,11 +13,10 @@ from hostler.ports.http import HttpRequest, NoAnswer, NotSent, Response, Transpo
 
 from .errors import Failed, Problem, read_problem
 from .log_throttle import Repeats
-from .settings import Account
+from .settings import DEADLINE, Account
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.scaleway")
 
-DEADLINE = timedelta(seconds=20)
 _AT_ONCE = 128
 """How many requests may be on their way: the budget sets the pace, and this only bounds a pile-up.
 

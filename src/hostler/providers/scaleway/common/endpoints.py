@@ -6,7 +6,7 @@ from hostler.domain.ids import Zone
 from hostler.ports.http import Response
 
 from .client import Client, Query
-from .errors import Garbled
+from .errors import Failed, Garbled, Trouble
 from .pages import Listing, Named, Paged, list_all
 from .wire import (
     ADDRESSES,
@@ -39,8 +39,11 @@ N = TypeVar("N", bound=Named)
 T = TypeVar("T")
 
 _KEYS = "/iam/v1alpha1/ssh-keys"
-WITHOUT_BLOCK = frozenset({Zone("it-mil-1")})
-"""Zones that have no block API: volumes are local there."""
+PERHAPS_WITHOUT_BLOCK = frozenset({Zone("it-mil-1")})
+"""Zones that official clients do not name for the block API, though every type there boots from it.
+
+Recorded in it-mil-1: no type has local storage, and all say `block_storage`.
+"""
 
 
 class Api:
@@ -134,13 +137,13 @@ class Api:
         await self.client.delete(_zone(zone, f"volumes/{volume}"))
 
     async def blocks(self, zone: Zone, query: Query = ()) -> Listing[BlockVolume]:
-        """List the project's block volumes; a zone without the block API has none."""
-        if zone in WITHOUT_BLOCK:
-            return Listing()
+        """List the project's block volumes; a zone that is refused as unknown has none."""
         query = (("project_id", self.project), ("order_by", "created_at_asc"), *query)
-        return await list_all(
+        found = await list_all(
             self.client, Paged(_block(zone, "volumes"), BLOCKS, "page_size", query)
         )
+        unknown = zone in PERHAPS_WITHOUT_BLOCK and _is_refused(found.trouble)
+        return Listing() if unknown else found
 
     async def block(self, zone: Zone, volume: str) -> BlockVolume:
         """Read one block volume."""
@@ -246,3 +249,8 @@ def _block(zone: Zone, path: str) -> str:
 
 def _tag(tag: str) -> Query:
     return (("tags", tag),) if tag else ()
+
+
+def _is_refused(trouble: Trouble | None) -> bool:
+    """Tell whether the API itself says that a path or a zone is not there."""
+    return isinstance(trouble, Failed) and trouble.problem.status in {400, 404}

@@ -265,5 +265,11 @@ def _outcome(problem: Problem, call: Call) -> Outcome:
 
 
 def is_missing(problem: Problem, target: str) -> bool:
-    """Tell whether the API says that this very thing, and no other, is not there."""
-    return problem.missing and problem.resource_id.split("/")[0] in {"", target}
+    """Tell whether the API says that this very thing, and no other, is not there.
+
+    Every 404 that was recorded names what is not there, by its id; older ones did in their text.
+    One that names nothing comes from a gateway, or says that there is no such route.
+    """
+    if problem.resource_id:
+        return problem.missing and problem.resource_id.split("/")[0] == target
+    return problem.type == "unknown_resource" and bool(target) and target in problem.message

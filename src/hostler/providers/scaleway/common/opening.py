@@ -3,19 +3,23 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
 
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import Zone
 from hostler.domain.model.machine import Offer
-from hostler.ports.kind import Opening, table_of
+from hostler.ports.files import unreadable
+from hostler.ports.kind import Lack, Opening, Timing, table_of
+from hostler.ports.loopback import is_loopback
 
 from .config_tables import UUID, AccountTable
-from .settings import Account, Secret
+from .settings import DEADLINE, Account, Secret
 
 if TYPE_CHECKING:
     from .client import Client
 
 LARGEST = 1_000_000
+REAL = "scaleway.com"
 PROJECTS = ("SCW_DEFAULT_PROJECT_ID", "SCW_PROJECT_ID")
 ORGANIZATIONS = ("SCW_DEFAULT_ORGANIZATION_ID", "SCW_ORGANIZATION_ID")
 
@@ -37,6 +41,51 @@ def offers_of(table: Offered, image: str) -> tuple[Offer, ...]:
         for kind in dict.fromkeys(table.types)
         for zone in dict.fromkeys(table.zones)
     )
+
+
+def timing_of(settings: object) -> Timing:
+    """Return how long calls of an account may take, and be late."""
+    table = table_of(AccountTable, settings)
+    return Timing(deadline=DEADLINE, consistency_delay=table.consistency_delay)
+
+
+def endpoint_faults(settings: object) -> tuple[str, ...]:
+    """Return what cannot be an endpoint, or must not be one: a secret goes there."""
+    endpoint = table_of(AccountTable, settings).endpoint
+    try:
+        parts = urlsplit(endpoint)
+        _ = parts.port
+    except ValueError as error:
+        return (f"endpoint: expected an address whose port is one ({error})",)
+    host = parts.hostname or ""
+    if parts.scheme == "http" and (host == REAL or host.endswith(f".{REAL}")):
+        return ("endpoint: expected https://, for the secret key would go unencrypted",)
+    return ()
+
+
+def endpoint_warnings(settings: object) -> tuple[str, ...]:
+    """Return that the secret key goes over a network as it is."""
+    parts = urlsplit(table_of(AccountTable, settings).endpoint)
+    if parts.scheme != "http" or is_loopback(parts.hostname or ""):
+        return ()
+    return ("endpoint: the secret key goes there unencrypted: write https://",)
+
+
+def missing_of(settings: object, folder: Path, environment: Mapping[str, str]) -> tuple[Lack, ...]:
+    """Return which files of an account are not to be read here, or what the environment lacks."""
+    table = table_of(AccountTable, settings)
+    named = {"secret_key_file": table.secret_key_file, "ca_file": table.ca_file}
+    found = [
+        Lack(key=key, text=f"{folder / file} cannot be read: {why}")
+        for key, file in named.items()
+        if file is not None and (why := unreadable(folder / file))
+    ]
+    if table.secret_key_file is None and not environment.get(table.secret_key_env):
+        text = f"{table.secret_key_env} is not set in this environment"
+        found.append(Lack(key="secret_key_env", text=text, environment=True))
+    if table.project is None and not any(environment.get(name) for name in PROJECTS):
+        found.append(Lack(key="project", text=_set(PROJECTS), environment=True))
+    return tuple(found)
 
 
 def zones_of(tables: Iterable[Offered]) -> tuple[Zone, ...]:

@@ -1,9 +1,13 @@
 """Settings: what an account and a fleet of Scaleway Instances are made of, as plain values."""
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 GIGABYTE = 1_000_000_000
 """Scaleway counts disks in decimal gigabytes."""
+
+DEADLINE = timedelta(seconds=20)
+"""How long one call may take."""
 
 
 class Secret:

@@ -1,19 +1,24 @@
 """Kind: how the fleet file's tables become an account at Scaleway."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 import msgspec
 
-from hostler.ports.kind import Blueprint, Opening, table_of
+from hostler.ports.kind import Blueprint, Lack, Opening, Timing, table_of
 from hostler.ports.provider import Provider
 from hostler.providers.scaleway.common.config_tables import AccountTable, MachineTable
 from hostler.providers.scaleway.common.opening import (
     account_of,
     client_of,
+    endpoint_faults,
+    endpoint_warnings,
+    missing_of,
     offers_of,
     read_text,
+    timing_of,
     why_not_read,
     zones_of,
 )
@@ -39,6 +44,38 @@ class ScalewayKind:
             offers=offers_of(table, table.image),
             digest=digest[:16],
         )
+
+    def warnings(self, settings: object, template: object) -> tuple[str, ...]:
+        """Return that a pool is not used, or that a server could be reached by nobody."""
+        del settings
+        table = table_of(MachineTable, template)
+        found = list[str]()
+        if table.address_pool is not None and not table.public_ipv4:
+            found.append("address_pool: it is not used, for public_ipv4 = false")
+        if not (table.public_ipv4 or table.public_ipv6 or table.private_networks):
+            found.append(
+                "public_ipv4: without any address and private network nobody reaches a server, and "
+                "no probe over the network passes"
+            )
+        return tuple(found)
+
+    def timing(self, settings: object) -> Timing:
+        """Return how long calls may take, and be late."""
+        return timing_of(settings)
+
+    def check(self, settings: object) -> tuple[str, ...]:
+        """Return what cannot be an endpoint."""
+        return endpoint_faults(settings)
+
+    def warnings_of(self, settings: object) -> tuple[str, ...]:
+        """Return that the secret key goes unencrypted."""
+        return endpoint_warnings(settings)
+
+    def missing(
+        self, settings: object, folder: Path, environment: Mapping[str, str]
+    ) -> tuple[Lack, ...]:
+        """Return which files, secrets and ids are not here."""
+        return missing_of(settings, folder, environment)
 
     def open(self, opening: Opening) -> Provider:
         """Return the account, with the secret from its file or the environment."""

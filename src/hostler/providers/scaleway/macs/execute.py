@@ -34,6 +34,7 @@ from .plan.read import MacReader
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.macs")
 
 _READY = frozenset({"ready"})
+FORBIDDEN = 403
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,9 +332,15 @@ def _host_of(call: Call) -> str:
 
 
 def _unread(trouble: Exception, call: Call, host: str) -> Outcome:
-    """Return what it means that the host could not be read first: gone, or not now."""
+    """Return what it means that the host could not be read first: gone, or not now.
+
+    A host that was deleted is recorded to answer 403, as a rate limit in disguise does: neither is
+    a matter of permissions as long as the host is observed, and only an observation can tell.
+    """
     if isinstance(trouble, Failed) and _names(trouble.problem, host):
         return Done(absent=(call.target,), missing=True) if call.target else _vanished(host)
+    if isinstance(trouble, Failed) and trouble.problem.status == FORBIDDEN:
+        return Refused(why=Refusal.BUSY, text=f"host {host}: {trouble}, or it is deleted")
     if isinstance(trouble, TROUBLE):
         return unread(trouble, f"host {host}")
     raise trouble

@@ -1,18 +1,23 @@
 """Kind: how the fleet file's tables become an account with Macs."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 from hostler.domain.ids import FleetName
-from hostler.ports.kind import Blueprint, Opening, table_of
+from hostler.ports.kind import Blueprint, Lack, Opening, Timing, table_of
 from hostler.ports.provider import Provider
 from hostler.providers.scaleway.common.opening import (
     account_of,
     client_of,
+    endpoint_faults,
+    endpoint_warnings,
+    missing_of,
     offers_of,
     organization_of,
+    timing_of,
     zones_of,
 )
 
@@ -39,7 +44,9 @@ class MacKind:
                 "be retired any day"
             )
         if table.order is not None and table.order.spend_per_day is not None:
-            _all_priced(table, _prices(table_of(MacAccountTable, settings)))
+            prices = _prices(table_of(MacAccountTable, settings))
+            _all_priced(table, prices)
+            _affordable(table, table.order.spend_per_day, prices)
         made = ",".join(table.private_networks)
         return Blueprint(
             offers=offers_of(table, table.os),
@@ -57,6 +64,24 @@ class MacKind:
             "machine had is released: it stays as it is, billed, in the orphan report"
         )
         return (warning,)
+
+    def timing(self, settings: object) -> Timing:
+        """Return how long calls may take, and be late."""
+        return timing_of(settings)
+
+    def check(self, settings: object) -> tuple[str, ...]:
+        """Return what cannot be an endpoint."""
+        return endpoint_faults(settings)
+
+    def warnings_of(self, settings: object) -> tuple[str, ...]:
+        """Return that the secret key goes unencrypted."""
+        return endpoint_warnings(settings)
+
+    def missing(
+        self, settings: object, folder: Path, environment: Mapping[str, str]
+    ) -> tuple[Lack, ...]:
+        """Return which files, secrets and ids are not here."""
+        return missing_of(settings, folder, environment)
 
     def open(self, opening: Opening) -> Provider:
         """Return the account, with the secret from its file or the environment."""
@@ -99,6 +124,16 @@ def _all_priced(table: MacTable, prices: dict[str, float]) -> None:
         raise ValueError(
             f"order.spend_per_day: expected a price of {', '.join(lacking)} among `prices` of the "
             "account: no API tells it"
+        )
+
+
+def _affordable(table: MacTable, limit: float, prices: dict[str, float]) -> None:
+    """Raise ValueError where not one host could be ordered: each is committed for a day."""
+    least = 24 * min(prices[kind] for kind in table.types)
+    if limit < least:
+        raise ValueError(
+            f"order.spend_per_day: expected at least {least:.2f}, what one host costs in the day "
+            "that it is committed for; or no `order`"
         )
 
 

@@ -4,6 +4,7 @@ import msgspec
 
 from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.networks import slaac
+from hostler.simulators.scaleway.state.record import Record
 from hostler.simulators.scaleway.state.records import (
     Address,
     BlockVolume,
@@ -11,8 +12,8 @@ from hostler.simulators.scaleway.state.records import (
     LocalVolume,
     Nic,
     PlacementGroup,
-    Record,
     Server,
+    Snapshot,
     State,
     Volume,
 )
@@ -147,7 +148,7 @@ def public_ip(server: Server, address: Address) -> dict[str, object]:
         "provisioning_mode": "slaac" if six else "dhcp",
         "tags": address.tags,
         "state": address.state,
-        "ipam_id": address.ipam_id,
+        "ipam_id": address.id,
     }
 
 
@@ -191,7 +192,7 @@ def block_volume_body(cloud: Cloud, volume: BlockVolume) -> dict[str, object]:
     }
     return {
         **block_body(cloud, volume),
-        "type": "sbs_15k" if volume.iops > 5000 else "sbs_5k",
+        "type": type_name(volume.iops),
         "size": volume.size,
         "references": [reference] if reference else [],
         "parent_snapshot_id": volume.snapshot_id,
@@ -202,6 +203,11 @@ def block_volume_body(cloud: Cloud, volume: BlockVolume) -> dict[str, object]:
     }
 
 
+def type_name(iops: int) -> str:
+    """Return the type of a block volume of so many operations a second."""
+    return f"sbs_{iops // 1000}k"
+
+
 def nic_body(cloud: Cloud, nic: Nic) -> dict[str, object]:
     """Return the body of a private network card."""
     return {
@@ -209,12 +215,44 @@ def nic_body(cloud: Cloud, nic: Nic) -> dict[str, object]:
         "server_id": nic.server.id,
         "private_network_id": nic.network_id,
         "mac_address": nic.mac,
-        "state": "available",
+        "state": "available" if nic.available else "syncing",
         "tags": nic.tags,
         "creation_date": cloud.date(nic.created),
         "modification_date": cloud.date(nic.modified),
         "zone": nic.zone,
-        "ipam_ip_ids": list(nic.ipam_ids),
+        "ipam_ip_ids": [ip.id for ip in nic.ips],
+    }
+
+
+def extra_body(snapshot: Snapshot) -> dict[str, object]:
+    """Return how an image shows a further snapshot: of Block Storage, next to nothing."""
+    block = snapshot.kind == "sbs"
+    return {
+        "id": snapshot.id,
+        "volume_type": "sbs_snapshot" if block else snapshot.kind,
+        "size": 0 if block else snapshot.size,
+        "name": "" if block else snapshot.name,
+    }
+
+
+NO_TASK = "00000000-0000-0000-0000-000000000000"
+
+
+def task_body(
+    cloud: Cloud, zone: str, description: str, hrefs: tuple[str, str]
+) -> dict[str, object]:
+    """Return a task; since 2026 it is a placeholder without an id."""
+    old = cloud.generation() == "2025"
+    return {
+        "id": cloud.new_id() if old else NO_TASK,
+        "description": description if old else "fake task",
+        "status": "pending",
+        "href_from": hrefs[0],
+        "href_result": hrefs[1],
+        "started_at": cloud.date(cloud.now),
+        "terminated_at": None,
+        "progress": 0,
+        "zone": zone,
     }
 
 
@@ -224,11 +262,11 @@ def image_body(cloud: Cloud, image: Image) -> dict[str, object]:
         **instance_body(cloud, image),
         "root_volume": {
             "id": image.root_id,
-            "name": "",
+            "name": image.root_name,
             "volume_type": image.root_type,
             "size": image.root_size,
         },
-        "extra_volumes": {},
+        "extra_volumes": {slot: extra_body(one) for slot, one in image.extras.items()},
         "public": image.public,
         "arch": image.arch,
         "default_bootscript": None,

@@ -3,10 +3,10 @@
 from typing import Any, cast
 
 from hostler.simulators.scaleway.state import errors
-from hostler.simulators.scaleway.state.calls import Body, Call
+from hostler.simulators.scaleway.state.calls import Body, Call, checked_id
 from hostler.simulators.scaleway.state.catalogue import quota_name
 from hostler.simulators.scaleway.state.inventory import Cloud
-from hostler.simulators.scaleway.state.records import Owner
+from hostler.simulators.scaleway.state.record import Owner
 
 
 def text_of(body: Body, name: str) -> str:
@@ -19,10 +19,24 @@ def text_of(body: Body, name: str) -> str:
     return value
 
 
-def choice_of(body: Body, name: str) -> str:
+def choice_of(body: Body, name: str, *known: str) -> str:
     """Return a value of an enumeration; the Go client says unknown_… for what is not set."""
     value = text_of(body, name)
-    return "" if value.startswith("unknown_") else value
+    if value.startswith("unknown_"):
+        return ""
+    if value and known and value not in known:
+        raise errors.invalid((name, "constraint", "not a valid value"))
+    return value
+
+
+def id_of(body: Body, name: str) -> str:
+    """Return an id, an empty text where it is absent or null; refuse what is no UUID."""
+    return checked_id(name, text_of(body, name))
+
+
+def ids_of(body: Body, name: str) -> list[str]:
+    """Return a list of ids, an empty one where it is absent or null."""
+    return [checked_id(name, one) for one in texts_of(body, name)]
 
 
 def flag_of(body: Body, name: str, *, default: bool) -> bool:
@@ -35,12 +49,16 @@ def flag_of(body: Body, name: str, *, default: bool) -> bool:
     return value
 
 
+LARGEST = 2**53
+"""The largest whole number that every client reads as it was written."""
+
+
 def size_of(body: Body, name: str = "size") -> int:
     """Return a size in bytes, 0 where it is absent; refuse what is no whole number above 0."""
     value = body.get(name)
     if value is None:
         return 0
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LARGEST:
         raise errors.invalid((name, "format", "must be a whole number"))
     return value
 
@@ -56,6 +74,19 @@ def texts_of(body: Body, name: str) -> list[str]:
     if not all(isinstance(item, str) for item in found):
         raise errors.invalid((name, "format", "must be a list of strings"))
     return [str(item) for item in found]
+
+
+def objects_of(body: Body, name: str) -> list[Body]:
+    """Return a list of objects, an empty one where it is absent or null."""
+    value: Any = body.get(name)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise errors.invalid((name, "format", "must be a list of objects"))
+    found = cast("list[object]", value)
+    if not all(isinstance(item, dict) for item in found):
+        raise errors.invalid((name, "format", "must be a list of objects"))
+    return [cast("Body", item) for item in found]
 
 
 def tags_of(body: Body) -> list[str]:
@@ -79,8 +110,8 @@ def owner_of(call: Call) -> Owner:
     A body that names only an organisation means that organisation's default project.
     """
     body = call.body
-    organization = text_of(body, "organization") or text_of(body, "organization_id")
-    project = text_of(body, "project") or text_of(body, "project_id")
+    organization = id_of(body, "organization") or id_of(body, "organization_id")
+    project = id_of(body, "project") or id_of(body, "project_id")
     if organization and organization != call.organization:
         raise errors.forbidden("write", "organization")
     return Owner(call.place, call.organization, project or call.project)

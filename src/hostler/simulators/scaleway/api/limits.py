@@ -1,15 +1,10 @@
 """Who is let in: the gateway's rate limit, the secret key, and the zones there are."""
 
-import re
-
 from hostler.simulators.scaleway.state import errors
-from hostler.simulators.scaleway.state.calls import Call
+from hostler.simulators.scaleway.state.calls import UUID, Call
 from hostler.simulators.scaleway.state.options import Options
 
 from .resource import Route
-
-WHOLE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-NO_BLOCK = "it-mil-1"
 
 
 class Bucket:
@@ -48,7 +43,7 @@ class Doorman:
             return
         secret = header(call, "x-auth-token")
         if secret not in self._known:
-            if not WHOLE.fullmatch(secret):
+            if not UUID.fullmatch(secret):
                 raise errors.denied("invalid_argument")
             if self._accounts and secret not in self._accounts:
                 raise errors.denied("not_found")
@@ -58,10 +53,9 @@ class Doorman:
         self._check_place(route, call)
 
     def _check_place(self, route: Route, call: Call) -> None:
-        if "/*" not in route.path or route.path.startswith("/iam/"):
+        if "/zones/*" not in route.path and "/regions/*" not in route.path:
             return
-        block = call.request.path.startswith("/block/")
-        if call.place not in self._places or (block and call.place == NO_BLOCK):
+        if call.place not in self._places:
             raise errors.invalid(("zone", "constraint", "not a valid value"))
 
 

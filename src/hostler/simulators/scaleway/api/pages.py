@@ -3,16 +3,18 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
+from urllib.parse import quote, urlencode
 
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.errors import invalid
 from hostler.simulators.scaleway.state.inventory import Cloud
-from hostler.simulators.scaleway.state.records import Record
+from hostler.simulators.scaleway.state.record import Record
 from hostler.simulators.scaleway.state.stock import Shelf
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
 LARGEST = 100
+DIGITS = 9  # of the number of a page, at most
 LAG = 60.0  # seconds after which no lagging list shows what is gone, or misses what is new
 
 
@@ -53,6 +55,22 @@ def order_of(call: Call, *fields: str) -> Order:
     if field not in fields or way not in ("asc", "desc"):
         raise invalid(("order_by", "constraint", "not a valid value"))
     return Order(field, way == "desc")
+
+
+def ordered(call: Call, items: list[R]) -> list[R]:
+    """Return a list in the order that is asked for, or as it is."""
+    if not call.choice("order_by"):
+        return items
+    order = order_of(call, "created_at", "updated_at", "name")
+    keys: dict[str, Callable[[R], float | str]] = {
+        "created_at": lambda item: item.created,
+        "updated_at": lambda item: item.modified,
+        "name": lambda item: item.name,
+    }
+    items = sorted(items, key=keys[order.field])
+    if order.newest_first:
+        items.reverse()
+    return items
 
 
 def listing(
@@ -124,7 +142,7 @@ def number(call: Call, name: str, default: int) -> int:
     text = call.text(name)
     if not text:
         return default
-    if not text.isdecimal() or int(text) < 1:
+    if not text.isdecimal() or len(text) > DIGITS or int(text) < 1:
         raise invalid((name, "constraint", "must be a positive number"))
     return int(text) if name == "page" else min(int(text), LARGEST)
 
@@ -133,21 +151,23 @@ def paged(call: Call, body: dict[str, object], total: int, style: Style) -> Answ
     """Answer with a body, its total said in the way of its API."""
     if not style.header:
         return Answer(200, {**body, "total_count": total})
-    links = link(call, total, style)
-    headers = (("X-Total-Count", str(total)), *((("Link", links),) if links else ()))
+    headers = (("X-Total-Count", str(total)), ("Link", link(call, total, style)))
     return Answer(200, body, headers)
 
 
 def link(call: Call, total: int, style: Style) -> str:
-    """Return the value of the Link header: paths relative to the zone."""
+    """Return the value of the Link header: paths relative to the zone, with the filters kept."""
     size = number(call, style.size, style.limit)
-    page, last = number(call, "page", 1), max(1, -(-total // size))
-    targets = {"first": 1, "previous": page - 1, "next": page + 1, "last": last}
-    path = "/" + "/".join(call.request.path.split("/")[5:])
+    page, last = number(call, "page", 1), -(-total // size)
+    targets = {"next": page + 1} if page < last else {}
+    if page > 1:
+        targets = {"first": 1, "previous": page - 1, **targets}
+    path = quote("/" + "/".join(call.request.path.split("/")[5:]), errors="replace")
+    rest = sorted(pair for pair in call.request.query if pair[0] not in ("page", style.size))
+    filters = urlencode(rest, errors="replace")
     return ",".join(
-        f'<{path}?page={target}&{style.size}={size}>; rel="{name}"'
-        for name, target in targets.items()
-        if 1 <= target <= last and target != page
+        f'<{path}?page={target}&{style.size}={size}&{filters}>; rel="{name}"'
+        for name, target in {**targets, "last": last}.items()
     )
 
 
@@ -161,8 +181,8 @@ def dict_page(call: Call, key: str, entries: Iterable[tuple[str, object]]) -> An
 def matching(call: Call) -> Callable[[Record], bool]:
     """Return the filter of the Instance API: all tags, a part of the name, project, owner."""
     tags = [tag for tag in call.text("tags").split(",") if tag]
-    name, project = call.text("name"), call.text("project")
-    organization = call.text("organization")
+    name, project = call.text("name"), call.id("project")
+    organization = call.id("organization")
 
     def keep(item: Record) -> bool:
         return (

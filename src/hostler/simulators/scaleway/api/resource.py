@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
+from urllib.parse import quote
 
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.inventory import Cloud
-from hostler.simulators.scaleway.state.records import Record
+from hostler.simulators.scaleway.state.record import Record
 from hostler.simulators.scaleway.state.stock import Shelf
 
-from .pages import Style, listing, matching, page_of
+from .pages import Style, listing, matching, ordered, page_of
 
 Handler = Callable[[Cloud, Call], Answer]
 
@@ -56,6 +57,10 @@ class Resource(Generic[R]):
         body = self.body(cloud, item)
         return Answer(status, {self.key: body} if self.key else body, headers, subject=item)
 
+    def made(self, cloud: Cloud, call: Call, item: R) -> Answer:
+        """Answer with one that has just been made, and with where it is."""
+        return self.answer(cloud, item, 201, location(call, item.id))
+
     def get(self, cloud: Cloud, call: Call) -> Answer:
         """Show one."""
         return self.answer(cloud, self.find(cloud, call))
@@ -63,9 +68,8 @@ class Resource(Generic[R]):
     def list_all(self, cloud: Cloud, call: Call) -> Answer:
         """List them, one page at a time."""
         keep, shelf = self.keep(call), self.stored(cloud)
-        return self.page(
-            cloud, call, listing(cloud, call, shelf, keep, newest_first=self.newest_first)
-        )
+        items = listing(cloud, call, shelf, keep, newest_first=self.newest_first)
+        return self.page(cloud, call, items if self.style.header else ordered(call, items))
 
     def page(self, cloud: Cloud, call: Call, items: list[R]) -> Answer:
         """Answer with the page of a list that was asked for."""
@@ -84,6 +88,12 @@ class Resource(Generic[R]):
         """Return its routes: `list`, `get` and `delete` as above, unless there are own ones."""
         shared = {"list": self.list_all, "get": self.get, "delete": self.delete}
         return routes(key, path, **{**shared, **own})
+
+
+def location(call: Call, item_id: str) -> tuple[tuple[str, str], ...]:
+    """Return the header that says where what was made is: the whole address, as recorded."""
+    path = quote(call.request.path, errors="replace")
+    return (("Location", f"https://api.scaleway.com{path}/{item_id}"),)
 
 
 METHODS = {"list": "GET", "create": "POST", "get": "GET", "update": "PATCH", "delete": "DELETE"}

@@ -9,7 +9,8 @@ from hostler.simulators.scaleway.state.calls import Answer, Call, Fate
 from hostler.simulators.scaleway.state.errors import Refused
 from hostler.simulators.scaleway.state.inventory import touch
 from hostler.simulators.scaleway.state.mac_records import MOVING, Mac, MacStatus
-from hostler.simulators.scaleway.state.records import Record, Server
+from hostler.simulators.scaleway.state.record import Record
+from hostler.simulators.scaleway.state.records import Server
 
 from .fault_injection import BUYS, CHANGES, FaultInjector, is_ambient
 

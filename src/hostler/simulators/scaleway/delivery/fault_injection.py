@@ -11,7 +11,8 @@ from hostler.simulators.scaleway.macs import operator_actions as mac_actions
 from hostler.simulators.scaleway.state.calls import Call
 from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_records import Mac, OsImage
-from hostler.simulators.scaleway.state.records import Address, Record, Server
+from hostler.simulators.scaleway.state.record import Record
+from hostler.simulators.scaleway.state.records import Address, Server
 
 from .operator_actions import OPERATOR_ACTIONS, usual_status
 
@@ -110,6 +111,11 @@ class FaultInjector:
     def script(self, rule: Rule) -> None:
         """Add a rule."""
         self._scripts.append(Script(rule))
+
+    @property
+    def armed(self) -> tuple[Script, ...]:
+        """The rules that have not struck as often as they should, the oldest first."""
+        return tuple(self._scripts)
 
     def count(self, fault: str) -> None:
         """Note that a fault took effect."""

@@ -9,7 +9,8 @@ from hostler.simulators.scaleway.instances.network import addresses
 from hostler.simulators.scaleway.macs import operator_actions as mac_actions
 from hostler.simulators.scaleway.state.inventory import Cloud, touch
 from hostler.simulators.scaleway.state.operator_action import OperatorAction
-from hostler.simulators.scaleway.state.records import Address, Record, Server, State
+from hostler.simulators.scaleway.state.record import Record
+from hostler.simulators.scaleway.state.records import Address, Server, State
 
 STRANGE = "hibernating"  # a state that no document knows
 

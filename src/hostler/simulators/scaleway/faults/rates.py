@@ -22,6 +22,12 @@ BY_NAME: Mapping[str, Fault] = {fault.name: fault for fault in (*FAULTS, *MAC_FA
 DEFAULT_SPELLS: Mapping[str, Range] = {**SPELLS, **MAC_SPELLS}
 
 
+LONGEST = 10 * 365 * 86_400.0
+"""How long a spell can be, in seconds: ten years."""
+OFTEN = 3600.0
+"""How often an ambient fault can happen in one hour of one resource: once a second."""
+
+
 class BadFaultRates(ValueError):
     """Fault rates that cannot be: all that is wrong with them, line by line."""
 
@@ -74,6 +80,8 @@ class Rule:
             raise BadFaultRates(f"no such fault: {self.fault}")
         if self.after < 1 or self.count < 1:
             raise BadFaultRates("after and count begin at 1")
+        if self.spell is not None and not 0 <= self.spell <= LONGEST:
+            raise BadFaultRates(f"spell: expected 0 to {LONGEST:.0f} seconds, not {self.spell}")
 
 
 def problems(rates: Mapping[str, float], spells: Mapping[str, Range]) -> list[str]:
@@ -84,10 +92,13 @@ def problems(rates: Mapping[str, float], spells: Mapping[str, Range]) -> list[st
     ]
     for name, rate in rates.items():
         ambient = name in BY_NAME and BY_NAME[name].where in AMBIENT
-        if rate < 0 or (rate > 1 and not ambient):
-            found.append(f"rates.{name}: {rate} is no probability")
+        if not 0 <= rate <= (OFTEN if ambient else 1):
+            what = f"not between 0 and {OFTEN:.0f} an hour" if ambient else "no probability"
+            found.append(f"rates.{name}: {rate} is {what}")
     found += [
-        f"spells.{name}: {low} to {high}" for name, (low, high) in spells.items() if low > high
+        f"spells.{name}: {low} to {high}"
+        for name, (low, high) in spells.items()
+        if not 0 <= low <= high <= LONGEST
     ]
     return found
 

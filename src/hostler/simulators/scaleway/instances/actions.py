@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from hostler.simulators.scaleway.api.bodies import STOPPING_ACTIONS, allowed_actions
+from hostler.simulators.scaleway.api.bodies import STOPPING_ACTIONS, allowed_actions, task_body
 from hostler.simulators.scaleway.api.checks import text_of
 from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
@@ -11,10 +11,9 @@ from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.records import Server, State
 
 from . import lifecycle
-from .images import backup
+from .storage.snapshots import backup
 
 PATH = "/instance/v1/zones/*/servers/*/action"
-NO_TASK = "00000000-0000-0000-0000-000000000000"
 OLD_NAMES = {
     "poweron": "server_batch_poweron",
     "poweroff": "server_poweroff",
@@ -36,7 +35,9 @@ def act(cloud: Cloud, call: Call) -> Answer:
         raise errors.invalid(("action", "constraint", f"must be one of {', '.join(DOERS)}"))
     check(cloud, server, action)
     result = DOERS[action](cloud, server, call) or f"/servers/{server.id}"
-    return Answer(202, {"task": task(cloud, server, action, result)}, subject=server)
+    words = OLD_NAMES.get(action, f"server_{action}")
+    hrefs = (f"/servers/{server.id}/action", result)
+    return Answer(202, {"task": task_body(cloud, server.zone, words, hrefs)}, subject=server)
 
 
 def check(cloud: Cloud, server: Server, action: str) -> None:
@@ -98,22 +99,6 @@ def reboot(cloud: Cloud, server: Server, _call: Call) -> None:
 
 def refuse_routed(_cloud: Cloud, _server: Server, _call: Call) -> None:
     """Never reached: no state allows the old migration."""
-
-
-def task(cloud: Cloud, server: Server, action: str, result: str) -> dict[str, object]:
-    """Return a task; since 2026 it is a placeholder without an id."""
-    old = cloud.generation() == "2025"
-    return {
-        "id": cloud.new_id() if old else NO_TASK,
-        "description": OLD_NAMES.get(action, f"server_{action}") if old else "fake task",
-        "status": "pending",
-        "href_from": f"/servers/{server.id}/action",
-        "href_result": result,
-        "started_at": cloud.date(cloud.now),
-        "terminated_at": None,
-        "progress": 0,
-        "zone": server.zone,
-    }
 
 
 DOERS: dict[str, Callable[[Cloud, Server, Call], str | None]] = {

@@ -1,38 +1,27 @@
-"""Images and snapshots of the Instance API, the marketplace, and what a label stands for."""
+"""Images of the Instance API, public and one's own, and what a label stands for."""
 
-from hostler.simulators.scaleway.api.bodies import image_body, instance_body
-from hostler.simulators.scaleway.api.checks import object_of, owner_of, tags_of, text_of
-from hostler.simulators.scaleway.api.pages import (
-    INSTANCE,
-    NEWER,
-    lagging,
-    matching,
-    paged,
-    window,
+from collections.abc import Callable
+
+from hostler.simulators.scaleway.api.bodies import image_body
+from hostler.simulators.scaleway.api.checks import (
+    choice_of,
+    flag_of,
+    id_of,
+    object_of,
+    owner_of,
+    tags_of,
+    text_of,
 )
+from hostler.simulators.scaleway.api.pages import INSTANCE, lagging, matching
 from hostler.simulators.scaleway.api.resource import Resource, Route
 from hostler.simulators.scaleway.state import errors
-from hostler.simulators.scaleway.state.calls import Answer, Call
-from hostler.simulators.scaleway.state.catalogue import (
-    ARCHS,
-    PUBLIC_IMAGES,
-    ServerType,
-    image_id,
-    types_of,
-)
+from hostler.simulators.scaleway.state.calls import Answer, Body, Call
+from hostler.simulators.scaleway.state.catalogue import ARCHS, ServerType, image_id
 from hostler.simulators.scaleway.state.inventory import SCALEWAY, Cloud
-from hostler.simulators.scaleway.state.records import (
-    BlockVolume,
-    Image,
-    LocalVolume,
-    Owner,
-    Server,
-    Snapshot,
-    State,
-)
+from hostler.simulators.scaleway.state.record import Owner
+from hostler.simulators.scaleway.state.records import Image, Snapshot
 
-PATH = "/instance/v1/zones/*"
-MARKET = "/marketplace/v2"
+PATH = "/instance/v1/zones/*/images"
 IMAGES: Resource[Image] = Resource(
     stored=lambda cloud: cloud.images,
     name="instance_image",
@@ -67,31 +56,59 @@ def by_label(cloud: Cloud, call: Call, label: str, sort: ServerType) -> Image | 
 
 
 def image_list(cloud: Cloud, call: Call) -> Answer:
-    """List the public images of a zone and one's own."""
-    keep, arch = matching(call), call.choice("arch")
+    """List the public images of a zone and one's own, or either of them."""
+    keep = filter_of(call)
     visible = (call.organization, SCALEWAY)
     items = [
         image
         for image in cloud.images.within(call.place)
-        if image.organization in visible and keep(image) and arch in ("", image.arch)
+        if image.organization in visible and keep(image)
     ]
     if call.struck:
         items = lagging(cloud, call, cloud.images, keep, items)
-    return IMAGES.page(cloud, call, items)
+    return IMAGES.page(cloud, call, items[::-1])
+
+
+def filter_of(call: Call) -> Callable[[Image], bool]:
+    """Return the filter that a query asks for; with a name and nothing else, of one's own."""
+    basics, arch, public = matching(call), call.choice("arch", *ARCHS), call.flag("public")
+    if call.text("name") and not public:
+        public = "false"
+    return lambda image: (
+        basics(image)
+        and arch in ("", image.arch)
+        and public in ("", "true" if image.organization == SCALEWAY or image.public else "false")
+    )
 
 
 def image_create(cloud: Cloud, call: Call) -> Answer:
-    """Make an image of a snapshot."""
-    root = text_of(call.body, "root_volume")
-    snapshot = cloud.peek(cloud.snapshots, call, root)
-    snapshot = snapshot or cloud.find(cloud.block_snapshots, call, root, "instance_snapshot")
-    arch = text_of(call.body, "arch") or ARCHS[0]
-    if arch not in ARCHS:
-        raise errors.invalid(("arch", "constraint", "not a valid value"))
-    name = text_of(call.body, "name") or f"img-{root[:8]}"
-    image = new_image(cloud, owner_of(call), name, snapshot)
-    image.arch, image.tags = arch, tags_of(call.body)
-    return IMAGES.answer(cloud, image, 201)
+    """Make an image of a snapshot, or of several."""
+    root = snapshot_of(cloud, call, id_of(call.body, "root_volume"))
+    arch = choice_of(call.body, "arch", *ARCHS) or ARCHS[0]
+    extras = extras_of(cloud, call)
+    public = flag_of(call.body, "public", default=False)
+    tags = tags_of(call.body)
+    name = text_of(call.body, "name") or f"img-{root.id[:8]}"
+    image = new_image(cloud, owner_of(call), name, root)
+    image.arch, image.tags, image.public, image.extras = arch, tags, public, extras
+    return IMAGES.made(cloud, call, image)
+
+
+def snapshot_of(cloud: Cloud, call: Call, snapshot_id: str) -> Snapshot:
+    """Return a snapshot of either API."""
+    found = cloud.peek(cloud.snapshots, call, snapshot_id)
+    return found or cloud.find(cloud.block_snapshots, call, snapshot_id, "instance_snapshot")
+
+
+def extras_of(cloud: Cloud, call: Call) -> dict[str, Snapshot]:
+    """Return the further snapshots that a body names, by their slots."""
+    templates = object_of(call.body, "extra_volumes")
+    if any(not slot.isdecimal() for slot in templates):
+        raise errors.invalid(("extra_volumes", "format", "keys must be numbers"))
+    return {
+        slot: snapshot_of(cloud, call, id_of(object_of(templates, slot), "id"))
+        for slot in templates
+    }
 
 
 def new_image(cloud: Cloud, owner: Owner, name: str, root: Snapshot) -> Image:
@@ -101,8 +118,9 @@ def new_image(cloud: Cloud, owner: Owner, name: str, root: Snapshot) -> Image:
         name=name,
         arch=ARCHS[0],
         root_id=root.id,
+        root_name="" if root.kind == "sbs" else root.name,
         root_type="sbs_snapshot" if root.kind == "sbs" else root.kind,
-        root_size=root.size,
+        root_size=0 if root.kind == "sbs" else root.size,
         public=False,
     )
     cloud.images.put(image)
@@ -110,173 +128,41 @@ def new_image(cloud: Cloud, owner: Owner, name: str, root: Snapshot) -> Image:
     return image
 
 
+def own_image(cloud: Cloud, call: Call) -> Image:
+    """Return the image that a path names; refuse to change what the marketplace has."""
+    image = IMAGES.find(cloud, call)
+    if image.organization == SCALEWAY:
+        raise errors.forbidden("write", "image")
+    return image
+
+
+def image_update(cloud: Cloud, call: Call) -> Answer:
+    """Change an image of one's own."""
+    image = own_image(cloud, call)
+    body: Body = call.body
+    arch = choice_of(body, "arch", *ARCHS) or image.arch
+    public = flag_of(body, "public", default=image.public)
+    extras = extras_of(cloud, call) if body.get("extra_volumes") is not None else image.extras
+    tags = tags_of(body) if body.get("tags") is not None else image.tags
+    image.name = text_of(body, "name") or image.name
+    image.arch, image.public, image.extras, image.tags = arch, public, extras, tags
+    image.modified = cloud.now
+    return IMAGES.answer(cloud, image)
+
+
 def image_delete(cloud: Cloud, call: Call) -> Answer:
     """Delete an image of one's own; its snapshots stay."""
-    image = IMAGES.find(cloud, call)
-    if image.public:
-        raise errors.forbidden("write", "image")
-    return IMAGES.drop(cloud, image)
-
-
-def snapshot_body(cloud: Cloud, snapshot: Snapshot) -> dict[str, object]:
-    """Return the body of a snapshot of a local volume."""
-    base = {"id": snapshot.volume_id, "name": snapshot.volume_name}
-    return {
-        **instance_body(cloud, snapshot),
-        "volume_type": snapshot.kind,
-        "size": snapshot.size,
-        "state": snapshot.state,
-        "base_volume": base if snapshot.volume_id else None,
-        "error_reason": None,
-    }
-
-
-SNAPSHOTS: Resource[Snapshot] = Resource(
-    stored=lambda cloud: cloud.snapshots,
-    name="instance_snapshot",
-    body=snapshot_body,
-    style=INSTANCE.of("snapshots"),
-    key="snapshot",
-    newest_first=True,
-)
-
-
-def snap(cloud: Cloud, volume: LocalVolume | BlockVolume, name: str) -> Snapshot:
-    """Take a snapshot of a volume; of one at work it takes its time."""
-    block = isinstance(volume, BlockVolume)
-    hot = not block and volume.server is not None and volume.server.state == State.RUNNING
-    snapshot = Snapshot(
-        **cloud.born(volume.owner),
-        name=name,
-        kind="sbs" if block else volume.kind,
-        size=volume.size,
-        state="snapshotting" if hot else "available",
-        volume_id=volume.id,
-        volume_name=volume.name,
-    )
-    (cloud.block_snapshots if block else cloud.snapshots).put(snapshot)
-    cloud.ledger.open("snapshot", snapshot, 0.0, cloud.now)
-    if hot and isinstance(volume, LocalVolume):
-        shoot(cloud, volume, snapshot)
-    return snapshot
-
-
-def shoot(cloud: Cloud, volume: LocalVolume, snapshot: Snapshot) -> None:
-    """Keep a volume busy until its snapshot is there."""
-    busy(volume, "snapshotting")
-
-    def done() -> None:
-        snapshot.state = "available"
-        if volume.state == "snapshotting":
-            busy(volume, "available")
-
-    cloud.after(cloud.lasts("snapshot.hot"), done)
-
-
-def busy(volume: LocalVolume, state: str) -> None:
-    """Put a volume in a state, which its server shows, too."""
-    volume.state = state
-    if volume.server:
-        volume.server.wire = None
-
-
-def snapshot_create(cloud: Cloud, call: Call) -> Answer:
-    """Take a snapshot of a local volume."""
-    volume_id = text_of(call.body, "volume_id")
-    volume = cloud.find(cloud.locals, call, volume_id, "instance_volume")
-    if volume.busy:
-        raise errors.transient("instance_volume", volume.id, volume.state)
-    snapshot = snap(cloud, volume, text_of(call.body, "name") or f"snap-{volume.name}")
-    snapshot.tags = tags_of(call.body)
-    task = {
-        "id": cloud.new_id(),
-        "description": "volume_snapshot",
-        "status": "pending",
-        "href_from": "/snapshots",
-        "href_result": f"snapshots/{snapshot.id}",
-        "started_at": cloud.date(cloud.now),
-        "terminated_at": None,
-        "progress": 0,
-        "zone": snapshot.zone,
-    }
-    body = {"snapshot": snapshot_body(cloud, snapshot), "task": task}
-    return Answer(201, body, subject=snapshot)
-
-
-def backup(cloud: Cloud, server: Server, call: Call) -> str | None:
-    """Make an image of a server and snapshots of its volumes; return where the image is."""
-    shots = [snap(cloud, volume, f"snap-{server.name}") for volume in server.volumes.values()]
-    name = text_of(call.body, "name") or f"img-{server.name}"
-    if not shots:
-        raise errors.invalid(("volumes", "required", "the server has no volume"))
-    owner = server.owner
-    image = new_image(cloud, owner, name, shots[0])
-    image.arch, image.from_server = server.arch, server.id
-    return f"images/{image.id}"
-
-
-def local_images(_cloud: Cloud, call: Call) -> Answer:
-    """Show which images a label stands for in a zone."""
-    label, zone = call.text("image_label"), call.text("zone") or "fr-par-1"
-    if label and label not in {public.label for public in PUBLIC_IMAGES}:
-        raise errors.not_found("MarketplaceImage", label)
-    kinds = [call.choice("type")] if call.choice("type") else ["instance_local", "instance_sbs"]
-    archs = [call.choice("arch")] if call.choice("arch") else list(ARCHS)
-    found = [
-        local_image(zone, public.label, arch, kind)
-        for public in PUBLIC_IMAGES
-        for kind in kinds
-        for arch in archs
-        if label in ("", public.label)
-    ]
-    start, size = window(call, NEWER)
-    return paged(call, {"local_images": found[start : start + size]}, len(found), NEWER)
-
-
-def local_image(zone: str, label: str, arch: str, kind: str) -> dict[str, object]:
-    """Return the body of an image of the marketplace in a zone."""
-    local = kind == "instance_local"
-    fitting = [
-        sort.name
-        for sort in types_of(zone).values()
-        if sort.arch == arch and (sort.local or not local)
-    ]
-    return {
-        "id": image_id(zone, label, arch, kind),
-        "arch": arch,
-        "zone": zone,
-        "compatible_commercial_types": fitting,
-        "label": label,
-        "type": kind,
-    }
-
-
-def market_images(cloud: Cloud, call: Call) -> Answer:
-    """List what the marketplace has."""
-    date = cloud.zulu(0.0)
-    found: list[object] = [
-        {
-            "id": image_id("", public.label, "", ""),
-            "name": public.name,
-            "description": public.name,
-            "logo": "",
-            "categories": ["distribution"],
-            "label": public.label,
-            "created_at": date,
-            "updated_at": date,
-            "valid_until": None,
-        }
-        for public in PUBLIC_IMAGES
-    ]
-    start, size = window(call, NEWER)
-    return paged(call, {"images": found[start : start + size]}, len(found), NEWER)
+    return IMAGES.drop(cloud, own_image(cloud, call))
 
 
 ROUTES = (
     *IMAGES.routes(
-        "image", f"{PATH}/images", list=image_list, create=image_create, delete=image_delete
+        "image",
+        PATH,
+        list=image_list,
+        create=image_create,
+        update=image_update,
+        delete=image_delete,
     ),
-    *SNAPSHOTS.routes("snapshot", f"{PATH}/snapshots", create=snapshot_create),
-    Route("local_image.list", "GET", MARKET + "/local-images", local_images, public=True),
-    Route("market_image.list", "GET", MARKET + "/images", market_images, public=True),
+    Route("image.replace", "PUT", PATH + "/*", image_update),
 )

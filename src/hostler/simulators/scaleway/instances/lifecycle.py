@@ -13,11 +13,12 @@ from hostler.simulators.scaleway.state.records import (
     State,
 )
 from hostler.simulators.scaleway.state.timeline import Spread
+from hostler.simulators.scaleway.vpc import private_ips
 
 from .network import addresses
 from .storage import local_volumes, volumes
 
-GONE = "gone"
+DELETED = "deleted"
 Step = Callable[[Cloud, Server], None]
 UNBILLED = (State.STOPPED,)
 DYNAMIC_STAYS = 5.0  # seconds into a power-off for which a dynamic address stays
@@ -122,7 +123,7 @@ def stopped(cloud: Cloud, server: Server) -> None:
 
 def in_place(cloud: Cloud, server: Server) -> None:
     """Let a server be off while it keeps its place, and costs."""
-    enter(cloud, server, State.IN_PLACE, "")
+    enter(cloud, server, State.IN_PLACE, State.IN_PLACE)
 
 
 def power_off(cloud: Cloud, server: Server, stuck: float) -> None:
@@ -144,7 +145,7 @@ def finish(cloud: Cloud, server: Server, seconds: float, step: Step, stuck: floa
 
 def stop_in_place(cloud: Cloud, server: Server, stuck: float) -> None:
     """Begin to stop a server that shall keep its place; one that terminates goes on to do so."""
-    if server.state == State.STOPPING and server.goal == GONE:
+    if server.state == State.STOPPING and server.goal == DELETED:
         return
     server.goal = State.IN_PLACE
     enter(cloud, server, State.STOPPING, "stopping in place")
@@ -167,7 +168,7 @@ def reboot_up(cloud: Cloud, server: Server, seconds: float) -> None:
 
 def terminate(cloud: Cloud, server: Server, stuck: float) -> None:
     """Begin to destroy a server; its local volumes go with it."""
-    server.goal = GONE
+    server.goal = DELETED
     enter(cloud, server, State.STOPPING, "terminating")
     for volume in server.volumes.values():
         if isinstance(volume, LocalVolume):
@@ -207,7 +208,8 @@ def vanish(cloud: Cloud, server: Server) -> None:
     drop_dynamic(cloud, server)
     for address in list(server.addresses):
         addresses.detach(cloud, address)
-    for nic in server.nics.values():
+    for nic in list(server.nics.values()):
+        private_ips.give_back(cloud, nic.ips)
         cloud.nics.drop(nic, cloud.now)
     server.turn += 1
     cloud.stuck.pop(server.id, None)

@@ -6,14 +6,16 @@ from functools import partial
 from hostler.simulators.scaleway.api.bodies import server_wire
 from hostler.simulators.scaleway.api.checks import (
     check_quota,
+    choice_of,
     flag_of,
+    id_of,
+    ids_of,
     owner_of,
     tags_of,
     text_of,
-    texts_of,
 )
 from hostler.simulators.scaleway.api.pages import INSTANCE, listing, matching, page_of
-from hostler.simulators.scaleway.api.resource import Route
+from hostler.simulators.scaleway.api.resource import Route, location
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.catalogue import ServerType, types_of
@@ -26,9 +28,12 @@ from .images import resolve
 from .network import addresses
 from .network.groups import default_group
 from .placement import group_of
-from .updates import replace, update
+from .updates import BOOT_TYPES, replace, update
 
 PATH = "/instance/v1/zones/*/servers"
+ORDERS = tuple(
+    f"{field}_{way}" for field in ("creation_date", "modification_date") for way in ("desc", "asc")
+)
 REQUIRED = ("commercial_type", "image", "volumes")
 
 
@@ -50,15 +55,15 @@ def create(cloud: Cloud, call: Call) -> Answer:
     furnish(cloud, server, disks)
     for address in ips:
         addresses.attach(cloud, address, server)
-    location = (("Location", f"/servers/{server.id}"),)
-    return Answer(201, {"server": server_wire(cloud, server)}, location, subject=server)
+    body = {"server": server_wire(cloud, server)}
+    return Answer(201, body, location(call, server.id), subject=server)
 
 
 def check_required(call: Call) -> None:
     """Refuse a body that says neither which type nor what to boot from."""
     missing = [name for name in REQUIRED if not call.body.get(name)]
     if "commercial_type" in missing or {"image", "volumes"} <= set(missing):
-        raise errors.invalid(*((name, "required", "") for name in missing))
+        raise errors.invalid(*((name, "required", "required key not provided") for name in missing))
 
 
 def type_of(call: Call) -> ServerType:
@@ -73,9 +78,11 @@ def type_of(call: Call) -> ServerType:
 
 def addresses_of(cloud: Cloud, call: Call) -> list[Address]:
     """Return the addresses that a body names; each must be free."""
-    ids = texts_of(call.body, "public_ips")
-    if old := text_of(call.body, "public_ip"):
+    ids = ids_of(call.body, "public_ips")
+    if old := id_of(call.body, "public_ip"):
         ids = [*ids, old]
+    if len(set(ids)) < len(ids):
+        raise errors.invalid(("public_ips", "constraint", "an IP is named twice"))
     found = [cloud.find(cloud.addresses, call, one, "instance_ip") for one in ids]
     if any(address.server for address in found):
         raise errors.invalid(("public_ips", "constraint", "an IP is attached to another server"))
@@ -113,7 +120,7 @@ def new_server(cloud: Cloud, call: Call, sort: ServerType, image: Image | None) 
         mac=cloud.networks.card(),
         security_group=group,
         placement_group=group_of(cloud, call, text_of(body, "placement_group")),
-        boot_type=text_of(body, "boot_type") or "local",
+        boot_type=choice_of(body, "boot_type", *BOOT_TYPES) or "local",
         protected=flag_of(body, "protected", default=False),
         dynamic_ip_required=flag_of(body, "dynamic_ip_required", default=True),
         admin_key_id=text_of(body, "admin_password_encryption_ssh_key_id") or None,
@@ -128,7 +135,7 @@ def get(cloud: Cloud, call: Call) -> Answer:
 
 def list_all(cloud: Cloud, call: Call) -> Answer:
     """List servers, the newest first unless another order is asked for."""
-    order = call.text("order") or "creation_date_desc"
+    order = call.choice("order", *ORDERS) or ORDERS[0]
     keep = filter_of(call)
     newest = order.endswith("_desc")
     items = listing(cloud, call, cloud.servers, keep, newest_first=newest)
@@ -156,14 +163,14 @@ def special(call: Call) -> list[Callable[[Server], bool]]:
         tests.append(lambda server: server.state == state)
     if sort := call.text("commercial_type"):
         tests.append(lambda server: server.commercial_type == sort)
-    if ids := call.text("servers"):
-        tests.append(lambda server: server.id in ids.split(","))
+    if ids := call.ids("servers"):
+        tests.append(lambda server: server.id in ids)
     if ip := call.text("with_ip"):
         tests.append(lambda server: any(address.ip == ip for address in server.addresses))
-    if call.text("without_ip").lower() == "true":
+    if call.flag("without_ip") == "true":
         tests.append(lambda server: not server.addresses)
-    if networks := (call.text("private_networks") or call.text("private_network")).split(","):
-        tests.extend([partial(in_network, networks)] if networks[0] else [])
+    if networks := call.ids("private_networks") or call.ids("private_network"):
+        tests.append(partial(in_network, networks))
     if mac := call.text("private_nic_mac_address"):
         tests.append(lambda server: any(nic.mac == mac for nic in server.nics.values()))
     return tests

@@ -1,7 +1,14 @@
 """How servers are changed: PATCH, PUT, and the attaching and detaching of volumes."""
 
 from hostler.simulators.scaleway.api.bodies import server_wire
-from hostler.simulators.scaleway.api.checks import flag_of, object_of, tags_of, text_of, texts_of
+from hostler.simulators.scaleway.api.checks import (
+    choice_of,
+    flag_of,
+    ids_of,
+    object_of,
+    tags_of,
+    text_of,
+)
 from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Body, Call
@@ -29,9 +36,7 @@ def update(cloud: Cloud, call: Call) -> Answer:
     ips = requested_addresses(cloud, call, server)
     group = group_of(cloud, call, text_of(body, "placement_group"))
     sort = resized(call, server)
-    boot_type = text_of(body, "boot_type") or server.boot_type
-    if boot_type not in BOOT_TYPES:
-        raise errors.invalid(("boot_type", "constraint", "not a valid value"))
+    boot_type = choice_of(body, "boot_type", *BOOT_TYPES) or server.boot_type
     security = object_of(body, "security_group").get("id")
     if isinstance(security, str):
         found = cloud.find(cloud.groups, call, security, "instance_security_group")
@@ -80,7 +85,7 @@ def requested_addresses(cloud: Cloud, call: Call, server: Server) -> list[Addres
     """Return the addresses that replace those of a server, or None where none are named."""
     if call.body.get("public_ips") is None:
         return None
-    ids = texts_of(call.body, "public_ips")
+    ids = ids_of(call.body, "public_ips")
     found = [cloud.find(cloud.addresses, call, one, "instance_ip") for one in ids]
     addresses.check_room(server, found)
     return found

@@ -7,6 +7,7 @@ from hostler.simulators.scaleway.state.inventory import Cloud
 
 PATH = "/instance/v1/zones/*/servers/*/user_data"
 PLAIN = "text/plain"
+MOST = 127_998  # bytes, as the Terraform provider bounds it
 
 
 def list_keys(cloud: Cloud, call: Call) -> Answer:
@@ -25,8 +26,10 @@ def get(cloud: Cloud, call: Call) -> Answer:
 
 
 def put(cloud: Cloud, call: Call) -> Answer:
-    """Set a key."""
+    """Set a key; how too much is refused is our assumption."""
     server = cloud.server(call)
+    if len(call.request.body) > MOST:
+        raise errors.invalid(("content", "constraint", f"must be at most {MOST} bytes"))
     server.user_data[call.names[1]] = call.request.body
     return Answer(204, content_type=PLAIN, subject=server)
 

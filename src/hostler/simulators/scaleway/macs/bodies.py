@@ -9,7 +9,9 @@ from hostler.simulators.scaleway.state.calls import Call
 from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_catalogue import (
     BANDWIDTH,
+    BANDWIDTHS,
     LEASE,
+    MONTHLY,
     USER,
     VNC_PORT,
     MacType,
@@ -29,9 +31,10 @@ ENCODER = msgspec.json.Encoder()
 Body = dict[str, object]
 
 
-def mac_body(cloud: Cloud, mac: Mac, *, reveal: bool = False) -> Body:
-    """Return the body of a Mac; only that of its creation reveals the password."""
-    sealed = SEALED if cloud.now < mac.sealed_until else mac.password
+def mac_body(cloud: Cloud, mac: Mac, *, sealed: bool = False) -> Body:
+    """Return the body of a Mac; its password is sealed in the answers to all changes."""
+    sealed = sealed or cloud.now < mac.sealed_until
+    screen = f"vnc://{USER}:{quote(mac.password, safe='')}@{mac.ip}:{VNC_PORT}"
     deletable = None if mac.deletable is None else cloud.zulu(mac.deletable)
     return {
         "id": mac.id,
@@ -40,11 +43,11 @@ def mac_body(cloud: Cloud, mac: Mac, *, reveal: bool = False) -> Body:
         "project_id": mac.project,
         "organization_id": mac.organization,
         "ip": mac.ip,
-        "vnc_url": f"vnc://{USER}:{quote(sealed, safe='')}@{mac.ip}:{VNC_PORT}",
+        "vnc_url": SEALED if sealed else screen,
         "vnc_port": VNC_PORT,
         "ssh_username": USER,
-        "sudo_password": mac.password if reveal else SEALED,
-        "os": os_body(mac.os, mac.zone),
+        "sudo_password": SEALED if sealed else mac.password,
+        "os": os_body(mac.os),
         "status": mac.displayed or mac.status.value,
         "created_at": cloud.zulu(mac.created),
         "updated_at": cloud.zulu(mac.modified),
@@ -53,7 +56,7 @@ def mac_body(cloud: Cloud, mac: Mac, *, reveal: bool = False) -> Body:
         "zone": mac.zone,
         "delivered": mac.delivered,
         "vpc_status": mac.vpc,
-        "commitment": {"type": mac.commitment, "cancelled": mac.cancelled},
+        "commitment": commitment_body(mac),
         "public_bandwidth_bps": mac.bandwidth,
         "tags": mac.tags,
         "applied_runner_configuration_ids": mac.runners,
@@ -62,10 +65,25 @@ def mac_body(cloud: Cloud, mac: Mac, *, reveal: bool = False) -> Body:
     }
 
 
+def commitment_body(mac: Mac) -> Body:
+    """Return what a Mac says of its commitment: a day is none."""
+    monthly = mac.commitment == MONTHLY
+    return {"type": MONTHLY if monthly else "none", "cancelled": monthly and mac.cancelled}
+
+
 def mac_wire(cloud: Cloud, mac: Mac) -> msgspec.Raw:
     """Return the body of a Mac as it is sent; it is made anew when what it shows has changed."""
     shows = (
-        *(mac.name, mac.status, mac.displayed, mac.modified, mac.password, mac.os, mac.project),
+        *(
+            mac.name,
+            mac.ip,
+            mac.status,
+            mac.displayed,
+            mac.modified,
+            mac.password,
+            mac.os,
+            mac.project,
+        ),
         *(cloud.now < mac.sealed_until, mac.deletable, mac.deletion_scheduled, mac.delivered),
         *(mac.vpc, mac.commitment, mac.cancelled, mac.bandwidth, tuple(mac.runners), mac.kext),
     )
@@ -74,8 +92,9 @@ def mac_wire(cloud: Cloud, mac: Mac) -> msgspec.Raw:
     return mac.wire[1]
 
 
-def os_body(image: OsImage, zone: str) -> Body:
-    """Return the body of an image."""
+def os_body(image: OsImage, *, listed: bool = False) -> Body:
+    """Return the body of an image; which types it suits in detail is told by lists alone."""
+    suited = [{"server_type": name, "fast_delivery_available": True} for name in image.types]
     return {
         "id": image.id,
         "name": image.name,
@@ -88,15 +107,12 @@ def os_body(image: OsImage, zone: str) -> Body:
         "release_notes_url": "",
         "description": "",
         "tags": [],
-        "supported_server_types": [
-            {"server_type": name, "fast_delivery_available": True} for name in image.types
-        ],
+        "supported_server_types": suited if listed else [],
         "compatible_server_types": list(image.types),
-        "zone": zone,
     }
 
 
-def type_body(zone: str, sort: MacType, stock: str, default: OsImage | None) -> Body:
+def type_body(sort: MacType, stock: str, default: OsImage | None) -> Body:
     """Return the body of a type; its default image may be retired."""
     return {
         "name": sort.name,
@@ -113,13 +129,12 @@ def type_body(zone: str, sort: MacType, stock: str, default: OsImage | None) -> 
         "npu": {"count": 16},
         "network": {
             "public_bandwidth_bps": BANDWIDTH,
-            "supported_bandwidth": [BANDWIDTH],
+            "supported_bandwidth": list(BANDWIDTHS),
             "default_public_bandwidth": BANDWIDTH,
         },
         "stock": stock,
         "minimum_lease_duration": f"{LEASE:.0f}s",
-        "default_os": default and os_body(default, zone),
-        "zone": zone,
+        "default_os": default and os_body(default),
     }
 
 
@@ -134,7 +149,7 @@ def attachment_body(cloud: Cloud, attachment: Attachment) -> Body:
         "private_network_id": attachment.network_id,
         "status": attachment.status,
         "vlan": None if hidden else attachment.vlan,
-        "ipam_ip_ids": attachment.ipam_ids,
+        "ipam_ip_ids": [ip.id for ip in attachment.ips],
         "created_at": cloud.zulu(attachment.created),
         "updated_at": cloud.zulu(attachment.modified),
     }

@@ -8,7 +8,7 @@ from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_catalogue import types_of
 from hostler.simulators.scaleway.state.mac_records import Mac, OsImage
 from hostler.simulators.scaleway.state.options import Stock
-from hostler.simulators.scaleway.state.records import Owner
+from hostler.simulators.scaleway.state.record import Owner
 
 from . import lifecycle, orders
 from .images import default_image

@@ -18,7 +18,7 @@ def start(cloud: Cloud, call: Call) -> Answer:
     """Begin to look at a Mac."""
     server = text_of(call.body, "server_id")
     if not server:
-        raise errors.invalid(("server_id", "required", ""))
+        raise errors.invalid(("server_id", "required", "required key not provided"))
     mac = mac_of(cloud, call, server)
     diagnostic = Diagnostic(
         **cloud.born(mac.owner),

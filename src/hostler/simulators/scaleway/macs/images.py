@@ -58,7 +58,7 @@ def type_get(cloud: Cloud, call: Call) -> Answer:
 def type_in_zone(cloud: Cloud, call: Call, sort: MacType) -> dict[str, object]:
     """Return the body of a type in a call's zone."""
     zone = call.place
-    return type_body(zone, sort, stock_of(cloud, zone, sort), default_image(cloud, sort))
+    return type_body(sort, stock_of(cloud, zone, sort), default_image(cloud, sort))
 
 
 def images(cloud: Cloud, call: Call) -> Answer:
@@ -69,13 +69,13 @@ def images(cloud: Cloud, call: Call) -> Answer:
         for image in cloud.os_images
         if image.name.startswith(name) and (not sort or sort in image.types)
     ]
-    return page_of(cloud, call, found, partial(os_body, zone=call.place), NEWER.of("os"))
+    return page_of(cloud, call, found, partial(os_body, listed=True), NEWER.of("os"))
 
 
 def image_get(cloud: Cloud, call: Call) -> Answer:
     """Show an image."""
     image = image_of(cloud, call.names[0])
-    return Answer(200, os_body(image, call.place), subject=image)
+    return Answer(200, os_body(image), subject=image)
 
 
 ROUTES = (

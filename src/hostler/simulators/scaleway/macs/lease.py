@@ -4,14 +4,22 @@ from functools import partial
 
 from hostler.simulators.scaleway.state.errors import Refused, precondition
 from hostler.simulators.scaleway.state.inventory import Cloud
-from hostler.simulators.scaleway.state.mac_catalogue import HOUR, LEASE, MONTH, TYPES
+from hostler.simulators.scaleway.state.mac_catalogue import (
+    HOUR,
+    LEASE,
+    MONTH,
+    MONTHLY,
+    TYPES,
+)
 from hostler.simulators.scaleway.state.mac_records import Mac
 from hostler.simulators.scaleway.state.options import FLOORS
+from hostler.simulators.scaleway.vpc import private_ips
 
 
 def vanish(cloud: Cloud, mac: Mac) -> None:
     """Take a Mac out of the world, with its attachments."""
     for attachment in mac.attachments.values():
+        private_ips.give_back(cloud, attachment.ips)
         cloud.attachments.drop(attachment, cloud.now)
     mac.attachments.clear()
     mac.turn += 1
@@ -26,11 +34,10 @@ def vanish(cloud: Cloud, mac: Mac) -> None:
 
 
 DAY = "duration_24h"
-MONTHLY = "renewed_monthly"
 
 
 def begin(cloud: Cloud, mac: Mac) -> None:
-    """Begin to charge for a Mac: on its delivery, for the least time at once."""
+    """Begin to charge for a Mac: from its order on, for the least time at once."""
     price = TYPES[mac.type_name].price / HOUR
     cloud.ledger.meter(mac.id, price, cloud.now)
     commit(cloud, mac, cloud.now + (MONTH if mac.commitment == MONTHLY else LEASE))
@@ -74,11 +81,11 @@ def schedule(cloud: Cloud, mac: Mac, *, requested: bool) -> None:
 
 
 def check_floor(cloud: Cloud, mac: Mac) -> None:
-    """Refuse to delete what is still paid for, or is not delivered yet."""
+    """Refuse to delete what is still paid for."""
     end = cloud.now + LEASE if mac.deletable is None else mac.deletable
     if cloud.now < end:
         date = cloud.date(end)[:19].replace("T", " ")
-        raise too_early(cloud, f"this server cannot be deleted before {date}")
+        raise too_early(cloud, f"this server cannot be deleted before {date} +0000 UTC")
 
 
 def too_early(cloud: Cloud, words: str) -> Refused:

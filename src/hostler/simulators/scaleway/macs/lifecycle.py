@@ -74,10 +74,9 @@ def deliver(cloud: Cloud, mac: Mac, how: Delivery) -> None:
 
 
 def delivered(cloud: Cloud, mac: Mac) -> None:
-    """Hand a new Mac over: from now on it is delivered for ever, and costs."""
+    """Hand a new Mac over: from now on it is delivered for ever."""
     mac.delivered = True
     written(cloud, mac)
-    lease.begin(cloud, mac)
     ready(cloud, mac)
 
 

@@ -1,50 +1,55 @@
 """How Macs are ordered, one or several at once."""
 
-from typing import Any, cast
-
-from hostler.simulators.scaleway.api.checks import choice_of, flag_of, owner_of, size_of, text_of
+from hostler.simulators.scaleway.api.checks import (
+    choice_of,
+    flag_of,
+    id_of,
+    objects_of,
+    owner_of,
+    size_of,
+    text_of,
+)
 from hostler.simulators.scaleway.state import errors
-from hostler.simulators.scaleway.state.calls import Answer, Call
+from hostler.simulators.scaleway.state.calls import Answer, Body, Call
 from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_catalogue import (
     BANDWIDTH,
+    BANDWIDTHS,
     DEFAULT_IMAGE,
+    MONTHLY,
     MacType,
     mac_quota_name,
     types_of,
 )
 from hostler.simulators.scaleway.state.mac_records import Mac, OsImage
-from hostler.simulators.scaleway.state.records import Owner
+from hostler.simulators.scaleway.state.record import Owner
 
-from . import lifecycle, runners
+from . import lease, lifecycle, runners
 from .bodies import mac_body
 from .images import chosen_image, stock_of
-from .lease import DAY, MONTHLY
+from .lease import DAY
 
 
 def create(cloud: Cloud, call: Call) -> Answer:
-    """Order a Mac; its answer alone shows the password."""
+    """Order a Mac; its password can be read from now on."""
     (mac,) = order(cloud, call, [text_of(call.body, "name")])
-    return Answer(200, mac_body(cloud, mac, reveal=True), subject=mac)
+    return Answer(200, mac_body(cloud, mac, sealed=True), subject=mac)
 
 
 def batch(cloud: Cloud, call: Call) -> Answer:
     """Order several Macs: all of them, or none."""
-    requests: Any = call.body.get("requests")
-    if not isinstance(requests, list) or not requests:
-        raise errors.invalid(("requests", "required", ""))
-    names = [text_of(cast("dict[str, Any]", one), "name") for one in cast("list[object]", requests)]
+    names = [text_of(one, "name") for one in objects_of(call.body, "requests")]
+    if not names:
+        raise errors.invalid(("requests", "required", "required key not provided"))
     macs = order(cloud, call, names)
-    return Answer(200, {"servers": [mac_body(cloud, mac, reveal=True) for mac in macs]})
+    return Answer(200, {"servers": [mac_body(cloud, mac, sealed=True) for mac in macs]})
 
 
 def order(cloud: Cloud, call: Call, names: list[str]) -> list[Mac]:
     """Make Macs that are being installed, one for each name."""
     sort = type_of(call)
-    image = chosen_image(cloud, sort, text_of(call.body, "os_id"))
-    commitment = choice_of(call.body, "commitment_type") or DAY
-    if commitment not in {DAY, MONTHLY}:
-        raise errors.invalid(("commitment_type", "constraint", "not a valid value"))
+    image = chosen_image(cloud, sort, id_of(call.body, "os_id"))
+    commitment = choice_of(call.body, "commitment_type", DAY, MONTHLY) or DAY
     check_room(cloud, call, sort, len(names))
     owner = owner_of(call)
     macs = [new_mac(cloud, owner, name, sort, image) for name in names]
@@ -109,14 +114,24 @@ def equip(mac: Mac, call: Call) -> None:
     """Give a new Mac what a body asks for."""
     body = call.body
     mac.vpc = "vpc_enabled" if flag_of(body, "enable_vpc", default=False) else "vpc_disabled"
-    mac.bandwidth = size_of(body, "public_bandwidth_bps") or BANDWIDTH
+    mac.bandwidth = bandwidth_of(body, BANDWIDTH)
     mac.kext = flag_of(body, "enable_kext", default=False)
 
 
+def bandwidth_of(body: Body, usual: int) -> int:
+    """Return the bandwidth that a body asks for; refuse more than is sold."""
+    asked = size_of(body, "public_bandwidth_bps") or usual
+    if asked not in BANDWIDTHS:
+        words = f"must be one of {', '.join(str(one) for one in BANDWIDTHS)}"
+        raise errors.invalid(("public_bandwidth_bps", "constraint", words))
+    return asked
+
+
 def put(cloud: Cloud, mac: Mac) -> None:
-    """Let a new Mac exist; it costs nothing until it is delivered."""
+    """Let a new Mac exist; it is paid for from now on."""
     cloud.macs.put(mac)
     cloud.mac_at[mac.ip] = mac
     cloud.newborn.append(mac)
     cloud.count(mac.organization, mac.type_name, 1)
     cloud.ledger.open("mac", mac, 0.0, cloud.now)
+    lease.begin(cloud, mac)

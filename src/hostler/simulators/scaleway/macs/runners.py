@@ -1,5 +1,7 @@
 """The provider's own runners: configurations that are applied to Macs by their ids."""
 
+from typing import cast
+
 from hostler.simulators.scaleway.api.checks import choice_of, object_of, owner_of, text_of, texts_of
 from hostler.simulators.scaleway.api.pages import NEWER, listing
 from hostler.simulators.scaleway.api.resource import Resource
@@ -43,7 +45,8 @@ def configuration_of(body: Body) -> Body:
         settings = object_of(asked, key)
         if bool(settings) != (sort == provider):
             raise errors.invalid((f"runner_configuration.{key}", "constraint", provider))
-        configuration[key] = {name: read(settings, name) for name in names} if settings else None
+        if settings:
+            configuration[key] = {name: read(settings, name) for name in names}
     return configuration
 
 
@@ -53,14 +56,24 @@ def read(settings: Body, name: str) -> object:
 
 
 def body_of(cloud: Cloud, runner: Runner) -> Body:
-    """Return the body of a runner; that it waits for a Mac that has it is our assumption."""
+    """Return the body of a runner; that a Mac that has it enables it is our assumption."""
     at_work = any(runner.id in mac.runners and mac.delivered for mac in cloud.macs)
     return {
         "id": runner.id,
-        "zone": runner.zone,
-        "configuration": runner.configuration,
-        "status": "enabled" if at_work else "waiting",
+        "configuration": without_secrets(runner.configuration),
+        "status": "enabled" if at_work else "disabled",
         "error_message": "",
+    }
+
+
+def without_secrets(configuration: Body) -> Body:
+    """Return a configuration as it is shown: its token and its labels are not, as recorded."""
+    hidden: Body = {"token": "", "labels": []}
+    return {
+        key: {name: hidden.get(name, one) for name, one in cast("Body", value).items()}
+        if isinstance(value, dict)
+        else value
+        for key, value in configuration.items()
     }
 
 
@@ -90,7 +103,7 @@ def delete(cloud: Cloud, call: Call) -> Answer:
 
 def list_all(cloud: Cloud, call: Call) -> Answer:
     """List runners, by the Mac that has them, and by project."""
-    project, server = call.text("project_id"), call.text("server_id")
+    project, server = call.id("project_id"), call.id("server_id")
     of_mac = mac_of(cloud, call, server).runners if server else None
 
     def keep(runner: Runner) -> bool:

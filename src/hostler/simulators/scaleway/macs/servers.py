@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from hostler.simulators.scaleway.api.checks import choice_of, flag_of, object_of, size_of, text_of
+from hostler.simulators.scaleway.api.checks import choice_of, flag_of, id_of, object_of, text_of
 from hostler.simulators.scaleway.api.pages import NEWER, listing, order_of, page_of
 from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
@@ -11,7 +11,7 @@ from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_catalogue import DEVOS, TYPES
 from hostler.simulators.scaleway.state.mac_records import Mac, OsImage
 
-from . import lease, lifecycle, orders, runners
+from . import lease, lifecycle, networks, orders, runners
 from .bodies import OS, check_at_rest, check_unlocked, mac_body, mac_of, mac_wire
 from .images import ZONE, chosen_image
 
@@ -21,7 +21,7 @@ COMMITMENTS = ("duration_24h", "renewed_monthly", "none")
 
 def list_all(cloud: Cloud, call: Call) -> Answer:
     """List Macs, the oldest first unless asked otherwise."""
-    project, organization = call.text("project_id"), call.text("organization_id")
+    project, organization = call.id("project_id"), call.id("organization_id")
 
     def keep(mac: Mac) -> bool:
         return project in ("", mac.project) and organization in ("", mac.organization)
@@ -33,12 +33,13 @@ def list_all(cloud: Cloud, call: Call) -> Answer:
 
 def get(cloud: Cloud, call: Call) -> Answer:
     """Show a Mac."""
-    return answer(cloud, mac_of(cloud, call))
-
-
-def answer(cloud: Cloud, mac: Mac) -> Answer:
-    """Answer with a Mac."""
+    mac = mac_of(cloud, call)
     return Answer(200, mac_wire(cloud, mac), subject=mac)
+
+
+def changed(cloud: Cloud, mac: Mac) -> Answer:
+    """Answer with a Mac that was changed, its password sealed."""
+    return Answer(200, mac_body(cloud, mac, sealed=True), subject=mac)
 
 
 def update(cloud: Cloud, call: Call) -> Answer:
@@ -48,9 +49,9 @@ def update(cloud: Cloud, call: Call) -> Answer:
     commitment = commitment_of(body)
     scheduled = flag_of(body, "schedule_deletion", default=mac.deletion_scheduled)
     vpc = flag_of(body, "enable_vpc", default=mac.vpc != "vpc_disabled")
-    name, bandwidth = text_of(body, "name"), size_of(body, "public_bandwidth_bps")
+    name, bandwidth = text_of(body, "name"), orders.bandwidth_of(body, mac.bandwidth)
     runners.apply(cloud, call, mac)
-    mac.bandwidth = bandwidth or mac.bandwidth
+    mac.bandwidth = bandwidth
     if commitment:
         lease.change(cloud, mac, commitment)
     lease.schedule(cloud, mac, requested=scheduled)
@@ -58,7 +59,8 @@ def update(cloud: Cloud, call: Call) -> Answer:
     mac.modified = cloud.now
     if name:
         rename(cloud, call, mac, name)
-    return Answer(200, {**mac_body(cloud, mac), "name": name or mac.name}, subject=mac)
+    body = {**mac_body(cloud, mac, sealed=True), "name": name or mac.name}
+    return Answer(200, body, subject=mac)
 
 
 def rename(cloud: Cloud, call: Call, mac: Mac, name: str) -> None:
@@ -82,10 +84,7 @@ def spell_of(call: Call, fault: str) -> float:
 
 def commitment_of(body: Body) -> str:
     """Return the commitment that a change asks for; here it is an object, unlike at creation."""
-    requested = choice_of(object_of(body, "commitment_type"), "commitment_type")
-    if requested and requested not in COMMITMENTS:
-        raise errors.invalid(("commitment_type", "constraint", "not a valid value"))
-    return requested
+    return choice_of(object_of(body, "commitment_type"), "commitment_type", *COMMITMENTS)
 
 
 def set_vpc(cloud: Cloud, mac: Mac, *, requested: bool) -> None:
@@ -93,6 +92,8 @@ def set_vpc(cloud: Cloud, mac: Mac, *, requested: bool) -> None:
     if requested == (mac.vpc != "vpc_disabled"):
         return
     mac.vpc = "vpc_updating"
+    for attachment in mac.attachments.values() if not requested else ():
+        networks.begin_detach(cloud, attachment)
     goal = "vpc_enabled" if requested else "vpc_disabled"
     cloud.after(cloud.lasts("mac.vpc"), partial(vpc_set, mac, goal))
 
@@ -117,7 +118,7 @@ def reboot(cloud: Cloud, call: Call) -> Answer:
     mac = mac_of(cloud, call)
     check_at_rest(mac)
     lifecycle.reboot(cloud, mac, spell_of(call, "mac_stuck_rebooting"))
-    return answer(cloud, mac)
+    return changed(cloud, mac)
 
 
 def reinstall(cloud: Cloud, call: Call) -> Answer:
@@ -125,7 +126,7 @@ def reinstall(cloud: Cloud, call: Call) -> Answer:
     mac = mac_of(cloud, call)
     check_at_rest(mac)
     check_wipeable(mac)
-    requested = text_of(call.body, "os_id")
+    requested = id_of(call.body, "os_id")
     image = chosen_image(cloud, TYPES[mac.type_name], requested)
     kext = flag_of(call.body, "enable_kext", default=False)
     if call.takes("mac_os_not_found"):
@@ -133,7 +134,7 @@ def reinstall(cloud: Cloud, call: Call) -> Answer:
     if not call.takes("mac_reinstall_ignored"):
         mac.kext = kext
         lifecycle.reinstall(cloud, mac, wipe_of(call, image))
-    return answer(cloud, mac)
+    return changed(cloud, mac)
 
 
 def check_wipeable(mac: Mac) -> None:

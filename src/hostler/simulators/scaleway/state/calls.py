@@ -1,5 +1,6 @@
 """Calls: a request in the world, the faults that struck it, its answer, and what a client sees."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,7 +11,7 @@ import msgspec
 from hostler.ports.http import HttpRequest, Response
 
 from .errors import invalid
-from .records import Record
+from .record import Record
 
 
 class Fate(StrEnum):
@@ -88,10 +89,30 @@ class Call:
                 return value
         return ""
 
-    def choice(self, name: str) -> str:
+    def choice(self, name: str, *known: str) -> str:
         """Return a value of an enumeration; the Go client says unknown_… for what is not set."""
         value = self.text(name)
-        return "" if value.startswith("unknown_") else value
+        if value.startswith("unknown_"):
+            return ""
+        if value and known and value not in known:
+            raise invalid((name, "constraint", "not a valid value"))
+        return value
+
+    def id(self, name: str) -> str:
+        """Return an id of the query, or nothing; refuse what is no UUID."""
+        return checked_id(name, self.text(name))
+
+    def ids(self, name: str) -> list[str]:
+        """Return ids of the query, repeated or joined by commas."""
+        found = [part for text in self.texts(name) for part in text.split(",") if part]
+        return [checked_id(name, one) for one in found]
+
+    def flag(self, name: str) -> str:
+        """Return "true" or "false" of the query, or nothing; refuse anything else."""
+        value = self.text(name).lower()
+        if value not in ("", "true", "false"):
+            raise invalid((name, "format", "must be a boolean"))
+        return value
 
     def texts(self, name: str) -> list[str]:
         """Return all query values of this name."""
@@ -106,11 +127,24 @@ class Call:
         return True
 
 
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+def checked_id(name: str, value: str) -> str:
+    """Return an id or nothing; refuse what is no UUID."""
+    if value and not UUID.fullmatch(value):
+        raise invalid((name, "format", "value must be a valid UUID"))
+    return value
+
+
 def decoded(body: bytes) -> Body:
     """Decode a JSON object; refuse what is none."""
     if not body.strip():
         return {}
     try:
-        return msgspec.json.decode(body, type=dict[str, Any])
-    except msgspec.DecodeError:
+        found = msgspec.json.decode(body, type=dict[str, Any])
+        if b"\\u" in body:
+            msgspec.json.encode(found)  # half of a surrogate pair is no text that could be shown
+    except (ValueError, RecursionError):
         raise invalid(("body", "format", "not a JSON object")) from None
+    return found

@@ -83,13 +83,20 @@ def family_types() -> list[ServerType]:
 
 ALL_TYPES = (*KNOWN, *family_types())
 FEW = 41  # as many types has a small zone
-SMALL_ZONES = frozenset({"fr-par-3", "it-mil-1", "nl-ams-3", "pl-waw-3"})
+SMALL_ZONES = frozenset({"fr-par-3", "nl-ams-3", "pl-waw-3"})
 TYPES = {kind.name: kind for kind in ALL_TYPES}
 SMALL = {kind.name: kind for kind in ALL_TYPES[:FEW]}
 
 
+DISKLESS_ZONES = frozenset({"it-mil-1"})
+"""Where every type boots from Block Storage, and none is of arm64, as recorded."""
+DISKLESS = {name: kind for name, kind in SMALL.items() if not kind.local and kind.arch == "x86_64"}
+
+
 def types_of(zone: str) -> dict[str, ServerType]:
     """Return the types that a zone offers, by name."""
+    if zone in DISKLESS_ZONES:
+        return DISKLESS
     return SMALL if zone in SMALL_ZONES else TYPES
 
 

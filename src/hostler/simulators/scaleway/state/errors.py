@@ -28,9 +28,10 @@ def not_found(resource: str, resource_id: str) -> Refused:
     )
 
 
-def no_route() -> Refused:
-    """Say that the path means nothing."""
-    return Refused(404, {"type": "not_found", "message": "resource is not found"})
+def not_served(method: str, path: str) -> Refused:
+    """Say that the simulator lacks a route; a 404 would be taken for a resource that is gone."""
+    words = f"the simulator does not serve {method} {path}: add a route, or leave this call out"
+    return Refused(501, {"type": "not_implemented", "message": words})
 
 
 def invalid(*details: tuple[str, str, str]) -> Refused:
@@ -61,6 +62,11 @@ def precondition(generation: str, name: str, words: str) -> Refused:
             "help_message": words,
         },
     )
+
+
+def still_in_use(words: str) -> Refused:
+    """Refuse to delete what others use, as the newer APIs do: 412 with a name."""
+    return Refused(412, precondition("2026", "resource_still_in_use", words).body)
 
 
 def should_be_running(generation: str) -> Refused:

@@ -10,17 +10,17 @@ from .errors import not_found
 from .ledger import Ledger
 from .mac_catalogue import published
 from .mac_records import Attachment, Diagnostic, Mac, OsImage, Runner
+from .network_records import Plain, PrivateIp, PrivateNetwork, Vpc
 from .networks import Networks
 from .options import Options
+from .record import Owner, Record
 from .records import (
     Address,
     BlockVolume,
     Image,
     LocalVolume,
     Nic,
-    Owner,
     PlacementGroup,
-    Record,
     SecurityGroup,
     Server,
     Snapshot,
@@ -30,6 +30,8 @@ from .stock import Shelf
 from .timeline import TRANSITIONS, Effect, Timeline
 
 R = TypeVar("R", bound=Record)
+NOWHERE = "00000000-0000-0000-0000-000000000000"
+"""The id that names no network; every other one does, unless its network was deleted."""
 SCALEWAY = "51b656e3-4865-41e8-adbc-0c45bdd780db"  # who owns the public images
 
 
@@ -70,6 +72,11 @@ class Cloud:
         self.mac_at: dict[str, Mac] = {}  # by address
         self.deleted_macs: set[str] = set()
         self.pool_prefixes: list[str] = []
+        self.vpcs: Shelf[Vpc] = Shelf()
+        self.private_networks: Shelf[PrivateNetwork] = Shelf()
+        self.deleted_networks: set[str] = {NOWHERE}
+        self.private_ips: Shelf[PrivateIp] = Shelf()
+        self.plain: dict[str, Shelf[Plain]] = {}  # by their sort
         self.os_images: Shelf[OsImage] = Shelf()
         self.attachments: Shelf[Attachment] = Shelf()
         self.runners: Shelf[Runner] = Shelf()

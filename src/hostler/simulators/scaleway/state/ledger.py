@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .records import Record
+from .record import Record
 
 BILLABLE = frozenset({"server", "address", "volume", "mac"})
 

@@ -12,11 +12,13 @@ from .mac_records import OsImage
 
 HOUR = 3600.0
 LEASE = 24 * HOUR
-MONTH = 30 * 24 * HOUR
+MONTH = 31 * 24 * HOUR  # as recorded
+MONTHLY = "renewed_monthly"
 PUBLISHER = "51b656e3-4865-41e8-adbc-0c45bdd780db"
 USER = "m1"
-VNC_PORT = 5900
+VNC_PORT = 59010
 BANDWIDTH = 1_000_000_000
+BANDWIDTHS = (BANDWIDTH, 2 * BANDWIDTH)
 
 
 @dataclass(frozen=True, slots=True)

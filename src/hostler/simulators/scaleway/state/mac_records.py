@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from .records import Record
+from .network_records import PrivateIp
+from .record import Record
 
 
 class MacStatus(StrEnum):
@@ -112,10 +113,9 @@ class Attachment(Record):
     network_id: str
     vlan: int
     card: str
-    address: str
     status: str = "attaching"
     polls: int = 0
-    ipam_ids: list[str] = field(default_factory=list[str])
+    ips: list[PrivateIp] = field(default_factory=list[PrivateIp])
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

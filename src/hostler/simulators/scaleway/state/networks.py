@@ -10,7 +10,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address
 GUESTS = IPv4Network("127.64.0.0/10")
 NOWHERE = IPv4Network("198.18.0.0/15")
 DOCUMENTATION = 0x20010DB8 << 96
-PRIVATE = int(IPv4Address("10.0.0.0"))
+SUBNETS = (1 << 14) - 1  # of /22 in 10.0.0.0/8, but for the first
 FIRST = 16  # the lowest addresses stay free
 
 
@@ -23,6 +23,7 @@ class Networks:
         self._next4 = FIRST
         self._next6 = 0
         self._cards = 0
+        self._subnets = 0
 
     def ipv4(self) -> str:
         """Return an address that nobody has."""
@@ -49,11 +50,10 @@ class Networks:
         n = self._cards
         return f"{kind}:{n >> 16 & 255:02x}:{n >> 8 & 255:02x}:{n & 255:02x}"
 
-    def private(self) -> tuple[str, str]:
-        """Return a private IPv4 and IPv6 address as CIDR strings, after a `card`."""
-        n = self._cards
-        ula = (0xFD5F519C6D46 << 80) | n
-        return f"{IPv4Address(PRIVATE + 1 + n)}/22", f"{IPv6Address(ula)}/64"
+    def subnet(self) -> int:
+        """Return the number of a pair of subnets that no other network has."""
+        self._subnets = self._subnets % SUBNETS + 1
+        return self._subnets
 
 
 def slaac(prefix: str, mac: str) -> str:

@@ -6,7 +6,7 @@ from random import Random
 from typing import Generic, TypeVar
 
 from .inventory import Cloud
-from .records import Record
+from .record import Record
 
 R = TypeVar("R", bound=Record)
 

@@ -8,7 +8,7 @@ FLOORS = ("412", "412-untyped", "400", "403")
 """The shapes in which a deletion before its date is refused."""
 
 
-DELETED_STATUSES = ("404", "403")
+DELETED_STATUSES = ("403", "404")
 
 
 MOST = 5000  # Macs in one stock
@@ -19,15 +19,15 @@ class MacOptions:
     """The setting of the Apple silicon part. Spans are seconds of world time.
 
     floor: how a deletion that comes too early is refused: one of `FLOORS`, or "mixed" (drawn).
-    deleted_status: what a deleted server answers: "404" or "403".
-    sealed: for how long after an installation every password is shown as `<sealed>`.
+    deleted_status: what a deleted server answers: "403", as recorded, or "404".
+    sealed: for how long after an installation its password is `<sealed>` where it is read, too.
     vlan_polls: an attachment is read up to so many times before its VLAN is shown.
     """
 
     floor: str = "412"
-    deleted_status: str = "404"
-    sealed: float = 60.0
-    vlan_polls: int = 3
+    deleted_status: str = "403"
+    sealed: float = 0.0
+    vlan_polls: int = 0
 
     def __post_init__(self) -> None:
         if self.floor not in {*FLOORS, "mixed"}:

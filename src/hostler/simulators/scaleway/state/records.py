@@ -8,6 +8,9 @@ from enum import StrEnum
 
 import msgspec
 
+from .network_records import PrivateIp
+from .record import Record
+
 
 class State(StrEnum):
     """The states of a server that the API documents."""
@@ -20,36 +23,6 @@ class State(StrEnum):
     LOCKED = "locked"
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """Where a new resource is, and whose."""
-
-    zone: str
-    organization: str
-    project: str
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class Record:
-    """What every resource has."""
-
-    id: str
-    zone: str
-    name: str
-    organization: str
-    project: str
-    created: float
-    modified: float
-    tags: list[str] = field(default_factory=list[str])
-    listed_from: float = 0.0  # lists show it from this moment on
-    ended: float | None = None
-
-    @property
-    def owner(self) -> Owner:
-        """Where it is, and whose."""
-        return Owner(self.zone, self.organization, self.project)
-
-
 @dataclass(slots=True, eq=False, kw_only=True)
 class Image(Record):
     """An image of an operating system; `root_type` is what its root volume becomes."""
@@ -59,8 +32,15 @@ class Image(Record):
     root_id: str
     root_type: str
     root_size: int = 0
+    root_name: str = ""
     public: bool = True
     from_server: str = ""
+    extras: "dict[str, Snapshot]" = field(default_factory=dict)
+
+    @property
+    def parts(self) -> set[str]:
+        """The ids of the snapshots that it is made of."""
+        return {self.root_id, *(snapshot.id for snapshot in self.extras.values())}
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -69,7 +49,6 @@ class Address(Record):
 
     kind: str
     ip: str  # of IPv6, the prefix without its length
-    ipam_id: str
     reverse: str | None = None
     state: str = "detached"
     server: "Server | None" = None
@@ -135,9 +114,8 @@ class Nic(Record):
     server: "Server"
     network_id: str
     mac: str
-    ipam_from: float
-    ipam_ids: tuple[str, str]
-    addresses: tuple[str, str]
+    available: bool = True
+    ips: list[PrivateIp] = field(default_factory=list[PrivateIp])
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -210,6 +188,6 @@ class Server(Record):
     user_data: dict[str, bytes] = field(default_factory=dict[str, bytes])
     location: dict[str, str] | None = None
     turn: int = 0
-    goal: str = ""  # where the transition under way leads; "gone" for terminate
+    goal: str = ""  # where the transition under way leads; "deleted" for terminate
     guest_up: bool = False
     wire: msgspec.Raw | None = None  # its body as last encoded; None when something changed

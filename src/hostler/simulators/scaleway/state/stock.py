@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Generic, TypeVar
 
-from .records import Record
+from .record import Record
 
 R = TypeVar("R", bound=Record)
 

@@ -75,7 +75,10 @@ TRANSITIONS = {
     "volume.update": Spread(0.4, 0.8, 0.1, 0.9),
     "volume.attach": Spread(1.0, 2.0, 0.3, 4.0),
     "snapshot.block": Spread(3.0, 6.0, 1.0, 87.0),
+    "snapshot.local": Spread(20.0, 60.0, 2.0, 90.0),
+    "snapshot.export": Spread(20.0, 60.0, 5.0, 123.0),
     "snapshot.hot": Spread(45.0, 90.0, 5.0, 103.0),
+    "nic.attach": Spread(35.0, 70.0, 5.0, 108.0),
     "address.attach": Spread(1.0, 3.0, 0.3, 6.0),
     # Of Macs only the reinstallation was written down by users; the others are our assumption.
     "mac.delivery": Spread(240.0, 600.0, 60.0, 1800.0),

@@ -15,12 +15,22 @@ from hostler.frontends.fleeting.contract import (
 from hostler.frontends.fleeting.schema.mapping.leaves import Leaf
 from hostler.frontends.fleeting.schema.mapping.mapping import CallMap, ServiceMap
 from hostler.frontends.fleeting.schema.mapping.times import Raw, moment, to_field
-from hostler.frontends.fleeting.schema.vocabulary.names import OPAQUE, REPLY, REQUEST
+from hostler.frontends.fleeting.schema.vocabulary.names import OPAQUE, REPLY, REQUEST, VERDICT_SLOTS
 
-from .fields import Read, Write, as_bytes, put_texts, raw, reader, texts, word, writer
+from .fields import (
+    Read,
+    Write,
+    as_bytes,
+    is_said,
+    put_fixed,
+    put_texts,
+    raw,
+    reader,
+    texts,
+    word,
+    writer,
+)
 from .reporting import reporter
-
-_FLAGS = ("ok", "healthy")
 
 
 class Codec:
@@ -31,9 +41,18 @@ class Codec:
         if found.entries is None or found.states is None:
             raise TypeError(f"{found.name} is not mapped")
         update = found.calls["Update"]
-        self.report: Callable[[Sequence[Instance]], Sequence[Message]] = reporter(
+        self._update: Callable[[Sequence[Instance]], Sequence[Message]] = reporter(
             found.entries, found.states, update.method
         )
+
+    def report(self, instances: Sequence[Instance]) -> Sequence[Message]:
+        """Return the messages of Update's answer."""
+        call, replies = self._calls["Update"], self._update(instances)
+        if call.has_more:
+            for reply in replies:
+                call.set(reply, "total", len(instances))
+                call.finish(reply)
+        return replies
 
     def begin(self, request: Message) -> tuple[bytes, Connector]:
         """Return the JSON of Init, and the runner's connector_config."""
@@ -53,7 +72,7 @@ class Codec:
         ):
             call.set(reply, name, value)
         call.set_texts(reply, "capabilities", info.capabilities)
-        return reply
+        return call.finish(reply)
 
     def count(self, request: Message) -> int:
         """Return how many Increase asks for; Refused for less than nothing."""
@@ -67,7 +86,7 @@ class Codec:
         call = self._calls["Increase"]
         reply = call.reply()
         call.set(reply, "succeeded", count)
-        return reply
+        return call.finish(reply)
 
     def ids(self, name: str, request: Message) -> tuple[str, ...]:
         """Return the instances that a call is about."""
@@ -78,7 +97,7 @@ class Codec:
         call = self._calls[name]
         reply = call.reply()
         call.set_texts(reply, "succeeded", ids)
-        return reply
+        return call.finish(reply)
 
     def instance(self, name: str, request: Message) -> str:
         """Return the one instance that a call is about."""
@@ -87,6 +106,7 @@ class Codec:
     def reached(self, info: ConnectInfo) -> Message:
         """Return ConnectInfo's answer; of a oneof, the first that has a value is set."""
         call, connector = self._calls["ConnectInfo"], info.connector
+        _require_address(call, info)
         reply = call.reply()
         for name, value in (
             ("id", info.id),
@@ -106,11 +126,12 @@ class Codec:
         expires = call.leaf(REPLY, "expires")
         if info.expires is not None and expires is not None:
             call.set(reply, "expires", moment(info.expires, expires))
-        return reply
+        return call.finish(reply)
 
     def done(self, name: str) -> Message:
         """Return the answer of a call that says nothing but that it went well."""
-        return self._calls[name].reply()
+        call = self._calls[name]
+        return call.finish(call.reply())
 
 
 class _Call:
@@ -129,7 +150,8 @@ class _Call:
             for name, m in call.reply.items()
             if m.leaf is not None and m.leaf.list_at is None
         }
-        self._flags = tuple(name for name in _FLAGS if name in self._writers)
+        self._flags = tuple(name for name in VERDICT_SLOTS if name in self._writers)
+        self._fixed = {one.name for one in call.fixed}
 
     def leaf(self, side: str, name: str) -> Leaf | None:
         """Return the field for a logical one."""
@@ -145,24 +167,47 @@ class _Call:
         leaf = self.leaf(REQUEST, name)
         return texts(leaf)(request) if leaf is not None else ()
 
+    @property
+    def has_more(self) -> bool:
+        """Whether an answer says anything beside what the call is about."""
+        return bool(self._flags or self._call.fixed or self.leaf(REPLY, "total"))
+
     def reply(self) -> Message:
-        """Return an answer that says that all went well."""
-        made = self._class()
+        """Return an empty answer."""
+        return self._class()
+
+    def finish(self, reply: Message) -> Message:
+        """Write that all went well, and what the operator has settled."""
         for name in self._flags:
-            self._writers[name](made, True)
-        return made
+            self._writers[name](reply, True)
+        for one in self._call.fixed:
+            put_fixed(reply, one.path, one.value)
+        return reply
 
     def set(self, reply: Message, name: str, value: object) -> None:
         """Write a value, if the schema has a field for it; an empty one only where it must be."""
         write, leaf = self._writers.get(name), self.leaf(REPLY, name)
-        if write is not None and leaf is not None and (value or _must(leaf)):
-            write(reply, value)
+        if leaf is not None and leaf.name in self._fixed:
+            return
+        if write is None or leaf is None or not (value or _must(leaf)):
+            return
+        if name == "protocol" and value and not is_said(leaf, value):
+            raise Refused(f"{leaf.type} has no value for the protocol {value}")
+        write(reply, value)
 
     def set_texts(self, reply: Message, name: str, texts: Sequence[str]) -> None:
         """Write texts into a list, if the schema has one for them."""
         leaf = self.leaf(REPLY, name)
         if leaf is not None and texts:
             put_texts(leaf)(reply, texts)
+
+
+def _require_address(call: _Call, info: ConnectInfo) -> None:
+    """Refuse an instance whose only addresses the schema has no place for."""
+    addresses = {"external": info.external, "internal": info.internal}
+    known = {name: address for name, address in addresses.items() if address}
+    if known and not any(call.leaf(REPLY, name) is not None for name in known):
+        raise Refused(f"{info.id} has only an {' and '.join(known)} address, and no field holds it")
 
 
 def _must(leaf: Leaf) -> bool:

@@ -9,11 +9,12 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
 from hostler.frontends.fleeting.contract import Refused
-from hostler.frontends.fleeting.schema.mapping.leaves import Leaf
+from hostler.frontends.fleeting.schema.mapping.leaves import Leaf, is_map
+from hostler.frontends.fleeting.schema.mapping.placing import good_value
 from hostler.frontends.fleeting.schema.mapping.times import Raw, unit_of
 from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
 from hostler.frontends.fleeting.schema.vocabulary.naming import plain
-from hostler.frontends.fleeting.schema.vocabulary.synonyms import CANONICAL, ENUM_WORDS
+from hostler.frontends.fleeting.schema.vocabulary.synonyms import CANONICAL, ENUM_WORDS, UNSET
 
 Read = Callable[[Message], object]
 Write = Callable[[Message, object], None]
@@ -145,6 +146,21 @@ def writer(leaf: Leaf) -> Write:
     return write
 
 
+def put_fixed(message: Message, path: Sequence[FieldDescriptor], value: object) -> None:
+    """Write what a field always is, into every entry of the lists and maps on its way."""
+    first, behind = path[0], path[1:]
+    if not behind:
+        setattr(message, first.name, value)
+    elif is_map(first):
+        for entry in cast("Mapping[str, Message]", get(message, first)).values():
+            put_fixed(entry, behind[1:], value)
+    elif first.is_repeated:
+        for entry in cast("Iterable[Message]", get(message, first)):
+            put_fixed(entry, behind, value)
+    else:
+        put_fixed(cast("Message", get(message, first)), behind, value)
+
+
 def _occupied(message: Message, leaf: Leaf) -> bool:
     """Tell whether another field of a oneof was written before."""
     at = message
@@ -188,10 +204,12 @@ def _clamped(value: object, leaf: Leaf) -> int | None:
 
 
 def _enum(value: object, leaf: Leaf) -> int | None:
-    """Return the number of an enum's value: given as such, or by its word."""
+    """Return the number of an enum's value: given as such, as a verdict, or by its word."""
+    kind, wanted = leaf.field.enum_type, str(value)
+    if value is True and kind is not None:
+        return good_value(kind)
     if isinstance(value, int):
         return value
-    kind, wanted = leaf.field.enum_type, str(value)
     known = values(kind) if kind is not None else _NO_VALUES
     spellings = (plain(wanted), *(w for w, ours in CANONICAL.items() if ours == wanted))
     found = (known[one] for one in spellings if one in known)
@@ -199,13 +217,23 @@ def _enum(value: object, leaf: Leaf) -> int | None:
 
 
 def word(leaf: Leaf, value: object) -> str:
-    """Return a text, or what an enum's number stands for in our spelling; "" for none of ours."""
+    """Return a text, or what an enum's number stands for in our spelling; "" for its unset value.
+
+    Refused for a value that is none of ours: whoever sent it meant something by it.
+    """
     kind = leaf.field.enum_type
     if kind is None:
         return str(value)
-    words = (w for w, meant in values(kind).items() if any(n == value for _, n in meant))
-    spelling = next(words, "")
-    return CANONICAL.get(spelling, spelling if spelling in _WORDS else "")
+    found = [w for w, meant in values(kind).items() if any(n == value for _, n in meant)]
+    spelling = next((CANONICAL.get(w, w) for w in found if w in _WORDS), "")
+    if not spelling and value != 0 and not UNSET.intersection(found):
+        raise Refused(f"the request says {leaf.name} = {', '.join(found) or value}: not understood")
+    return spelling
+
+
+def is_said(leaf: Leaf, value: object) -> bool:
+    """Tell whether a field has a way to say a value."""
+    return leaf.field.enum_type is None or _enum(value, leaf) is not None
 
 
 def as_bytes(value: object) -> bytes:

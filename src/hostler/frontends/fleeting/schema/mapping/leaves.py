@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
-from hostler.frontends.fleeting.schema.vocabulary.naming import plain, words
+from hostler.frontends.fleeting.schema.vocabulary.naming import words
 from hostler.frontends.fleeting.schema.vocabulary.slots import Kind, Need, Slot
-from hostler.frontends.fleeting.schema.vocabulary.synonyms import GOOD, NEVER, VERDICTS, barring
+from hostler.frontends.fleeting.schema.vocabulary.synonyms import NEVER, barring
 
 _DEEPEST = 5
 _MOST = 2_000
@@ -67,7 +66,7 @@ _SUIT = {
     Kind.SECRET: frozenset({"string", "bytes"}),
     Kind.CONFIG: frozenset({"string", "bytes", "Struct"}),
     Kind.COUNT: frozenset({"integer"}),
-    Kind.FLAG: frozenset({"bool"}),
+    Kind.FLAG: frozenset({"bool", "enum"}),
     Kind.IDS: frozenset({"string"}),
     Kind.TEXTS: frozenset({"string"}),
     Kind.TIME: frozenset({"Timestamp", "integer", "double", "string"}),
@@ -152,10 +151,8 @@ class Leaf:
         for field in path:
             if word := barring(field.name):
                 return word
-        for field in self.path[after:-1]:
-            if word := _first_never(field):
-                return word
-        return ""
+        around = (name for field in self.path[after:] for name in _names_around(field, self.field))
+        return next((word for name in around for word in words(name) if word in NEVER), "")
 
     def known(self, within: frozenset[str], after: int = 0) -> bool:
         """Tell whether the names of all messages around it are made of these words only."""
@@ -163,10 +160,13 @@ class Leaf:
         return all(word in within for field in around for word in words(field.name))
 
 
-def _first_never(field: FieldDescriptor) -> str:
-    """Return the word in the name of a field's message that bars what is in it."""
-    kind = field.message_type.name if field.message_type is not None else ""
-    return next((word for word in words(kind) if word in NEVER), "")
+def _names_around(field: FieldDescriptor, last: FieldDescriptor) -> Iterator[str]:
+    """Go through the names of the oneof that a field is in, and of the message that it holds."""
+    oneof = field.containing_oneof
+    if oneof is not None and len(oneof.fields) > 1:
+        yield oneof.name
+    if field is not last and field.message_type is not None:
+        yield field.message_type.name
 
 
 def type_of(field: FieldDescriptor) -> str:
@@ -227,23 +227,3 @@ def besides(slot: Slot, left: Sequence[Leaf]) -> str | None:
     return (
         f"the entries of {left[0].name} also say {found}, which we leave unset" if found else None
     )
-
-
-def unset(leaves: Sequence[Leaf], slot: Slot, taken: set[str]) -> str:
-    """Return why an enum that says how a call went cannot be left alone, or an empty string."""
-    if slot.kind is not Kind.FLAG or slot.name not in {"ok", "healthy"}:
-        return ""
-    found = (_verdict(leaf) for leaf in leaves if leaf.name not in taken)
-    return next(filter(None, found), "")
-
-
-def _verdict(leaf: Leaf) -> str:
-    """Return what an enum of an answer says of itself, if that is not that all went well."""
-    kind = leaf.field.enum_type
-    named = len(leaf.path) == 1 and plain(leaf.field.name) in VERDICTS
-    if kind is None or not named or leaf.list_at is not None:
-        return ""
-    first = [word for word, meant in values(kind).items() if any(n == 0 for _, n in meant)]
-    if GOOD.intersection(first):
-        return ""
-    return f"{leaf.name} stays unset, and {leaf.type} then says {', '.join(first)}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
 
 from hostler.frontends.fleeting.contract import State
+from hostler.frontends.fleeting.schema.vocabulary.messages import OF_CALLS
 from hostler.frontends.fleeting.schema.vocabulary.names import (
     CORE_METHODS,
     METHODS,
@@ -14,12 +15,17 @@ from hostler.frontends.fleeting.schema.vocabulary.names import (
     REQUEST,
     SLOTS,
 )
+from hostler.frontends.fleeting.schema.vocabulary.naming import words
 from hostler.frontends.fleeting.schema.vocabulary.slots import Kind
+from hostler.frontends.fleeting.schema.vocabulary.synonyms import NEVER
 
+from .accounting import Unaccounted, unaccounted
+from .fixed import Fixed, Unfit, fixed, named_field
 from .instances import Entries, shape
 from .leaves import Leaf, leaves
-from .match import Level, Match, Message, match
-from .override import Override
+from .match import Level, Match, match
+from .override import ALWAYS, UNUSED, Override
+from .placing import Message
 from .services import Service
 from .states import Spoken, spoken
 from .times import guessed, same_terms
@@ -27,13 +33,20 @@ from .times import guessed, same_terms
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallMap:
-    """One call: its method, a match for each logical field, and what was left alone."""
+    """One call: its method, a match for each logical field, and what was left alone.
+
+    `unaccounted` are the fields of which nobody knows what they say or ask; `fixed` those that the
+    operator has settled; `faults` what is wrong with that.
+    """
 
     name: str
     method: MethodDescriptor
     request: Mapping[str, Match]
     reply: Mapping[str, Match]
     extra: Mapping[str, tuple[Leaf, ...]]
+    unaccounted: tuple[Unaccounted, ...] = ()
+    fixed: tuple[Fixed, ...] = ()
+    faults: tuple[str, ...] = ()
 
     def leaf(self, side: str, name: str) -> Leaf | None:
         """Return the field for a logical one, or None where there is none."""
@@ -46,6 +59,7 @@ class ServiceMap:
     """One service laid open: whole, if nothing is refused."""
 
     service: Service
+    override: Override
     calls: Mapping[str, CallMap]
     entries: Entries | None
     states: Spoken | None
@@ -59,7 +73,8 @@ class ServiceMap:
     @property
     def whole(self) -> bool:
         """Whether it may be served."""
-        return not self.faults and not any(True for _ in self.refused())
+        unknown = any(call.unaccounted for call in self.calls.values())
+        return not self.faults and not unknown and not any(True for _ in self.refused())
 
     @property
     def offered(self) -> frozenset[State]:
@@ -78,6 +93,10 @@ class ServiceMap:
         for call, side, found in self.matches():
             if found.refused:
                 yield f"{call}.{side}.{found.slot.name}: {found.reason}"
+        for name, call_map in self.calls.items():
+            for one in call_map.unaccounted:
+                if not one.candidate:
+                    yield f"{name}.{one.side}.{one.name}: {one.reason}"
         if self.states is None:
             return
         for state, reason in self.states.reasons.items():
@@ -93,10 +112,12 @@ def map_service(service: Service, override: Override) -> ServiceMap:
             calls[name], ways = _call(name, method, service.name, override)
             entries = ways or entries
     _settle_terms(calls)
+    calls = {name: _accounted(call, service.name, override) for name, call in calls.items()}
     state = calls["Update"].leaf(REPLY, "state") if "Update" in calls else None
     state_names = override.states(service.name)
     return ServiceMap(
         service=service,
+        override=override,
         calls=calls,
         entries=entries,
         states=spoken(state, state_names, suspends=suspends) if state else None,
@@ -104,46 +125,76 @@ def map_service(service: Service, override: Override) -> ServiceMap:
     )
 
 
+def _accounted(call: CallMap, service: str, override: Override) -> CallMap:
+    """Return a call with the fields of which nobody knows what they say or ask."""
+    unused = override.beside(service, call.name, REQUEST)
+    always = override.beside(service, call.name, REPLY)
+    request, answer = call.method.input_type, call.method.output_type
+    faults = [
+        f"{call.name}.{REQUEST}.{UNUSED}: the message has no field {name}"
+        for name in unused
+        if not named_field(request, name)
+    ]
+    try:
+        settled = tuple(fixed(answer, always))
+    except Unfit as error:
+        settled, faults = (), [*faults, f"{call.name}.{REPLY}.{ALWAYS}: {error}"]
+    return replace(
+        call,
+        unaccounted=(
+            *unaccounted(request, REQUEST, call.request, unused),
+            *unaccounted(answer, REPLY, call.reply, always),
+        ),
+        fixed=settled,
+        faults=tuple(faults),
+    )
+
+
 def _call(
     name: str, method: MethodDescriptor, service: str, override: Override
 ) -> tuple[CallMap, Entries | None]:
     """Return one call, and for Update the way in which instances are told."""
+    known = _known(name, method)
     request = match(
-        Message(leaves=leaves(method.input_type)),
+        Message(leaves=leaves(method.input_type), known=known),
         SLOTS[name, REQUEST],
         override.message(service, name, REQUEST),
     )
     chosen, entries = override.message(service, name, REPLY), None
     if name == "Update":
-        found = shape(method, chosen)
+        found = shape(method, chosen, known)
         reply, entries = found.matches, found.entries
     else:
-        reply = match(Message(leaves=leaves(method.output_type)), SLOTS[name, REPLY], chosen)
+        message = Message(leaves=leaves(method.output_type), known=known)
+        reply = match(message, SLOTS[name, REPLY], chosen)
         reply = _addressed(reply) if name == "ConnectInfo" else reply
-    extra = {
-        REQUEST: _extra(method.input_type, request),
-        REPLY: _extra(method.output_type, reply),
-    }
+    extra = _extras(method, request, reply)
     call = CallMap(name=name, method=method, request=dict(request), reply=dict(reply), extra=extra)
     return call, entries
+
+
+def _known(name: str, method: MethodDescriptor) -> frozenset[str]:
+    """Return the words that the messages of a call may be named by: the schema's own among them."""
+    service = method.containing_service
+    own = {*words(method.name), *words(service.name), *words(service.file.package)}
+    return OF_CALLS[name] | (own - NEVER)
 
 
 def _addressed(reply: Mapping[str, Match]) -> Mapping[str, Match]:
     """Return the matches of ConnectInfo's answer, refused where it has no address at all."""
     external, internal = reply["external"], reply["internal"]
-    if external.leaf is not None or internal.leaf is not None or external.likely:
+    if external.leaf is not None or internal.leaf is not None:
         return reply
-    if internal.likely:
-        return reply
-    candidates = external.candidates or internal.candidates
-    refused = replace(
-        external,
-        level=Level.REFUSED,
-        reason=external.reason or "no address at all has a field",
-        candidates=candidates,
-        likely=candidates[0] if len(candidates) == 1 else None,
-    )
-    return {**reply, "external": refused}
+    return {
+        **reply,
+        **{
+            one.slot.name: replace(
+                one, level=Level.REFUSED, reason=one.reason or "no address at all has a field"
+            )
+            for one in (external, internal)
+            if not one.refused
+        },
+    }
 
 
 def _settle_terms(calls: dict[str, CallMap]) -> None:
@@ -196,6 +247,7 @@ def _faults(service: Service, calls: Mapping[str, CallMap]) -> Iterator[str]:
         if method.server_streaming and name != "Update":
             yield f"{name}: the answers go as a stream, which is known of Update only"
         yield from _unsent(name, call)
+        yield from call.faults
     if "Update" in calls and not calls["Update"].reply:
         yield "Update: its answer holds nothing"
 
@@ -234,6 +286,9 @@ def _starts(path: tuple[FieldDescriptor, ...], start: tuple[FieldDescriptor, ...
 
 def below_exact(found: ServiceMap) -> Iterator[str]:
     """Go through what is less than exact, in a line each, for the log and for operators."""
+    for call in found.calls.values():
+        for fixed_ in call.fixed:
+            yield f"{Level.OVERRIDE}: {call.name}.{REPLY}.{fixed_.name} is always {fixed_.value!r}"
     for call, side, one in found.matches():
         if one.level in {Level.NEUTRAL, Level.OVERRIDE} and one.leaf is not None:
             why = f": {one.reason}" if one.reason else ""

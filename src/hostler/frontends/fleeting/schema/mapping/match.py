@@ -4,32 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
-from hostler.frontends.fleeting.schema.vocabulary.names import ID_ALSO, ID_NAMES
-from hostler.frontends.fleeting.schema.vocabulary.naming import plain, timed
+from hostler.frontends.fleeting.schema.vocabulary.harmless import harmless_at_zero
 from hostler.frontends.fleeting.schema.vocabulary.slots import Kind, Need, Slot
-from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
-    ENUM_WORDS,
-    NEUTRAL,
-    STATE_HINTS,
-    STATES,
-)
 
-from .leaves import Leaf, besides, more, unset
+from .leaves import Leaf, besides
+from .placing import Message, is_hinted, is_named, is_neutral, objection, oddly_named, rivals
 
 Chosen = Mapping[str, str]
 """What the operator says of one message: logical field to dotted name; "" is "there is none"."""
-_BEST = {
-    Kind.CONFIG: ("bytes", "Struct"),
-    Kind.SECRET: ("bytes",),
-    Kind.STATE: ("enum",),
-}
-"""The types to which a proposal goes first."""
 NO_CHOICE: Chosen = {}
-_ANY_ID = frozenset({*ID_NAMES, *ID_ALSO}) | NEUTRAL
-_STATE_WORDS = frozenset(
-    word for known in (STATES, STATE_HINTS) for names in known.values() for word in names
-)
+_NEEDED = frozenset({Need.CRITICAL, Need.ANSWER, Need.CONVEYED})
 
 
 class Level(StrEnum):
@@ -47,7 +31,8 @@ class Match:
     """What was found for one logical field.
 
     `reason` says why nothing was, or why it is less than exact; `candidates` are the fields that an
-    operator may name, `likely` the one that is proposed, or "" for saying that there is none.
+    operator may name, `likely` the one that is proposed, None where a person must choose, `hinted`
+    the only one whose name suggests itself.
     `settled`: the operator settled it.
     """
 
@@ -58,6 +43,7 @@ class Match:
     candidates: tuple[str, ...] = ()
     barred: tuple[str, ...] = ()
     likely: str | None = None
+    hinted: str | None = None
     settled: bool = False
 
     @property
@@ -66,30 +52,11 @@ class Match:
         return self.level is Level.REFUSED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """One message to be matched: its leaves, and from which place of their paths names count.
-
-    `after` is 0, or for the entries of a list the place behind the list.
-    """
-
-    leaves: tuple[Leaf, ...]
-    after: int = 0
-    entry: bool = False
-
-    def suit(self, slot: Slot) -> tuple[Leaf, ...]:
-        """Return the leaves whose types can carry a logical field."""
-        fit = (leaf for leaf in self.leaves if self._fits(leaf, slot.kind))
-        return tuple(leaf for leaf in fit if _enum_fits(leaf, slot))
-
-    def _fits(self, leaf: Leaf, kind: Kind) -> bool:
-        return leaf.carries(kind) if self.entry else leaf.suits(kind)
-
-
 def match(message: Message, slots: Sequence[Slot], chosen: Chosen) -> dict[str, Match]:
     """Return a match for every logical field of a message.
 
-    What the operator says counts first, then names, then neutral names for what is left over.
+    What the operator says counts first, then names, then neutral names for what is left over. Two
+    fields that could be the same are a refusal, whatever their types.
     """
     found = _all_chosen(message, slots, chosen)
     taken = _taken(found.values())
@@ -101,30 +68,31 @@ def match(message: Message, slots: Sequence[Slot], chosen: Chosen) -> dict[str, 
         if slot.name not in found:
             found[slot.name] = _rest(message, slot, taken)
             taken |= _taken((found[slot.name],))
-    return _once({slot.name: _proposed(found[slot.name], found, message) for slot in slots})
+    sole = {slot.name: _alone(found[slot.name], message, taken) for slot in slots}
+    return _once(sole)
+
+
+def _alone(one: Match, message: Message, taken: set[str]) -> Match:
+    """Return a match, refused where another field could hold the same."""
+    if one.leaf is None or one.level not in {Level.EXACT, Level.NEUTRAL}:
+        return one
+    others = rivals(one.leaf, one.slot, message, taken)
+    if not others:
+        return one
+    both = (one.leaf, *others)
+    refused = _refusal(one.slot, f"{', '.join(_names(both))} could all be meant", both, message)
+    return replace(refused, likely=None)
 
 
 def _once(found: dict[str, Match]) -> dict[str, Match]:
-    """Return the matches with no field proposed twice: an override that says so is refused."""
-    likely = [one.likely or "" for one in found.values() if one.refused]
+    """Return the matches with nothing proposed that could as well be something else we lack."""
+    refused = [one for one in found.values() if one.refused]
     return {
-        name: replace(one, likely="")
-        if one.refused and one.slot.need is Need.EXPECTED and likely.count(one.likely or "") > 1
+        name: replace(one, likely=None)
+        if any(one.likely in other.candidates for other in refused if other is not one)
         else one
         for name, one in found.items()
     }
-
-
-def _proposed(one: Match, found: Mapping[str, Match], message: Message) -> Match:
-    """Return a refusal with a proposal where the others' proposals leave only one field."""
-    if not one.refused or one.likely is not None:
-        return one
-    claimed = {other.likely for other in found.values() if other.refused}
-    open_ = [leaf for leaf in message.leaves if leaf.name in one.candidates]
-    left = [leaf for leaf in open_ if leaf.name not in claimed]
-    best = [leaf for leaf in left if leaf.shape in _BEST.get(one.slot.kind, ())]
-    sole = next((choice for choice in (best, left) if len(choice) == 1), None)
-    return replace(one, likely=sole[0].name) if sole else one
 
 
 def _taken(matches: Iterable[Match]) -> set[str]:
@@ -151,7 +119,7 @@ def _chosen(message: Message, slot: Slot, chosen: Chosen) -> Match:
     if not name:
         return _absent_by_override(slot)
     leaf = next((leaf for leaf in message.leaves if leaf.name == name), None)
-    fit = _names(message.suit(slot))
+    fit = _names(message.choice(slot))
     if leaf is None or leaf.name not in fit:
         what = "has no such field" if leaf is None else f"has {leaf.type} there"
         reason = f"the override names {name}, but the message {what}; {slot.kind} is needed"
@@ -174,58 +142,42 @@ def _exact(message: Message, slot: Slot, taken: set[str]) -> Match | None:
     fit = [
         leaf
         for leaf in message.suit(slot)
-        if leaf.name not in taken and _is_named(leaf, slot, message) and _clear(leaf, slot, message)
+        if leaf.name not in taken
+        and is_named(leaf, slot, message)
+        and not objection(leaf, slot, message)
     ]
     if len(fit) == 1:
         return Match(slot=slot, level=Level.EXACT, leaf=fit[0])
     if len(fit) > 1:
-        return _refusal(slot, f"{', '.join(_names(fit))} could all be meant", fit)
+        reason = f"{', '.join(_names(fit))} could all be meant"
+        return _refusal(slot, reason, fit, message)
     return None
-
-
-def _clear(leaf: Leaf, slot: Slot, message: Message) -> bool:
-    """Tell whether all that stands around a field, or says what it is, is known to us."""
-    bar = leaf.barred(message.after, own=False)
-    if slot.kind is Kind.IDS and leaf.list_at != len(leaf.path) - 1:
-        return not bar and _around_list(leaf, slot)
-    return not bar and leaf.known(slot.within, message.after)
-
-
-def _around_list(leaf: Leaf, slot: Slot) -> bool:
-    """Tell whether a list of messages is nested in known names, and the id right in its entries."""
-    at = leaf.list_at or 0
-    outer = Leaf(leaf.path[: at + 1], leaf.list_at)
-    return outer.known(slot.within) and len(leaf.path) == at + 2 and not more(leaf, slot)
 
 
 def _rest(message: Message, slot: Slot, taken: set[str]) -> Match:
     """Return a neutral match, or that there is none, or a refusal."""
     left = [leaf for leaf in message.suit(slot) if leaf.name not in taken]
-    if objection := unset(message.leaves, slot, taken):
-        return _refusal(slot, objection, left)
-    odd = besides(slot, left) or _oddly_named(message, slot, left)
-    if odd is None and slot.sole and len(left) == 1 and _is_neutral(left[0], slot, message):
+    odd = besides(slot, left) or oddly_named(message, slot, left)
+    if odd is None and slot.sole and len(left) == 1 and is_neutral(left[0], slot, message):
         reason = "its name says little; it is the only field of its type there"
         return Match(slot=slot, level=Level.NEUTRAL, leaf=left[0], reason=reason)
-    open_ = [leaf for leaf in left if not leaf.barred(message.after)]
-    needed = slot.need in {Need.CRITICAL, Need.ANSWER}
-    if needed or (slot.need is Need.EXPECTED and (open_ or odd)):
-        return _refusal(slot, odd or _why(left, open_), left)
-    return Match(slot=slot, level=Level.ABSENT, reason=odd or "", candidates=_names(open_))
+    open_ = [leaf for leaf in left if not leaf.barred(message.after) and not _says_little(leaf)]
+    unread = open_ or (slot.kind is Kind.TEXTS and left)  # a list that is left out says nothing
+    if slot.need in _NEEDED or (slot.need is Need.EXPECTED and (unread or odd)):
+        choice = [leaf for leaf in message.choice(slot) if leaf.name not in taken]
+        return _refusal(slot, odd or _why(left, open_), choice, message)
+    return Match(
+        slot=slot,
+        level=Level.ABSENT,
+        reason=odd or "",
+        candidates=_names(open_),
+        barred=tuple(leaf.name for leaf in left if leaf not in open_),
+    )
 
 
-def _oddly_named(message: Message, slot: Slot, left: Sequence[Leaf]) -> str | None:
-    """Return why a field of a known name does not count, or None where there is none."""
-    for leaf in message.leaves:
-        if not _is_named(leaf, slot, message):
-            continue
-        if leaf in left:
-            word = leaf.barred(message.after, own=False)
-            inside = f"inside something named {word!r}" if word else "inside an unknown message"
-            return f"{leaf.name} has the name, but stands {inside}"
-        if leaf not in message.suit(slot) and not (leaf.in_map and slot.kind is not Kind.IDS):
-            return f"{leaf.name} has the name, but is {leaf.type}; {slot.kind} is needed"
-    return None
+def _says_little(leaf: Leaf) -> bool:
+    """Tell whether a field is one of those that an answer may have beside ours."""
+    return leaf.field.message_type is None and harmless_at_zero(leaf.field)
 
 
 def _why(left: Sequence[Leaf], open_: Sequence[Leaf]) -> str:
@@ -238,96 +190,29 @@ def _why(left: Sequence[Leaf], open_: Sequence[Leaf]) -> str:
     return f"{', '.join(_names(open_))} have the type, and no name is known"
 
 
-def _refusal(slot: Slot, reason: str, left: Sequence[Leaf]) -> Match:
+def _refusal(slot: Slot, reason: str, left: Sequence[Leaf], message: Message) -> Match:
     """Return a refusal with what an operator may choose among, and the likeliest."""
-    open_ = [leaf for leaf in left if not leaf.barred()]
+    open_ = [leaf for leaf in left if not leaf.barred(message.after)]
+    hinted = [leaf.name for leaf in open_ if is_hinted(leaf, slot)]
     return Match(
         slot=slot,
         level=Level.REFUSED,
         reason=reason,
         candidates=_names(open_),
-        barred=tuple(leaf.name for leaf in left if leaf.barred()),
-        likely=_likely(slot, open_),
+        barred=tuple(leaf.name for leaf in left if leaf not in open_),
+        likely=_likely(slot, left, message),
+        hinted=hinted[0] if len(hinted) == 1 else None,
     )
 
 
-def _likely(slot: Slot, open_: Sequence[Leaf]) -> str | None:
-    """Return the field to propose; "" for "there is none"; None where a person must choose.
-
-    That is the best of several known names, else the only hinted one, else the only one of the
-    type that is best for it, else for what nothing works without the only one at all.
-    """
-    named = sorted((rank, leaf.name) for leaf in open_ if (rank := _rank(leaf, slot)) is not None)
-    if named and (len(named) == 1 or named[0][0] < named[1][0]):
-        return named[0][1]
-    hinted = [leaf for leaf in open_ if _hinted(leaf, slot)]
-    best = [leaf for leaf in open_ if leaf.shape in _BEST.get(slot.kind, ())]
-    needed = slot.need in {Need.CRITICAL, Need.ANSWER}
-    for choice in (hinted, best, open_ if needed else ()):
-        if len(choice) == 1:
-            return choice[0].name
-    if needed and open_:
+def _likely(slot: Slot, left: Sequence[Leaf], message: Message) -> str | None:
+    """Return the field to propose: the only one that it can be, with a likely name and place."""
+    open_ = [leaf for leaf in left if not leaf.barred(message.after) and not _says_little(leaf)]
+    hinted = [leaf for leaf in left if is_hinted(leaf, slot)]
+    if len(open_) != 1 or hinted != open_ or objection(open_[0], slot, message):
         return None
-    return None if slot.need is Need.CRITICAL else ""
-
-
-def _rank(leaf: Leaf, slot: Slot) -> tuple[int, int] | None:
-    """Return how good a known name is, and how deep it stands; None for an unknown one."""
-    ids = slot.kind is Kind.IDS and leaf.list_at is not None
-    name = _base((leaf.path[leaf.list_at or 0] if ids else leaf.field).name, slot)
-    return (slot.names.index(name), len(leaf.path)) if name in slot.names else None
-
-
-def _hinted(leaf: Leaf, slot: Slot) -> bool:
-    known = (*slot.hints, *slot.names, *slot.also)
-    ids = slot.kind is Kind.IDS and leaf.list_at is not None
-    field = leaf.path[leaf.list_at or 0] if ids else leaf.field
-    return _base(field.name, slot) in known
+    return open_[0].name if open_[0] in message.suit(slot) else None
 
 
 def _names(leaves: Iterable[Leaf]) -> tuple[str, ...]:
     return tuple(leaf.name for leaf in leaves)
-
-
-def _base(name: str, slot: Slot) -> str:
-    return timed(name)[0] if slot.kind in {Kind.TIME, Kind.OPAQUE} else plain(name)
-
-
-def _is_named(leaf: Leaf, slot: Slot, message: Message) -> bool:
-    """Tell whether a field has one of the names that are enough by themselves."""
-    if slot.kind is Kind.IDS and leaf.list_at is not None and not message.entry:
-        own = plain(leaf.path[leaf.list_at].name)
-        return own in slot.names and _is_id(leaf, ID_NAMES)
-    return _base(leaf.field.name, slot) in slot.names
-
-
-def _is_neutral(leaf: Leaf, slot: Slot, message: Message) -> bool:
-    """Tell whether a name is on the list for what can be meant in one way only."""
-    if leaf.barred(message.after):
-        return False
-    allowed = frozenset(slot.names) | frozenset(slot.also) | NEUTRAL
-    if slot.kind is Kind.IDS and leaf.list_at is not None:
-        around = Leaf(leaf.path[: leaf.list_at + 1], leaf.list_at)
-        own = plain(around.field.name)
-        return (
-            own in allowed
-            and around.known(slot.within)
-            and _is_id(leaf, {*ID_NAMES, *ID_ALSO, *NEUTRAL})
-        )
-    return plain(leaf.field.name) in allowed and leaf.known(slot.within, message.after)
-
-
-def _is_id(leaf: Leaf, names: Iterable[str]) -> bool:
-    """Tell whether a list's entries are texts, or messages of which this text is the id."""
-    behind = leaf.path[(leaf.list_at or 0) + 1 :]
-    return not behind or (len(behind) == 1 and plain(behind[0].name) in names)
-
-
-def _enum_fits(leaf: Leaf, slot: Slot) -> bool:
-    """Tell whether an enum has a value that can stand for what is carried."""
-    kind = leaf.field.enum_type
-    if kind is None:
-        return True
-    if slot.kind is Kind.STATE:
-        return any(word in _STATE_WORDS for word in values(kind))
-    return any(word in ENUM_WORDS.get(slot.name, ()) for word in values(kind))

@@ -2,8 +2,12 @@
 
 [Decrease.reply]
 succeeded = "victims"       # our field = the schema's field, dotted where it is nested
+[Decrease.reply.always]
+accepted = true             # a field of the schema's that every answer has like this
+[Init.request.unused]
+"settings.proxy" = true     # a field of the schema's that nobody needs to read
 [states]
-creating = "PROVISIONING"   # the name of an enum's value, or the text
+creating = "PROVISIONING"   # the name of an enum's value, the text, or the number
 [methods]
 ConnectInfo = "GetConnectInfo"
 ["fleet.v2.Machines".Decrease.reply]   # for one of several services only
@@ -18,9 +22,11 @@ from typing import cast
 
 from hostler.domain.errors import ConfigError
 from hostler.frontends.fleeting.contract import State
-from hostler.frontends.fleeting.schema.vocabulary.names import METHODS, SLOTS
+from hostler.frontends.fleeting.schema.vocabulary.names import METHODS, REPLY, REQUEST, SLOTS
 
 from .match import NO_CHOICE, Chosen
+
+Constant = str | bool | int
 
 NAMED_BY = "HOSTLER_FLEETING_OVERRIDE"
 """The variable of the environment that names the file, where it is not in its usual place."""
@@ -30,6 +36,8 @@ _STATES = frozenset(str(state) for state in State)
 
 
 _TABLES = frozenset((*METHODS, "states", "methods"))
+ALWAYS, UNUSED = "always", "unused"
+_BESIDE = {REQUEST: UNUSED, REPLY: ALWAYS}
 
 
 class BadOverride(ConfigError):
@@ -38,12 +46,27 @@ class BadOverride(ConfigError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
-    """What was said: by service ("" for all), then by table name, then by key."""
+    """What was said: by service ("" for all), then by table name, then by key.
+
+    `fields` is what was said of fields that are none of ours.
+    """
 
     path: str = ""
     tables: Mapping[str, Mapping[str, Chosen]] = field(
         default_factory=dict[str, Mapping[str, Chosen]]
     )
+    fields: Mapping[str, Mapping[str, Mapping[str, Constant]]] = field(
+        default_factory=dict[str, Mapping[str, Mapping[str, Constant]]]
+    )
+
+    def beside(self, service: str, call: str, side: str) -> Mapping[str, Constant]:
+        """Return what was said of fields of one message that are none of ours.
+
+        In an answer: what they always are; in a request: that nobody needs to read them.
+        """
+        name = f"{call}.{side}"
+        everywhere = self.fields.get("", {}).get(name, {})
+        return {**everywhere, **self.fields.get(service, {}).get(name, {})}
 
     def message(self, service: str, call: str, side: str) -> Chosen:
         """Return what was said of one message."""
@@ -91,13 +114,17 @@ def parse(content: bytes, path: str) -> Override:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise BadOverride(f"{path} is not TOML: {error}") from None
     faults = list[str]()
-    tables = {"": _tables(raw, "", faults)}
-    for name, table in raw.items():
-        if _is_service(name, table):
-            tables[name] = _tables(cast("dict[str, object]", table), f'"{name}".', faults)
+    tables, fields = dict[str, Mapping[str, Chosen]](), dict[str, Beside]()
+    services = [name for name, table in raw.items() if _is_service(name, table)]
+    for name in ("", *services):
+        table, where = (_mapping(raw[name]), f'"{name}".') if name else (raw, "")
+        tables[name], fields[name] = _tables(table, where, faults), _fields(table, where, faults)
     if faults:
         raise BadOverride("\n".join((f"{path} is wrong:", *faults)))
-    return Override(path=path, tables=tables)
+    return Override(path=path, tables=tables, fields=fields)
+
+
+Beside = Mapping[str, Mapping[str, Constant]]
 
 
 def _is_service(name: str, table: object) -> bool:
@@ -126,7 +153,7 @@ def _parts(
 ) -> Iterator[tuple[str, Mapping[str, object], frozenset[str]]]:
     """Go through the tables under one name, each with the keys that it may have."""
     if name in {"states", "methods"}:
-        yield name, table, _STATES if name == "states" else frozenset(METHODS)
+        yield name, _numbered(name, table), _STATES if name == "states" else frozenset(METHODS)
     elif name not in METHODS:
         known = ", ".join((*METHODS, "states", "methods"))
         faults.append(f"  {where}{name}: unknown; known are {known}, and services in quotes")
@@ -137,7 +164,48 @@ def _parts(
                 faults.append(f"  {where}{name}.{side}: expected the table request or reply")
                 continue
             known = frozenset(slot.name for slot in slots)
-            yield f"{name}.{side}", cast("dict[str, object]", entries), known
+            table_ = cast("dict[str, object]", entries)
+            ours = {key: value for key, value in table_.items() if key != _BESIDE[side]}
+            yield f"{name}.{side}", ours, known
+
+
+def _numbered(name: str, table: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the table of states with numbers as texts: a state may be a number."""
+    if name != "states":
+        return table
+    numbers = {k: str(v) for k, v in table.items() if isinstance(v, int) and v is not bool(v)}
+    return {**table, **numbers}
+
+
+def _mapping(found: object) -> Mapping[str, object]:
+    """Return a table as it is, and anything else as an empty one."""
+    return cast("dict[str, object]", found) if isinstance(found, dict) else {}
+
+
+def _fields(raw: Mapping[str, object], where: str, faults: list[str]) -> Beside:
+    """Return what is said of fields that are none of ours, by call and side."""
+    found = dict[str, Mapping[str, Constant]]()
+    for name, side in SLOTS:
+        table = _mapping(_mapping(raw.get(name)).get(side))
+        place = f"{where}{name}.{side}.{_BESIDE[side]}"
+        if not isinstance(table.get(_BESIDE[side], {}), dict):
+            faults.append(f"  {place}: expected a table")
+        entries = _mapping(table.get(_BESIDE[side]))
+        found[f"{name}.{side}"] = dict(_constants(entries, side, place, faults))
+    return found
+
+
+def _constants(
+    entries: Mapping[str, object], side: str, place: str, faults: list[str]
+) -> Iterator[tuple[str, Constant]]:
+    """Go through what is said of fields: for answers a value, for requests `true`."""
+    for key, value in entries.items():
+        if side == REQUEST and value is not True:
+            faults.append(f"  {place}.{key}: expected true")
+        elif not isinstance(value, str | bool | int):
+            faults.append(f"  {place}.{key}: expected a text, a whole number, true or false")
+        else:
+            yield key, value
 
 
 def _texts(

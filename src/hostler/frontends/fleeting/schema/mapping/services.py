@@ -68,9 +68,3 @@ def _score(one: Service) -> int:
     """Return how many of our methods a service has, be it under a longer name."""
     names = [method.name.lower() for method in one.descriptor.methods]
     return sum(any(ours.lower() in name for name in names) for ours in CORE_METHODS)
-
-
-def likely_method(one: Service, missing: str) -> str:
-    """Return the method that a missing one could be, or an empty string."""
-    near = [name for name in one.others if missing.lower() in name.lower()]
-    return near[0] if len(near) == 1 else ""

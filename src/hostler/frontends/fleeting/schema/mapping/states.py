@@ -38,6 +38,8 @@ class Spoken:
 def spoken(leaf: Leaf, chosen: Chosen, *, suspends: bool) -> Spoken:
     """Return how a field says states; `suspends`: the service has Suspend and Resume."""
     kind = leaf.field.enum_type
+    if leaf.shape == "integer":
+        return _plain_numbers(chosen)
     if kind is None:
         return _texts(chosen, suspends=suspends)
     return _numbers(kind, chosen)
@@ -71,6 +73,28 @@ def _say_text(
         levels[state] = Level.ABSENT
         if state in CORE:
             reasons[state] = "the override says that there is none, but no schema works without it"
+
+
+def _plain_numbers(chosen: Chosen) -> Spoken:
+    """Return the states as plain numbers, every one of which the operator must have named."""
+    written, reasons = dict[State, StateValue](), dict[State, str]()
+    for state in State:
+        text = chosen.get(state.value, "")
+        if text.removeprefix("-").isdigit():
+            written[state] = int(text)
+        elif text or state in CORE:
+            named = f"the override names {text!r}" if text else "its number is not known"
+            reasons[state] = f"states are plain numbers here, and {named}"
+    for one, other in _shared({state: int(number) for state, number in written.items()}):
+        reasons[one] = f"{one} and {other} are the same number"
+    return Spoken(
+        written=written,
+        names={state: str(number) for state, number in written.items()},
+        levels=dict.fromkeys(written, Level.OVERRIDE),
+        reasons=reasons,
+        proposals=dict.fromkeys(reasons),
+        others=("NUMBER",),
+    )
 
 
 def _numbers(kind: EnumDescriptor, chosen: Chosen) -> Spoken:
@@ -131,11 +155,9 @@ def _chosen_number(
 
 
 def _proposal(known: Mapping[str, tuple[tuple[str, int], ...]], state: State) -> str | None:
-    """Return the value to propose; "" for leaving an optional state out; None for no idea."""
+    """Return the value to propose; None where a person must choose."""
     hinted = [pair for word in STATE_HINTS.get(state, ()) for pair in known.get(word, ())]
-    if len(hinted) == 1:
-        return hinted[0][0]
-    return None if state in CORE else ""
+    return hinted[0][0] if len(hinted) == 1 else None
 
 
 def _shared(written: Mapping[State, int]) -> list[tuple[State, State]]:

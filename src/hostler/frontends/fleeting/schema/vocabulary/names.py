@@ -9,7 +9,7 @@ words of NEUTRAL; `hints` decide nothing: they only order what is proposed to th
 
 from collections.abc import Mapping
 
-from .naming import plain, word_set
+from .naming import plain, word_set, words
 from .slots import Kind, Need, Slot
 
 CORE_METHODS = (
@@ -25,6 +25,8 @@ OPTIONAL_METHODS = ("Suspend", "Resume")
 METHODS = CORE_METHODS + OPTIONAL_METHODS
 
 REQUEST, REPLY = "request", "reply"
+VERDICT_SLOTS = ("ok", "healthy")
+"""Fields that say that a call went well: an answer always does, or there is an error instead."""
 OPAQUE = ("keepalive", "timeout")
 """Fields of connector_config that we hand back as they came."""
 
@@ -57,10 +59,10 @@ _PLUGIN = _WRAP | word_set("plugin provider")
 _PROVIDER = _PLUGIN | word_set("group info information details detail properties")
 
 ID_NAMES, ID_ALSO = _list("id instance_id"), _list("instance name")
-_ID_HINTS = "uid uuid identifier machine machine_id node node_id server server_id ref handle"
+_ID_HINTS = "uid identifier machine machine_id node node_id server server_id ref handle"
 _AN_ID = f"id instance_id instance | instance name | {_ID_HINTS}"
 _MANY = "instances ids instance_ids instance"
-_MANY_HINTS = "targets victims machines nodes servers members vms hosts group fleet"
+_MANY_HINTS = "targets victims machines nodes servers members vms hosts"
 
 
 def _slot(
@@ -68,44 +70,52 @@ def _slot(
 ) -> Slot:
     """Return a field; what it is known by is written `names | also | hints`."""
     names, also, hints, *_ = (_list(part) for part in f"{known_by} | | ".split("|"))
-    return Slot(name=name, kind=kind, names=names, also=also, hints=hints, need=need, within=within)
+    spelled = tuple(frozenset(words(one)) for one in known_by.split() if one != "|")
+    return Slot(
+        name=name,
+        kind=kind,
+        names=names,
+        also=also,
+        hints=hints,
+        need=need,
+        within=within,
+        spelled=spelled,
+    )
 
 
 def _connector(*, reply: bool) -> tuple[Slot, ...]:
     """Return the fields of connector_config, which travel in Init and come back in ConnectInfo."""
     within = _CONNECT if reply else _CONNECTOR
-    some, may = Need.EXPECTED, Need.OPTIONAL
+    some = Need.EXPECTED
+    login = Need.CONVEYED if reply else Need.EXPECTED
     rows = (
         ("os", Kind.WORD, some, "os operating_system | | platform guest"),
-        ("arch", Kind.WORD, some, "arch architecture | | machine cpu cpu_arch"),
+        ("arch", Kind.WORD, some, "arch architecture | | cpu cpu_arch"),
         ("protocol", Kind.WORD, some, _PROTOCOL),
-        ("protocol_port", Kind.COUNT, may, "protocol_port port connection_port | | ssh_port"),
-        ("username", Kind.TEXT, some, "username user user_name | | login account ssh_user"),
-        ("password", Kind.SECRET, some, "password passwd | | pass pwd secret passphrase"),
-        ("key", Kind.SECRET, some, _KEY),
-        ("use_static_credentials", Kind.FLAG, may if reply else some, _STATIC),
-        ("keepalive", Kind.OPAQUE, may, "keepalive keep_alive keepalive_interval"),
-        ("timeout", Kind.OPAQUE, may, "timeout connect_timeout connection_timeout"),
+        ("protocol_port", Kind.COUNT, some, "protocol_port port connection_port | | ssh_port"),
+        ("username", Kind.TEXT, login, "username user user_name | | login account ssh_user"),
+        ("password", Kind.SECRET, some, "password passwd | | pass pwd"),
+        ("key", Kind.SECRET, login, _KEY),
+        ("use_static_credentials", Kind.FLAG, some, _STATIC),
+        ("keepalive", Kind.OPAQUE, some, "keepalive keep_alive keepalive_interval"),
+        ("timeout", Kind.OPAQUE, some, "timeout connect_timeout connection_timeout"),
     )
     return tuple(_slot(name, kind, known_by, within, need) for name, kind, need, known_by in rows)
 
 
 _PROTOCOL = "protocol proto connector_protocol connection_protocol | | transport scheme via"
-_KEY = (
-    "key private_key key_bytes private_key_pem"
-    " | | pem identity ssh_key ssh_private_key key_pem secret_key keydata"
-)
+_KEY = "key private_key key_bytes private_key_pem | | pem ssh_private_key key_pem secret_key"
 _STATIC = "use_static_credentials static_credentials use_static_creds | | static fixed"
 
 _OK = _slot("ok", Kind.FLAG, "ok success successful", _WRAP)
-"""A flag beside an answer: an unset one would be read as a failure."""
+"""A flag or an enum beside an answer: an unset one would be read as a failure."""
 
 _IDS = _slot("ids", Kind.IDS, f"{_MANY} | instance name | {_MANY_HINTS}", _WRAP, Need.CRITICAL)
 _DONE = _slot(
     "succeeded",
     Kind.IDS,
     "succeeded succeeded_ids succeeded_instances succeeded_instance_ids accepted"
-    f" | {_MANY} | {_MANY_HINTS} removed deleted done affected suspended resumed stopped",
+    f" | {_MANY} | victims removed deleted terminated done suspended resumed",
     _WRAP,
     Need.ANSWER,
 )
@@ -123,7 +133,7 @@ _INIT_REPLY = (
     _slot(
         "id",
         Kind.TEXT,
-        "id provider_id group_id instance_group_id | | name identifier uid",
+        "id provider_id group_id instance_group_id | | identifier uid",
         _PROVIDER,
         Need.EXPECTED,
     ),
@@ -131,20 +141,25 @@ _INIT_REPLY = (
         "max_size",
         Kind.COUNT,
         "max_size max maximum max_instances maximum_size maximum_instances"
-        " | | capacity size ceiling upper cap most",
+        " | | ceiling upper cap most",
         _PROVIDER,
         Need.EXPECTED,
     ),
-    _slot("version", Kind.TEXT, "version ver plugin_version", _PROVIDER),
-    _slot("build_info", Kind.TEXT, "build_info buildinfo build build_information", _PROVIDER),
-    _slot("capabilities", Kind.TEXTS, "capabilities | | caps features", _PROVIDER),
+    _slot("version", Kind.TEXT, "version ver plugin_version", _PROVIDER, Need.EXPECTED),
+    _slot(
+        "build_info",
+        Kind.TEXT,
+        "build_info buildinfo build build_information",
+        _PROVIDER,
+        Need.EXPECTED,
+    ),
+    _slot("capabilities", Kind.TEXTS, "capabilities | | caps features", _PROVIDER, Need.EXPECTED),
     _OK,
 )
 _INCREASE_REQUEST = _slot(
     "count",
     Kind.COUNT,
-    "n delta count num increment | number amount"
-    " | by quantity how_many add more extra additional instances size",
+    "n delta count num increment | number amount | by quantity how_many add more extra additional",
     _WRAP,
     Need.CRITICAL,
 )
@@ -153,7 +168,7 @@ _INCREASE_REPLY = _slot(
     Kind.COUNT,
     "succeeded succeeded_count num_succeeded accepted accepted_count"
     " | n num count delta number amount"
-    " | granted given added got made started created instances increase",
+    " | granted given added got made started created",
     _WRAP,
     Need.ANSWER,
 )
@@ -165,7 +180,7 @@ _CONNECT_REPLY = (
         Kind.TEXT,
         "external external_addr external_address external_ip external_host"
         " public_addr public_address public_ip public_host"
-        " | | public wan outside outer addr address ip host reachable hostname public_ipv4",
+        " | | public wan outside outer public_ipv4",
         _ADDRESS,
         Need.EXPECTED,
     ),
@@ -191,7 +206,6 @@ _HEALTHY = _slot(
     Kind.FLAG,
     "healthy ok alive success well | | up good running",
     _INSTANCE,
-    Need.EXPECTED,
 )
 
 UPDATE_LIST = _slot(
@@ -211,12 +225,21 @@ UPDATE_STATE = _slot(
     _STATUS,
     Need.CRITICAL,
 )
+UPDATE_TOTAL = _slot(
+    "total",
+    Kind.COUNT,
+    "total count total_count size length num_instances instance_count total_instances",
+    _WRAP,
+)
+"""How many instances an answer tells of."""
+UPDATE_ENTRY = (UPDATE_LIST, UPDATE_ID, UPDATE_STATE)
+UPDATE_BESIDE = (_OK, UPDATE_TOTAL)
 
 SLOTS: Mapping[tuple[str, str], tuple[Slot, ...]] = {
     ("Init", REQUEST): (_CONFIG, *_connector(reply=False)),
     ("Init", REPLY): _INIT_REPLY,
     ("Update", REQUEST): (),
-    ("Update", REPLY): (UPDATE_LIST, UPDATE_ID, UPDATE_STATE),
+    ("Update", REPLY): (*UPDATE_ENTRY, *UPDATE_BESIDE),
     ("Increase", REQUEST): (_INCREASE_REQUEST,),
     ("Increase", REPLY): (_INCREASE_REPLY, _OK),
     ("Decrease", REQUEST): (_IDS,),

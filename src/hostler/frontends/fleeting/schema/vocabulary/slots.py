@@ -25,6 +25,7 @@ class Need(StrEnum):
 
     CRITICAL = "nothing works without it"
     ANSWER = "without it an answer says that nothing was done"
+    CONVEYED = "without it nobody can log in"
     EXPECTED = "it may be missing, but not under a name that nobody knows"
     OPTIONAL = "it may be missing"
 
@@ -33,7 +34,8 @@ class Need(StrEnum):
 class Slot:
     """One logical field of a call: what it holds, and by which names it is known.
 
-    `within`: the words that may stand around it, in the names of the messages that it is nested in.
+    `within`: the words that may stand around it, in the names of the messages that it is nested in;
+    `spelled`: the words of each name by which it is known.
     """
 
     name: str
@@ -43,8 +45,14 @@ class Slot:
     hints: tuple[str, ...] = ()
     need: Need = Need.OPTIONAL
     within: frozenset[str] = frozenset()
+    spelled: tuple[frozenset[str], ...] = ()
 
     @property
     def sole(self) -> bool:
         """Whether its message can mean one thing only, so that a neutral name is enough."""
         return self.need in {Need.CRITICAL, Need.ANSWER}
+
+    @property
+    def words(self) -> frozenset[str]:
+        """All words of its names, and of those of the messages around it."""
+        return self.within.union(*self.spelled)

@@ -54,9 +54,9 @@ STATES: Mapping[State, tuple[str, ...]] = {
 }
 """The names of states, in enums and as texts; the first is what is written where it is a text."""
 STATE_HINTS: Mapping[State, tuple[str, ...]] = {
-    State.CREATING: ("provisioning", "launching", "starting", "pending", "booting", "new"),
+    State.CREATING: ("provisioning", "launching", "starting", "booting"),
     State.RUNNING: ("active", "up", "ready", "started", "available", "online"),
-    State.DELETING: ("terminating", "removing", "destroying", "ending", "stopping"),
+    State.DELETING: ("terminating", "removing", "destroying", "ending"),
 }
 """What is proposed, and never taken, for a state that nothing works without."""
 UNSAID = frozenset({State.STOPPED})
@@ -81,7 +81,20 @@ VERDICTS = word_set("status result outcome verdict health code")
 """Names of enums in an answer that say how it went, and say their first value while unset."""
 GOOD = word_set(
     """
-    ok okay success succeeded successful none noerror healthy alive good well fine accepted done
+    ok okay success succeeded successful healthy alive good well fine accepted done
     """
 )
-"""What such an enum may say without our doing."""
+"""What such an enum says of a call that went well; one value alone may be of these."""
+NONE_WRONG = word_set("none noerror ok okay success no nothing")
+"""What an enum of errors says where there is none."""
+UNSET = word_set(
+    "unspecified unknown none unset undefined default any unset notset notspecified nil null"
+)
+"""What an enum says of a value that is not known."""
+VERDICT_WORDS = word_set(
+    """
+    ok okay success successful succeeded accepted done found ready initialized initialised healthy
+    alive well valid complete completed status result outcome verdict health acknowledged ack
+    """
+)
+"""Words by which a flag or an enum in a message that we leave out would say how a call went."""

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from hostler.domain.ids import ResourceId, Zone
 from hostler.domain.model.resource import Scope
 from hostler.ports.clock import Clock
-from hostler.providers.scaleway.common.endpoints import WITHOUT_BLOCK, Api
+from hostler.providers.scaleway.common.endpoints import Api
 from hostler.providers.scaleway.common.errors import TROUBLE, Failed, is_missing
 from hostler.providers.scaleway.common.owner_tags import address_id, machine_tag
 from hostler.providers.scaleway.common.pages import Listing, Named
@@ -159,9 +159,7 @@ async def _of_machine(api: Api, scope: Scope, owners: Iterable[ResourceId]) -> D
 
 async def _ask_both(api: Api, zone: Zone, ids: frozenset[ResourceId], disks: Disks) -> None:
     """Ask for volumes of which nobody knows the generation: block storage first."""
-    blocks = Answers[BlockVolume](missing=set[str](ids))
-    if zone not in WITHOUT_BLOCK:
-        blocks = await ask_each(zone, sorted(ids), api.block)
+    blocks = await ask_each(zone, sorted(ids), api.block)
     _joined(disks.block, blocks)
     rest = sorted(resource for resource in ids if resource not in blocks.found)
     _joined(disks.local, await ask_each(zone, rest, api.volume))

@@ -47,8 +47,8 @@ def key_body(cloud: Cloud, key: SshKey) -> dict[str, object]:
 
 def filter_of(call: Call) -> Callable[[SshKey], bool]:
     """Return the filter that a query asks for."""
-    name, disabled = call.text("name"), call.text("disabled").lower()
-    project = call.text("project_id")
+    name, disabled = call.text("name"), call.flag("disabled")
+    project = call.id("project_id")
 
     def keep(key: SshKey) -> bool:
         return (

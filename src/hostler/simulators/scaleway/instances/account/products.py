@@ -40,7 +40,7 @@ def type_body(sort: ServerType) -> dict[str, object]:
         "hourly_price": sort.price,
         "capabilities": {
             "boot_types": ["local", "rescue"],
-            "placement_groups": 1,
+            "placement_groups": True,
             "block_storage": True,
             "hot_snapshots_local_volume": True,
             "private_network": 8,
@@ -72,14 +72,16 @@ def gpu_info(sort: ServerType) -> dict[str, object]:
 def type_list(_cloud: Cloud, call: Call) -> Answer:
     """List the types of a zone."""
     return dict_page(
-        call, "servers", ((sort.name, type_body(sort)) for sort in types_of(call.place).values())
+        call,
+        "servers",
+        ((sort.name, type_body(sort)) for _, sort in sorted(types_of(call.place).items())),
     )
 
 
 def availability(cloud: Cloud, call: Call) -> Answer:
     """List how much there is of the types of a zone."""
     found = partial(cloud.availability, call.place)
-    entries = ((name, {"availability": found(name)}) for name in types_of(call.place))
+    entries = ((name, {"availability": found(name)}) for name in sorted(types_of(call.place)))
     return dict_page(call, "servers", entries)
 
 
@@ -127,9 +129,9 @@ def by_type(servers: list[Server]) -> dict[str, int]:
 
 def quota_list(cloud: Cloud, call: Call) -> Answer:
     """List the quotas of the key's organisation."""
-    organization = call.text("organization_id")
+    organization = call.id("organization_id")
     if not organization:
-        raise errors.invalid(("organization_id", "required", ""))
+        raise errors.invalid(("organization_id", "required", "required key not provided"))
     if organization != call.organization:
         raise errors.forbidden("read", "organization")
     quotas = sorted(cloud.options.quotas.items())
@@ -147,7 +149,27 @@ def quotum_body(quotum: tuple[str, int]) -> dict[str, object]:
     }
 
 
+VOLUMES: dict[str, object] = {
+    "l_ssd": {
+        "display_name": "Local SSD",
+        "capabilities": {"snapshot": True},
+        "constraints": {"min": GB, "max": 800 * GB},
+    },
+    "scratch": {
+        "display_name": "Scratch",
+        "capabilities": {"snapshot": False},
+        "constraints": {"min": GB, "max": 60_000 * GB},
+    },
+}
+
+
+def volume_types(_cloud: Cloud, call: Call) -> Answer:
+    """List the types of local volumes."""
+    return dict_page(call, "volumes", VOLUMES.items())
+
+
 ROUTES = (
+    Route("local_volume_type.list", "GET", ZONE + "/products/volumes", volume_types),
     Route("quota.list", "GET", "/iam/v1alpha1/quota", quota_list),
     Route("type.list", "GET", ZONE + "/products/servers", type_list),
     Route("type.availability", "GET", ZONE + "/products/servers/availability", availability),

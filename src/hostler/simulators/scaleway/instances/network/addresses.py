@@ -16,7 +16,8 @@ from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.catalogue import IPV4_PER_HOUR
 from hostler.simulators.scaleway.state.inventory import Cloud, touch
-from hostler.simulators.scaleway.state.records import Address, Owner, Server, State
+from hostler.simulators.scaleway.state.record import Owner
+from hostler.simulators.scaleway.state.records import Address, Server, State
 
 PATH = "/instance/v1/zones/*/ips"
 KINDS = ("routed_ipv4", "routed_ipv6")
@@ -39,13 +40,13 @@ def address_body(address: Address) -> dict[str, object]:
         "type": address.kind,
         "state": address.state,
         "tags": address.tags,
-        "ipam_id": address.ipam_id,
+        "ipam_id": address.id,
     }
 
 
 def filter_of(call: Call) -> Callable[[Address], bool]:
     """Return the filter that a query asks for; `name` is a part of the address."""
-    keep, part, kind = matching(call), call.text("name"), call.choice("type")
+    keep, part, kind = matching(call), call.text("name"), call.choice("type", *KINDS)
     return lambda address: (
         keep(address) and (not part or part in address.ip) and (not kind or address.kind == kind)
     )
@@ -65,9 +66,7 @@ ADDRESSES: Resource[Address] = Resource(
 def create(cloud: Cloud, call: Call) -> Answer:
     """Make an address, attached if a server is named."""
     body = call.body
-    kind = choice_of(body, "type") or "routed_ipv4"
-    if kind not in KINDS:
-        raise errors.invalid(("type", "constraint", "must be one of routed_ipv4, routed_ipv6"))
+    kind = choice_of(body, "type", *KINDS) or "routed_ipv4"
     owner = owner_of(call)
     check_quota(cloud, owner.organization, "ips", cloud.options.quotas.get("ips"))
     server_id = text_of(body, "server")
@@ -81,20 +80,18 @@ def create(cloud: Cloud, call: Call) -> Answer:
     cloud.ledger.open("address", address, rate, cloud.now)
     if server:
         attach(cloud, address, server)
-    location = (("Location", f"/ips/{address.id}"),)
-    return ADDRESSES.answer(cloud, address, 201, location)
+    return ADDRESSES.made(cloud, call, address)
 
 
 def new_address(cloud: Cloud, kind: str, owner: Owner, *, dynamic: bool = False) -> Address:
     """Return a new address that nobody holds and no list shows yet."""
-    nets = cloud.networks
+    nets, born = cloud.networks, cloud.born(owner)
     return Address(
-        **cloud.born(owner),
+        **born,
         name="",
         listed_from=cloud.listed_from(),
         kind=kind,
         ip=nets.prefix() if kind == "routed_ipv6" else nets.ipv4(),
-        ipam_id=cloud.new_id(),
         dynamic=dynamic,
     )
 
@@ -170,6 +167,7 @@ def attach(cloud: Cloud, address: Address, server: Server) -> None:
     """Attach a free address; on a server that is up it is pending for a moment."""
     address.server = server
     server.addresses.append(address)
+    server.addresses.sort(key=is_ipv6)
     address.state = "attached"
     if server.state in (State.RUNNING, State.STARTING):
         address.state = "pending"
@@ -177,6 +175,11 @@ def attach(cloud: Cloud, address: Address, server: Server) -> None:
         cloud.after(cloud.lasts("address.attach"), settle)
     touch(cloud, server)
     announce(cloud, server)
+
+
+def is_ipv6(address: Address) -> bool:
+    """Tell of which family an address is; servers show IPv4 before IPv6."""
+    return address.kind == "routed_ipv6"
 
 
 def settled(cloud: Cloud, address: Address, server: Server) -> None:

@@ -1,32 +1,25 @@
-"""Security groups and their rules, whose list says no total."""
+"""Security groups; every project has a default one in each zone."""
 
 from hostler.simulators.scaleway.api.bodies import instance_body
-from hostler.simulators.scaleway.api.checks import owner_of, tags_of, text_of
-from hostler.simulators.scaleway.api.pages import INSTANCE, window
-from hostler.simulators.scaleway.api.resource import Resource, routes
+from hostler.simulators.scaleway.api.checks import (
+    choice_of,
+    flag_of,
+    owner_of,
+    tags_of,
+    text_of,
+)
+from hostler.simulators.scaleway.api.pages import INSTANCE
+from hostler.simulators.scaleway.api.resource import Resource, Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Body, Call
 from hostler.simulators.scaleway.state.inventory import Cloud, touch
-from hostler.simulators.scaleway.state.records import Owner, SecurityGroup, SecurityRule
+from hostler.simulators.scaleway.state.record import Owner
+from hostler.simulators.scaleway.state.records import SecurityGroup
 
 PATH = "/instance/v1/zones/*/security_groups"
-DEFAULTS: dict[str, object] = {
-    "description": "",
-    "enable_default_security": True,
-    "inbound_default_policy": "accept",
-    "outbound_default_policy": "accept",
-    "stateful": True,
-}
-RULE: dict[str, object] = {
-    "protocol": "TCP",
-    "direction": "inbound",
-    "action": "accept",
-    "ip_range": "0.0.0.0/0",
-    "dest_port_from": None,
-    "dest_port_to": None,
-    "position": 1,
-    "editable": True,
-}
+FLAGS = {"enable_default_security": True, "stateful": True}
+POLICIES = {"inbound_default_policy": "accept", "outbound_default_policy": "accept"}
+ACTIONS = ("accept", "drop")
 
 
 def default_group(cloud: Cloud, owner: Owner) -> SecurityGroup:
@@ -36,19 +29,20 @@ def default_group(cloud: Cloud, owner: Owner) -> SecurityGroup:
             return group
     group = new_group(cloud, owner, "Default security group")
     group.default = True
+    put(cloud, group)
     return group
 
 
 def new_group(cloud: Cloud, owner: Owner, name: str) -> SecurityGroup:
-    """Make a group without rules."""
-    group = SecurityGroup(
-        **cloud.born(owner),
-        name=name,
-        fields=dict(DEFAULTS),
-    )
+    """Return a group without rules that is not in the world yet."""
+    fields: dict[str, object] = {"description": None, **FLAGS, **POLICIES}
+    return SecurityGroup(**cloud.born(owner), name=name, fields=fields)
+
+
+def put(cloud: Cloud, group: SecurityGroup) -> None:
+    """Let a new group exist."""
     cloud.groups.put(group)
     cloud.ledger.open("security_group", group, 0.0, cloud.now)
-    return group
 
 
 def body_of(cloud: Cloud, group: SecurityGroup) -> dict[str, object]:
@@ -80,7 +74,7 @@ GROUPS: Resource[SecurityGroup] = Resource(
 
 def list_all(cloud: Cloud, call: Call) -> Answer:
     """List groups; the project that asks has at least its default one."""
-    default_group(cloud, Owner(call.place, call.organization, call.text("project") or call.project))
+    default_group(cloud, Owner(call.place, call.organization, call.id("project") or call.project))
     return GROUPS.list_all(cloud, call)
 
 
@@ -88,24 +82,29 @@ def create(cloud: Cloud, call: Call) -> Answer:
     """Make a group."""
     name = text_of(call.body, "name")
     if not name:
-        raise errors.invalid(("name", "required", ""))
+        raise errors.invalid(("name", "required", "required key not provided"))
     group = new_group(cloud, owner_of(call), name)
     fill(group, call.body)
-    return GROUPS.answer(cloud, group, 201)
+    put(cloud, group)
+    return GROUPS.made(cloud, call, group)
 
 
 def fill(group: SecurityGroup, body: Body) -> None:
     """Take over what a body says."""
+    fields = dict(group.fields)
+    for name in FLAGS:
+        fields[name] = flag_of(body, name, default=bool(fields[name]))
+    for name in POLICIES:
+        fields[name] = choice_of(body, name, *ACTIONS) or fields[name]
+    if "description" in body:
+        fields["description"] = text_of(body, "description") or None
+    tags = tags_of(body) if body.get("tags") is not None else group.tags
     group.name = text_of(body, "name") or group.name
-    if body.get("tags") is not None:
-        group.tags = tags_of(body)
-    for name in DEFAULTS:
-        if body.get(name) is not None:
-            group.fields[name] = body[name]
+    group.fields, group.tags = fields, tags
 
 
 def update(cloud: Cloud, call: Call) -> Answer:
-    """Change a group."""
+    """Change a group; of a body that is put whole, what it says."""
     group = GROUPS.find(cloud, call)
     fill(group, call.body)
     group.modified = cloud.now
@@ -123,74 +122,9 @@ def delete(cloud: Cloud, call: Call) -> Answer:
     return GROUPS.drop(cloud, group)
 
 
-def rule_body(group: SecurityGroup, rule: SecurityRule) -> dict[str, object]:
-    """Return the body of a rule."""
-    return {"id": rule.id, **rule.fields, "zone": group.zone}
-
-
-def rule_list(cloud: Cloud, call: Call) -> Answer:
-    """List rules. No header says how many there are."""
-    group = GROUPS.find(cloud, call)
-    start, size = window(call, INSTANCE)
-    rules = [rule_body(group, rule) for rule in group.rules.values()][start : start + size]
-    return Answer(200, {"rules": rules}, subject=group)
-
-
-def rule_fields(body: Body, old: dict[str, object]) -> dict[str, object]:
-    """Return the fields of a rule after a body has been taken over."""
-    return {name: body[name] if body.get(name) is not None else old[name] for name in RULE}
-
-
-def rule_create(cloud: Cloud, call: Call) -> Answer:
-    """Add a rule."""
-    group = GROUPS.find(cloud, call)
-    fields = rule_fields(call.body, {**RULE, "position": len(group.rules) + 1})
-    rule = SecurityRule(id=cloud.new_id(), fields=fields)
-    group.rules[rule.id] = rule
-    return Answer(201, {"rule": rule_body(group, rule)}, subject=group)
-
-
-def rule_find(group: SecurityGroup, call: Call) -> SecurityRule:
-    """Return the rule that a path names."""
-    rule = group.rules.get(call.names[1])
-    if rule is None:
-        raise errors.not_found("instance_security_group_rule", call.names[1])
-    return rule
-
-
-def rule_get(cloud: Cloud, call: Call) -> Answer:
-    """Show a rule."""
-    group = GROUPS.find(cloud, call)
-    return Answer(200, {"rule": rule_body(group, rule_find(group, call))}, subject=group)
-
-
-def rule_update(cloud: Cloud, call: Call) -> Answer:
-    """Change a rule."""
-    group = GROUPS.find(cloud, call)
-    rule = rule_find(group, call)
-    rule.fields = rule_fields(call.body, rule.fields)
-    return Answer(200, {"rule": rule_body(group, rule)}, subject=group)
-
-
-def rule_delete(cloud: Cloud, call: Call) -> Answer:
-    """Remove a rule."""
-    group = GROUPS.find(cloud, call)
-    del group.rules[rule_find(group, call).id]
-    return Answer(204, subject=group)
-
-
-RULES = PATH + "/*/rules"
 ROUTES = (
     *GROUPS.routes(
         "security_group", PATH, list=list_all, create=create, update=update, delete=delete
     ),
-    *routes(
-        "security_rule",
-        RULES,
-        list=rule_list,
-        create=rule_create,
-        get=rule_get,
-        update=rule_update,
-        delete=rule_delete,
-    ),
+    Route("security_group.replace", "PUT", PATH + "/*", update),
 )

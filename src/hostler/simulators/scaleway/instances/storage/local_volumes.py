@@ -1,19 +1,29 @@
 """Volumes of the Instance API (`l_ssd`, `scratch`); those of Block Storage are not found here."""
 
 from collections.abc import Callable
+from functools import partial
 
 from hostler.simulators.scaleway.api.bodies import local_volume_body
-from hostler.simulators.scaleway.api.checks import choice_of, owner_of, size_of, tags_of, text_of
+from hostler.simulators.scaleway.api.checks import (
+    choice_of,
+    id_of,
+    owner_of,
+    size_of,
+    tags_of,
+    text_of,
+)
 from hostler.simulators.scaleway.api.pages import INSTANCE_VOLUMES, matching
 from hostler.simulators.scaleway.api.resource import Resource
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.catalogue import GB, LOCAL_GB_PER_HOUR
 from hostler.simulators.scaleway.state.inventory import Cloud, touch
-from hostler.simulators.scaleway.state.records import LocalVolume, Owner, Server
+from hostler.simulators.scaleway.state.record import Owner
+from hostler.simulators.scaleway.state.records import LocalVolume, Server
 
 PATH = "/instance/v1/zones/*/volumes"
 KINDS = ("l_ssd", "scratch")
+MOST = 60_000 * GB
 
 
 def new_local(cloud: Cloud, owner: Owner, name: str, kind: str, size: int) -> LocalVolume:
@@ -59,7 +69,7 @@ def remove(cloud: Cloud, volume: LocalVolume) -> None:
 
 def filter_of(call: Call) -> Callable[[LocalVolume], bool]:
     """Return the filter that a query asks for."""
-    keep, kind = matching(call), call.choice("volume_type")
+    keep, kind = matching(call), call.choice("volume_type", *KINDS)
     return lambda volume: keep(volume) and (not kind or volume.kind == kind)
 
 
@@ -77,22 +87,45 @@ VOLUMES: Resource[LocalVolume] = Resource(
 def create(cloud: Cloud, call: Call) -> Answer:
     """Make a volume."""
     body = call.body
-    kind = choice_of(body, "volume_type") or "l_ssd"
-    if kind not in KINDS:
-        raise errors.invalid(("volume_type", "constraint", "must be l_ssd or scratch"))
-    size = size_of(body)
-    if size < GB:
-        raise errors.invalid(("size", "constraint", "volume size is too small"))
+    kind = choice_of(body, "volume_type", *KINDS) or "l_ssd"
+    snapshot_id = id_of(body, "base_snapshot")
+    found = snapshot_id and cloud.find(cloud.snapshots, call, snapshot_id, "instance_snapshot")
+    size = checked_size(size_of(body) or (found.size if found else 0))
     name = text_of(body, "name") or f"vol-{cloud.new_id()[:8]}"
     volume = new_local(cloud, owner_of(call), name, kind, size)
     volume.tags = tags_of(body)
-    location = (("Location", f"/volumes/{volume.id}"),)
-    return VOLUMES.answer(cloud, volume, 201, location)
+    return VOLUMES.made(cloud, call, volume)
+
+
+def checked_size(size: int) -> int:
+    """Return the size of a volume; refuse what no type has."""
+    if not GB <= size <= MOST:
+        words = f"must be between {GB} and {MOST}"
+        raise errors.invalid(("size", "constraint", words))
+    return size
+
+
+def resized(volume: LocalVolume) -> None:
+    """End the resizing of a volume."""
+    volume.state = "available"
+    if volume.server:
+        volume.server.wire = None
+
+
+def grow(cloud: Cloud, volume: LocalVolume, size: int) -> None:
+    """Begin to make a volume larger."""
+    if size < volume.size:
+        raise errors.invalid(("size", "constraint", "a volume cannot shrink"))
+    if size > volume.size:
+        volume.size, volume.state = checked_size(size), "resizing"
+        meter(cloud, volume)
+        cloud.after(cloud.lasts("volume.update"), partial(resized, volume))
 
 
 def update(cloud: Cloud, call: Call) -> Answer:
-    """Change the name and the tags of a volume."""
+    """Change the name, the tags and the size of a volume."""
     volume, body = VOLUMES.find(cloud, call), call.body
+    grow(cloud, volume, size_of(body) or volume.size)
     volume.name = text_of(body, "name") or volume.name
     if body.get("tags") is not None:
         volume.tags = tags_of(body)

@@ -1,25 +1,27 @@
-"""Block Storage volumes and snapshots, with lives of their own (`/block/v1`, `/block/v1alpha1`)."""
+"""Block Storage volumes, with lives of their own (`/block/v1`, `/block/v1alpha1`)."""
 
-from collections.abc import Callable
 from functools import partial
 
-from hostler.simulators.scaleway.api.bodies import block_body, block_volume_body
-from hostler.simulators.scaleway.api.checks import object_of, owner_of, size_of, tags_of, text_of
-from hostler.simulators.scaleway.api.pages import NEWER, listing
+from hostler.simulators.scaleway.api.bodies import block_volume_body, type_name
+from hostler.simulators.scaleway.api.checks import (
+    id_of,
+    object_of,
+    owner_of,
+    size_of,
+    tags_of,
+    text_of,
+)
+from hostler.simulators.scaleway.api.pages import NEWER, listing, ordered, page_of
 from hostler.simulators.scaleway.api.resource import Resource, Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.catalogue import BLOCK_GB_PER_HOUR, GB
 from hostler.simulators.scaleway.state.inventory import Cloud, touch
-from hostler.simulators.scaleway.state.records import (
-    BlockVolume,
-    Owner,
-    Reference,
-    Server,
-    Snapshot,
-)
+from hostler.simulators.scaleway.state.record import Owner
+from hostler.simulators.scaleway.state.records import BlockVolume, Reference, Server
 
 SMALLEST = 5 * GB
+LARGEST = 10_000 * GB
 DEFAULT_SIZE = 10 * GB
 IOPS = (5000, 15000)
 VOLUMES: Resource[BlockVolume] = Resource(
@@ -51,13 +53,12 @@ def price(volume: BlockVolume) -> float:
 def create(cloud: Cloud, call: Call) -> Answer:
     """Make an empty volume, or one from a snapshot; it is available some seconds later."""
     body = call.body
-    snapshot_id = text_of(object_of(body, "from_snapshot"), "snapshot_id")
+    snapshot_id = id_of(object_of(body, "from_snapshot"), "snapshot_id")
     size = size_of(object_of(body, "from_empty")) or size_of(object_of(body, "from_snapshot"))
     if snapshot_id:
         found = cloud.find(cloud.block_snapshots, call, snapshot_id, "snapshot")
         size = size or found.size
-    if size < SMALLEST:
-        raise errors.invalid(("size", "constraint", "volume size is too small"))
+    checked_size(size)
     name = text_of(body, "name") or f"vol-{cloud.new_id()[:8]}"
     iops = checked_iops(size_of(body, "perf_iops") or IOPS[0])
     volume = new_volume(cloud, owner_of(call), name, size)
@@ -65,6 +66,14 @@ def create(cloud: Cloud, call: Call) -> Answer:
     cloud.ledger.meter(volume.id, price(volume), cloud.now)
     cloud.after(cloud.lasts("volume.create"), partial(made, volume))
     return VOLUMES.answer(cloud, volume)
+
+
+def checked_size(size: int) -> int:
+    """Return a size that is sold; refuse any other."""
+    if not SMALLEST <= size <= LARGEST or size % GB:
+        words = f"must be a multiple of {GB} between {SMALLEST} and {LARGEST}"
+        raise errors.invalid(("size", "constraint", words))
+    return size
 
 
 def checked_iops(iops: int) -> int:
@@ -82,9 +91,8 @@ def made(volume: BlockVolume) -> None:
 
 def list_all(cloud: Cloud, call: Call) -> Answer:
     """List volumes. Any of the tags is enough here, unlike in the Instance API."""
-    tags, product = call.texts("tags"), call.text("product_resource_id")
-    name, project = call.text("name"), call.text("project_id")
-    ids = [part for text in call.texts("volume_ids") for part in text.split(",")]
+    tags, product = call.texts("tags"), call.id("product_resource_id")
+    name, project, ids = call.text("name"), call.id("project_id"), call.ids("volume_ids")
 
     def keep(volume: BlockVolume) -> bool:
         return (
@@ -95,8 +103,8 @@ def list_all(cloud: Cloud, call: Call) -> Answer:
             and (not ids or volume.id in ids)
         )
 
-    newest = call.text("order_by") == "created_at_desc"
-    return VOLUMES.page(cloud, call, listing(cloud, call, cloud.volumes, keep, newest_first=newest))
+    items = listing(cloud, call, cloud.volumes, keep)
+    return VOLUMES.page(cloud, call, ordered(call, items))
 
 
 def update(cloud: Cloud, call: Call) -> Answer:
@@ -109,7 +117,7 @@ def update(cloud: Cloud, call: Call) -> Answer:
     if volume.status in ("updating", "creating") and (size, iops) != (volume.size, volume.iops):
         raise errors.transient("volume", volume.id, volume.status)
     if (size, iops) != (volume.size, volume.iops):
-        volume.size, volume.iops = size, iops
+        volume.size, volume.iops = checked_size(size), iops
         volume.status = "updating"
         cloud.after(cloud.lasts("volume.update"), partial(updated, cloud, volume))
         cloud.ledger.meter(volume.id, price(volume), cloud.now)
@@ -169,59 +177,24 @@ def detached(cloud: Cloud, volume: BlockVolume, tie: Reference) -> None:
         volume.status = "available" if volume.status in ("in_use", "updating") else volume.status
 
 
-def snapshot_body(cloud: Cloud, snapshot: Snapshot) -> dict[str, object]:
-    """Return the body of a snapshot of Block Storage."""
-    parent = {"id": snapshot.volume_id, "name": snapshot.volume_name, "type": "sbs_5k"}
-    return {
-        **block_body(cloud, snapshot),
-        "parent_volume": {**parent, "status": "available"} if snapshot.volume_id else None,
-        "size": snapshot.size,
-        "references": [],
-        "status": snapshot.state,
-        "class": "sbs",
-        "public": False,
-        "kms_key_id": None,
-    }
-
-
-def snapshot_filter(call: Call) -> Callable[[Snapshot], bool]:
-    """Return the filter that a query asks for; any of the tags is enough."""
-    tags, name = call.texts("tags"), call.text("name")
-    return lambda found: (not tags or any(tag in found.tags for tag in tags)) and name in found.name
-
-
-SNAPSHOTS: Resource[Snapshot] = Resource(
-    stored=lambda cloud: cloud.block_snapshots,
-    name="snapshot",
-    body=snapshot_body,
-    style=NEWER.of("snapshots"),
-    keep=snapshot_filter,
-)
-
-
-def snapshot_create(cloud: Cloud, call: Call) -> Answer:
-    """Take a snapshot of a volume; it is available some seconds later."""
-    volume = cloud.find(cloud.volumes, call, text_of(call.body, "volume_id"), "volume")
-    owner = owner_of(call)
-    snapshot = Snapshot(
-        **cloud.born(owner),
-        name=text_of(call.body, "name") or f"snap-{volume.name}",
-        tags=tags_of(call.body),
-        kind="sbs",
-        size=volume.size,
-        state="creating",
-        volume_id=volume.id,
-        volume_name=volume.name,
+def type_list(cloud: Cloud, call: Call) -> Answer:
+    """List the types of volumes."""
+    return page_of(
+        cloud, call, list(IOPS), partial(type_body, call.place), NEWER.of("volume_types")
     )
-    cloud.block_snapshots.put(snapshot)
-    cloud.ledger.open("snapshot", snapshot, 0.0, cloud.now)
-    cloud.after(cloud.lasts("snapshot.block"), partial(snapped, snapshot))
-    return SNAPSHOTS.answer(cloud, snapshot)
 
 
-def snapped(snapshot: Snapshot) -> None:
-    """End the making of a snapshot."""
-    snapshot.state = "available"
+def type_body(zone: str, iops: int) -> dict[str, object]:
+    """Return the body of a type of volumes, with its price of a GB and an hour."""
+    nanos = round(BLOCK_GB_PER_HOUR * 10**9) * (2 if iops > IOPS[0] else 1)
+    price = {"currency_code": "EUR", "units": 0, "nanos": nanos}
+    return {
+        "type": type_name(iops),
+        "pricing": price,
+        "snapshot_pricing": price,
+        "specs": {"perf_iops": iops, "class": "sbs"},
+        "zone": zone,
+    }
 
 
 def of_version(version: str) -> tuple[Route, ...]:
@@ -230,7 +203,7 @@ def of_version(version: str) -> tuple[Route, ...]:
     own = {"list": list_all, "create": create, "update": update, "delete": delete}
     return (
         *VOLUMES.routes("volume", f"{path}/volumes", **own),
-        *SNAPSHOTS.routes("block_snapshot", f"{path}/snapshots", create=snapshot_create),
+        Route("volume_type.list", "GET", f"{path}/volume-types", type_list),
     )
 
 

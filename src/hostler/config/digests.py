@@ -1,0 +1,39 @@
+"""Digests: what a fleet file asks for, table by table, so that two readings can be compared. Pure.
+
+What is compared is what was read, not how it is written: comments and order are no difference, a
+file that a template names is one.
+"""
+
+import hashlib
+from collections.abc import Mapping
+
+import msgspec
+
+from .values import Config
+
+
+def digests(config: Config) -> dict[str, str]:
+    """Return the digest of each table by its path, and of the store's URL."""
+    accounts = {f"provider.{account.name}": account for account in config.accounts}
+    fleets = {
+        f"fleet.{fleet.name}": (fleet, config.templates.get(fleet.name)) for fleet in config.fleets
+    }
+    tables: Mapping[str, object] = {
+        "store": str(config.store),
+        **accounts,
+        **fleets,
+        "engine": config.settings,
+        "metrics": config.metrics,
+    }
+    return {path: _digest(values) for path, values in tables.items()}
+
+
+def differing(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the paths of the tables that differ, or that only one of the two has."""
+    paths = dict.fromkeys((*one, *other))
+    return tuple(path for path in paths if one.get(path) != other.get(path))
+
+
+def _digest(values: object) -> str:
+    written = msgspec.json.encode(values, order="deterministic")
+    return hashlib.sha256(written).hexdigest()[:16]

@@ -1,0 +1,184 @@
+"""Engine process: runs the engine of a fleet file, and of the file anew when it is read again.
+
+A file that is read again is taken whole or refused whole. It is opened beside the engine that runs;
+only then that engine ends, in order, and the next one goes on from the records, as after a restart.
+"""
+
+import asyncio
+import signal
+from collections.abc import Generator
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from hostler.config.digests import differing, digests
+from hostler.config.values import Config
+from hostler.controllers.runtime.settings import Account
+from hostler.domain.errors import (
+    ConfigError,
+    HostlerError,
+    RequestRefused,
+    StoreError,
+    StoreUnusable,
+)
+from hostler.ports.engine_record import EngineRecord, KeepsEngineRecord
+from hostler.ports.metrics import Metrics
+from hostler.ports.store import Store
+
+from .context import Services
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
+
+_FIXED = ("store", "metrics")
+"""What a process is started with, and keeps."""
+
+
+@dataclass(slots=True)
+class Signals:
+    """What this process was asked for: to stop, or to read its file again."""
+
+    stop: bool = False
+    reload: bool = False
+    came: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @contextmanager
+    def heard(self, *numbers: signal.Signals) -> Generator[None]:
+        """Hear these signals in the block; a second one that stops ends the process at once."""
+        loop = asyncio.get_running_loop()
+        for number in numbers:
+            loop.add_signal_handler(number, self._hear, number)
+        try:
+            yield
+        finally:
+            for number in numbers:
+                loop.remove_signal_handler(number)
+
+    def _hear(self, number: signal.Signals) -> None:
+        if number is signal.SIGHUP:
+            self.reload = True
+        else:
+            log.info("stopping", hint="a second signal ends at once")
+            self.stop = True
+            asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+            asyncio.get_running_loop().remove_signal_handler(signal.SIGTERM)
+        self.came.set()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    """A fleet file with its accounts, open."""
+
+    config: Config
+    accounts: tuple[Account, ...]
+    stack: AsyncExitStack
+
+
+class EngineProcess:
+    """Runs engines over one store, one after the other."""
+
+    def __init__(
+        self, services: Services, store: Store, metrics: Metrics, signals: Signals
+    ) -> None:
+        self._services, self._store, self._metrics = services, store, metrics
+        self._signals = signals
+        self._next: _Opened | None = None
+        self._runs: EngineRecord | None = None
+
+    async def run(self, config: Config) -> None:
+        """Run until SIGINT or SIGTERM; SIGHUP reads the file again. Leases are given back."""
+        opened: _Opened | None = await self._open(config)
+        with self._signals.heard(signal.SIGINT, signal.SIGTERM):
+            while opened is not None:
+                self._next = None
+                async with opened.stack:
+                    await self._run(opened)
+                opened = self._next
+
+    async def _open(self, config: Config) -> _Opened:
+        async with AsyncExitStack() as stack:
+            accounts = await stack.enter_async_context(self._services.accounts(config, self._store))
+            return _Opened(config=config, accounts=accounts, stack=stack.pop_all())
+
+    async def _run(self, opened: _Opened) -> None:
+        """Run one engine until it is to stop, or another is to take its place."""
+        ports = self._services.ports(self._store, self._metrics)
+        engine = self._services.engine(opened.config, ports, opened.accounts)
+        await self._record(opened.config)
+        identity = await self._store.identity()
+        log.info("engine started", **_about(opened.config), installation=identity.own)
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(engine.run())
+            group.create_task(self._end_when_asked(running, opened.config))
+
+    async def _end_when_asked(self, running: asyncio.Task[None], config: Config) -> None:
+        while not self._signals.stop and self._next is None:
+            await self._signals.came.wait()
+            self._signals.came.clear()
+            if self._signals.reload and not self._signals.stop:
+                self._signals.reload = False
+                self._next = await self._read_again(config)
+        running.cancel()
+
+    async def _read_again(self, config: Config) -> _Opened | None:
+        """Return the file as it is now, opened; None where it is refused, or says the same."""
+        try:
+            fresh = self._services.load(config.path)
+            changed = differing(digests(config), digests(fresh))
+            await self._check(config, fresh, changed)
+            opened = await self._open(fresh) if changed else None
+        except HostlerError as error:
+            log.warning("file refused, the engine goes on with the old one", why=str(error))
+            await self._refused(str(error))
+            return None
+        log.info("file read again", changed=changed)
+        if opened is None:
+            await self._record(config)
+        return opened
+
+    async def _check(self, config: Config, fresh: Config, changed: tuple[str, ...]) -> None:
+        """Raise where a running process cannot take the file."""
+        if fixed := [path for path in changed if path in _FIXED]:
+            raise ConfigError(f"{' and '.join(fixed)} cannot change while it runs: restart it")
+        names = {fleet.name for fleet in fresh.fleets}
+        for fleet in config.fleets:
+            if fleet.name in names:
+                continue
+            if living := await self._store.machines(fleet.name):
+                raise RequestRefused(
+                    f"the fleet {fleet.name!r} is taken out of the file, and has {len(living)} "
+                    "living machines: scale it to 0 first"
+                )
+
+    async def _record(self, config: Config) -> None:
+        """Write which file this process runs."""
+        self._runs = EngineRecord(
+            file=str(config.path.resolve()),
+            since=self._services.clock().now(),
+            tables=digests(config),
+        )
+        await self._save(self._runs)
+
+    async def _refused(self, why: str) -> None:
+        """Write why the file as it is now is not run."""
+        if self._runs is not None:
+            now = self._services.clock().now()
+            await self._save(replace(self._runs, refused=why, refused_at=now))
+
+    async def _save(self, record: EngineRecord) -> None:
+        """Write it for those who read; an engine works on where they cannot be informed."""
+        if not isinstance(self._store, KeepsEngineRecord):
+            return
+        try:
+            await self._store.save_engine_record(record)
+        except StoreUnusable:
+            raise
+        except StoreError as error:
+            log.warning("not recorded which file runs", error=str(error))
+
+
+def _about(config: Config) -> dict[str, object]:
+    return {
+        "fleets": [str(fleet.name) for fleet in config.fleets],
+        "store": str(config.store),
+    }

@@ -1,0 +1,233 @@
+"""Accounting: every field of every message is mapped, harmless, settled by the operator, or told.
+
+In an answer a plain number, text, flag or enum that is left out says zero, empty, false or its
+first value. What can be seen to be missing (messages, lists, maps, optional fields, members of a
+oneof) says nothing. In a request every field asks for something.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
+from hostler.frontends.fleeting.schema.vocabulary.harmless import harmless_at_zero, harmless_unread
+from hostler.frontends.fleeting.schema.vocabulary.names import REPLY, REQUEST
+from hostler.frontends.fleeting.schema.vocabulary.naming import words
+from hostler.frontends.fleeting.schema.vocabulary.slots import Kind
+from hostler.frontends.fleeting.schema.vocabulary.synonyms import UNSET, VERDICT_WORDS
+
+from .leaves import is_map, type_of
+from .match import Level, Match
+from .override import Constant
+
+Path = tuple[FieldDescriptor, ...]
+Found = Mapping[str, Match]
+_DEEPEST = 6
+_GOOGLE = "google.protobuf."
+_BOOLS = ("true", "false")
+_NO_VERDICT = "left out, it does not say that all went well"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unaccounted:
+    """A field that nothing of ours belongs in, though it speaks or asks.
+
+    `answers` are what an operator may say of it, as TOML; `candidate`: it speaks only if a logical
+    field that is refused is not it, or is beside it.
+    """
+
+    side: str
+    name: str
+    reason: str
+    answers: tuple[str, ...]
+    candidate: bool = False
+
+
+@dataclass(slots=True)
+class _Account:
+    """One side of a call while it is gone through."""
+
+    side: str
+    used: Sequence[Path]
+    settled: Mapping[str, Constant]
+    candidates: frozenset[str]
+    found: list[Unaccounted] = field(default_factory=list[Unaccounted])
+
+    def holds_candidate(self, path: Path) -> bool:
+        """Tell whether a logical field that is refused could be inside a message."""
+        start = f"{_dotted(path)}."
+        return any(name.startswith(start) for name in self.candidates)
+
+    def add(
+        self, path: Path, reason: str, answers: tuple[str, ...], *, later: bool = False
+    ) -> None:
+        """Take down one field, unless the operator has settled it.
+
+        `later`: it will speak once a field beside it is the answer to a question.
+        """
+        name = _dotted(path)
+        if name not in self.settled:
+            self.found.append(
+                Unaccounted(
+                    side=self.side,
+                    name=name,
+                    reason=reason,
+                    answers=answers,
+                    candidate=later or name in self.candidates,
+                )
+            )
+
+
+_Walk = Callable[[Descriptor, Path, _Account], None]
+
+
+def unaccounted(
+    message: Descriptor, side: str, found: Found, settled: Mapping[str, Constant]
+) -> tuple[Unaccounted, ...]:
+    """Return the fields of a message that speak or ask, and of which nobody knows what."""
+    account = _Account(
+        side=side,
+        used=[one.leaf.path for one in found.values() if one.leaf is not None],
+        settled=settled,
+        candidates=frozenset(
+            name
+            for one in found.values()
+            if one.level is Level.REFUSED
+            for name in (*one.candidates, *one.barred)
+        ),
+    )
+    (_asked if side == REQUEST else _answered)(message, (), account)
+    if side == REPLY:
+        for one in found.values():
+            _first_value(one, account)
+    return tuple(account.found)
+
+
+def _asked(message: Descriptor, path: Path, account: _Account) -> None:
+    """Go through a request: what is not read is told, as deep as something is read."""
+    for one in message.fields:
+        here = (*path, one)
+        if _is_used(here, account):
+            _deeper(one, here, account, _asked)
+        elif not harmless_unread(one) and not _otherwise_meant(one, path, account):
+            account.add(here, f"{type_of(one)} asks for something that nobody reads", ("true",))
+            _asked_later(one, here, account)
+
+
+def _asked_later(one: FieldDescriptor, here: Path, account: _Account) -> None:
+    """Take down what is in a message of which a field may be read, by a later answer."""
+    if one.message_type is None or is_map(one) or not account.holds_candidate(here):
+        return
+    for inner in one.message_type.fields:
+        if not harmless_unread(inner):
+            account.add((*here, inner), "", ("true",), later=True)
+            _asked_later(inner, (*here, inner), account)
+
+
+def _speaks_later(one: FieldDescriptor, here: Path, account: _Account) -> None:
+    """Take down what speaks in a message of which a field may be written, by a later answer."""
+    if one.message_type is None or is_map(one) or not account.holds_candidate(here):
+        return
+    for inner in one.message_type.fields:
+        speaks = not (inner.is_repeated or inner.has_presence or harmless_at_zero(inner))
+        if speaks:
+            account.add((*here, inner), "", _values(inner), later=True)
+        _speaks_later(inner, (*here, inner), account)
+
+
+def _otherwise_meant(one: FieldDescriptor, path: Path, account: _Account) -> bool:
+    """Tell whether a field is in a oneof with one that is read: to set it is refused then."""
+    oneof = one.containing_oneof
+    members = oneof.fields if oneof is not None else ()
+    return any(_is_used((*path, other), account) for other in members)
+
+
+def _answered(message: Descriptor, path: Path, account: _Account) -> None:
+    """Go through an answer: what is left out and speaks is told."""
+    for one in message.fields:
+        here = (*path, one)
+        if _is_used(here, account):
+            _deeper(one, here, account, _answered)
+        elif one.is_repeated:
+            _speaks_later(one, here, account)
+        elif one.message_type is not None and not one.message_type.full_name.startswith(_GOOGLE):
+            for verdict in _verdicts(one.message_type, here):
+                account.add(verdict, _NO_VERDICT, _values(verdict[-1]))
+            _speaks_later(one, here, account)
+        elif not one.has_presence and not harmless_at_zero(one):
+            account.add(here, f"left out, it says {_zero(one)}", _values(one))
+
+
+def _deeper(one: FieldDescriptor, here: Path, account: _Account, walk: _Walk) -> None:
+    inner = one.message_type
+    deeper = any(len(used) > len(here) and _starts(used, here) for used in account.used)
+    if inner is None or not deeper:
+        return
+    if not is_map(one):
+        walk(inner, here, account)
+        return
+    value = inner.fields_by_name["value"]
+    if value.message_type is not None and _is_used((*here, value), account):
+        walk(value.message_type, (*here, value), account)
+
+
+def _verdicts(message: Descriptor, path: Path) -> Iterator[Path]:
+    """Go through the flags and enums of a message that we leave out that say how a call went."""
+    for one in message.fields:
+        plain = one.enum_type is not None or one.type == FieldDescriptor.TYPE_BOOL
+        if one.is_repeated:
+            continue
+        if plain and VERDICT_WORDS.intersection(words(one.name)) and not harmless_at_zero(one):
+            yield (*path, one)
+        elif one.message_type is not None and len(path) < _DEEPEST:
+            yield from _verdicts(one.message_type, (*path, one))
+
+
+def _first_value(one: Match, account: _Account) -> None:
+    """Take down a mapped enum that says something wrong where we have nothing to say."""
+    leaf = one.leaf
+    if leaf is None or one.slot.kind is not Kind.WORD or leaf.field.enum_type is None:
+        return
+    kind = leaf.field.enum_type
+    known = values(kind)
+    if one.slot.name == "protocol" and "ssh" not in known:
+        account.add(leaf.path, f"{kind.full_name} has no value for ssh", _values(leaf.field))
+    elif not leaf.field.has_presence:
+        first = {word for word, meant in known.items() if any(n == 0 for _, n in meant)}
+        usual = UNSET | {"ssh"} if one.slot.name == "protocol" else UNSET
+        if not usual.intersection(first):
+            reason = f"where it is not known, it says {_zero(leaf.field)}"
+            account.add(leaf.path, reason, _values(leaf.field))
+
+
+def _is_used(path: Path, account: _Account) -> bool:
+    """Tell whether something of ours is at a path, or behind it."""
+    return any(_starts(used, path) for used in account.used)
+
+
+def _starts(path: Path, start: Path) -> bool:
+    return _names(path[: len(start)]) == _names(start)
+
+
+def _names(path: Path) -> tuple[str, ...]:
+    return tuple(one.full_name for one in path)
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(one.name for one in path)
+
+
+def _zero(one: FieldDescriptor) -> str:
+    if one.enum_type is not None:
+        return next((str(v.name) for v in one.enum_type.values if v.number == 0), "nothing")
+    if one.type == FieldDescriptor.TYPE_BOOL:
+        return "false"
+    return '""' if one.type in {FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES} else "0"
+
+
+def _values(one: FieldDescriptor) -> tuple[str, ...]:
+    """Return what an operator may say that a field always is, as TOML."""
+    if one.enum_type is not None:
+        return tuple(f'"{value.name}"' for value in one.enum_type.values)
+    return _BOOLS if one.type == FieldDescriptor.TYPE_BOOL else (_zero(one),)

@@ -1,0 +1,77 @@
+"""Fixed: fields of an answer that always say the same, because the operator says so."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+from .leaves import is_map, type_of
+from .override import Constant
+
+_INTEGERS = frozenset({"int32", "int64", "uint32", "uint64", "sint32", "sint64"}) | frozenset(
+    {"fixed32", "fixed64", "sfixed32", "sfixed64"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixed:
+    """One field, and what it always is, in the field's own type."""
+
+    path: tuple[FieldDescriptor, ...]
+    value: object
+
+    @property
+    def name(self) -> str:
+        """The dotted name."""
+        return ".".join(field.name for field in self.path)
+
+
+class Unfit(Exception):
+    """A value that cannot be what a field always is; the text says why."""
+
+
+def fixed(message: Descriptor, settled: Mapping[str, Constant]) -> Iterator[Fixed]:
+    """Go through the fields that the operator has settled. Unfit for the first that cannot be."""
+    for name, value in settled.items():
+        path = _path(message, name)
+        yield Fixed(path=path, value=_value(path[-1], value, name))
+
+
+def named_field(message: Descriptor, name: str) -> bool:
+    """Tell whether a message has a field of this dotted name."""
+    try:
+        _path(message, name)
+    except Unfit:
+        return False
+    return True
+
+
+def _path(message: Descriptor, name: str) -> tuple[FieldDescriptor, ...]:
+    path, inner = list[FieldDescriptor](), message
+    for part in name.split("."):
+        one = inner.fields_by_name.get(part) if inner is not None else None
+        if one is None:
+            raise Unfit(f"the override names {name}, but the message has no such field")
+        path.append(one)
+        inner = one.message_type
+    return tuple(path)
+
+
+def _value(field: FieldDescriptor, value: Constant, name: str) -> object:
+    """Return what the operator says in the field's own type."""
+    kind = type_of(field)
+    if field.is_repeated or is_map(field) or field.message_type is not None:
+        raise Unfit(f"the override says what {name} always is, but it is no single value")
+    if field.enum_type is not None:
+        found = field.enum_type.values_by_name.get(str(value))
+        if found is not None:
+            return found.number
+    elif (kind == "bool" and isinstance(value, bool)) or (
+        kind in _INTEGERS and isinstance(value, int) and not isinstance(value, bool)
+    ):
+        return value
+    elif kind in {"double", "float"} and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    elif kind in {"string", "bytes"} and isinstance(value, str):
+        return value if kind == "string" else value.encode()
+    raise Unfit(f"the override says that {name} is always {value!r}, but it is {kind}")

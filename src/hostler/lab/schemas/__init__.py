@@ -1,0 +1,1 @@
+"""Schemas that nobody has seen: drawn from a seed, served by the plugin, and judged."""

@@ -1,0 +1,34 @@
+"""Engine record: which fleet file the engine of a store runs, for those who read beside it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol, runtime_checkable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineRecord:
+    """What the newest engine of a store runs: a fleet file as it was read at a time.
+
+    `tables` has a digest of each of its tables by path (`fleet.web`). `refused` says why the newest
+    attempt to read the file again was refused, at `refused_at`; empty where the file was taken.
+    """
+
+    file: str
+    since: datetime
+    tables: Mapping[str, str] = field(default_factory=dict[str, str])
+    refused: str = ""
+    refused_at: datetime | None = None
+
+
+@runtime_checkable
+class KeepsEngineRecord(Protocol):
+    """A store that others read while its engine runs."""
+
+    async def engine_record(self) -> EngineRecord | None:
+        """Return what the newest engine runs; None where none ever said so."""
+        ...
+
+    async def save_engine_record(self, record: EngineRecord) -> None:
+        """Write what this process runs, unfenced: only one process is the store's engine."""
+        ...

@@ -1,0 +1,75 @@
+"""Standing: how a fleet file stands to its store and engine; what every reading command says."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hostler.config.digests import differing, digests
+from hostler.config.values import Config
+from hostler.ports.engine_record import EngineRecord, KeepsEngineRecord
+from hostler.ports.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Whether there is a store, whether an engine runs, and in what its file is another than ours.
+
+    `differs` has the paths of tables (`fleet.web`); it is empty where no engine runs, for the next
+    one will run the file as it is. `file` is the file that the engine runs, where it is another.
+    """
+
+    store: str
+    exists: bool
+    runs: bool
+    differs: tuple[str, ...] = ()
+    file: str = ""
+    refused: str = ""
+
+    @property
+    def document(self) -> dict[str, object]:
+        """How the file stands, as the JSON object beside each result."""
+        return {
+            "store": self.exists,
+            "engine": self.runs,
+            "differs": self.differs,
+            "notices": self.notices,
+        }
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person must know who reads a result, in sentences."""
+        if not self.exists:
+            missing = f"there is no store yet ({self.store}): nothing is known of any machine"
+            return (missing,)
+        if self.file:
+            return (f"the engine of this store runs another file: {self.file}",)
+        if not self.differs:
+            return ()
+        tables = ", ".join(self.differs)
+        why = f"; it was refused: {self.refused}" if self.refused else ""
+        differ = (
+            f"the file is not what the engine runs (changed: {tables}): what is said here is by "
+            f"the file; hostler reload makes the engine run it{why}"
+        )
+        return (differ,)
+
+
+async def standing(config: Config, store: Store, *, exists: bool, runs: bool) -> Standing:
+    """Return how a file stands to the store that it names."""
+    found = Standing(store=str(config.store), exists=exists, runs=runs)
+    if not (exists and runs and isinstance(store, KeepsEngineRecord)):
+        return found
+    record = await store.engine_record()
+    return found if record is None else _compared(found, config, record)
+
+
+def _compared(found: Standing, config: Config, record: EngineRecord) -> Standing:
+    changed = differing(record.tables, digests(config))
+    elsewhere = Path(record.file) != config.path.resolve()
+    return Standing(
+        store=found.store,
+        exists=found.exists,
+        runs=found.runs,
+        differs=changed,
+        file=record.file if changed and elsewhere else "",
+        refused=record.refused,
+    )

@@ -1,0 +1,1 @@
+"""Endpoints of private networks: VPCs, networks, routes, and IPAM."""
