@@ -1,18 +1,18 @@
 """Which hosts a fleet buys and gives up, where some that it bought cannot be used just now."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import pytest
 
 from hostler.domain.hosts.purchasing import Bought, buy
 from hostler.domain.ids import FleetName, HostId, machine_id
-from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.fleet import FleetRow, Sized
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, OwnerTag, Resource
-from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 from hostler.domain.model.transition import Transition
 from hostler.domain.policy.purchasing import Limits
 from hostler.testing.scenes.builders import ABROAD, BEGIN, WEB
@@ -21,6 +21,23 @@ from hostler.testing.scenes.hosts import BOX, box, fleet_snapshot, on_host, reco
 
 HOUR = timedelta(hours=1)
 OTHERS = FleetName("others")
+DAILY = tuple(
+    Sized(at=BEGIN - timedelta(days=day) + timedelta(minutes=after), size=size)
+    for day in range(14, 0, -1)
+    for after, size in ((0, 0), (20, 1), (420, 0))
+)
+"""One machine is wanted for seven hours of each day, soon after the hour that it is now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Busy:
+    """Hosts with a call in flight, and requests that are not granted yet."""
+
+    moving: tuple[HostId, ...] = ()
+    requests: tuple[Request, ...] = ()
+
+
+NOT_BUSY = Busy()
 
 
 def bought(
@@ -32,9 +49,12 @@ def bought(
     steady: datetime = BEGIN,
     left: tuple[HostId, ...] = (),
     foreign: tuple[Resource, ...] = (),
+    busy: Busy = NOT_BUSY,
+    sizes: tuple[Sized, ...] = (),
 ) -> Bought:
     """Return what a fleet of a size buys and gives up; it may buy up to `most` hosts.
 
+    `busy` are hosts that something is done about, `sizes` what the fleet wanted in the past.
     `left` are hosts that are tied to machines which are over; `foreign` is what bears the fleet's
     name and another installation's mark.
     """
@@ -45,10 +65,11 @@ def bought(
     snapshot = replace(snapshot, steady=steady, bindings={m.id: m.host for m in machines if m.host})
     over = {machine_id(90 + nth): host for nth, host in enumerate(left)}
     snapshot = replace(snapshot, bindings={**snapshot.bindings, **over}, foreign=foreign)
+    snapshot = replace(snapshot, moving_hosts=frozenset(busy.moving), requests=busy.requests)
     transitions = tuple(
         Transition(before=machine, machine=machine, resources=()) for machine in machines
     )
-    return buy(transitions, FleetRow(name=WEB, created=BEGIN), snapshot)
+    return buy(transitions, FleetRow(name=WEB, created=BEGIN, sizes=sizes), snapshot)
 
 
 def ordered(host: str = BOX, left: timedelta = 5 * HOUR, **fields: object) -> Host:
@@ -155,6 +176,24 @@ def test_a_host_that_fits_no_offer_is_no_supply_and_is_given_up_at_the_end_of_it
     assert many(bought(1, unfit, resources=(busy,))) == 0, "it will be free soon"
     over = unfit.with_purchase(paid_until=BEGIN - HOUR)
     assert given_up(bought(0, over, resources=(box("parked"),))) == [BOX]
+
+
+def test_a_host_that_fits_no_offer_is_no_supply_at_the_end_of_its_window_either() -> None:
+    """It is never worth keeping, whatever is wanted: another one is ordered all the while."""
+    soon = ordered(left=timedelta(minutes=5))
+    assert many(bought(1, soon, resources=(box("parked"),))) == 1
+    over = ordered(left=-HOUR)
+    found = bought(1, over, resources=(box("parked"),), sizes=DAILY)
+    assert (given_up(found), many(found)) == ([BOX], 1)
+
+
+def test_a_host_with_a_call_in_flight_or_that_a_request_names_is_waited_for() -> None:
+    """No machine is offered it in this cycle, and may be in the next."""
+    kind = RequestKind.POOL_ADD
+    request = Request(number=1, kind=kind, fleet=WEB, at=BEGIN, actor="ann", host=HostId(BOX))
+    for busy in (Busy(moving=(HostId(BOX),)), Busy(requests=(request,))):
+        found = bought(1, ordered(), resources=(box("parked"),), busy=busy)
+        assert (given_up(found), many(found)) == ([], 0)
 
 
 def test_a_host_that_is_still_bound_to_a_machine_that_is_over_is_supply() -> None:

@@ -211,11 +211,7 @@ def _leased(transitions: tuple[Transition, ...], snapshot: Snapshot) -> Iterator
             continue
         paid_until = host.purchase.paid_until or host.purchase.delivered + _paid_period(snapshot)
         transition = holders.get(host.id)
-        free = (
-            _free_from(host, paid_until, snapshot)
-            if transition is None
-            else _rests_from(transition)
-        )
+        free = _free_from(host, snapshot) if transition is None else _rests_from(transition)
         yield Leased(
             id=host.id,
             delivered=host.purchase.delivered,
@@ -232,17 +228,15 @@ def _paid_period(snapshot: Snapshot) -> timedelta:
 
 
 def _is_of_no_use(host: Host, snapshot: Snapshot) -> bool:
-    """Tell whether no machine can have a host: it failed too often, or is in error in the pool.
+    """Tell whether no machine can have a host: it failed too often, or is none for any offer.
 
-    Under our own name an error is wiped away; there nobody mends it.
+    Or it is in error in the pool: under our own name an error is wiped away; there nobody mends it.
     """
     resource = snapshot.inventory.resource(ResourceId(host.id))
-    if (
-        resource is not None
-        and resource.condition is Condition.FAILED
-        and _is_pooled(host, snapshot)
-    ):
-        return True
+    if resource is not None:
+        broken = resource.condition is Condition.FAILED and _is_pooled(host, snapshot)
+        if broken or _fits_nothing(host, resource, snapshot):
+            return True
     return host.quarantined(snapshot.now) or is_overdue(host, snapshot.now, snapshot.steady)
 
 
@@ -252,20 +246,24 @@ def _rests_from(transition: Transition) -> datetime | None:
     return transition.machine.since if rests else None
 
 
-def _free_from(host: Host, paid_until: datetime, snapshot: Snapshot) -> datetime | None:
-    """Return from when on a host without a machine can be taken; None where somebody else has it.
-
-    One that fits no offer is of no use: it is given up at the end of its window. One that is bound
-    to a machine which is over is not offered to any other in this cycle, and is in the next.
-    """
+def _free_from(host: Host, snapshot: Snapshot) -> datetime | None:
+    """Return from when on a host that no machine has is free; None where somebody else has it."""
     since, resource = host.since or snapshot.now, snapshot.inventory.resource(ResourceId(host.id))
     if resource is None:
         return since
-    if resource.host.stage in OTHERS:
-        return None
-    offered = {*snapshot.bindings.values(), *(free.id for free in snapshot.free)}
-    useless = _is_at_hand(host, resource) and host.id not in offered
-    return paid_until if useless and paid_until > snapshot.now else since
+    return None if resource.host.stage in OTHERS else since
+
+
+def _fits_nothing(host: Host, resource: Resource, snapshot: Snapshot) -> bool:
+    """Tell whether a host could be taken, and is none for any offer of the fleet.
+
+    One that is bound to a machine which is over is not offered to any other in this cycle, and is
+    in the next; so is one with a call in flight, or that a request names.
+    """
+    requested = {request.host for request in snapshot.requests}
+    tied = {*snapshot.bindings.values(), *snapshot.moving_hosts, *requested}
+    offered = {free.id for free in snapshot.free}
+    return _is_at_hand(host, resource) and host.id not in tied | offered
 
 
 def _is_at_hand(host: Host, resource: Resource) -> bool:

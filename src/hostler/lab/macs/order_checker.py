@@ -21,6 +21,7 @@ from .checker import MacChecker
 from .demands import HOUR
 from .faults import MacScenario
 from .ground_truth import Change, parse_name
+from .images import ImagesOfWipes
 from .orders import Purchases
 from .ssh import Login, Logins
 
@@ -43,6 +44,7 @@ class OrderChecker(MacChecker):
         self.purchases = Purchases(self.truth, scenario.demands, consistency_delay + _SLACK)
         self.purchases.known |= {HostId(mac.id) for mac in world.cloud.macs}
         self.bootstraps = BootstrapCheck(self.truth, scenario.demands, logins)
+        self.images = ImagesOfWipes(self.truth)
         self._demands = scenario.demands
         self._logins = logins
         logins.struck = self.struck
@@ -77,6 +79,7 @@ class OrderChecker(MacChecker):
 
     def _judge(self, change: Change) -> None:
         super()._judge(change)
+        self.images.noted(change)
         self.bootstraps.noted(change)
         if change.what == "renamed" and not self._tainted(change):
             self.found(self.bootstraps.released(change))
@@ -149,13 +152,19 @@ class OrderChecker(MacChecker):
     def _free(self, shadow: ShadowStore, fleet: Fleet) -> list[str]:
         """Return the hosts that a machine could take, those parked and those to be ordered too."""
         found = super()._free(shadow, fleet)
-        found += [mac.id for mac in self.world.cloud.macs if self._is_parked(mac, shadow)]
+        found += [mac.id for mac in self.world.cloud.macs if self._is_parked(mac, shadow, fleet)]
         resting = [m.id for m in shadow.living(fleet.name) if self.may_rest(shadow, m)]
         return [*found, *resting, *self._to_order(shadow, fleet)]
 
-    def _is_parked(self, mac: Mac, shadow: ShadowStore) -> bool:
+    def _is_parked(self, mac: Mac, shadow: ShadowStore, fleet: Fleet) -> bool:
+        """Tell whether a host that was bought waits for a machine of the fleet.
+
+        Not one that had to be wiped to another system: it is given up at the end of its window.
+        """
         owner, record = parse_name(mac.name), shadow.hosts.get(HostId(mac.id))
         if owner is None or owner[0] not in {"parked", "ordered"} or record is None:
+            return False
+        if self.images.is_spoilt(mac, fleet.offers[0].image):
             return False
         mine = owner[1].installation == shadow.own
         return mine and record.condition is HostCondition.FREE and mac.status is MacStatus.READY
