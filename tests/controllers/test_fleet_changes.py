@@ -27,7 +27,7 @@ CI = replace(FLEET, name=FleetName("ci"), size=2, caps=EAGER)
 
 
 def scene(**changes: object) -> FakeScene:
-    return FakeScene(replace(FLEET, caps=EAGER, **changes))
+    return FakeScene(replace(FLEET, caps=EAGER, **changes), issued=(machine_id(7777),))
 
 
 async def phases(rig: FakeScene, fleet: Fleet) -> list[Phase]:

@@ -3,8 +3,9 @@
 from functools import partial
 from random import Random
 
-from hostler.domain.ids import FleetName, InstallationId, MachineId
+from hostler.domain.ids import FleetName, InstallationId
 from hostler.domain.model.resource import Stage
+from hostler.lab.scenario.faults import FORGOTTEN
 from hostler.providers.scaleway.macs.plan.names import Name, pool_digest
 from hostler.simulators.scaleway.state.mac_catalogue import published
 from hostler.simulators.scaleway.state.mac_records import Mac
@@ -49,7 +50,7 @@ def leave_host(world: World, own: InstallationId, fleet: FleetName, pool: str) -
         stage=Stage.CLAIMED,
         installation=own,
         fleet=fleet,
-        machine=MachineId("m-aaaaaaaaaa"),
+        machine=FORGOTTEN,
         pool=pool_digest(pool),
     )
     return world.console.rename(free[0].id, str(name))

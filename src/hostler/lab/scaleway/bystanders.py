@@ -2,8 +2,9 @@
 
 import msgspec
 
-from hostler.domain.ids import FleetName, InstallationId, MachineId
+from hostler.domain.ids import FleetName, InstallationId
 from hostler.domain.model.resource import OwnerTag, Slot
+from hostler.lab.scenario.faults import FORGOTTEN
 from hostler.ports.http import HttpRequest
 from hostler.providers.scaleway.common.owner_tags import Claim, tags_of
 from hostler.simulators.scaleway.world import World
@@ -30,11 +31,11 @@ def _post(world: World, path: str, body: object) -> None:
 
 
 def leave_resource(world: World, installation: InstallationId) -> None:
-    """Let somebody make an address with our tags that no record knows, as by a copied command."""
+    """Let an address with our tags lose its machine's record, as by a removal with force."""
     owner_tag = OwnerTag(
         installation=installation,
         fleet=FleetName("web"),
-        machine=MachineId("m-aaaaaaaaaa"),
+        machine=FORGOTTEN,
         attempt=1,
     )
     tags = list(tags_of(Claim(owner_tag, Slot("address"))))

@@ -4,10 +4,14 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from random import Random
 
+from hostler.domain.ids import MachineId
 from hostler.simulators.scaleway.faults.rates import FaultRates as WorldFaultRates
 from hostler.simulators.scaleway.faults.rates import Rule
 
 HOUR = 3600.0
+
+FORGOTTEN = MachineId("m-aaaaaaaaaa")
+"""The id of a machine whose record somebody removed by force: the store issued it, and no more."""
 
 OURS = (
     "crash",

@@ -1,6 +1,8 @@
 """The session of one seed: a world, a checker, installations, and their processes."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -17,6 +19,7 @@ from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import SimLoop
 
 from .environment import Environment
+from .faults import FORGOTTEN
 
 
 class Session:
@@ -80,8 +83,13 @@ class Session:
 def opener(own: InstallationId, path: Path | None, *, exclusive: bool) -> Callable[[], Store]:
     """Return what opens an installation's store; without a path it is in memory."""
     if path is None:
-        memory = MemoryStore(own, exclusive=exclusive)
+        memory = MemoryStore(own, exclusive=exclusive, issued=(FORGOTTEN,))
         return lambda: memory
-    if exclusive:
-        return lambda: open_engine(path, own, runner=Inline)
-    return lambda: open_shared(path, own)
+
+    def opened() -> Store:
+        store = open_engine(path, own, runner=Inline) if exclusive else open_shared(path, own)
+        with closing(sqlite3.connect(path, isolation_level=None)) as db:
+            db.execute("INSERT OR IGNORE INTO issued (id) VALUES (?)", (FORGOTTEN,))
+        return store
+
+    return opened
