@@ -10,6 +10,7 @@ from hostler.domain.fleets.reclaim import CAP, NO_CALL
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.commands import Decision, Reclaim, SaveFleet, SaveOrphans
 from hostler.domain.model.fleet import Caps
+from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import Origin, Protection
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, OrphanClass, Resource, Slot
@@ -104,6 +105,35 @@ def test_orphan_leaves_the_orphan_report_when_a_complete_observation_lacks_it_fo
     scene.observe()
     scene.reconcile()
     assert not scene.orphans
+
+
+def test_orphan_that_is_gone_leaves_the_orphan_report_although_the_clock_jumped_back() -> None:
+    scene = littered(reclaim=False)
+    scene.reconcile()
+    scene.vanish(ORPHAN.id)
+    scene.later(-timedelta(hours=2))
+    scene.jumped, scene.inventory = scene.now, Inventory()
+    scene.observe()
+    scene.reconcile()
+    assert scene.orphans[ORPHAN.id].last == scene.now
+    scene.later(FLEET.timers.absence_gap + 1 * S)
+    scene.observe()
+    scene.reconcile()
+    assert not scene.orphans
+
+
+def test_orphan_is_counted_from_now_when_the_clock_jumped_back() -> None:
+    scene = littered(reclaim=False)
+    scene.reconcile()
+    scene.later(-timedelta(hours=2))
+    scene.jumped, scene.inventory = scene.now, Inventory()
+    scene.observe()
+    scene.reconcile()
+    assert scene.orphans[ORPHAN.id].first == scene.orphans[ORPHAN.id].counted == scene.now
+    scene.later(GAP)
+    scene.observe()
+    scene.reconcile()
+    assert scene.orphans[ORPHAN.id].sightings == 2
 
 
 def test_orphan_leaves_the_orphan_report_when_a_record_explains_it() -> None:

@@ -5,14 +5,17 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from hosts_kit import OWNER_TAG, WIPE, Site, ordered, unguarded
+from hosts_kit import OWNER_TAG, WIPE, Boxes, Site, ordered, unguarded
 
 from hostler.controllers.runtime.rate_limit import Priority
 from hostler.domain.ids import machine_id
-from hostler.domain.model.calls import Outcome, Refusal, Refused, Unknown
+from hostler.domain.model.calls import Call, Effect, Outcome, Refusal, Refused, Unknown
 from hostler.domain.model.host import Host, HostCondition, HostGoal
+from hostler.domain.model.machine import CallState
+from hostler.testing.scenes.builders import HOME
 from hostler.testing.scenes.hosts import (
     BOX,
+    CAPABILITIES,
     MINE,
     box,
     inventory,
@@ -21,6 +24,7 @@ from hostler.testing.scenes.hosts import (
 
 pytestmark = pytest.mark.looptime
 
+ONCE = replace(OWNER_TAG, effect=Effect.CHANGE, once=True)
 WIPES = record(condition=HostCondition.DIRTY, goal=HostGoal.CLEAN, name=box("wiping").name)
 
 
@@ -43,6 +47,27 @@ async def test_nothing_more_is_asked_of_a_host_after_an_answer_that_is_none(
     await site.reconcile()
     assert site.made() == ["mark"]
     assert site.host().error.startswith("mark: not")
+
+
+async def test_answer_to_a_once_call_is_saved_before_the_next_call_is_sent() -> None:
+    """The next call may hang: what is known by then must not be lost with it."""
+    site = await Site.opened(WIPES)
+    seen = list[CallState | None]()
+
+    class Sees(Boxes):
+        async def do(self, call: Call) -> Outcome:
+            (host,) = await site.rig.store.hosts()
+            asked = host.last_call(ONCE)
+            seen.append(asked.call_state if asked else None)
+            return await super().do(call)
+
+    site.provider = Sees(site.rig.world, HOME, CAPABILITIES)
+    site.provider.calls = (ONCE, replace(WIPE, effect=Effect.CHANGE))
+    site.state.account = replace(site.state.account, provider=site.provider)
+    site.state.keeps = site.provider
+    await site.reconcile()
+    assert site.made() == ["mark", "wipe"]
+    assert seen == [CallState.OPEN, CallState.DONE]
 
 
 async def test_records_are_read_again_where_a_host_could_not_be_saved() -> None:

@@ -46,6 +46,11 @@ class Work(Generic[SubjectT]):
     def __post_init__(self) -> None:
         self.saved = self.subject
 
+    @property
+    def has_unsaved_calls(self) -> bool:
+        """Whether a *once* call, or the answer to one, is still to be saved."""
+        return self.subject.asked != self.saved.asked
+
     def note(self, at: datetime, words: tuple[str, str, str]) -> None:
         """Keep an event for the next save: its kind, reason and detail."""
         self.events.append(event_of(self.subject, self.cycle, at, words))
@@ -120,7 +125,7 @@ class Caller:
         if call.once:
             work.subject = ask(work.subject, call, now, work.tenure.epoch)
             work.note(now, ("asked", call.kind, str(call)))
-        if call.once or call.effect is Effect.DESTROY:
+        if work.has_unsaved_calls or call.effect is Effect.DESTROY:
             await self._save(work, pursuit)
         sent = await self._sender.send(call, lambda: pursuit.evidence(work, call))
         self._apply(work, call, sent)

@@ -28,7 +28,8 @@ NOBODYS = "it names no machine, so nobody can say whose it is"
 
 def orphan_report(snapshot: Snapshot) -> SaveOrphans:
     """Return the orphans of this cycle: new and old ones as they stand, and those to take out."""
-    older = {orphan.resource: orphan for orphan in snapshot.orphans}
+    stored = {orphan.resource: orphan for orphan in snapshot.orphans}
+    older = {resource: _present(orphan, snapshot.now) for resource, orphan in stored.items()}
     resources = [(resource, OrphanClass.FOREIGN) for resource in snapshot.foreign]
     resources += [(resource, OrphanClass.UNISSUED) for resource in snapshot.unissued]
     resources += [
@@ -40,13 +41,28 @@ def orphan_report(snapshot: Snapshot) -> SaveOrphans:
         _orphan(resource, cls, older.get(resource.id), snapshot) for resource, cls in resources
     )
     current = {orphan.resource for orphan in now}
-    changed = tuple(orphan for orphan in now if _differs(orphan, older.get(orphan.resource)))
+    changed = tuple(orphan for orphan in now if _differs(orphan, stored.get(orphan.resource)))
+    unseen = [orphan for resource, orphan in older.items() if resource not in current]
     cleared = tuple(
-        s.resource
-        for s in snapshot.orphans
-        if s.resource not in current and s.machine not in snapshot.moving and _is_over(s, snapshot)
+        s.resource for s in unseen if s.machine not in snapshot.moving and _is_over(s, snapshot)
     )
-    return SaveOrphans(orphans=changed, cleared=cleared)
+    redated = tuple(s for s in unseen if s.resource not in cleared and s != stored[s.resource])
+    return SaveOrphans(orphans=(*changed, *redated), cleared=cleared)
+
+
+def _present(orphan: Orphan, now: datetime) -> Orphan:
+    """Bring dates that lie in the future back to now: the clock jumped back since they were set.
+
+    Nothing could be observed after them until the clock is there again.
+    """
+    if max(at for at in _dates(orphan) if at is not None) <= now:
+        return orphan
+    first, last, counted, tried = (at and min(at, now) for at in _dates(orphan))
+    return replace(orphan, first=first or now, last=last or now, counted=counted, tried=tried)
+
+
+def _dates(orphan: Orphan) -> tuple[datetime | None, ...]:
+    return (orphan.first, orphan.last, orphan.counted, orphan.tried)
 
 
 def _class(resource: Resource, older: Orphan | None, snapshot: Snapshot) -> OrphanClass:
