@@ -126,6 +126,7 @@ def foreign_sorted_as_ours(bench: Bench) -> None:
         assert there.owner_tag is not None
         tag = replace(there.owner_tag, installation=ABROAD)
         resources[there.id] = replace(there, owner_tag=tag)
+
     def explained_wrong(strangers: Iterable[Resource], *known: object) -> Explained:
         del known
         return Explained(unexplained=tuple(strangers))

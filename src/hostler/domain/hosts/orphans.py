@@ -23,8 +23,8 @@ ACTIONABLE = frozenset(
 """The classes of hosts that a reclaim may take back; all others are only reported."""
 
 WHY_NOT: Mapping[OrphanClass, str] = {
-    OrphanClass.UNISSUED: "our store never issued its id: it was put back from a backup, or another "
-    "engine runs on a copy of it: stop that engine, then `hostler adopt FILE` makes this ours",
+    OrphanClass.UNISSUED: "our store never issued its id: it was put back from a backup, or "
+    "another engine runs on a copy of it: stop that engine, then `hostler adopt FILE`",
     OrphanClass.PENDING_FRESH: "somebody may be claiming it just now",
     OrphanClass.DUPLICATE_NAME: "its name is that of a machine or an order which has another "
     "host: find out who uses it, then give it its own name back",
@@ -55,7 +55,8 @@ def orphans(account: AccountSnapshot) -> Iterator[Resource]:
     """Yield every host under a name of ours that no record explains, with its class.
 
     Its owner tag is what its name says, so that it is grouped with the machine that it names; what
-    names nobody whose id our store issued is another store's. Names of installations that were adopted are ours too: what they told of twice is left over.
+    names nobody whose id our store issued is another store's. Names of installations that were
+    adopted are ours too: what they told of twice is left over.
     """
     kind = account.capabilities.host_kind
     for sighting in account.inventory.sightings.values():
