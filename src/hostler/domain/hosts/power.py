@@ -25,14 +25,17 @@ _ON = {
 }
 """Whether a box has power: one that starts has it, though it may never be seen up."""
 
+_UNTOLD = frozenset({Condition.FAILED, Condition.LOCKED, Condition.UNKNOWN})
+"""What does not tell whether a box has power, nor whether it stays as it was."""
+
 
 def observed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> HostPower:
     """Return since when a host is seen on, or off.
 
-    What is neither may be on by now, and off again before it is seen: times count anew after it.
+    What is in error may be on by now, and off again before it is seen: times count anew after it.
     """
-    on = _ON.get(resource.condition)
-    if snapshot.capabilities.power is None or on is host.power.on:
+    on, untold = _ON.get(resource.condition), resource.condition in _UNTOLD
+    if snapshot.capabilities.power is None or on is host.power.on or (on is None and not untold):
         return host.power
     return HostPower(on=on, since=snapshot.now if on is not None else None)
 
