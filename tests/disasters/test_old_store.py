@@ -6,14 +6,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.servers import FLEET, Hostler, Rig, play
+from hostler.stores.memory import MemoryStore
 from hostler.stores.sqlite.opening import open_engine
-from hostler.stores.sqlite.store import SqliteStore
 from hostler.stores.sqlite.worker import Inline
 
 MINUTE = timedelta(minutes=1)
@@ -23,8 +24,10 @@ RECLAIMS = replace(FLEET, size=3, reclaim=True)
 Scene = Callable[[Rig], Awaitable[None]]
 
 
-def opened(path: Path) -> SqliteStore:
-    return open_engine(path, "i-1", runner=Inline)
+def opened(path: Path) -> MemoryStore:
+    """Return a store in a file: engines of scenes ask of any store what its port promises."""
+    store: object = open_engine(path, "i-1", runner=Inline)
+    return cast("MemoryStore", store)
 
 
 def copied(path: Path, copy: Path) -> None:

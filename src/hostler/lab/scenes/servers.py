@@ -21,7 +21,7 @@ from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.ports.command import Asker
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Connection, Provider
-from hostler.ports.store import Store, StoredEvent
+from hostler.ports.store import StoredEvent
 from hostler.providers.scaleway.common import settings as words
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.instances.provider import Instances
@@ -102,7 +102,7 @@ class Rig:
     def hostler(
         self,
         fleet: Fleet = FLEET,
-        store: Store | None = None,
+        store: MemoryStore | None = None,
         template: words.Template = PLAIN,
     ) -> "Hostler":
         """Start an engine of its own; without a store it is a new installation."""
@@ -111,7 +111,7 @@ class Rig:
     def mac_hostler(
         self,
         fleet: Fleet,
-        store: Store | None = None,
+        store: MemoryStore | None = None,
         pool: str = "pool-",
         template: MacTemplate | None = None,
     ) -> "Hostler":
@@ -119,7 +119,7 @@ class Rig:
         made = template or MacTemplate(pool=pool)
         return self._hostler(fleet, store, partial(_macs, fleet=fleet, template=made))
 
-    def _hostler(self, fleet: Fleet, store: Store | None, make: "Maker") -> "Hostler":
+    def _hostler(self, fleet: Fleet, store: MemoryStore | None, make: "Maker") -> "Hostler":
         number = len(self.wires)
         own = store or MemoryStore(InstallationId(f"i-{number}"))
         wire = WorldTransport(self.world, f"h{number}")
@@ -177,7 +177,7 @@ class Hostler:
         self,
         rig: Rig,
         fleet: Fleet,
-        store: Store,
+        store: MemoryStore,
         make: Maker,
         wire: WorldTransport,
         name: str,

@@ -121,7 +121,7 @@ class MemoryStore:
         return tuple(self._history[machine] for machine in asked if machine in self._history)
 
     async def issued(self, machines: tuple[MachineId, ...]) -> frozenset[MachineId]:
-        return self._issued.intersection(machines)
+        return frozenset(machines) & self._issued
 
     async def save_machine(
         self, machine: Machine, events: tuple[Event, ...], fence: Fence
