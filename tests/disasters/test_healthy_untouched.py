@@ -149,14 +149,16 @@ def test_a_store_deleted_under_a_fleet_neither_buys_again_nor_reclaims() -> None
 
 
 def test_orphans_of_ours_are_reclaimed_only_when_told_to() -> None:
-    """Servers that carry our mark and no record are reported; with `reclaim = true` they go."""
+    """Servers whose records were removed by force are reported; with `reclaim = true` they go."""
 
     async def scene(rig: Rig) -> None:
         store = MemoryStore(InstallationId("i-same"))
         first = rig.hostler(replace(FLEET, size=2), store)
         await first.rests(2, 10 * MINUTE)
+        issued = [machine.id for machine in await first.machines()]
         await first.stop()
-        restored = rig.hostler(replace(FLEET, size=0), MemoryStore(InstallationId("i-same")))
+        emptied = MemoryStore(InstallationId("i-same"), issued=issued)
+        restored = rig.hostler(replace(FLEET, size=0), emptied)
         await rig.clock.sleep(60 * MINUTE)
         assert len(rig.servers()) == 2
         orphans = await restored.store.orphans()

@@ -84,7 +84,7 @@ def test_a_backup_that_is_put_back_does_not_give_away_a_host_that_is_in_use_by_n
         await s.rig.clock.sleep(60 * MINUTE)
         assert (s.mac().name, s.mac().installs) == (name, installs)
         (orphan,) = await second.store.orphans()
-        assert orphan.cls is OrphanClass.UNRECORDED
+        assert orphan.cls is OrphanClass.UNISSUED
 
     play_macs(scene)
 
@@ -114,7 +114,7 @@ def test_a_backup_whose_machine_has_passed_its_host_on_leaves_the_next_tenant_al
         await s.rig.clock.sleep(60 * MINUTE)
         assert await second.machines() == ()
         (orphan,) = await second.store.orphans()
-        assert orphan.cls is OrphanClass.UNRECORDED
+        assert orphan.cls is OrphanClass.UNISSUED
         assert (s.mac().name, s.mac().installs) == (name, installs)
 
     play_macs(scene, options=Options(macs=MacOptions(sealed=1e9)))
@@ -136,7 +136,7 @@ def test_a_backup_whose_machine_lost_its_host_to_a_wipe_leaves_the_next_tenant_a
         await s.rig.clock.sleep(60 * MINUTE)
         assert await second.machines() == ()
         (orphan,) = await second.store.orphans()
-        assert orphan.cls is OrphanClass.UNRECORDED
+        assert orphan.cls is OrphanClass.UNISSUED
         assert (s.mac().name, s.mac().installs) == (name, installs)
 
     play_macs(scene)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -26,7 +26,7 @@ Scene = Callable[[Rig], Awaitable[None]]
 
 def opened(path: Path) -> MemoryStore:
     """Return a store in a file: engines of scenes ask of any store what its port promises."""
-    store: object = open_engine(path, "i-1", runner=Inline)
+    store: Any = open_engine(path, "i-1", runner=Inline)
     return cast("MemoryStore", store)
 
 

@@ -19,6 +19,8 @@ from hostler.domain.model.resource import OrphanClass, Slot, Stage
 from hostler.domain.model.snapshot import Orphan
 from hostler.domain.policy.bootstrap import digest_of
 from hostler.domain.policy.revisions import Lapse, Revision
+from hostler.stores.memory import MemoryStore
+from hostler.testing.scenes.builders import HOME
 from hostler.testing.scenes.fields import with_fields
 
 Out = pytest.CaptureFixture[str]
@@ -299,7 +301,7 @@ def test_what_goes_by_itself_is_listed_and_needs_no_attention(
 
 
 def test_observing_orphans_shows_unrecorded_hosts_with_their_price(capsys: Out) -> None:
-    services = WithMacs()
+    services = WithMacs(store_=MemoryStore(HOME, issued=(FIRST,)))
     orphan, foreign = services.stock(2)
     services.claimed(orphan)
     services.claimed(foreign, home=ELSEWHERE)

@@ -192,6 +192,8 @@ class Purchases:
         mac = self.truth.mac(host)
         if mac is None or mac.deletable is None or self.now < mac.deletable:
             return False
+        if not mac.delivered:  # the provider refuses to delete what it has not handed over
+            return False
         fact = self.truth.hosts[host]
         if fact.owner is None or fact.by_person:  # somebody took it out of hostler's hands
             return False

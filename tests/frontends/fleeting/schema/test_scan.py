@@ -171,9 +171,9 @@ def test_a_service_that_lacks_methods_is_told_of_with_lines_that_name_them(tmp_p
     path = binary(tmp_path, around(file.SerializeToString(deterministic=True)))
     with pytest.raises(NoSchema, match="has no ConnectInfo") as refused:
         look_into(path)
-    message = str(refused.value)
-    assert '["test.v1.Plugin".methods] ConnectInfo = "GetConnectInfo"' in message
-    override = parse(b'["test.v1.Plugin".methods]\nConnectInfo = "GetConnectInfo"\n', "")
+    lines = "\n".join(refused.value.lines)
+    assert '["test.v1.Plugin".methods]\nConnectInfo = "GetConnectInfo"' in lines
+    override = parse(lines.encode(), "")
     (service,) = look_into(path, override).services
     assert service.path("ConnectInfo") == "/test.v1.Plugin/GetConnectInfo"
 

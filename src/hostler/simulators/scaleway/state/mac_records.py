@@ -76,7 +76,7 @@ class OsImage(Record):
 class Mac(Record):
     """A host. `turn` counts its transitions; `installs` how often its disk has been written anew.
 
-    `deletable` is the end of the time that is paid for; None while it is not delivered. `displayed`
+    `deletable` is the end of the time that is paid for; None before it is ordered. `displayed`
     is a status that is shown in place of the true one, `wire` the body that was sent last, with
     what it was made of.
     """
