@@ -134,7 +134,7 @@ _UNASKED = frozenset({Act.RECLAIM, Act.REPAIR, Act.REPLACE})
 CHECKS: tuple[Check, ...] = (
     Check(
         id="G1",
-        asks="scope: our owner tag, or bound in our record",
+        asks="scope: our owner tag with an id that we issued, or bound in our record",
         acts=_DESTRUCTIVE,
         refuses=_scope,
     ),
