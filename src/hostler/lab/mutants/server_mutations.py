@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from hostler.domain.ids import MachineId
 from hostler.domain.machines.failure import suspected
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import CallState, Known, Machine, Place
@@ -245,6 +246,15 @@ def all_tags_are_ours(good: Function) -> Function:
         )
 
     return view_of
+
+
+def everything_issued(_: Function) -> Function:
+    """Take every id for one that our store issued."""
+
+    async def issued(_: object, machines: tuple[MachineId, ...]) -> frozenset[MachineId]:
+        return frozenset(machines)
+
+    return issued
 
 
 def remember_nothing(_: Function) -> Function:

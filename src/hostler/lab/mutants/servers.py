@@ -184,9 +184,10 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
         caught=("S5",),
     ),
     "lost-store-reclaimed": Mutant(
-        summary="what carries another installation's tag is taken for leftovers",
+        summary="what carries another installation's tag is taken for leftovers of ours",
         puts=(
             ("controllers.cycle:view_of", server_mutations.all_tags_are_ours),
+            ("lab.harness.gated_store:GatedStore.issued", server_mutations.everything_issued),
             ("providers.scaleway.instances.provider:Instances._touchable", server_mutations.always),
         ),
         scenario=_alone(Disruption(at=400, fault="store_lost"), reclaim=True, replicas=1),
