@@ -23,6 +23,7 @@ PAST_FAILURES = {
     367: "power: a machine that lost its box took another, and the gap was counted from the first",
     410: "power: a box that was seen starting, and then off, was started again too soon",
     270: "S10: a suspend came twice over for timers due in it (the simulated loop was wrong)",
+    400032: "E1: the end of a protection was slept through by what decisions remember",
     303086: "power: a machine that went before its start kept the next one waiting (the judge)",
     304005: "power: two starts that a suspend delayed came closer than the gap between starts",
     304198: "S12: a box that was carried away is nobody's to use (the judge)",

@@ -198,10 +198,12 @@ def _waits_for_nothing(decision: Decision, snapshot: Snapshot) -> bool:
 
 
 def _ends(snapshot: Snapshot) -> list[datetime]:
-    """Return the times at which something ends by itself: what the row remembers, an age."""
+    """Return the times at which something ends by itself: what the row remembers, a protection."""
     row, oldest = snapshot.row, snapshot.fleet.timers.max_age
     times = [at + KEPT for at in (*row.creations, *row.destructions, *row.losses)]
     times += lapses(row)
+    protections = [m.protection for m in snapshot.machines if m.protection is not None]
+    times += [one.until for one in protections if one.until > snapshot.now]
     if oldest is not None:
         times += [
             m.health.was_ready + oldest for m in snapshot.machines if m.health.was_ready is not None
