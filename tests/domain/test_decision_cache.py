@@ -186,16 +186,14 @@ def test_what_ends_with_time_alone_is_not_slept_through(field: str) -> None:
 def test_the_end_of_a_protection_is_not_slept_through() -> None:
     """What a smaller size would end, and a protection keeps, ends with the protection."""
     scene, cache = resting()
-    scene.fleet = replace(scene.fleet, size=0)
-    until = scene.now + timedelta(minutes=3)
+    scene.fleet, until = replace(scene.fleet, size=0), scene.now + 10 * S
     for entry in tuple(scene.machines.values()):
         scene.keep(replace(entry, protection=Protection(until=until, why="a look", actor="ann")))
-    while scene.now < until + timedelta(minutes=1):
-        scene.observe()
-        both(scene, cache)
-        scene.reconcile()
-        scene.later(20 * S)
-    assert {entry.phase for entry in scene.machines.values()} <= {Phase.DRAINING, Phase.STOPPING}
+    snapshot = scene.snapshot()
+    assert not decide(snapshot, scene.planner, cache).commands
+    over = replace(snapshot, now=until + 1 * S)
+    assert decide(over, scene.planner, cache) == decide(over, scene.planner)
+    assert decide(over, scene.planner, cache).commands
 
 
 @pytest.mark.parametrize("down", [Condition.OFF, Condition.STANDBY])
