@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Account, Ports
@@ -15,7 +15,8 @@ from hostler.ports.store import Store
 from hostler.queries.providers import Providers
 from hostler.queries.standing import Standing, standing
 
-from .console.screen import Screen
+if TYPE_CHECKING:  # a screen draws with rich, which the runner's plugin does without
+    from .console.screen import Screen
 
 
 class Purpose(StrEnum):
@@ -96,7 +97,9 @@ class Services(Protocol):
 
 
 @asynccontextmanager
-async def open_records(services: Services, config: Config, screen: Screen) -> AsyncGenerator[Store]:
+async def open_records(
+    services: Services, config: Config, screen: "Screen"
+) -> AsyncGenerator[Store]:
     """Open the store to read it, and let the screen say how the file stands to it.
 
     Every command that reads opens its records here.
