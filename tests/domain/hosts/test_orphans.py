@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from hostler.domain.hosts.delivery import came
 from hostler.domain.hosts.orphans import ACTIONABLE, WHY_NOT, copied, orphans, set_aside
 from hostler.domain.ids import InstallationId
 from hostler.domain.model.host import Host, HostCondition, HostGoal
@@ -79,6 +80,18 @@ def test_a_host_that_was_given_the_name_of_an_order_is_told_and_never_taken_back
     assert OrphanClass.DUPLICATE_NAME not in ACTIONABLE
     young = replace(resource, created=BEGIN)
     assert not list(copied(account_snapshot((young,), orders={MINE: BEGIN})))
+
+
+def test_the_name_of_an_order_that_our_store_never_issued_makes_no_host_ours() -> None:
+    """Somebody bought it by hand: neither enrolled nor taken back, and told for what it is."""
+    resource = replace(box("ordered", holder=MINE), created=BEGIN)
+    ours, newer = account_snapshot((resource,)), account_snapshot((resource,), issued=frozenset())
+    assert [one.id for one in came(ours)] == [resource.id]
+    assert not list(copied(ours))
+    assert not list(came(newer))
+    (found,) = copied(newer)
+    assert found.orphan is OrphanClass.UNISSUED
+    assert OrphanClass.UNISSUED not in ACTIONABLE
 
 
 def test_what_the_provider_ends_or_locked_is_not_to_be_taken_back() -> None:
