@@ -7,7 +7,7 @@ import pytest
 
 from hostler.domain.hosts.delivery import came
 from hostler.domain.hosts.orphans import ACTIONABLE, WHY_NOT, copied, orphans, set_aside
-from hostler.domain.ids import InstallationId
+from hostler.domain.ids import InstallationId, MachineId
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.machine import LEFT, CallState, Machine
 from hostler.domain.model.phases import Phase
@@ -85,7 +85,10 @@ def test_a_host_that_was_given_the_name_of_an_order_is_told_and_never_taken_back
 def test_the_name_of_an_order_that_our_store_never_issued_makes_no_host_ours() -> None:
     """Somebody bought it by hand: neither enrolled nor taken back, and told for what it is."""
     resource = replace(box("ordered", holder=MINE), created=BEGIN)
-    ours, newer = account_snapshot((resource,)), account_snapshot((resource,), issued=frozenset())
+    ours, newer = (
+        account_snapshot((resource,)),
+        account_snapshot((resource,), issued=frozenset[MachineId]()),
+    )
     assert [one.id for one in came(ours)] == [resource.id]
     assert not list(copied(ours))
     assert not list(came(newer))
