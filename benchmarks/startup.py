@@ -16,7 +16,7 @@ COMMANDS = (
     ("--version",),
     ("check", str(FILE)),
     ("status", str(FILE)),
-    ("leaks", str(FILE)),
+    ("orphans", str(FILE)),
     ("demo", "--help"),
 )
 
