@@ -17,7 +17,7 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Orphan
 from hostler.domain.reporting.history import Line, tell
-from hostler.frontends.cli.commands.top import frame
+from hostler.frontends.cli.commands.top import fitted, frame
 from hostler.frontends.cli.console.format import clean, parse_time
 from hostler.frontends.cli.render import tables
 from hostler.queries.fleets import FleetStatus
@@ -26,9 +26,11 @@ from hostler.queries.orphans import OrphanReport
 from hostler.queries.wording import euros, rounded, until
 
 
-def drawn(rendered: RenderableType, width: int = 110) -> list[str]:
+def drawn(rendered: RenderableType, width: int = 110, height: int = 50) -> list[str]:
     """Return the lines of a table without colours, rules and indents."""
-    console = Console(file=io.StringIO(), width=width, color_system=None, markup=False)
+    console = Console(
+        file=io.StringIO(), width=width, height=height, color_system=None, markup=False
+    )
     console.print(rendered)
     file = console.file
     assert isinstance(file, io.StringIO)
@@ -272,3 +274,19 @@ def test_the_narrowest_screen_looks_like_this() -> None:
         "not ready yet: its readiness probe",
         "(tcp) failed: Connection refused",
     ]
+
+
+@pytest.mark.parametrize(
+    ("height", "events"), [(24, 2), (22, 2), (21, 1), (19, 1), (18, 0), (9, 0)]
+)
+def test_what_is_too_tall_for_the_screen_is_cut_at_the_oldest_events(
+    height: int, events: int
+) -> None:
+    """The latest event and what is said below the events are what a person watches for."""
+    status = crowded()
+    lines = lines_of(status)
+    screen = drawn(fitted([status], lines, ("the file was changed",)), width=40, height=height)
+    assert screen[-1] == "the file was changed"
+    names = [line.split()[1] for line in screen if line.startswith("11:57:00")]
+    assert names == [line.machine for line in lines[len(lines) - events :]]
+    assert ("latest events" in screen) is bool(events)
