@@ -1,6 +1,7 @@
 """Tables, letter by letter: what is rendered from values alone."""
 
 import io
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,9 +10,10 @@ from cli_kit import FLEET, NOW, TURN, WEB, made
 from rich.console import Console, RenderableType
 
 from hostler.domain.hosts.allocation import CLAIMED_TWICE
-from hostler.domain.ids import ResourceId, Zone, machine_id
+from hostler.domain.ids import AccountName, HostId, ResourceId, Zone, machine_id
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Doubt, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass
@@ -70,6 +72,18 @@ def test_ids_and_addresses_can_be_copied_from_a_narrow_screen() -> None:
         assert whole in text
     assert "DEV1-S" not in text
     assert "DEV1-S in fr-par-1" in "\n".join(drawn(tables.status([seen]), width=120))
+
+
+@pytest.mark.parametrize(
+    ("host", "cell"),
+    [("192.0.2.10", "192.0.2.10"), ("8f14e45f-ceea-467f-a8b2-1c2d3e4f5a6b", "8f14e45f")],
+)
+def test_a_host_is_shown_so_that_no_other_looks_like_it(host: str, cell: str) -> None:
+    """Neighbours differ in the last figure of an address, and at once in an id at random."""
+    machine = replace(made(1), host=HostId(host))
+    hosts = {HostId(host): Host(id=HostId(host), account=AccountName("lab"), zone=Zone("static"))}
+    seen = FleetStatus(fleet=FLEET, row=None, machines=(machine,), at=NOW, runs=True, hosts=hosts)
+    assert drawn(tables.status([seen]))[-1].split()[1] == cell
 
 
 def test_orphans_are_listed_like_this_the_most_expensive_first() -> None:
