@@ -278,11 +278,11 @@ def test_listing_that_failed_is_tried_again_at_once_only_while_no_calls_wait() -
     scene.keep(replace(scene.the(1), phase=Phase.STARTING))
     scene.later(60 * S)
     failed = ObservedScope(scope=WHOLE[1], begun=scene.now, complete=False, error="reset")
-    shown = ObservedScope(scope=WHOLE[0], begun=scene.now, complete=True)
+    whole = ObservedScope(scope=WHOLE[0], begun=scene.now, complete=True)
     resources = tuple(s.resource for s in scene.inventory.sightings.values())
     servers = tuple(r for r in resources if r.slot.kind == "server")
     scene.inventory = merge(
-        scene.inventory, Observation(observed=(shown, failed), resources=servers)
+        scene.inventory, Observation(observed=(whole, failed), resources=servers)
     )
     scene.later(1 * S)
     assert scopes(scene, *scene.machines.values()) == WHOLE[1:]
