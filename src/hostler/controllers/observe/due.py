@@ -116,8 +116,8 @@ def _limits(
 
 def _pages(inventory: Inventory, capabilities: Capabilities) -> dict[str, int]:
     """Return how many pages the listings of each kind took last, over all zones."""
-    shown = Counter(s.resource.slot.kind for s in inventory.sightings.values())
-    return {kind: 1 + shown[kind] // capabilities.page for kind in capabilities.kinds}
+    counts = Counter(s.resource.slot.kind for s in inventory.sightings.values())
+    return {kind: 1 + counts[kind] // capabilities.page for kind in capabilities.kinds}
 
 
 def _unmarked(inventory: Inventory, zone: Zone, kind: str) -> tuple[ResourceId, ...]:
