@@ -131,7 +131,7 @@ def test_names_from_outside_cannot_draw_on_the_terminal() -> None:
     [
         ({"phase": Phase.READY}, ""),
         ({"phase": Phase.STARTING}, "times out in 5 min"),
-        ({"phase": Phase.STOPPING}, "raises an alarm in 5 min"),
+        ({"phase": Phase.STOPPING}, "times out in 5 min"),
         ({"phase": Phase.STARTING, "retry_at": NOW + timedelta(seconds=30)}, "tried again in 30 s"),
         ({"doubt": Doubt(what="vanished", since=NOW)}, "to be confirmed: vanished"),
         ({"phase": Phase.STARTING, "since": NOW - timedelta(hours=1)}, "times out now"),
