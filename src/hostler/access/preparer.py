@@ -9,7 +9,7 @@ from hostler.ports.shell import Login, pinned
 
 from . import scripts
 from .command import Command, run
-from .connection import Line, dial, hang_up
+from .connection import Line, dial, hang_up, unusable
 from .output import Tail, line
 from .session import Session
 
@@ -101,7 +101,7 @@ def _not_reached(login: Login, reached: Line, order: Order) -> Prepared:
             "the host, for keys are put in then"
         )
     elif reached.unusable:
-        error = f"our own key cannot be read ({why}): it must be a private key without a passphrase"
+        error = unusable(why)
     elif reached.host_key:
         error = f"no login at {login}, which answered and then broke off ({why}): try again"
     else:
