@@ -28,6 +28,9 @@ MORE_IS_BETTER = "× real time"
 WALL = ("wall", "time of", "start-up", "restart to", ": read ")
 """Words in the names of figures that measure the wall's clock: neighbours and disks are in them."""
 
+SHARES = ("gap: ", ": the gap")
+"""Words in the names of figures that only say what another one is made of: none is worse."""
+
 TOLERANCE = 1.15
 TOLERANCE_OF_CPU = 1.5
 TOLERANCE_OF_WALL = 3.0
@@ -36,9 +39,8 @@ FLOORS: Mapping[str, float] = {
     "ms": 1.0,
     "µs": 5.0,
     "simulated s": 5.0,
-    "calls": 1.0,
-    "×": 1.0,
 }
+FLOOR = 1.0
 """Below this, a figure is as good as any: a millisecond more on nothing is no regression."""
 
 Row = dict[str, str | float | None]
@@ -72,7 +74,7 @@ class Figure:
 
 def ratio(now: Figure, then: Figure) -> float:
     """Return how many times worse a figure is than it was; below 1, it is better."""
-    floor = FLOORS.get(now.unit, 0.0)
+    floor = FLOORS.get(now.unit, FLOOR)
     worse = max(now.figure, floor) / max(then.figure, floor)
     machine = now.yardstick / then.yardstick
     if now.unit in TIMES:
@@ -148,7 +150,9 @@ class Baseline:
     def is_worse(self, figure: Figure) -> bool:
         """Tell whether a figure is worse than it was by more than its tolerance."""
         then = self.of(figure)
-        return then is not None and ratio(figure, then) > figure.tolerance
+        if then is None or any(word in figure.name for word in SHARES):
+            return False
+        return ratio(figure, then) > figure.tolerance
 
     def missing(self, figures: Sequence[Figure]) -> tuple[str, ...]:
         """Return the names that were not measured this time."""
@@ -202,7 +206,7 @@ def as_line(figure: Figure, then: Figure | None) -> str:
     goal = "" if figure.goal is None else f"goal {sign} {figure.goal:,g}"
     missed = "" if figure.reached else " MISSED"
     was = ""
-    if then is not None:
+    if then is not None and not any(word in figure.name for word in SHARES):
         times = ratio(figure, then)
         was = f"{times:.2f} × baseline" + (" WORSE" if times > figure.tolerance else "")
     number = f"{figure.figure:,.4g}" if abs(figure.figure) < 1000 else f"{figure.figure:,.0f}"

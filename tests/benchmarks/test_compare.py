@@ -10,8 +10,10 @@ import pytest
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "bench.py"
 
 
-def run(folder: Path, figure: float, unit: str, *options: str) -> subprocess.CompletedProcess[str]:
-    row = {"name": "a thing", "goal": 10.0, "figure": figure, "unit": unit}
+def run(
+    folder: Path, figure: float, unit: str, *options: str, name: str = "a thing"
+) -> subprocess.CompletedProcess[str]:
+    row = {"name": name, "goal": 10.0, "figure": figure, "unit": unit}
     (folder / "thing.py").write_text(f"print({json.dumps(json.dumps(row))})\n")
     command = (sys.executable, TOOL, "--folder", folder, "--only", "thing", *options)
     return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - ours
@@ -30,6 +32,8 @@ def run(folder: Path, figure: float, unit: str, *options: str) -> subprocess.Com
         (0.0, 0.0, "calls", 0),
         (0.0, 5.0, "calls", 1),
         (-3.0, 1.0, "simulated s", 0),
+        (0.0, 0.0, "EUR", 0),
+        (0.0, 5.0, "EUR", 1),
     ],
 )
 def test_what_is_worse_than_the_baseline_fails_and_nothing_else(
@@ -43,6 +47,15 @@ def test_what_is_worse_than_the_baseline_fails_and_nothing_else(
     row = json.loads(compared.stdout)
     assert row.keys() == {"name", "goal", "figure", "unit", "baseline", "ratio"}
     assert (row["baseline"], row["figure"]) == (before, after)
+
+
+def test_what_a_gap_is_made_of_is_never_worse(tmp_path: Path):
+    run(tmp_path, 1.0, "EUR", "--save", name="money, gap: late ends")
+
+    compared = run(tmp_path, 99.0, "EUR", "--compare", name="money, gap: late ends")
+
+    assert compared.returncode == 0
+    assert "baseline" not in compared.stdout
 
 
 def test_without_a_comparison_a_line_has_four_keys_and_nothing_fails(tmp_path: Path):

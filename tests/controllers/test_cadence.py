@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from hostler.controllers.observe.observer import close_scope, due_scopes, is_moving, zones_of
+from hostler.controllers.observe.due import Load, close_scope, due_scopes, is_moving, zones_of
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.fleet import Caps
-from hostler.domain.model.inventory import Inventory
+from hostler.domain.model.inventory import Inventory, merge
 from hostler.domain.model.machine import Doubt, Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Condition, Scope
+from hostler.domain.model.resource import Condition, Observation, ObservedScope, Scope
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.fake import FakeScene
 from hostler.testing.fakes.planner import MAKE_ADDRESS, MAKE_SERVER, SERVER
@@ -175,7 +175,13 @@ def provider(addresses: int = 1) -> FakeProvider:
     return FakeProvider(FakeWorld(Stopped()), HOME, addresses=addresses)
 
 
-def scopes(scene: Scene, *machines: Machine, asked: tuple[Scope, ...] = ()) -> tuple[Scope, ...]:
+CALM = Load(rate=10.0, crowded=False)
+CROWDED = Load(rate=10.0, crowded=True)
+
+
+def scopes(
+    scene: Scene, *machines: Machine, asked: tuple[Scope, ...] = (), load: Load = CALM
+) -> tuple[Scope, ...]:
     return due_scopes(
         provider=provider(),
         zones=(ZONE,),
@@ -184,6 +190,7 @@ def scopes(scene: Scene, *machines: Machine, asked: tuple[Scope, ...] = ()) -> t
         now=scene.now,
         settings=Settings(),
         asked=asked,
+        load=load,
     )
 
 
@@ -231,10 +238,55 @@ def test_when_many_machines_move_servers_are_listed() -> None:
 def test_addresses_are_listed_rarely_while_machines_move() -> None:
     scene = large(3)
     scene.keep(replace(scene.the(1), phase=Phase.STARTING))
-    times = [scopes(scene, *scene.machines.values()) for _ in range(2)]
-    assert times == [(Scope(ZONE, "server"),)] * 2
-    scene.later(15 * S)
+    scene.later(2 * S)
+    assert scopes(scene, *scene.machines.values()) == (Scope(ZONE, "server"),)
+    scene.later(13 * S)
     assert scopes(scene, *scene.machines.values()) == WHOLE
+
+
+def test_servers_that_move_are_not_listed_again_at_once() -> None:
+    scene = large(3)
+    scene.keep(replace(scene.the(1), phase=Phase.STARTING))
+    assert scopes(scene, *scene.machines.values()) == ()
+
+
+@pytest.mark.parametrize(
+    ("size", "seconds", "due"),
+    [
+        (3, 4, ()),
+        (3, 5, ("server",)),
+        (3, 14, ("server",)),
+        (3, 15, ("server", "address")),
+        (1000, 29, ()),
+        (1000, 30, ("server",)),
+        (1000, 54, ("server",)),
+        (1000, 55, ("server", "address")),
+    ],
+)
+def test_while_calls_wait_listings_take_a_few_hundredths_of_the_rate(
+    size: int, seconds: int, due: tuple[str, ...]
+) -> None:
+    scene = large(size)
+    for number in range(1, size + 1):
+        scene.keep(replace(scene.the(number), phase=Phase.STARTING))
+    scene.later(seconds * S)
+    assert tuple(s.kind for s in scopes(scene, *scene.machines.values(), load=CROWDED)) == due
+
+
+def test_listing_that_failed_is_tried_again_at_once_only_while_no_calls_wait() -> None:
+    scene = large(3)
+    scene.keep(replace(scene.the(1), phase=Phase.STARTING))
+    scene.later(60 * S)
+    failed = ObservedScope(scope=WHOLE[1], begun=scene.now, complete=False, error="reset")
+    whole = ObservedScope(scope=WHOLE[0], begun=scene.now, complete=True)
+    resources = tuple(s.resource for s in scene.inventory.sightings.values())
+    servers = tuple(r for r in resources if r.slot.kind == "server")
+    scene.inventory = merge(
+        scene.inventory, Observation(observed=(whole, failed), resources=servers)
+    )
+    scene.later(1 * S)
+    assert scopes(scene, *scene.machines.values()) == WHOLE[1:]
+    assert scopes(scene, *scene.machines.values(), load=CROWDED) == ()
 
 
 def test_observation_that_was_asked_for_by_id_is_made_beside_the_listing() -> None:

@@ -81,9 +81,31 @@ async def test_a_truncated_page_makes_the_listing_incomplete():
     observation = await whole(
         page(SERVERS, "servers", *many(0, 60), total=100),
         page(SERVERS, "servers", total=100, number=2),
+        page(SERVERS, "servers", *many(0, 60), total=100),
     )
     assert (len(observation.resources), observation.observed[0].complete) == (60, False)
     assert observation.observed[0].error == "60 of 100 entries were listed"
+
+
+async def test_what_is_made_while_pages_are_read_is_found_on_the_first_one():
+    observation = await whole(
+        page(SERVERS, "servers", *many(0, 100), total=150),
+        page(SERVERS, "servers", *many(99, 150), total=151, number=2),
+        page(SERVERS, "servers", total=151, number=3),
+        page(SERVERS, "servers", *many(150, 151), *many(0, 99), total=151),
+    )
+    assert (len(observation.resources), observation.observed[0].complete) == (151, True)
+
+
+async def test_first_page_that_fails_when_read_again_leaves_the_listing_incomplete():
+    failing = Exchange(method="GET", path=SERVERS, answer=NoAnswer("reset"))
+    observation = await whole(
+        page(SERVERS, "servers", *many(0, 100), total=150),
+        page(SERVERS, "servers", *many(99, 149), total=151, number=2),
+        page(SERVERS, "servers", total=151, number=3),
+        replace(failing, query=(("page", "1"),)),
+    )
+    assert (len(observation.resources), observation.observed[0].complete) == (149, False)
 
 
 async def test_a_page_that_fails_keeps_what_was_seen():
@@ -116,6 +138,7 @@ async def test_a_server_that_ignores_pages_does_not_turn_for_ever():
     observation = await whole(
         page(SERVERS, "servers", *same, total=300),
         page(SERVERS, "servers", *same, total=300, number=2),
+        page(SERVERS, "servers", *same, total=300),
     )
     assert (len(observation.resources), observation.observed[0].complete) == (100, False)
 

@@ -57,6 +57,23 @@ def test_gap_counts_from_a_start_whose_machine_is_deleted_too() -> None:
         assert power.startable((FREE,), [], snapshot) == startable
 
 
+def test_gap_counts_from_a_start_that_was_never_seen_and_whose_machine_is_deleted() -> None:
+    """The box drew its current, or draws it late; nothing but the machine's record said so."""
+    start = asked(SWITCH_ON, BEGIN, shows=Shows.POWER, call_state=CallState.DONE)
+    past = on_host(Phase.DELETED, asked=(start,))
+    host = record(condition=HostCondition.ALLOCATED, machine=past.id, power=HostPower(on=False))
+    snapshot = hosts_snapshot(host, box("pool"), bindings={BOX: past.id}, past=(past,))
+    (left,) = decide_hosts(replace(snapshot, capabilities=metal(power=GAP)))
+    assert left.host.power.started == BEGIN
+    for passed, startable in ((29 * S, ()), (30 * S, (FREE,))):
+        snapshot = fleet_snapshot([], now=BEGIN + passed, hosts=[left.host])
+        snapshot = replace(snapshot, capabilities=metal(power=GAP))
+        assert power.startable((FREE,), [], snapshot) == startable
+        next_one = on_host(Phase.STARTING, host=HostId("host-2"), id=MachineId("m-a22222222"))
+        held = started(next_one)
+        assert power.spaced((held,), snapshot)[0].starts is bool(startable)
+
+
 def started(machine: Machine) -> Transition:
     return Transition(before=machine, machine=machine, resources=(), goal=Goal.PRESENT, starts=True)
 
@@ -156,8 +173,10 @@ def test_times_of_a_box_that_lie_in_the_future_are_brought_back() -> None:
     later = BEGIN + timedelta(hours=2)
     off = call(HOST_OFF, CallState.DONE, later, shows=Shows.REST)
     host = record(since=later, power=HostPower(on=False, since=later), asked=(off,))
+    host = replace(host, power=replace(host.power, started=later))
     known = without_future(host, BEGIN)
-    assert (known.since, known.power) == (BEGIN, HostPower(on=False, since=BEGIN))
+    assert known.since == BEGIN
+    assert known.power == HostPower(on=False, since=BEGIN, started=BEGIN)
     assert [(asked.at, asked.closed) for asked in known.asked] == [(BEGIN, BEGIN)]
     assert without_future(known, BEGIN) is known
 

@@ -1,8 +1,6 @@
 """Observer: observes one account, as far as that is due, and tells of scopes that fail."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 import structlog
@@ -10,136 +8,15 @@ import structlog
 from hostler.controllers.runtime.rate_limit import Budget, Priority
 from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.controllers.runtime.state import AccountState
-from hostler.domain.ids import AccountName, FleetName, ResourceId, Zone
-from hostler.domain.model.host import allocation_of
+from hostler.domain.ids import AccountName, ResourceId
 from hostler.domain.model.inventory import Inventory, merge
-from hostler.domain.model.machine import CallState, Known, Machine
-from hostler.domain.model.phases import Phase
+from hostler.domain.model.machine import Known, Machine
 from hostler.domain.model.provider import Capabilities
-from hostler.domain.model.resource import ObservedScope, Resource, Scope
+from hostler.domain.model.resource import ObservedScope, Scope
 from hostler.ports.metrics import Count, Gauge, Metrics
-from hostler.ports.provider import Provider
 
 from .account_observation import observe_account
-
-_MOVING = frozenset({Phase.STARTING, Phase.STOPPING, Phase.DRAINING, Phase.FAILED})
-
-
-def zones_of(
-    capabilities: Capabilities, fleets: Iterable[tuple[Zone, ...]], inventory: Inventory
-) -> tuple[Zone, ...]:
-    """Return every zone that is configured, or in which something of ours was ever seen."""
-    snapshot = {zone for zone, _ in inventory.whole}
-    configured = {zone for zones in fleets for zone in zones}
-    return tuple(sorted({*capabilities.zones, *configured, *snapshot}))
-
-
-def due_scopes(  # noqa: PLR0913 - what decides the next observation, all of it by name
-    *,
-    provider: Provider,
-    zones: tuple[Zone, ...],
-    machines: Mapping[FleetName, tuple[Machine, ...]],
-    inventory: Inventory,
-    now: datetime,
-    settings: Settings,
-    asked: tuple[Scope, ...],
-) -> tuple[Scope, ...]:
-    """Return the scopes of the next observation.
-
-    Everything whole when it is old; the main kind often while machines move, by single machines
-    when that takes fewer requests than a listing; addresses and volumes rarely.
-    """
-    moving = [m for ms in machines.values() for m in ms if is_moving(m)]
-    scopes = list[Scope]()
-    for zone in zones:
-        for kind in provider.capabilities.kinds:
-            age = _age(inventory, zone, kind, now)
-            if age is None or age >= _limit(
-                provider.capabilities, kind, settings, moving=bool(moving)
-            ):
-                scopes.append(Scope(zone, kind, None, _unmarked(inventory, zone, kind)))
-            elif kind == provider.capabilities.main.kind:
-                scopes += _main_scopes(provider, zone, moving, inventory)
-    whole = {(scope.zone, scope.kind) for scope in scopes if scope.machine is None}
-    close = [s for s in asked if s.machine is not None]
-    return tuple(
-        dict.fromkeys((*scopes, *(s for s in close if (s.zone, s.kind) not in whole or s.known)))
-    )
-
-
-def _unmarked(inventory: Inventory, zone: Zone, kind: str) -> tuple[ResourceId, ...]:
-    """Return the ids that only our records know as ours: somebody took their owner tags away."""
-    return tuple(
-        sorted(
-            resource_id
-            for resource_id, sighting in inventory.sightings.items()
-            if sighting.resource.owner_tag is None
-            and not _hangs_on_tagged(inventory, sighting.resource)
-            and (sighting.resource.zone, sighting.resource.slot.kind) == (zone, kind)
-        )
-    )
-
-
-def _hangs_on_tagged(inventory: Inventory, resource: Resource) -> bool:
-    owner = inventory.resource(resource.owner) if resource.owner else None
-    return owner is not None and owner.owner_tag is not None
-
-
-def is_moving(machine: Machine) -> bool:
-    """Tell whether an observation of this machine may soon show something new."""
-    return (
-        machine.phase in _MOVING
-        or machine.health.doubt is not None
-        or any(asked.call_state is CallState.OPEN for asked in machine.asked)
-    )
-
-
-def _age(inventory: Inventory, zone: Zone, kind: str, now: datetime) -> timedelta | None:
-    whole = inventory.whole.get((zone, kind))
-    return None if whole is None or whole > now else now - whole
-
-
-def _limit(capabilities: Capabilities, kind: str, settings: Settings, *, moving: bool) -> timedelta:
-    if not moving:
-        return settings.quiet
-    return settings.quiet if kind == capabilities.main.kind else settings.rare
-
-
-def _main_scopes(
-    provider: Provider, zone: Zone, moving: list[Machine], inventory: Inventory
-) -> list[Scope]:
-    """Return observations of single machines, or one whole listing where that costs less."""
-    close = [scope for m in moving if (scope := close_scope(m, provider.capabilities, zone))]
-    if not close:
-        return []
-    whole = Scope(zone, provider.capabilities.main.kind)
-    if requests_for(provider, close, inventory) < requests_for(provider, [whole], inventory):
-        return close
-    return [replace(whole, known=_unmarked(inventory, zone, whole.kind))]
-
-
-def requests_for(provider: Provider, scopes: Sequence[Scope], inventory: Inventory) -> int:
-    """Return how many requests these observations take: a whole listing takes one for each page."""
-    listed = {(scope.zone, scope.kind) for scope in scopes if scope.machine is None}
-    observed_at = Counter(
-        (s.resource.zone, s.resource.slot.kind) for s in inventory.sightings.values() if listed
-    )
-    pages = {key: 1 + observed_at[key] // provider.capabilities.page for key in listed}
-    return sum(
-        provider.cost(scope) * (1 if scope.machine else pages[scope.zone, scope.kind])
-        for scope in scopes
-    )
-
-
-def close_scope(machine: Machine, capabilities: Capabilities, zone: Zone) -> Scope | None:
-    """Return the observation of this machine's main resource alone; None where it is elsewhere."""
-    if machine.offer.zone != zone or (capabilities.hosts and machine.host is None):
-        return None
-    known = tuple(k.id for k in machine.place(capabilities.main).known if not k.deleted)
-    if capabilities.hosts and machine.host is not None:
-        known = tuple(dict.fromkeys((*known, allocation_of(machine.host, machine.id))))
-    return Scope(zone, capabilities.main.kind, machine.id, known)
-
+from .due import Load, due_scopes, is_moving, requests_for, zones_of
 
 _CLOSE_AT_ONCE = 20
 """How many focused observations go with one listing at most; the others wait for the next."""
@@ -229,6 +106,7 @@ class Observer:
             now=self._ports.clock.now(),
             settings=self._settings,
             asked=self._state.asked[:_CLOSE_AT_ONCE],
+            load=Load(rate=self._account.rate, crowded=self._budget.is_crowded()),
         )
 
 

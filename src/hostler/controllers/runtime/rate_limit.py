@@ -69,6 +69,11 @@ class Budget:
         self._pump()
         await granted
 
+    def is_crowded(self) -> bool:
+        """Tell whether calls that make machines wait for tokens, and none that removes any."""
+        waiting = [entry.priority for entry in self._calls if not entry.granted.done()]
+        return bool(waiting) and Priority.CLEAN not in waiting
+
     def refused(self, after: timedelta | None) -> None:
         """The provider said *too many*: ask nothing for as long as it says, else ever longer."""
         now = asyncio.get_running_loop().time()

@@ -91,7 +91,7 @@ def _passed_on(
     if machine.phase is not Phase.DELETED:
         return transition
     host = replace(transition.host, machine=machine.id, fleet=machine.fleet)
-    host = _judged(host, machine, snapshot)
+    host = replace(_judged(host, machine, snapshot), power=power.passed_on(host, machine))
     wipe = _wipe_of(machine)
     if machine.reason == Reason.RELEASE_SKIPPED:
         host = host.now(HostCondition.DIRTY, snapshot.now, str(Reason.RELEASE_SKIPPED))
@@ -284,7 +284,8 @@ def without_future(host: Host, now: datetime) -> Host:
     Whatever counts from them begins anew, and does not wait until the clock has caught up.
     """
     missing, wiping, switched = host.health.missing, host.cleaning.wiping, host.power.since
-    times = (host.since, host.unknown_since, missing, wiping, switched)
+    started = host.power.started
+    times = (host.since, host.unknown_since, missing, wiping, switched, started)
     calls = (at for asked in host.asked for at in (asked.at, asked.closed))
     if not any(at is not None and at > now for at in (*times, *calls)):
         return host
@@ -292,7 +293,7 @@ def without_future(host: Host, now: datetime) -> Host:
         host,
         since=_no_later(host.since, now),
         unknown_since=_no_later(host.unknown_since, now),
-        power=replace(host.power, since=_no_later(switched, now)),
+        power=replace(host.power, since=_no_later(switched, now), started=_no_later(started, now)),
         asked=tuple(_asked(asked, now) for asked in host.asked),
     )
     caught_up = caught_up.with_health(missing=_no_later(missing, now))

@@ -37,7 +37,14 @@ def observed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> HostP
     on, untold = _ON.get(resource.condition), resource.condition in _UNTOLD
     if snapshot.capabilities.power is None or on is host.power.on or (on is None and not untold):
         return host.power
-    return HostPower(on=on, since=snapshot.now if on is not None else None)
+    return replace(host.power, on=on, since=snapshot.now if on is not None else None)
+
+
+def passed_on(host: Host, machine: Machine) -> HostPower:
+    """Return a host's power after a machine that had it: its starts still count for the gap."""
+    started = (asked.at for asked in machine.asked if asked.shows is Shows.POWER)
+    times = [at for at in (host.power.started, *started) if at is not None]
+    return replace(host.power, started=max(times, default=None))
 
 
 def goal(host: Host, snapshot: AccountSnapshot) -> HostGoal | None:
@@ -134,8 +141,16 @@ def _started(
             yield machine.id, snapshot.now
     taken = {machine.host for machine in here}
     for host in snapshot.hosts.values():
-        if host.zone == zone and host.id not in taken and host.power.on and host.power.since:
-            yield host.id, host.power.since
+        if host.zone == zone and host.id not in taken:
+            yield from ((host.id, at) for at in _starts_of(host))
+
+
+def _starts_of(host: Host) -> Iterator[datetime]:
+    """Yield since when a host is seen on, and when a machine before this one asked for that."""
+    if host.power.on and host.power.since:
+        yield host.power.since
+    if host.power.started:
+        yield host.power.started
 
 
 def _zones(snapshot: Snapshot) -> frozenset[str]:
@@ -156,7 +171,7 @@ def _begun(machines: list[Machine], zone: str, limits: PowerLimits, snapshot: Sn
     began = [snapshot.now] if bound else []
     began += [machine.since for machine in starting]
     began += [a.at for m in here for a in m.asked if a.shows is Shows.POWER]
-    began += [host.power.since for host in hosts if host.power.on and host.power.since]
+    began += [at for host in hosts for at in _starts_of(host)]
     began += [host.since for host in hosts if host.id in mine and host.since]
     if began and snapshot.now - max(began) < limits.start_gap:
         return limits.parallel_starts

@@ -80,10 +80,15 @@ class HostOwnership:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostPower:
-    """Whether a host was last seen on, and since when; None where no observation told."""
+    """Whether a host was last seen on, and since when; None where no observation told.
+
+    `started` is when a machine that is deleted by now last asked that it be switched on: it may
+    have drawn its current without ever being seen on.
+    """
 
     on: bool | None = None
     since: datetime | None = None
+    started: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 
-from hostler.controllers.observe.observer import due_scopes
+from hostler.controllers.observe.due import Load, due_scopes
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.hosts.free import free_hosts
 from hostler.domain.hosts.orphans import orphans
@@ -34,6 +34,7 @@ from .installation import MINE, NOW, TICK, Saw, Side, inventory_of, saw_of, tied
 _NEVER = timedelta(days=3000)
 _MANY = 10**6
 _ALWAYS = Settings(quiet=timedelta(0), rare=timedelta(0), busy_first=timedelta(0))
+_IDLE = Load(rate=1.0, crowded=False)
 ACCOUNT = AccountName("main")
 
 
@@ -88,6 +89,7 @@ class Observer:
             now=NOW,
             settings=_ALWAYS,
             asked=side.asked,
+            load=_IDLE,
         )
         observed = tuple(ObservedScope(scope=s, begun=NOW, complete=True) for s in scopes)
         snapshot = merge(

@@ -63,7 +63,9 @@ async def list_all(client: Client, paged: Paged[N]) -> Listing[N]:
 
     Ends at the total that the newest page tells (in `X-Total-Count` or in its body), or where no
     page tells one, at a page that is not full. Pages may shift while they are read: an id that was
-    seen twice counts once, and fewer ids than the total make the listing not whole.
+    seen twice counts once. What was made meanwhile stands on the first page (the newest come
+    first), which is read again where ids are missing at the end: otherwise a growing account would
+    never be listed whole. Fewer ids than the total make the listing not whole.
     """
     listing = Listing[N]()
     for page in range(1, MOST_PAGES + 1):
@@ -76,10 +78,19 @@ async def list_all(client: Client, paged: Paged[N]) -> Listing[N]:
         if _ended(items, new, len(listing.found)):
             return listing
         if not new:
-            listing.also(f"{len(listing.found)} of {items.total} entries were listed")
+            await _first_again(client, paged, listing)
             return listing
     listing.also(f"more than {MOST_PAGES} pages")
     return listing
+
+
+async def _first_again(client: Client, paged: Paged[N], listing: Listing[N]) -> None:
+    items = await _page(client, paged, 1, listing)
+    if items is None:
+        return
+    new = listing.take(items.items)
+    if not _ended(items, new, len(listing.found)):
+        listing.also(f"{len(listing.found)} of {items.total} entries were listed")
 
 
 def _ended(items: Items[N], new: int, seen: int) -> bool:

@@ -1,0 +1,188 @@
+"""Due scopes: what the next observation of an account covers, and what it costs.
+
+Observations and calls share one rate. While calls that make machines wait for it, observations take
+a few hundredths of it and no more; otherwise they take what their cadence asks for.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from hostler.controllers.runtime.settings import Settings
+from hostler.domain.ids import FleetName, ResourceId, Zone
+from hostler.domain.model.host import allocation_of
+from hostler.domain.model.inventory import Inventory
+from hostler.domain.model.machine import CallState, Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.provider import Capabilities
+from hostler.domain.model.resource import Resource, Scope
+from hostler.ports.provider import Provider
+
+_MOVING = frozenset({Phase.STARTING, Phase.STOPPING, Phase.DRAINING, Phase.FAILED})
+
+
+def zones_of(
+    capabilities: Capabilities, fleets: Iterable[tuple[Zone, ...]], inventory: Inventory
+) -> tuple[Zone, ...]:
+    """Return every zone that is configured, or in which something of ours was ever seen."""
+    snapshot = {zone for zone, _ in inventory.whole}
+    configured = {zone for zones in fleets for zone in zones}
+    return tuple(sorted({*capabilities.zones, *configured, *snapshot}))
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How busy an account's rate limit is: requests a second, and whether makers wait for them."""
+
+    rate: float
+    crowded: bool
+
+
+_CROWDED_SHARE = 0.02
+"""What the main kind's listings take of a crowded rate, and all the others' together as well."""
+
+_CROWDED_MOST = timedelta(seconds=30)
+"""However many pages there are, the main kind is listed this often; the others half as often."""
+
+
+def due_scopes(  # noqa: PLR0913 - what decides the next observation, all of it by name
+    *,
+    provider: Provider,
+    zones: tuple[Zone, ...],
+    machines: Mapping[FleetName, tuple[Machine, ...]],
+    inventory: Inventory,
+    now: datetime,
+    settings: Settings,
+    asked: tuple[Scope, ...],
+    load: Load,
+) -> tuple[Scope, ...]:
+    """Return the scopes of the next observation.
+
+    Everything whole when it is old; the main kind often while machines move, by single machines
+    when that takes fewer requests than a listing; addresses and volumes rarely.
+    """
+    moving = [m for ms in machines.values() for m in ms if is_moving(m)]
+    main = provider.capabilities.main.kind
+    limits = _limits(provider.capabilities, settings, inventory, load)
+    scopes = list[Scope]()
+    for zone in zones:
+        for kind in provider.capabilities.kinds:
+            most = settings.quiet if not moving or kind == main else limits.others
+            if _is_older(_tried(inventory, zone, kind, load), now, most):
+                scopes.append(Scope(zone, kind, None, _unmarked(inventory, zone, kind)))
+            elif kind == main:
+                seen = ((m, inventory.covered(zone, kind, m.id)) for m in moving)
+                due = [m for m, begun in seen if _is_older(begun, now, limits.main)]
+                scopes += _main_scopes(provider, zone, due, inventory)
+    whole = {(scope.zone, scope.kind) for scope in scopes if scope.machine is None}
+    close = [s for s in asked if s.machine is not None]
+    return tuple(
+        dict.fromkeys((*scopes, *(s for s in close if (s.zone, s.kind) not in whole or s.known)))
+    )
+
+
+def _tried(inventory: Inventory, zone: Zone, kind: str, load: Load) -> datetime | None:
+    """Return the newest whole listing; where calls wait, one that failed is no reason to hurry."""
+    whole, failed = inventory.whole.get((zone, kind)), inventory.failed.get((zone, kind))
+    if not load.crowded or failed is None:
+        return whole
+    return failed.begun if whole is None else max(whole, failed.begun)
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """How old the newest observations may be while machines move."""
+
+    main: timedelta
+    others: timedelta
+
+
+def _limits(
+    capabilities: Capabilities, settings: Settings, inventory: Inventory, load: Load
+) -> _Limits:
+    """Return the busy limits; longer where calls wait, by what a listing takes from them."""
+    main, others = settings.busy_first, settings.rare
+    if not load.crowded:
+        return _Limits(main, others)
+    pages = _pages(inventory, capabilities)
+    whole = pages.pop(capabilities.main.kind, 1)
+    share = timedelta(seconds=1 / (load.rate * _CROWDED_SHARE))
+    return _Limits(
+        max(main, min(whole * share, _CROWDED_MOST)),
+        max(others, min(sum(pages.values()) * share, 2 * _CROWDED_MOST)),
+    )
+
+
+def _pages(inventory: Inventory, capabilities: Capabilities) -> dict[str, int]:
+    """Return how many pages the listings of each kind took last, over all zones."""
+    counts = Counter(s.resource.slot.kind for s in inventory.sightings.values())
+    return {kind: 1 + counts[kind] // capabilities.page for kind in capabilities.kinds}
+
+
+def _unmarked(inventory: Inventory, zone: Zone, kind: str) -> tuple[ResourceId, ...]:
+    """Return the ids that only our records know as ours: somebody took their owner tags away."""
+    return tuple(
+        sorted(
+            resource_id
+            for resource_id, sighting in inventory.sightings.items()
+            if sighting.resource.owner_tag is None
+            and not _hangs_on_tagged(inventory, sighting.resource)
+            and (sighting.resource.zone, sighting.resource.slot.kind) == (zone, kind)
+        )
+    )
+
+
+def _hangs_on_tagged(inventory: Inventory, resource: Resource) -> bool:
+    owner = inventory.resource(resource.owner) if resource.owner else None
+    return owner is not None and owner.owner_tag is not None
+
+
+def is_moving(machine: Machine) -> bool:
+    """Tell whether an observation of this machine may soon show something new."""
+    return (
+        machine.phase in _MOVING
+        or machine.health.doubt is not None
+        or any(asked.call_state is CallState.OPEN for asked in machine.asked)
+    )
+
+
+def _is_older(begun: datetime | None, now: datetime, limit: timedelta) -> bool:
+    """Tell whether an observation is as old as that; none, and one from the future, is."""
+    return begun is None or begun > now or now - begun >= limit
+
+
+def _main_scopes(
+    provider: Provider, zone: Zone, moving: list[Machine], inventory: Inventory
+) -> list[Scope]:
+    """Return observations of single machines, or one whole listing where that costs less."""
+    close = [scope for m in moving if (scope := close_scope(m, provider.capabilities, zone))]
+    if not close:
+        return []
+    whole = Scope(zone, provider.capabilities.main.kind)
+    if requests_for(provider, close, inventory) < requests_for(provider, [whole], inventory):
+        return close
+    return [replace(whole, known=_unmarked(inventory, zone, whole.kind))]
+
+
+def requests_for(provider: Provider, scopes: Sequence[Scope], inventory: Inventory) -> int:
+    """Return how many requests these observations take: a whole listing takes one for each page."""
+    listed = {(scope.zone, scope.kind) for scope in scopes if scope.machine is None}
+    observed_at = Counter(
+        (s.resource.zone, s.resource.slot.kind) for s in inventory.sightings.values() if listed
+    )
+    pages = {key: 1 + observed_at[key] // provider.capabilities.page for key in listed}
+    return sum(
+        provider.cost(scope) * (1 if scope.machine else pages[scope.zone, scope.kind])
+        for scope in scopes
+    )
+
+
+def close_scope(machine: Machine, capabilities: Capabilities, zone: Zone) -> Scope | None:
+    """Return the observation of this machine's main resource alone; None where it is elsewhere."""
+    if machine.offer.zone != zone or (capabilities.hosts and machine.host is None):
+        return None
+    known = tuple(k.id for k in machine.place(capabilities.main).known if not k.deleted)
+    if capabilities.hosts and machine.host is not None:
+        known = tuple(dict.fromkeys((*known, allocation_of(machine.host, machine.id))))
+    return Scope(zone, capabilities.main.kind, machine.id, known)
