@@ -20,6 +20,8 @@ from hostler.ports.hosts import BuysHosts, KeepsHosts, PoolsHosts
 from .host_records import HostRecords
 from .settings import Account
 
+_ADOPTION_WAITS = timedelta(minutes=1)
+
 
 @dataclass(slots=True)
 class AccountState:
@@ -122,6 +124,17 @@ class AccountState:
         self.inventory = Inventory()
         self.probed.clear()
         self.answers.clear()
+
+    def adoption(self, now: datetime) -> datetime | None:
+        """Return when adoption was last asked for, where no whole observation is newer yet.
+
+        It is about what exists then: what an older listing lacked would be left behind. Where a
+        listing fails it is taken up all the same, after a minute.
+        """
+        asked = (r.at for r in self.requests if r.kind is RequestKind.ADOPT)
+        since = max((at for at in asked if at <= now < at + _ADOPTION_WAITS), default=None)
+        whole = self.inventory.whole.values()
+        return since if since and min(whole, default=since - _ADOPTION_WAITS) < since else None
 
     def protection(self, name: FleetName, now: datetime) -> str:
         """Return why nothing of a fleet may be destroyed: protected, or paused, or about to be."""
