@@ -196,6 +196,7 @@ class Composed:
         from hostler.frontends.metrics.serve import serving
 
         metrics = PrometheusMetrics(self._clock)
+        self._fleets[:] = (fleet.name for fleet in config.fleets)
         async with serving(config.metrics, metrics, self._fleets):
             yield metrics
 

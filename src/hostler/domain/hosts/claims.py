@@ -112,8 +112,8 @@ def _choose(machine: Machine, left: list[Free]) -> Free | None:
     fitting = [free for free in left if free.offer == machine.offer]
     if not fitting:
         return None
-    best = preference(fitting[0])[:3]
-    equals = [free for free in fitting if preference(free)[:3] == best]
+    best = preference(fitting[0])
+    equals = [free for free in fitting if preference(free) == best]
     return min(equals, key=lambda free: _spread(machine.id, free.id))
 
 

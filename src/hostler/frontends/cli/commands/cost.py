@@ -148,13 +148,13 @@ def bill_table(found: Sequence[Bill]) -> RenderableType:
             str(used.machines),
             f"{used.paid_hours:,.1f}",
             f"{used.used_hours:,.1f}" if bill.kind == "fleet" else "",
-            f"{used.overhead:.0%}" if used.used_hours else "",
+            f"{used.overhead:.0%}" if used.has_overhead else "",
             euros(used.cost),
             euros(used.price),
             euros(bill.forecast_day),
             euros(bill.forecast_30_days),
         )
-    note = "the last two columns assume that every host stays that is not being retired"
+    note = "the last two columns assume that all stays as it is, but for hosts being retired"
     return Group(made, ink(note, "dim"))
 
 

@@ -21,6 +21,7 @@ from hostler.frontends.cli.console.options import File, ReadOptions
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Services, open_records, standing_of
 from hostler.frontends.cli.render import tables
+from hostler.frontends.cli.render.fitting import Fitted
 from hostler.frontends.cli.render.tables import ink
 from hostler.ports.store import Store
 from hostler.queries import documents
@@ -114,13 +115,24 @@ class _Frames:
         """Show one update."""
         if self.live is not None:
             notices = self.screen.standing.notices if self.screen.standing else ()
-            self.live.update(Group(frame(statuses, lines), *notices), refresh=True)
+            self.live.update(fitted(statuses, lines, notices), refresh=True)
             return
         value = {
             "fleets": [documents.fleet(status) for status in statuses],
             "events": [documents.event(line) for line in lines],
         }
         self.screen.show(frame(statuses, lines), value)
+
+
+def fitted(
+    statuses: Sequence[FleetStatus], lines: Sequence[Line], notices: Sequence[str]
+) -> RenderableType:
+    """Return one update for a live screen: of the events, the latest that there is room for."""
+
+    def picture(events: int) -> RenderableType:
+        return Group(frame(statuses, lines[len(lines) - events :]), *map(ink, notices))
+
+    return Fitted(picture, len(lines))
 
 
 def frame(statuses: Sequence[FleetStatus], lines: Sequence[Line]) -> RenderableType:
