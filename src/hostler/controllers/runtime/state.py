@@ -13,7 +13,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Scope
 from hostler.domain.model.snapshot import Answered, Orphan, Probed, Request, RequestKind
-from hostler.domain.observation.blockers import paused
+from hostler.domain.observation.blockers import paused_by
 from hostler.ports.clock import Clock
 from hostler.ports.hosts import BuysHosts, KeepsHosts, PoolsHosts
 
@@ -145,7 +145,7 @@ class AccountState:
         if (request := next(asked, None)) is not None:
             return f"the fleet is paused by {request.actor}"
         row = self.rows.get(name)
-        return paused(row, now) if row is not None else ""
+        return paused_by(row, now) if row is not None else ""
 
     def protected_by_request(self, machine: Machine) -> str:
         """Return the protection that was asked for and is not yet in the record, if any."""

@@ -59,20 +59,20 @@ class TopCommand:
     async def _top(
         self, file: Path, pace: timedelta, count: int | None, options: ReadOptions, screen: Screen
     ) -> int:
-        config = self.services.load(file)
+        self.services.load(file)  # what is wrong with the file is told before the screen changes
         if not screen.live and not screen.json:
             count = count or 1
         with suppress(asyncio.CancelledError):
             if screen.live:
                 with Live(console=screen.out, screen=True, auto_refresh=False) as live:
-                    await self._repeat(config, pace, count, options, _Frames(screen, live))
+                    await self._repeat(file, pace, count, options, _Frames(screen, live))
             else:
-                await self._repeat(config, pace, count, options, _Frames(screen, None))
+                await self._repeat(file, pace, count, options, _Frames(screen, None))
         return Exit.OK
 
     async def _repeat(
         self,
-        config: Config,
+        file: Path,
         pace: timedelta,
         count: int | None,
         options: ReadOptions,
@@ -81,7 +81,7 @@ class TopCommand:
         """Show updates until there were enough; the store is opened again once there is one."""
         updates = 0
         while count is None or updates < count:
-            async with open_records(self.services, config, frames.screen) as store:
+            async with open_records(self.services, file, frames.screen) as (config, store):
                 exists = self.services.store_exists(config)
                 while count is None or updates < count:
                     read = await self._read(store, config, options)
