@@ -29,6 +29,7 @@ PAST_FAILURES = {
     304198: "S12: a box that was carried away is nobody's to use (the judge)",
     307031: "power: a box that was on for a minute, unseen, is no box that was on (the judge)",
     303167: "power: a box that was in error, and may have been on, was started soon after that",
+    721130: "S12: a second box was let go of by an observation from before it was taken",
     501028: "power: a start that was ignored went with its machine, and the next came too soon",
     301088: "S2: a box that was seen on, then switched off by hand, is started again (the judge)",
     606142: "S12: a suspend between binding a box and saving it left an older proof of cleaning",

@@ -320,6 +320,19 @@ def test_a_host_that_became_somebody_elses_before_its_claim_is_let_go(
         assert transition.events[0].reason == Reason.HOST_LOST
 
 
+@pytest.mark.parametrize(("seen", "unchanged"), [(-1, True), (0, True), (1, False)])
+def test_an_observation_from_before_it_was_taken_says_nothing_of_a_machines_second_host(
+    seen: int, unchanged: bool
+) -> None:
+    """The machine is starting since it took another, which it lost."""
+    machine = replace(starting(), places=on_host().places, since=BEGIN - 60 * SECOND)
+    taken = record(condition=HostCondition.ALLOCATED, machine=machine.id, since=BEGIN)
+    snapshot = fleet_snapshot((machine,), (box("pool"),), now=BEGIN + seen * SECOND, hosts=(taken,))
+    snapshot = replace(snapshot, now=BEGIN + 5 * SECOND)
+    transition = lets_go(Transition(before=machine, machine=machine, resources=()), snapshot)
+    assert (transition.machine is machine) is unchanged
+
+
 def test_a_host_that_another_name_shows_is_let_go_when_our_own_can_come_no_more() -> None:
     """Until then our rename may land over that name, and the host would be nobody's work."""
     machine = starting(replace(OWNER_TAG, call_state=CallState.DONE))

@@ -5,7 +5,9 @@ not free by the newest observation, by our records or by a binding is no candida
 """
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 
 from hostler.domain.ids import AccountName, HostId, MachineId, ResourceId
 from hostler.domain.model.commands import Bind
@@ -229,7 +231,8 @@ def _has_it(transition: Transition, snapshot: Snapshot) -> bool:
     observed = snapshot.inventory.covered(
         machine.offer.zone, snapshot.capabilities.main.kind, machine.id
     )
-    newest = max((asked.closed or asked.at for asked in machine.asked), default=machine.since)
+    calls = (asked.closed or asked.at for asked in machine.asked)
+    newest = max((*calls, *_taken_at(machine, snapshot)), default=machine.since)
     if sighting is None:
         return (
             _may_show(machine)
@@ -254,6 +257,13 @@ def _has_it(transition: Transition, snapshot: Snapshot) -> bool:
         return True
     named = machine.fact(ADOPTED) is not None and stage is not Stage.FOREIGN
     return not machine.places and (named or stage in AT_HOME)
+
+
+def _taken_at(machine: Machine, snapshot: Snapshot) -> Iterator[datetime]:
+    """Yield since when a machine has its host: it may have had another one before."""
+    record = snapshot.hosts.get(machine.host) if machine.host else None
+    if record is not None and record.machine == machine.id and record.since is not None:
+        yield record.since
 
 
 def _may_show(machine: Machine) -> bool:
