@@ -57,6 +57,10 @@ schemas: $(STAMP)  ## judge SCHEMAS runner's schemas that nobody has seen (10000
 exhaustive: $(STAMP)  ## explore claims and releases of Macs state by state, with a person, to the end
 	@$(BIN)/python -m hostler.lab.model_check.macs.explore --person
 
+.PHONY: mutants
+mutants: $(STAMP)  ## break the code that decides in 40 places, one by one, and see what notices
+	@$(BIN)/python tools/mutants.py $(ARGS)
+
 .PHONY: clients
 clients: $(STAMP)  ## run the official Go client against the simulator (needs go and its module proxy)
 	@$(BIN)/python tests/simulators/go_client/run.py

@@ -1,0 +1,73 @@
+"""The mutation tool breaks a copy of the code, tells who notices, and leaves the tree as it is."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "tools" / "mutants.py"
+CODE = '''"""A module."""
+
+
+def is_old(age: int, limit: int = 3) -> bool:
+    """Tell."""
+    return age >= limit and age != 7
+'''
+TEST = """from hostler.domain.ages import is_old
+
+
+def test_ages() -> None:
+    assert is_old(3)
+    assert not is_old(2)
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    files = {
+        "src/hostler/__init__.py": "",
+        "src/hostler/domain/__init__.py": "",
+        "src/hostler/domain/ages.py": CODE,
+        "tests/domain/test_ages.py": TEST,
+    }
+    (tmp_path / "tools").mkdir()
+    shutil.copy(SCRIPT, tmp_path / "tools")
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for command in (("git", "init", "-q"), ("git", "add", ".")):
+        subprocess.run(command, cwd=tmp_path, check=True)  # noqa: S603 - a project of our own
+    return tmp_path
+
+
+def run(project: Path, *options: str) -> str:
+    command = (sys.executable, project / "tools" / "mutants.py", "--only", "domain/*.py", *options)
+    return subprocess.run(  # noqa: S603 - our own script
+        command, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_what_may_be_broken_is_listed_without_docstrings_and_annotations(project: Path) -> None:
+    listed = {line.partition("  ")[2] for line in run(project, "--list").splitlines()}
+    assert listed == {
+        "3  ->  (4)",
+        "7  ->  (8)",
+        "age >= limit  ->  (age > limit)",
+        "age != 7  ->  (age == 7)",
+        "age >= limit and age != 7  ->  (age >= limit or age != 7)",
+        "age >= limit and age != 7  ->  (age >= limit)",
+        "age >= limit and age != 7  ->  (age != 7)",
+    }
+
+
+@pytest.mark.timeout(300)
+def test_who_notices_is_told_and_the_tree_stays_as_it_is(project: Path) -> None:
+    lines = [json.loads(line) for line in run(project, "--json").splitlines()]
+    survivors = {row["after"] for row in lines if row["noticed"] is None}
+    assert survivors == {"(8)", "(age >= limit)"}
+    assert len(lines) == 7
+    assert (project / "src/hostler/domain/ages.py").read_text() == CODE

@@ -1,0 +1,269 @@
+"""Mutants: break the code in one place at a time, and see whether anything notices.
+
+"make mutants" draws places of the modules that decide, and tells of each whether tests fail on it;
+ARGS=--simulation asks the simulation alone. Mutants stand in a copy of the tree: the tree itself is
+never touched. The same --seed draws the same places of the same tree. A survivor either changes
+nothing that anybody could see, or shows a test that is missing.
+"""
+
+import argparse
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import cast
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = Path("src/hostler")
+TARGETS = (
+    "domain/**/*.py",
+    "controllers/execute/evidence.py",
+    "controllers/observe/due.py",
+    "providers/scaleway/*/plan/*.py",
+    "providers/scaleway/*/observe/*.py",
+    "providers/static/*.py",
+    "frontends/fleeting/schema/**/*.py",
+    "config/laws.py",
+)
+"""What decides, what proves that an act may be, and what maps one world's words to another's."""
+
+NEAR = ("domain", "controllers", "providers", "contracts", "config", "frontends", "services")
+FAR = ("disasters", "lab", "simulators", "stores")
+PROVIDERS = ("instances", "metal", "macs", "fleeting")
+_PYTEST = ("-q", "-x", "-n2", "-p", "no:cacheprovider")
+_NO_TESTS = 5  # pytest's exit code where a folder has none
+LIMIT = 900  # seconds for one run; a mutant that hangs is noticed
+
+
+# ---------------------------------------------------------------- what is broken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
+    """One place, and what stands there instead."""
+
+    path: Path
+    line: int
+    before: str
+    after: str
+    text: str
+    """The whole file with the mutant in it."""
+
+    @property
+    def about(self) -> str:
+        """The mutant in a line."""
+        return f"{self.path}:{self.line}  {self.before}  ->  {self.after}"
+
+
+_COMPARES: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+_NOT_CODE = frozenset({"annotation", "returns", "decorator_list", "format_spec"})
+_FORMAL = frozenset({"strict", "maxsize"})
+"""Keywords that change nothing of what is decided."""
+
+_CALLS = {"any": "all", "all": "any", "min": "max", "max": "min"}
+
+
+def variants(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield what may stand in the place of an expression."""
+    match node:
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARES:
+            yield ast.Compare(left=left, ops=[_COMPARES[type(op)]()], comparators=[right])
+        case ast.BoolOp(op=op, values=values):
+            other = ast.Or() if isinstance(op, ast.And) else ast.And()
+            yield ast.BoolOp(op=other, values=values)
+            yield values[0]
+            yield values[-1]
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield operand
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            yield ast.BinOp(left=left, op=ast.Sub(), right=right)
+        case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            yield ast.BinOp(left=left, op=ast.Add(), right=right)
+        case ast.Constant(value=bool(value)):
+            yield ast.Constant(value=not value)
+        case ast.Constant(value=int(value)):
+            yield ast.Constant(value=value + 1)
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            yield ast.IfExp(test=test, body=orelse, orelse=body)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords) if name in _CALLS:
+            yield ast.Call(func=ast.Name(id=_CALLS[name]), args=args, keywords=keywords)
+        case _:
+            return
+
+
+def mutants_of(path: Path) -> Iterator[Mutant]:
+    """Yield every mutant of a file; annotations and docstrings are left alone."""
+    source = (ROOT / path).read_text(encoding="utf-8")
+    lines = source.encode().splitlines(keepends=True)
+    starts = [sum(map(len, lines[:number])) for number in range(len(lines) + 1)]
+    for node in _code(ast.parse(source)):
+        for other in variants(node):
+            first = starts[node.lineno - 1] + node.col_offset
+            last = starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+            raw = source.encode()
+            after = f"({ast.unparse(ast.fix_missing_locations(other))})"
+            yield Mutant(
+                path=path,
+                line=node.lineno,
+                before=" ".join(raw[first:last].decode().split()),
+                after=after,
+                text=(raw[:first] + after.encode() + raw[last:]).decode(),
+            )
+
+
+def _code(tree: ast.AST) -> Iterator[ast.expr]:
+    """Yield the expressions that run; not annotations, nor what only the writing of code needs."""
+    for name, value in ast.iter_fields(tree):
+        if name in _NOT_CODE or (isinstance(tree, ast.keyword) and tree.arg in _FORMAL):
+            continue
+        for node in cast("list[object]", value) if isinstance(value, list) else (value,):
+            if isinstance(node, ast.expr):
+                yield node
+            if isinstance(node, ast.AST):
+                yield from _code(node)
+
+
+def drawn(many: int, seed: int, only: Sequence[str]) -> list[Mutant]:
+    """Return so many mutants of the target modules, each file by the number of its places."""
+    patterns = only or TARGETS
+    files = sorted({path for pattern in patterns for path in (ROOT / SOURCE).glob(pattern)})
+    found = [mutant for path in files for mutant in mutants_of(path.relative_to(ROOT))]
+    return Random(seed).sample(found, min(many, len(found)))  # noqa: S311 - a choice, no secret
+
+
+# ---------------------------------------------------------------- who notices
+
+
+class Copy:
+    """A copy of the tree in which one mutant at a time stands."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        listed = subprocess.run(
+            ("git", "ls-files", "-z"),  # noqa: S607 - whichever git made the checkout
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+            text=True,
+        )
+        for name in filter(None, listed.stdout.split("\0")):
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target)
+
+    def noticed(self, mutant: Mutant, *, simulation: int) -> str:
+        """Return who notices a mutant: the tests near it, the rest, a seed; or nobody: empty."""
+        place = self.folder / mutant.path
+        whole = place.read_bytes()
+        place.write_text(mutant.text, encoding="utf-8")
+        try:
+            return self._by_seeds(simulation) if simulation else self._by_tests(mutant)
+        finally:
+            place.write_bytes(whole)
+
+    def _by_tests(self, mutant: Mutant) -> str:
+        parts = mutant.path.relative_to(SOURCE).parts
+        for names in ((f"{parts[0]}/{parts[1]}",), (parts[0],), NEAR, FAR):
+            paths = [f"tests/{name}" for name in names if (self.folder / "tests" / name).is_dir()]
+            if paths and not self._passes("pytest", *_PYTEST, *paths):
+                return " ".join(paths)
+        return ""
+
+    def _by_seeds(self, many: int) -> str:
+        for provider in PROVIDERS:
+            if not self._passes(
+                "hostler.app.main", "simulate", "--provider", provider, "--seeds", str(many)
+            ):
+                return f"simulation: {provider}"
+        return ""
+
+    def _passes(self, module: str, *arguments: str) -> bool:
+        environment = {**os.environ, "PYTHONPATH": str(self.folder / "src")}
+        try:
+            run = subprocess.run(
+                (sys.executable, "-m", module, *arguments),
+                cwd=self.folder,
+                env=environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=LIMIT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return False
+        return run.returncode in {0, _NO_TESTS}
+
+
+# ---------------------------------------------------------------- the command
+
+
+def arguments() -> argparse.Namespace:
+    """Return what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--many", type=int, default=40, help="how many mutants are drawn")
+    parser.add_argument("--seed", type=int, default=1, help="which ones")
+    parser.add_argument("--only", nargs="+", default=(), metavar="GLOB", help="below src/hostler")
+    parser.add_argument(
+        "--simulation",
+        type=int,
+        nargs="?",
+        const=20,
+        default=0,
+        metavar="SEEDS",
+        help="ask the simulation alone, so many seeds of each provider",
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON object for each mutant")
+    parser.add_argument("--list", action="store_true", help="only print what would be broken")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Break what was asked for, one place after the other, and tell who noticed."""
+    asked = arguments()
+    mutants = drawn(asked.many, asked.seed, asked.only)
+    if asked.list:
+        print("\n".join(mutant.about for mutant in mutants))
+        return
+    survivors = 0
+    with tempfile.TemporaryDirectory(prefix="hostler-mutants-") as folder:
+        copy = Copy(Path(folder))
+        for number, mutant in enumerate(mutants, start=1):
+            begun = time.perf_counter()
+            who = copy.noticed(mutant, simulation=asked.simulation)
+            survivors += not who
+            row = {
+                "path": str(mutant.path),
+                "line": mutant.line,
+                "before": mutant.before,
+                "after": mutant.after,
+                "noticed": who or None,
+                "seconds": round(time.perf_counter() - begun, 1),
+            }
+            line = f"{number}/{len(mutants)} {'noticed ' if who else 'SURVIVED'} {mutant.about}"
+            print(json.dumps(row) if asked.json else line, flush=True)
+    if not asked.json:
+        share = 100 * (1 - survivors / max(1, len(mutants)))
+        print(f"{share:.0f} % of {len(mutants)} mutants were noticed; seed {asked.seed}")
+
+
+if __name__ == "__main__":
+    main()
