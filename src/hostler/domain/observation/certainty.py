@@ -262,7 +262,7 @@ def _miss(machine: Machine, snapshot: Snapshot) -> Machine:
 def _missed(machine: Machine, place: Place, known: Known, snapshot: Snapshot) -> Known:
     if known.deleted or known.id in snapshot.inventory.sightings:
         return known
-    covered = snapshot.inventory.covered(known.zone, place.slot.kind, machine.id)
+    covered = _lacking_since(machine, place, known, snapshot)
     if covered is None or covered < _lacked_from(known, snapshot):
         return known
     if known.absent is None:
@@ -272,6 +272,15 @@ def _missed(machine: Machine, place: Place, known: Known, snapshot: Snapshot) ->
     if _needs_own_observations(place, known) and not _asked_alone(known, snapshot):
         return known
     return replace(known, deleted=True)
+
+
+def _lacking_since(
+    machine: Machine, place: Place, known: Known, snapshot: Snapshot
+) -> datetime | None:
+    """Return when the newest observation began that had to show an id, and does not."""
+    covered = snapshot.inventory.covered(known.zone, place.slot.kind, machine.id)
+    alone = snapshot.inventory.missing.get(known.id)
+    return covered if alone is None or (covered is not None and covered > alone) else alone
 
 
 def _lacked_from(known: Known, snapshot: Snapshot) -> datetime:
@@ -298,6 +307,19 @@ def _asked_alone(known: Known, snapshot: Snapshot) -> bool:
     if alone is None or since is None or known.absent is None or since == alone:
         return False
     return alone - steady(known.absent, snapshot) >= snapshot.fleet.timers.absence_gap
+
+
+def next_question(known: Known, snapshot: Snapshot) -> datetime:
+    """Return when an id that observations lack is next to be asked for by itself.
+
+    At once, and once more when a gap has passed since it was first missed.
+    """
+    if known.absent is None:
+        return snapshot.now
+    alone = snapshot.inventory.missing.get(known.id)
+    if alone is None or alone < known.absent:
+        return snapshot.now
+    return max(snapshot.now, steady(known.absent, snapshot) + snapshot.fleet.timers.absence_gap)
 
 
 def _close(machine: Machine, snapshot: Snapshot) -> Machine:
