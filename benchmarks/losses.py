@@ -26,6 +26,8 @@ QUIET = Settings().quiet.total_seconds()
 _WORLD = Options(boot=BOOT, boot_slow=BOOT, pace=0.0)
 _REST = 125.0
 _LONGEST = 3600.0
+_GROWING = 10_000
+"""At which rate the fleet is made: nothing is measured until it stands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,21 +51,23 @@ class Scene:
         self._theatre, self._size = theatre, size
         self._deleted_at = 0.0
 
-    async def lose_half(self) -> Loss:
-        """Grow, rest, delete half of the servers at once, and wait until the fleet is whole."""
+    async def lose_half(self, rate: float) -> Loss:
+        """Grow, rest at this rate, delete half of the servers at once, and wait for others."""
         theatre = self._theatre
         async with theatre.running():
             await theatre.until_ready(self._size)
+        theatre.slow_down(rate)
+        async with theatre.running():
             await asyncio.sleep(_REST)
-            old = {machine.id for machine in self._machines()}
-            lost = {machine.id for machine in self._machines()[: self._size // 2]}
-            self._delete(self._machines()[: self._size // 2])
-            before = Counter(theatre.world.calls)
+            assert theatre.ready() == self._size
+            machines, before = self._machines(), Counter(theatre.world.calls)
+            lost, old = machines[: self._size // 2], {machine.id for machine in machines}
+            self._delete(lost)
             doubted, shown, replaced, (proved, calls) = await asyncio.gather(
                 self._until(lambda: any(m.health.doubt for m in self._machines())),
                 self._until(lambda: "not seen since" in self._condition()),
                 self._until(lambda: any(m.id not in old for m in self._machines())),
-                self._proved(lost),
+                self._proved({machine.id for machine in lost}),
             )
             whole = await self._until(lambda: theatre.ready() >= self._size)
         return Loss(
@@ -123,9 +127,9 @@ def figures_of(loss: Loss, size: int, rate: float) -> Iterator[Figure]:
 
 def lost(size: int, rate: float, folder: Path) -> Iterator[Figure]:
     """Let one fleet lose half of its servers."""
-    path = fleet_file(folder, Asked(size=size, rate=rate, burst=2 * int(rate), probe="tcp"))
+    path = fleet_file(folder, Asked(size=size, rate=_GROWING, burst=_GROWING, probe="tcp"))
     theatre = Theatre(load(path), _WORLD)
-    loss = theatre.loop.run_until_complete(Scene(theatre, size).lose_half())
+    loss = theatre.loop.run_until_complete(Scene(theatre, size).lose_half(rate))
     theatre.check()
     return figures_of(loss, size, rate)
 

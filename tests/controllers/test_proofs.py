@@ -65,8 +65,14 @@ def test_id_that_a_due_observation_asks_for_is_not_asked_for_twice() -> None:
 
 def test_what_no_decision_asks_for_any_more_is_forgotten_and_the_oldest_goes_first() -> None:
     first, second, third = ASKED[:3]
-    assert still_asked((third, second), (first, second, third, first)) == (third, second, first)
-    assert still_asked((third, second), (second,)) == (second,)
+    asked = (first, second, third, first)
+    assert still_asked((third, second), asked, ()) == (third, second, first)
+    assert still_asked((third, second), (second,), ()) == (second,)
+
+
+def test_second_question_about_an_id_does_not_wait_for_the_first_about_all_others() -> None:
+    first, second, third = ASKED[:3]
+    assert still_asked((first, second), ASKED[:3], third.known) == (third, first, second)
 
 
 # ---------------------------------------------------------------- half of a fleet
@@ -154,16 +160,18 @@ async def believed(rig: FakeScene, lost: set[ResourceId]) -> bool:
 
 @pytest.mark.looptime
 async def test_replacements_begin_while_other_losses_are_still_to_be_proved() -> None:
-    rig = fakes(60, 5.0)
+    rig = fakes(200, 4.0)
     async with rig.running():
         await grown(rig)
         old = {machine.id for machine in await rig.machines()}
-        lost = set(lose_half(rig))
+        begun, lost = rig.clock.now(), set(lose_half(rig))
         await first_doubt(rig)
         while all(machine.id in old for machine in await rig.machines()):
             await rig.pass_by(0.25 * S)
         assert await believed(rig, lost)
-        while await ready(rig) < 60:
+        asked = {s.machine for s in proofs_since(rig, begun)}
+        assert len(asked) < 100, "nor does the first one wait until all were asked about once"
+        while await ready(rig) < 200:
             await rig.pass_by(1 * S)
 
 

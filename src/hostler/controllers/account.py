@@ -195,7 +195,7 @@ class AccountLoop:
             busy = await self._hosts.reconcile(hosts_cycle, group, self._guard)
             expecting = expecting or busy
         self.state.observed_once = True
-        self.state.asked = still_asked(self.state.asked, asked)
+        self.state.asked = still_asked(self.state.asked, asked, self.state.inventory.missing)
         self._set_pace(expecting=expecting, due=min(due, default=None))
 
     def _check_clock(self) -> bool:

@@ -4,7 +4,7 @@ A decision asks anew for whatever it still needs, so that nothing is lost when o
 nobody asks for any more is forgotten.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from hostler.domain.ids import ResourceId, Zone
@@ -50,8 +50,19 @@ def _is_covered(scope: Scope, known: set[ResourceId], whole: set[tuple[Zone, str
     return known.issuperset(scope.known)
 
 
-def still_asked(before: Iterable[Scope], asked: Iterable[Scope]) -> tuple[Scope, ...]:
-    """Return what the newest decisions ask for: first what has waited longest."""
+def still_asked(
+    before: Iterable[Scope], asked: Iterable[Scope], missing: Container[ResourceId]
+) -> tuple[Scope, ...]:
+    """Return what the newest decisions ask for: first what has waited longest.
+
+    Ids that were missing when they were asked for before go first, for their second answer proves
+    it: so the first replacements do not wait until every loss was asked about.
+    """
     fresh = dict.fromkeys(asked)
     waiting = [scope for scope in before if scope in fresh]
-    return tuple(dict.fromkeys((*waiting, *fresh)))
+    ordered = dict.fromkeys((*waiting, *fresh))
+    return tuple(sorted(ordered, key=lambda scope: not _is_half_proved(scope, missing)))
+
+
+def _is_half_proved(scope: Scope, missing: Container[ResourceId]) -> bool:
+    return bool(scope.known) and all(resource in missing for resource in scope.known)

@@ -135,9 +135,7 @@ async def a_machine_is_seen_alone(rig: Rig) -> None:
         assert all(observed.complete for observed in observation.observed), (
             f"{scope} is incomplete: {observation}"
         )
-        assert away not in _by_id(observation), (
-            f"{away} was taken away, and {scope} shows it"
-        )
+        assert away not in _by_id(observation), f"{away} was taken away, and {scope} shows it"
 
 
 async def foreign_resources_are_seen_and_left(rig: Rig) -> None:

@@ -131,8 +131,8 @@ async def volumes(
     """Return the volumes of a scope, of both generations.
 
     For one machine: what carries its tag, what hangs on its servers (`owners`), what the bodies of
-    its servers name (`held`), and what is known; or that alone, where it is asked for so. A volume that only its name tags, and that
-    hangs on nothing, is found by the whole listing alone.
+    its servers name (`held`), and what is known; or that alone, where it is asked for so. A volume
+    that only its name tags, and that hangs on nothing, is found by the whole listing alone.
     """
     if scope.machine is None:
         local, block = await _both(api.volumes(scope.zone), api.blocks(scope.zone))
