@@ -49,6 +49,7 @@ FLOORS: Mapping[str, float] = {
     "ms": 1.0,
     "µs": 5.0,
     "simulated s": 5.0,
+    "MB": 0.001,
 }
 FLOOR = 1.0
 """Below this, a figure is as good as any: a millisecond more on nothing is no regression."""

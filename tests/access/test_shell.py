@@ -82,7 +82,7 @@ async def test_a_refused_login_is_not_reached_and_no_key_is_repeated(login: Logi
 async def test_a_key_file_is_read_when_it_is_used(login: Login, tmp_path: Path) -> None:
     file = tmp_path / "key"
     by_file = replace(login, keys=(file,))
-    with pytest.raises(NotReached, match="No such file"):
+    with pytest.raises(NotReached, match=r"our own key cannot be read \(No such file"):
         await SshShell().run(by_file, "there")
     file.write_bytes(b"not a key")
     with pytest.raises(NotReached, match="KeyImportError"):

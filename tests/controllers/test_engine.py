@@ -440,6 +440,22 @@ async def test_lost_store_buys_nothing_and_touches_nothing_until_somebody_adopts
     assert rig.world.resources == {}
 
 
+async def test_adoption_takes_what_exists_then_and_not_what_an_older_listing_showed() -> None:
+    """A machine that a listing lacked, or showed later, is not left behind."""
+    rig = sized(3)
+    async with rig.running():
+        await rig.until([READY] * 3, 60 * S)
+    lost = rig.neighbour(ABROAD)
+    hidden = rig.world.servers()[0]
+    del rig.world.resources[hidden.id]
+    async with lost.running("b"):
+        await rig.pass_by(20 * MIN)
+        assert len(await lost.store.orphans()) == 5
+        rig.world.resources[hidden.id] = hidden
+        await lost.request(RequestKind.ADOPT, source=rig.installation)
+        await lost.until([READY] * 3, 2 * MIN)
+
+
 # ---------------------------------------------------------------- restarts and replicas
 
 

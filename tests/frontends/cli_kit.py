@@ -113,6 +113,10 @@ class InMemory:
         del config
         return {}
 
+    async def with_removed(self, config: Config, store: Store) -> Config:
+        del store
+        return config
+
     async def store_problem(self, config: Config) -> str:
         del config
         return ""

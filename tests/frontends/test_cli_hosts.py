@@ -95,7 +95,7 @@ def test_explaining_a_free_host_says_for_whom_it_is_and_why_not(capsys: Out) -> 
     keep(services, host, condition=HostCondition.FREE, wiped=NOW, name="pool-1", pool=POOL)
     output = cli(services, capsys, "explain", str(FILE), host, "--json").json
     assert output["fits"] == {"web": "", "ci": "it is a M2-L in fr-par-1"}
-    assert "without wiping it: its last wipe is proved" in output["next"]["detail"]
+    assert "as it is: it is proved clean" in output["next"]["detail"]
     assert "returns to the pool" in output["on_release"]
 
 

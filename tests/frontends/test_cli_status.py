@@ -7,6 +7,7 @@ from cli_kit import FILE, FLEET, NOW, WEB, InMemory, cli, fence, fill, made, run
 from hostler.domain.ids import (
     AccountName,
     CycleId,
+    FleetName,
     HostId,
     InstallationId,
     ResourceId,
@@ -288,6 +289,31 @@ def test_a_history_of_nobody_is_an_error_of_usage(capsys: Out) -> None:
     result = cli(InMemory(), capsys, "history", str(FILE), "m-nobody")
     assert result.code == 2
     assert "there is no machine m-nobody" in result.err
+
+
+def test_the_beginning_of_a_deleted_machines_id_is_enough_for_its_history(capsys: Out) -> None:
+    services = InMemory()
+    living, one, other = made(1), made(2), made(3)
+
+    async def lay() -> None:
+        await fill(services.store_, living, one, other)
+        for machine in (one, other):
+            stored = replace(machine, version=1, phase=Phase.DELETED)
+            await services.store_.save_machine(stored, (), await fence(services.store_))
+
+    run(lay())
+    output = cli(services, capsys, "history", str(FILE), one.id[:6], "--json")
+    assert [event["machine"] for event in output.json["events"]] == [one.id]
+    assert cli(services, capsys, "history", str(FILE), "m-").code == 0, "the only living one"
+    refused = cli(services, capsys, "explain", str(FILE), one.id[:6]).err
+    assert f"{one.id} has been deleted" in refused
+
+
+def test_a_machine_of_another_fleet_is_not_called_deleted(capsys: Out) -> None:
+    services = InMemory(fleets=(FLEET, replace(FLEET, name=FleetName("other"))))
+    run(fill(services.store_, made(1)))
+    refused = cli(services, capsys, "explain", str(FILE), FIRST, "--fleet", "other")
+    assert (refused.code, f"{FIRST} is a machine of fleet web" in refused.err) == (2, True)
 
 
 # ------------------------------------------------------------------ top

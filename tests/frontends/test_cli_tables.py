@@ -10,15 +10,16 @@ from cli_kit import FLEET, NOW, TURN, WEB, made
 from rich.console import Console, RenderableType
 
 from hostler.domain.hosts.allocation import CLAIMED_TWICE
-from hostler.domain.ids import ResourceId, Zone, machine_id
+from hostler.domain.ids import AccountName, HostId, ResourceId, Zone, machine_id
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Doubt, Offer
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Orphan
 from hostler.domain.reporting.history import Line, tell
-from hostler.frontends.cli.commands.top import frame
+from hostler.frontends.cli.commands.top import fitted, frame
 from hostler.frontends.cli.console.format import clean, parse_time
 from hostler.frontends.cli.render import tables
 from hostler.queries.fleets import FleetStatus
@@ -27,9 +28,11 @@ from hostler.queries.orphans import OrphanReport
 from hostler.queries.wording import euros, rounded, until
 
 
-def drawn(rendered: RenderableType, width: int = 110) -> list[str]:
+def drawn(rendered: RenderableType, width: int = 110, height: int = 50) -> list[str]:
     """Return the lines of a table without colours, rules and indents."""
-    console = Console(file=io.StringIO(), width=width, color_system=None, markup=False)
+    console = Console(
+        file=io.StringIO(), width=width, height=height, color_system=None, markup=False
+    )
     console.print(rendered)
     file = console.file
     assert isinstance(file, io.StringIO)
@@ -69,6 +72,18 @@ def test_ids_and_addresses_can_be_copied_from_a_narrow_screen() -> None:
         assert whole in text
     assert "DEV1-S" not in text
     assert "DEV1-S in fr-par-1" in "\n".join(drawn(tables.status([seen]), width=120))
+
+
+@pytest.mark.parametrize(
+    ("host", "cell"),
+    [("192.0.2.10", "192.0.2.10"), ("8f14e45f-ceea-467f-a8b2-1c2d3e4f5a6b", "8f14e45f")],
+)
+def test_a_host_is_shown_so_that_no_other_looks_like_it(host: str, cell: str) -> None:
+    """Neighbours differ in the last figure of an address, and at once in an id at random."""
+    machine = replace(made(1), host=HostId(host))
+    hosts = {HostId(host): Host(id=HostId(host), account=AccountName("lab"), zone=Zone("static"))}
+    seen = FleetStatus(fleet=FLEET, row=None, machines=(machine,), at=NOW, runs=True, hosts=hosts)
+    assert drawn(tables.status([seen]))[-1].split()[1] == cell
 
 
 def test_orphans_are_listed_like_this_the_most_expensive_first() -> None:
@@ -116,7 +131,7 @@ def test_names_from_outside_cannot_draw_on_the_terminal() -> None:
     [
         ({"phase": Phase.READY}, ""),
         ({"phase": Phase.STARTING}, "times out in 5 min"),
-        ({"phase": Phase.STOPPING}, "raises an alarm in 5 min"),
+        ({"phase": Phase.STOPPING}, "times out in 5 min"),
         ({"phase": Phase.STARTING, "retry_at": NOW + timedelta(seconds=30)}, "tried again in 30 s"),
         ({"doubt": Doubt(what="vanished", since=NOW)}, "to be confirmed: vanished"),
         ({"phase": Phase.STARTING, "since": NOW - timedelta(hours=1)}, "times out now"),
@@ -286,3 +301,19 @@ def test_the_narrowest_screen_looks_like_this() -> None:
         "not ready yet: its readiness probe",
         "(tcp) failed: Connection refused",
     ]
+
+
+@pytest.mark.parametrize(
+    ("height", "events"), [(24, 2), (22, 2), (21, 1), (19, 1), (18, 0), (9, 0)]
+)
+def test_what_is_too_tall_for_the_screen_is_cut_at_the_oldest_events(
+    height: int, events: int
+) -> None:
+    """The latest event and what is said below the events are what a person watches for."""
+    status = crowded()
+    lines = lines_of(status)
+    screen = drawn(fitted([status], lines, ("the file was changed",)), width=40, height=height)
+    assert screen[-1] == "the file was changed"
+    names = [line.split()[1] for line in screen if line.startswith("11:57:00")]
+    assert names == [line.machine for line in lines[len(lines) - events :]]
+    assert ("latest events" in screen) is bool(events)

@@ -3,11 +3,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
+import pytest
 from rich.console import Console
+from rich.text import Text
 
 from hostler.app.compose import Composed
 from hostler.domain.ids import CycleId, FleetName, machine_id
 from hostler.domain.model.commands import Event
+from hostler.lab.demo.board import below
 from hostler.lab.demo.demo import at_simulator, example
 from hostler.lab.demo.environment import conclusion
 from hostler.lab.demo.script import RULES, Script
@@ -73,7 +76,7 @@ def test_what_is_left_is_not_called_nothing() -> None:
     bad = Tally(wanted=5, ready=5, made=5, healed=0, leaks=2)
     assert "nothing is left behind" in printed(good, empty=True)
     assert "something is left" in printed(bad, empty=True)
-    assert "2 parts on the bill" in printed(bad, empty=True)
+    assert "2 resources on the bill" in printed(bad, empty=True)
     assert "something is left" in printed(good, empty=False)
     assert "was not whole" in printed(Tally(wanted=5, ready=4, made=5, healed=0), empty=True)
     assert "was not whole" not in printed(good, empty=True)
@@ -102,3 +105,16 @@ def test_the_example_is_moved_to_the_simulator_with_a_store_of_its_own(tmp_path:
     assert config.fleets[0].probe.port == 2345
     assert config.fleets[0].size == 5
     assert getattr(config.accounts[0].settings, "endpoint", "") == "http://127.0.0.1:7"
+
+
+@pytest.mark.parametrize(("height", "lines"), [(10, 3), (4, 2), (3, 1), (2, 0), (1, 0)])
+def test_below_a_picture_stand_the_last_textseach_on_one(height: int, lines: int) -> None:
+    console = Console(file=io.StringIO(), width=20, height=height, color_system=None)
+    texts = [Text(f"line {n} " + "x" * 40, no_wrap=True, overflow="ellipsis") for n in range(3)]
+    console.print(below((Text("head " * 6),), texts))
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    head, *rest = file.getvalue().split("line")[0], *file.getvalue().splitlines()[2:]
+    assert head.split() == ["head"] * 6
+    assert [line[:6] for line in rest] == [f"line {n}" for n in range(3 - lines, 3)]
+    assert all(line.endswith("…") and len(line) == 20 for line in rest)

@@ -182,6 +182,17 @@ def test_an_address_that_hangs_on_nothing_is_attached_before_the_start():
     assert [(c.kind, c.target, c.arg("server")) for c in calls] == [("ip.attach", "ip-0", "srv-1")]
 
 
+def test_a_plan_attaches_the_address_that_it_makes_for_a_server_that_exists():
+    """A server that was adopted without an address gets one; a plan knows that it is attached."""
+    record, resources, _ = made(FULL)[-2]
+    placeholder = replace(
+        resource(Slot("address", 0), "<address 0>", Condition.FREE), status="planned"
+    )
+    others = tuple(one for one in resources if one.slot != Slot("address", 0))
+    calls = provider(template=FULL).next_calls(Goal.PRESENT, record, (*others, placeholder), NOW)
+    assert [(c.kind, c.target) for c in calls] == [("ip.attach", "<address 0>")]
+
+
 def test_a_network_that_the_servers_body_shows_is_not_joined_again():
     record, resources, calls = made(FULL)[7]
     assert calls[0].kind == "server.nic"

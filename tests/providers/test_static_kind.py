@@ -56,6 +56,25 @@ def test_a_file_becomes_hosts_and_offers(tmp_path: Path) -> None:
     assert (second.name, second.port, second.user) == ("big", 2222, "root")
 
 
+@pytest.mark.parametrize(
+    ("entry", "what"),
+    [
+        ('{ address = "192.0.2.9", name = "big" }', "each name once, and big is not"),
+        ('{ address = "192.0.2.1" }', "each name once, and 192.0.2.1 is not"),
+        (
+            '{ address = "192.0.2.1", name = "small" }',
+            "each address and port once, and 192.0.2.1:22 is not",
+        ),
+    ],
+)
+def test_a_host_that_is_listed_twice_is_a_fault_of_the_list(
+    tmp_path: Path, entry: str, what: str
+) -> None:
+    text = faults(tmp_path, WHOLE.replace("hosts = [", f"hosts = [ {entry},", 1))
+    assert "1 error\n  provider.lab.hosts\n" in text
+    assert f"expected {what}" in text
+
+
 def test_an_account_is_opened_with_what_its_fleets_ask(tmp_path: Path) -> None:
     config = read(tmp_path, WHOLE)
     provider = StaticKind().open(

@@ -60,7 +60,13 @@ def status(stage: str | None, binding: MachineId | None = None, **record: Any) -
         (
             status("parked", condition=HostCondition.FREE, wiped=NOW),
             "wait",
-            "claims it without wiping it: its last wipe is proved",
+            "claims it as it is: it is proved clean",
+            None,
+        ),
+        (
+            status("pool", condition=HostCondition.DIRTY, wiped=NOW),
+            "wait",
+            "a machine that it fits, once it is free again",
             None,
         ),
         (status("foreign"), "nothing", "another installation has it", None),

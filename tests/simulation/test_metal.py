@@ -31,6 +31,7 @@ PAST_FAILURES = {
     303167: "power: a box that was in error, and may have been on, was started soon after that",
     501028: "power: a start that was ignored went with its machine, and the next came too soon",
     301088: "S2: a box that was seen on, then switched off by hand, is started again (the judge)",
+    606142: "S12: a suspend between binding a box and saving it left an older proof of cleaning",
 }
 """Seeds of failures that were found and mended, and what each found."""
 

@@ -104,6 +104,13 @@ def test_a_rule_of_wrong_types_is_refused(bench: Bench, rule: object) -> None:
 )
 def test_rates_of_wrong_types_are_refused_and_change_nothing(bench: Bench, body: object) -> None:
     assert view(bench, "POST", "/_sim/faults", body)[0] == 400
+
+
+def test_an_unknown_preset_is_answered_with_those_that_there_are(bench: Bench) -> None:
+    status, body = view(bench, "POST", "/_sim/faults", {"preset": "strom"})
+    assert status == 400
+    assert "there is no preset 'strom': expected one of calm" in body["message"]
+    assert "storm" in body["message"]
     assert bench.world.fault_rates.rates == {}
 
 

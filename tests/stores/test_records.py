@@ -22,6 +22,7 @@ from hostler.stores.sqlite.documents import (
     REQUEST,
     microseconds,
 )
+from hostler.stores.sqlite.sharing import share
 from hostler.testing.conformance.store.records import machine, orphan
 
 TIMES = st.datetimes(timezones=st.just(UTC))
@@ -40,6 +41,11 @@ for _type, _values in {
 @given(st.from_type(Machine))
 def test_a_machine_comes_back(record: Machine):
     assert MACHINE.read(MACHINE.write(record)) == record
+
+
+@given(st.from_type(Machine))
+def test_a_machine_that_shares_with_others_is_the_same(record: Machine):
+    assert share(MACHINE.read(MACHINE.write(record))) == record
 
 
 @given(st.from_type(FleetRow))

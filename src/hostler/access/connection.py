@@ -124,6 +124,11 @@ async def hang_up(line: Line) -> None:
         await line.connection.wait_closed()
 
 
+def unusable(why: str) -> str:
+    """Return what is said of a key of ours that cannot be read, with the cure."""
+    return f"our own key cannot be read ({why}): it must be a private key without a passphrase"
+
+
 def reason_of(error: Exception) -> str:
     """Return an error in its own words, without the names of files that it may hold."""
     if isinstance(error, asyncssh.Error):

@@ -19,7 +19,7 @@ class SshShell:
     async def run(self, login: Login, command: str) -> Printed:
         """Log in, run one command and return the end of what it printed."""
         from .command import Command, output_of  # asyncssh takes a quarter of a second
-        from .connection import dial, hang_up
+        from .connection import dial, hang_up, unusable
         from .output import line
 
         reached = await dial(login, self._connect)
@@ -27,7 +27,8 @@ class SshShell:
             if reached.connection is None:
                 if reached.wrong:
                     raise Stranger(reached.wrong, reached.host_key)
-                raise NotReached(line(reached.error))
+                why = line(reached.error)
+                raise NotReached(unusable(why) if reached.unusable else why)
             wanted = Command(text=command, within=self._call)
             ended, output = await output_of(reached.connection, wanted, _MOST)
         finally:

@@ -116,6 +116,14 @@ class Composed:
             user = f"user {os.getuid()}"
         return f"{user}@{socket.gethostname()}"
 
+    async def with_removed(self, config: Config, store: Store) -> Config:
+        """Return the file's values, with the fleets that the store holds and the file lacks."""
+        from hostler.config.removed import with_removed
+        from hostler.queries.removed import removed_fleets
+
+        removed = await removed_fleets(store, config, self._clock.now())
+        return with_removed(config, (one.row for one in removed), Kinds()) if removed else config
+
     @asynccontextmanager
     async def store(self, config: Config, purpose: Purpose) -> AsyncGenerator[Store]:
         """Open the store, and close it at the end."""
@@ -196,6 +204,7 @@ class Composed:
         from hostler.frontends.metrics.serve import serving
 
         metrics = PrometheusMetrics(self._clock)
+        self._fleets[:] = (fleet.name for fleet in config.fleets)
         async with serving(config.metrics, metrics, self._fleets):
             yield metrics
 

@@ -6,6 +6,7 @@ file that a template names is one.
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 
 import msgspec
 
@@ -16,7 +17,9 @@ def digests(config: Config) -> dict[str, str]:
     """Return the digest of each table by its path, and of the store's URL."""
     accounts = {f"provider.{account.name}": account for account in config.accounts}
     fleets = {
-        f"fleet.{fleet.name}": (fleet, config.templates.get(fleet.name)) for fleet in config.fleets
+        f"fleet.{fleet.name}": (replace(fleet, definition=""), config.templates.get(fleet.name))
+        for fleet in config.fleets
+        if not fleet.removed
     }
     tables: Mapping[str, object] = {
         "store": str(config.store),

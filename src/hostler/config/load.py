@@ -17,6 +17,7 @@ from hostler.ports.loopback import is_loopback
 
 from . import laws
 from .decode import Raw, decode_table, is_table, known_keys, table
+from .definition import definition_of
 from .errors import Fault, Faults, did_you_mean, join
 from .source import read_toml
 from .store_url import Stores, StoreUrl, store_url
@@ -147,12 +148,13 @@ class Reading:
 
     def _fleets(self, raw: object, accounts: Mapping[str, Bought]) -> list[tuple[Fleet, object]]:
         tables = self._tables(raw, "fleet")
-        read = (self._fleet(name, entry, accounts) for name, entry in tables.items())
+        read = (self.fleet(name, entry, accounts) for name, entry in tables.items())
         return [entry for entry in read if entry is not None]
 
-    def _fleet(
+    def fleet(
         self, name: str, raw: object, accounts: Mapping[str, Bought]
     ) -> tuple[Fleet, object] | None:
+        """Return a fleet and its template by its table; None where that is wrong, with faults."""
         path = join("fleet", name)
         if not is_table(raw):
             self.faults.add(path, raw, "a table")
@@ -165,7 +167,11 @@ class Reading:
         made = blueprint or Blueprint(offers=(), digest="")
         account = AccountName("") if bought.account is None else bought.account.name
         fleet = _fleet(FleetName(name), account, asked, made, self.path.parent)
-        fleet = replace(fleet, timers=_timers(asked, made, table(raw).get("timers")))
+        fleet = replace(
+            fleet,
+            timers=_timers(asked, made, table(raw).get("timers")),
+            definition=definition_of(table(raw), account),
+        )
         laws.apply(laws.FLEET, fleet, path, self.faults)
         if bought.account is None or blueprint is None:
             return None
@@ -298,6 +304,7 @@ def _fleet(
         replace_outdated=asked.replace_outdated,
         protected=asked.protected,
         renews=asked.renews,
+        on_remove=asked.on_remove,
         probe=_probe(asked.ready, folder),
         caps=Caps(**structs.asdict(asked.caps)),
     )

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from hostler.domain.model.fleet import Caps, ProbeKind, Timers
+from hostler.domain.model.fleet import Caps, OnRemove, ProbeKind, Timers
 from hostler.ports.kind import POSITIVE
 
 _TIMERS = Timers()
@@ -201,6 +201,14 @@ class FleetTable(Struct, frozen=True, kw_only=True):
             "a frontend (GitLab Runner's) asks for each machine, and `size` is 0"
         ),
     ] = True
+    on_remove: Annotated[
+        OnRemove,
+        Meta(
+            description="what becomes of its machines when this table is taken out of the file: "
+            "`keep`: they stay as they are, paused, shown everywhere with their cost, until "
+            "somebody ends them or puts the table back; `end`: they end as if each was deleted"
+        ),
+    ] = OnRemove.KEEP
     replace_outdated: Annotated[
         bool,
         Meta(

@@ -1,7 +1,7 @@
 """Values: a fleet file once it is read and found right, frozen."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hostler.controllers.runtime.settings import Settings
@@ -36,7 +36,9 @@ class Listen:
 class Config:
     """A fleet file. `templates` are the kinds' own parts of the fleets' tables.
 
-    `warnings` tell of what the file may say, and hardly means.
+    `warnings` tell of what the file may say, and hardly means. Beside the file's fleets may be some
+    that only the store knows any more (`removed.with_removed`); `unreadable` are those of them of
+    which nobody can say any more how they are to be looked after, and why.
     """
 
     path: Path
@@ -47,6 +49,7 @@ class Config:
     settings: Settings
     metrics: Listen | None = None
     warnings: tuple[str, ...] = ()
+    unreadable: Mapping[FleetName, str] = field(default_factory=dict[FleetName, str])
 
     @property
     def folder(self) -> Path:
@@ -54,16 +57,21 @@ class Config:
         return self.path.parent
 
     def fleet(self, name: str | None) -> Fleet:
-        """Return the fleet of this name, or the only one; ConfigError lists the names."""
-        names = [str(fleet.name) for fleet in self.fleets]
+        """Return the fleet of this name, or the file's only one; ConfigError lists the names."""
+        own = [fleet for fleet in self.fleets if not fleet.removed]
+        names = [str(fleet.name) for fleet in (own if name is None else self.fleets)]
         if name is None and len(names) > 1:
             text = f"{self.path} has several fleets ({', '.join(names)}): say which one"
             raise ConfigError(text, Remedy.NAME_FLEET)
-        found = next((f for f in self.fleets if name in {None, str(f.name)}), None)
+        found = own[0] if name is None and own else self.known(name or "")
         if found is None:
             near = did_you_mean(name or "", names) or f"it has {', '.join(names)}"
             raise ConfigError(f"{self.path} has no fleet {name!r}; {near}")
         return found
+
+    def known(self, name: str) -> Fleet | None:
+        """Return the fleet of this name, in the file or not; None where there is none."""
+        return next((fleet for fleet in self.fleets if str(fleet.name) == name), None)
 
     def chosen(self, name: str | None) -> tuple[Fleet, ...]:
         """Return the fleet of this name, or all of them."""

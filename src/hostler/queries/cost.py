@@ -128,7 +128,7 @@ def bill_document(bill: Bill) -> Mapping[str, object]:
         "count": used.machines,
         "paid_hours": round(used.paid_hours, 4),
         "used_hours": round(used.used_hours, 4) if bill.kind == "fleet" else None,
-        "overhead": round(used.overhead, 4) if used.used_hours else None,
+        "overhead": round(used.overhead, 4) if used.has_overhead else None,
         "cost": round(used.cost, 6),
         "price": used.price,
         "forecast_day": round(bill.forecast_day, 6),

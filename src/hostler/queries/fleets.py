@@ -97,6 +97,8 @@ class FleetStatus:
     @property
     def pause(self) -> str:
         """Who paused the fleet, why and until when; empty where nobody did."""
+        if self.fleet.removed:
+            return "not in the file: " + ("ends" if self.row and self.row.ends else "kept as it is")
         pause = self.row.pause if self.row else None
         if pause is None or pause.until <= self.at:
             return ""

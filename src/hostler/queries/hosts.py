@@ -10,7 +10,7 @@ from hostler.domain.ids import AccountName
 from hostler.domain.machines import rollout
 from hostler.domain.model.commands import Next
 from hostler.domain.model.fleet import Fleet, FleetRow
-from hostler.domain.model.host import HostCondition, ReleasePolicy
+from hostler.domain.model.host import Host, HostCondition, ReleasePolicy
 from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.policy.bootstrap import digest_of
@@ -60,11 +60,7 @@ _QUARANTINE = "the end of its quarantine: it failed too often"
 def _idle(host: HostStatus) -> Next:
     record, stage = host.record, host.facts.stage
     if host.is_available:
-        clean = (
-            record is not None and record.condition is HostCondition.FREE and record.cleaning.wiped
-        )
-        wipe = "without wiping it: its last wipe is proved" if clean else "and wipes it first"
-        return Next(kind="wait", detail=f"a machine that it fits, which claims it {wipe}")
+        return Next(kind="wait", detail=f"a machine that it fits, {_claimed(record)}")
     if stage is Stage.FOREIGN:
         return Next(kind="nothing", detail="it is left alone: another installation has it")
     if stage in OUTSIDE:
@@ -72,6 +68,14 @@ def _idle(host: HostStatus) -> Next:
     if host.resource:
         return Next(kind="nothing", detail="no record explains it: it is an orphan")
     return Next(kind="observe", detail="until an observation shows it")
+
+
+def _claimed(record: Host | None) -> str:
+    """Return how a machine would claim a host that is available."""
+    if record is None or not record.cleaning.wiped:
+        return "which claims it and wipes it first"
+    free = record.condition is HostCondition.FREE
+    return "which claims it as it is: it is proved clean" if free else "once it is free again"
 
 
 def owner(host: HostStatus) -> str:

@@ -1,6 +1,6 @@
 """Lookup: the machine or host that somebody named by its id, its beginning, or its whole name."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from hostler.domain.errors import Remedy, RequestRefused
@@ -8,37 +8,62 @@ from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
 from hostler.domain.reporting.hosts import HostStatus
 from hostler.ports.store import Store
 
+from .history import fleet_events
 from .wording import quoted
 
 _BEGINNING = 4
 """How many letters of a host's id must be given at least."""
 
 
-async def find_machine(store: Store, fleets: Iterable[Fleet], name: str) -> tuple[Fleet, Machine]:
+async def find_machine(store: Store, fleets: Sequence[Fleet], name: str) -> tuple[Fleet, Machine]:
     """Return a living machine by the beginning of its id, and its fleet, or raise RequestRefused.
 
     The message says what is there instead, where something is.
     """
     if not name.strip():
         raise RequestRefused("the name is empty: say which machine", Remedy.LIST_MACHINES)
-    found = [
+    found = await _living(store, fleets, name)
+    exact = [entry for entry in found if entry[1].id == name]
+    if len(exact or found) == 1:
+        return (exact or found)[0]
+    if found:
+        raise _ambiguous(name, [machine.id for _, machine in found])
+    elsewhere = await store.machine(MachineId(name))
+    if elsewhere is not None and elsewhere.phase is not Phase.DELETED:
+        raise RequestRefused(f"{name} is a machine of fleet {elsewhere.fleet}")
+    deleted = await _deleted(store, fleets, name)
+    if len(deleted) == 1:
+        raise RequestRefused(f"{deleted[0]} has been deleted", Remedy.SHOW_HISTORY)
+    raise await _no_machine(store, name)
+
+
+async def _living(store: Store, fleets: Iterable[Fleet], name: str) -> list[tuple[Fleet, Machine]]:
+    """Return the living machines whose ids begin so, each with its fleet."""
+    return [
         (fleet, machine)
         for fleet in fleets
         for machine in await store.machines(fleet.name)
         if machine.id.startswith(name)
     ]
-    exact = [entry for entry in found if entry[1].id == name]
-    if len(exact or found) == 1:
-        return (exact or found)[0]
-    if found:
-        ids = ", ".join(machine.id for _, machine in found[:5])
-        raise RequestRefused(f"{quoted(name)} could be {ids}: write more of the id")
+
+
+async def _deleted(store: Store, fleets: Iterable[Fleet], name: str) -> list[MachineId]:
+    """Return the machine of this id, or those of the fleets' history whose ids begin so."""
     if await store.machine(MachineId(name)) is not None:
-        raise RequestRefused(f"{name} has been deleted", Remedy.SHOW_HISTORY)
-    raise await _no_machine(store, name)
+        return [MachineId(name)]
+    events = [event for fleet in fleets for event in await fleet_events(store, fleet.name, 0)]
+    ids = dict.fromkeys(entry.event.machine for entry in events)
+    begins = tuple(id_ for id_ in ids if id_ is not None and id_.startswith(name))
+    return [machine.id for machine in await store.history(begins)]
+
+
+def _ambiguous(name: str, ids: Sequence[MachineId]) -> RequestRefused:
+    listed = ", ".join(ids[:5])
+    return RequestRefused(f"{quoted(name)} could be {listed}: write more of the id")
 
 
 async def _no_machine(store: Store, name: str) -> RequestRefused:
@@ -52,11 +77,17 @@ async def _no_machine(store: Store, name: str) -> RequestRefused:
     return RequestRefused(f"{host.id} is a host that no machine has", Remedy.RETIRE_HOST)
 
 
-async def find_past_machine(store: Store, fleets: Iterable[Fleet], name: str) -> MachineId:
-    """Return the machine of exactly this id, deleted or not, or as `find_machine` does."""
-    exact = MachineId(name)
-    if await store.machine(exact) is not None:
-        return exact
+async def find_past_machine(store: Store, fleets: Sequence[Fleet], name: str) -> MachineId:
+    """Return the machine of this id, deleted or not, or as `find_machine` does.
+
+    The beginning of an id is a living machine's before it is a deleted one's.
+    """
+    if name.strip() and not await _living(store, fleets, name):
+        deleted = await _deleted(store, fleets, name)
+        if len(deleted) > 1:
+            raise _ambiguous(name, deleted)
+        if deleted:
+            return deleted[0]
     return (await find_machine(store, fleets, name))[1].id
 
 

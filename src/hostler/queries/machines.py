@@ -23,7 +23,7 @@ from .wording import clock_time, until
 _AT_THE_LIMIT = {
     "admit": "abandoned",
     "start": "times out",
-    "stop": "raises an alarm",
+    "stop": "times out",
     "drain": "stops in any case",
     "max_age": "replaced",
     "keep_failed": "deleted",

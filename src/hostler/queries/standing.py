@@ -1,6 +1,7 @@
 """Standing: how a fleet file stands to its store and engine; what every reading command says."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from hostler.config.digests import differing, digests
@@ -8,19 +9,23 @@ from hostler.config.values import Config
 from hostler.ports.engine_record import EngineRecord, KeepsEngineRecord
 from hostler.ports.store import Store
 
+from .removed import removed_fleets
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """Whether there is a store, whether an engine runs, and in what its file is another than ours.
 
     `differs` has the paths of tables (`fleet.web`); it is empty where no engine runs, for the next
-    one will run the file as it is. `file` is the file that the engine runs, where it is another.
+    one will run the file as it is. `removed` has a sentence for each fleet that only the store
+    knows any more. `file` is the file that the engine runs, where it is another.
     """
 
     store: str
     exists: bool
     runs: bool
     differs: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     file: str = ""
     refused: str = ""
 
@@ -43,19 +48,23 @@ class Standing:
         if self.file:
             return (f"the engine of this store runs another file: {self.file}",)
         if not self.differs:
-            return ()
+            return self.removed
         tables = ", ".join(self.differs)
         why = f"; it was refused: {self.refused}" if self.refused else ""
         differ = (
             f"the file is not what the engine runs (changed: {tables}): what is said here is by "
             f"the file; hostler reload makes the engine run it{why}"
         )
-        return (differ,)
+        return (differ, *self.removed)
 
 
-async def standing(config: Config, store: Store, *, exists: bool, runs: bool) -> Standing:
+async def standing(
+    config: Config, store: Store, now: datetime, *, exists: bool, runs: bool
+) -> Standing:
     """Return how a file stands to the store that it names."""
-    found = Standing(store=str(config.store), exists=exists, runs=runs)
+    removed = await removed_fleets(store, config, now) if exists else ()
+    sentences = tuple(one.sentence(config.unreadable, now) for one in removed)
+    found = Standing(store=str(config.store), exists=exists, runs=runs, removed=sentences)
     if not (exists and runs and isinstance(store, KeepsEngineRecord)):
         return found
     record = await store.engine_record()
@@ -65,10 +74,8 @@ async def standing(config: Config, store: Store, *, exists: bool, runs: bool) ->
 def _compared(found: Standing, config: Config, record: EngineRecord) -> Standing:
     changed = differing(record.tables, digests(config))
     elsewhere = Path(record.file) != config.path.resolve()
-    return Standing(
-        store=found.store,
-        exists=found.exists,
-        runs=found.runs,
+    return replace(
+        found,
         differs=changed,
         file=record.file if changed and elsewhere else "",
         refused=record.refused,

@@ -32,6 +32,18 @@ def scale(author: Author, fleet: Fleet, size: int) -> Accepted:
     return Accepted(request=replace(new_request(RequestKind.SCALE, fleet, author), size=size))
 
 
+def delete(author: Author, fleet: Fleet) -> Accepted:
+    """Ask that a fleet which is no longer in the file ends, with all that it has.
+
+    Raises RequestRefused where the file has it.
+    """
+    if not fleet.removed:
+        raise RequestRefused(
+            f"{fleet.name} is a fleet of the file: scale it to 0, or take it out of the file first"
+        )
+    return Accepted(request=new_request(RequestKind.DELETE, fleet, author))
+
+
 def grow(author: Author, fleet: Fleet, ids: tuple[MachineId, ...]) -> Accepted:
     """Ask for a new machine under each of these fresh ids; see capacity.admit for how many."""
     return Accepted(request=replace(new_request(RequestKind.GROW, fleet, author), machines=ids))

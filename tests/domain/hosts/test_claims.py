@@ -128,6 +128,23 @@ def test_a_host_that_no_claim_wipes_is_taken_only_free_and_whole(
     assert bool(found) is is_free
 
 
+def test_among_equals_the_first_offer_of_the_fleet_comes_first() -> None:
+    """Whatever the ids: what is written first in the file is preferred."""
+    first, second = replace(OFFER, type="large"), replace(OFFER, type="small")
+    fleet = replace(FLEET, offers=(first, second))
+    resources = (box(host=HostId("a"), type="small"), box(host=HostId("z"), type="large"))
+
+    def fits(offer: Offer, resource: Resource) -> str:
+        return "" if offer.type == resource.type else "it is of another type"
+
+    known = [replace(FREE.with_ownership(name=one.name), id=HostId(one.id)) for one in resources]
+    found = free_hosts(account_snapshot(resources, known), fleet, fits)
+    assert [one.id for one in found] == ["z", "a"]
+    worse = known[0], known[1].with_health(strikes=1)
+    found = free_hosts(account_snapshot(resources, worse), fleet, fits)
+    assert [one.id for one in found] == ["a", "z"], "few strikes before many, whatever the offer"
+
+
 def test_clean_hosts_come_first_then_those_with_few_strikes_then_our_own() -> None:
     names = [HostId(f"host-{number}") for number in range(1, 6)]
     resources = [box(host=host) for host in names[:4]] + [box("parked", host=names[4])]

@@ -8,12 +8,12 @@ import pytest
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership
-from hostler.domain.model.host import Host, HostCondition, HostGoal
+from hostler.domain.model.host import Host, HostCleaning, HostCondition, HostGoal
 from hostler.domain.model.machine import CallState
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition, Resource
-from hostler.testing.scenes.builders import BEGIN
+from hostler.testing.scenes.builders import BEGIN, OFFER
 from hostler.testing.scenes.hosts import (
     BOX,
     CAPABILITIES,
@@ -119,3 +119,44 @@ def test_a_host_that_nobody_can_ask_is_cleaned_after_its_machine_once_it_answers
         HostGoal.CLEAN,
     )
     assert after(transition.host, box("wiping"), BEGIN + MINUTE).goal is HostGoal.CLEAN
+
+
+@pytest.mark.parametrize("condition", [HostCondition.FREE, HostCondition.DIRTY])
+def test_a_host_is_unproved_from_its_binding_on_though_no_record_was_saved_with_it(
+    condition: HostCondition,
+) -> None:
+    """A process ended between the two: the record is still that of a host that nobody has."""
+    host = proved(condition)
+    machine = on_host(offer=replace(OFFER, image="macos-15"))
+    (transition,) = decide_hosts(
+        hosts_snapshot(host, box("claimed"), bindings={BOX: MINE}, living=(machine,))
+    )
+    held = transition.host
+    assert (held.condition, held.goal) == (HostCondition.ALLOCATED, None)
+    assert (held.machine, held.fleet) == (MINE, machine.fleet)
+    assert held.cleaning == HostCleaning(image="macos-15", cleaned=BEGIN)
+
+
+@pytest.mark.parametrize("condition", [HostCondition.FREE, HostCondition.ALLOCATED])
+def test_a_host_that_a_machine_leaves_is_not_clean_by_what_proved_it_before(
+    condition: HostCondition,
+) -> None:
+    """Also where no cycle of the hosts saw the machine alive."""
+    machine = on_host(Phase.DELETED)
+    snapshot = hosts_snapshot(
+        proved(condition), box("wiping"), bindings={BOX: MINE}, past=(machine,)
+    )
+    (transition,) = decide_hosts(snapshot)
+    assert (transition.unbind, transition.host.condition) == (MINE, HostCondition.DIRTY)
+    assert transition.host.cleaning.wiped is None
+    recorded = HostCapabilities(ownership=Ownership.RECORD, cleaning=Cleaning.COMMAND)
+    capabilities = replace(CAPABILITIES, hosts=recorded)
+    later = after(transition.host, box(), BEGIN + 10 * MINUTE, capabilities)
+    assert (later.condition, later.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
+
+
+def proved(condition: HostCondition) -> Host:
+    """Return a host that was proved clean, and that nothing is recorded of since."""
+    goal = HostGoal.CLEAN if condition is HostCondition.DIRTY else None
+    host = record(condition=condition, goal=goal)
+    return host.with_cleaning(image="macos-14", wiped=BEGIN, wiping=BEGIN, cleaned=BEGIN)

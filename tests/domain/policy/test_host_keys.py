@@ -61,5 +61,5 @@ def test_refusal_names_both_keys_and_what_may_be_the_matter() -> None:
     why = judge(HOST_KEY, BEFORE, NEW, NOW).why
     assert OLD in why
     assert NEW in why
-    assert str(BEFORE) in why
+    assert f"{BEFORE:%Y-%m-%d %H:%M} UTC" in why
     assert "nothing was sent" in why

@@ -46,6 +46,13 @@ def test_without_use_there_is_no_overhead_to_speak_of() -> None:
     assert Usage(machines=1, paid_hours=3).overhead == 0
 
 
+def test_what_is_used_and_not_paid_for_has_no_overhead() -> None:
+    """Hosts that exist anyway are nobody's bill: they are not used at a saving of 100 %."""
+    owned = Usage(machines=1, used_hours=3)
+    assert (owned.has_overhead, owned.overhead) == (False, 0)
+    assert Usage(machines=1, paid_hours=4, used_hours=3).has_overhead
+
+
 def test_the_recorded_demand_counts_each_machine_while_it_is_wanted() -> None:
     other = replace(PAID, id=machine_id(2), phase=Phase.READY)
     ended = replace(other, deletion=Deletion(at=NOW - 4 * H, actor="anna", why="enough"))

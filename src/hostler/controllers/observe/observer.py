@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import structlog
@@ -131,21 +132,28 @@ class Observer:
             error=observed.error,
         )
 
+    def _believed(self, now: datetime) -> Inventory:
+        """Return the inventory; without its listings where an adoption waits for newer ones."""
+        inventory, since = self._state.inventory, self._state.adoption(now)
+        if since is None:
+            return inventory
+        return replace(inventory, whole={k: at for k, at in inventory.whole.items() if at >= since})
+
     def _due(self) -> tuple[Scope, ...]:
         provider = self._account.provider
         fleets = (tuple(o.zone for o in fleet.offers) for fleet in self._account.fleets)
         machines = {f.name: self._state.living(f.name) for f in self._account.fleets}
         lived = tuple({m.offer.zone for ms in machines.values() for m in ms})
         suspected = tuple(orphan.zone for orphan in self._state.orphans)
-        recorded = self._state.host_records.zones()
+        recorded, now = self._state.host_records.zones(), self._ports.clock.now()
         return due_scopes(
             provider=provider,
             zones=zones_of(
                 provider.capabilities, (*fleets, lived, suspected, recorded), self._state.inventory
             ),
             machines=machines,
-            inventory=self._state.inventory,
-            now=self._ports.clock.now(),
+            inventory=self._believed(now),
+            now=now,
             settings=self._settings,
             load=Load(rate=self._account.rate, crowded=self._is_crowded()),
         )

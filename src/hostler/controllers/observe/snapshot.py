@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from hostler.controllers.runtime.leases import Tenure
 from hostler.controllers.runtime.measurements import measure_orphans
@@ -11,7 +12,7 @@ from hostler.domain.decision.view import named
 from hostler.domain.ids import CycleId, MachineId
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import AccountSnapshot, Orphan
+from hostler.domain.model.snapshot import AccountSnapshot, Orphan, Request, RequestKind
 from hostler.ports.store import Identity
 
 
@@ -79,7 +80,7 @@ def _facts(
         steady=steadiness.steady,
         jumped=steadiness.jumped,
         ours=occasion.identity.ours,
-        requests=state.requests,
+        requests=_requests(state, ports.clock.now()),
         moving=frozenset(state.moving),
         moving_hosts=frozenset(host_records.moving),
         probed=dict(state.probed),
@@ -88,6 +89,13 @@ def _facts(
         starved=frozenset(fleet for fleet, many in state.missing.items() if many),
         orders=state.orders(),
     )
+
+
+def _requests(state: AccountState, now: datetime) -> tuple[Request, ...]:
+    """Return what is asked for now: an adoption waits until everything was listed since."""
+    if state.adoption(now) is None:
+        return state.requests
+    return tuple(r for r in state.requests if r.kind is not RequestKind.ADOPT)
 
 
 async def records(

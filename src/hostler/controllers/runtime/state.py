@@ -13,12 +13,14 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Scope
 from hostler.domain.model.snapshot import Answered, Orphan, Probed, Request, RequestKind
-from hostler.domain.observation.blockers import paused
+from hostler.domain.observation.blockers import paused_by
 from hostler.ports.clock import Clock
 from hostler.ports.hosts import BuysHosts, KeepsHosts, PoolsHosts
 
 from .host_records import HostRecords
 from .settings import Account
+
+_ADOPTION_WAITS = timedelta(minutes=1)
 
 
 @dataclass(slots=True)
@@ -123,6 +125,17 @@ class AccountState:
         self.probed.clear()
         self.answers.clear()
 
+    def adoption(self, now: datetime) -> datetime | None:
+        """Return when adoption was last asked for, where no whole observation is newer yet.
+
+        It is about what exists then: what an older listing lacked would be left behind. Where a
+        listing fails it is taken up all the same, after a minute.
+        """
+        asked = (r.at for r in self.requests if r.kind is RequestKind.ADOPT)
+        since = max((at for at in asked if at <= now < at + _ADOPTION_WAITS), default=None)
+        whole = self.inventory.whole.values()
+        return since if since and min(whole, default=since - _ADOPTION_WAITS) < since else None
+
     def protection(self, name: FleetName, now: datetime) -> str:
         """Return why nothing of a fleet may be destroyed: protected, or paused, or about to be."""
         fleet = next((one for one in self.account.fleets if one.name == name), None)
@@ -132,7 +145,7 @@ class AccountState:
         if (request := next(asked, None)) is not None:
             return f"the fleet is paused by {request.actor}"
         row = self.rows.get(name)
-        return paused(row, now) if row is not None else ""
+        return paused_by(row, now) if row is not None else ""
 
     def protected_by_request(self, machine: Machine) -> str:
         """Return the protection that was asked for and is not yet in the record, if any."""

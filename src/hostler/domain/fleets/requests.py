@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from hostler.domain.ids import MachineId
-from hostler.domain.model.fleet import FleetRow
+from hostler.domain.ids import MachineId, evolve
+from hostler.domain.model.fleet import FleetRow, OnRemove
 from hostler.domain.model.machine import (
     RETIRE,
     RETIRE_ASKED,
@@ -41,14 +41,34 @@ def specs(snapshot: Snapshot) -> dict[MachineId, MachineSpec]:
 
 def granted(snapshot: Snapshot) -> tuple[FleetRow, dict[str, Machine]]:
     """Return the row and the machines as the requests of this cycle leave them."""
-    row = snapshot.row
+    row = _by_file(snapshot.row, snapshot)
     machines = {str(machine.id): machine for machine in snapshot.machines}
     for request in snapshot.requests:
         if request.machine is None:
             row = _for_fleet(row, request, snapshot)
         elif (machine := machines.get(request.machine)) is not None:
             machines[str(machine.id)] = _for_machine(machine, request, snapshot)
+    if row.ends:
+        machines = {name: _to_go(machine, snapshot) for name, machine in machines.items()}
     return row, machines
+
+
+def _by_file(row: FleetRow, snapshot: Snapshot) -> FleetRow:
+    """Return the row with what the file says of the fleet, or since when it says nothing."""
+    fleet = snapshot.fleet
+    if not fleet.removed:
+        return evolve(row, definition=fleet.definition, removed=None, ends=False)
+    if row.removed is None:
+        return replace(row, removed=snapshot.now, ends=fleet.on_remove is OnRemove.END)
+    return evolve(row, removed=min(row.removed, snapshot.now))
+
+
+def _to_go(machine: Machine, snapshot: Snapshot) -> Machine:
+    """Let a machine go whose fleet left the file and ends."""
+    if machine.deletion is not None:
+        return machine
+    deletion = Deletion(at=snapshot.now, actor="hostler", why="its fleet was taken out of the file")
+    return replace(machine, deletion=deletion)
 
 
 def _for_fleet(row: FleetRow, request: Request, snapshot: Snapshot) -> FleetRow:
@@ -62,6 +82,8 @@ def _for_fleet(row: FleetRow, request: Request, snapshot: Snapshot) -> FleetRow:
             return replace(row, pause=_protection(request, snapshot))
         case RequestKind.RESUME:
             return replace(row, pause=None)
+        case RequestKind.DELETE:
+            return evolve(row, ends=row.removed is not None)
         case _:
             return row
 

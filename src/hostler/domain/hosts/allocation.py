@@ -5,8 +5,10 @@ reported, and kept in the orphan report.
 """
 
 from dataclasses import replace
+from datetime import datetime
 
-from hostler.domain.model.host import OTHERS, TENANT, Host
+from hostler.domain.ids import evolve
+from hostler.domain.model.host import OTHERS, TENANT, Host, HostCondition
 from hostler.domain.model.machine import RETIRE, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Resource, Stage
@@ -34,6 +36,25 @@ Whatever the name is later, unless it is this machine's again: the disk may be t
 
 STRANGER = "host_stranger"
 """The fact that the host shows a key that is not its own: it is not wiped either."""
+
+
+def allocated(host: Host, machine: Machine, now: datetime) -> Host:
+    """Return the record of a host that a machine has: it is the machine's, and nothing's goal.
+
+    It is written with the binding; where a process ended between the two, whoever finds the binding
+    writes it.
+    """
+    held = had_by(host, machine).now(HostCondition.ALLOCATED, now, str(Reason.ADMITTED))
+    return evolve(held, goal=None)
+
+
+def had_by(host: Host, machine: Machine) -> Host:
+    """Return the record of a host that a machine has, or had last: no older proof says it is clean.
+
+    When it is wiped, it is to what that machine asked for.
+    """
+    unproved = host.with_cleaning(image=machine.offer.image, wiped=None, wiping=None)
+    return evolve(unproved, machine=machine.id, fleet=machine.fleet)
 
 
 def blamed(transition: Transition, snapshot: Snapshot) -> Transition:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from hostler.domain.ids import AccountName, HostId, MachineId, ResourceId
 from hostler.domain.model.commands import Bind
-from hostler.domain.model.host import AT_HOME, Free, Host, HostCondition, host_of
+from hostler.domain.model.host import AT_HOME, Free, Host, host_of
 from hostler.domain.model.machine import LEFT, CallState, Machine, Offer, Place
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Stage
@@ -17,6 +17,7 @@ from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, event, move, wait
 
 from . import power
+from .allocation import allocated
 from .free import preference
 
 CLEAN = "clean"
@@ -111,8 +112,8 @@ def _choose(machine: Machine, left: list[Free]) -> Free | None:
     fitting = [free for free in left if free.offer == machine.offer]
     if not fitting:
         return None
-    best = preference(fitting[0])[:3]
-    equals = [free for free in fitting if preference(free)[:3] == best]
+    best = preference(fitting[0])
+    equals = [free for free in fitting if preference(free) == best]
     return min(equals, key=lambda free: _spread(machine.id, free.id))
 
 
@@ -169,14 +170,11 @@ def taken(free: Free, machine: Machine, account: AccountName, snapshot: Snapshot
     """Return a host's record from the moment on that a machine takes it: dirty until proved."""
     resource = free.resource
     record = free.record or Host(id=free.id, account=account, zone=resource.zone)
-    held = record.now(HostCondition.ALLOCATED, snapshot.now, str(Reason.ADMITTED))
+    held = allocated(record, machine, snapshot.now)
     return replace(
-        held.with_cleaning(image=free.offer.image, wiped=None, wiping=None)
-        .with_ownership(pool=resource.host.pool or record.ownership.pool, name=resource.name)
-        .with_billing(price=resource.price),
-        machine=machine.id,
-        fleet=machine.fleet,
-        goal=None,
+        held.with_ownership(
+            pool=resource.host.pool or record.ownership.pool, name=resource.name
+        ).with_billing(price=resource.price),
         type=resource.type,
     )
 

@@ -23,9 +23,10 @@ Fits = Callable[[Offer, Resource], str]
 
 
 def free_hosts(account: AccountSnapshot, fleet: Fleet, fits: Fits) -> tuple[Free, ...]:
-    """Return the hosts that this fleet's machines may take now: the clean ones of each offer first.
+    """Return the hosts that this fleet's machines may take now, those that are preferred first.
 
-    Not those that a request names, which says what becomes of them.
+    Among equals the fleet's first offer comes first. Not those that a request names, which says
+    what becomes of them.
     """
     requested = {request.host for request in account.requests if request.host is not None}
     taken = {*account.bindings, *account.moving_hosts, *requested}
@@ -44,7 +45,10 @@ def free_hosts(account: AccountSnapshot, fleet: Fleet, fits: Fits) -> tuple[Free
         if offer is not None and settled and _may_be_taken(record, resource, capabilities, now):
             clean = record is not None and is_clean(record, resource, capabilities)
             found.append(Free(resource=resource, offer=offer, record=record, clean=clean))
-    return tuple(sorted(found, key=preference))
+    places = {offer: place for place, offer in enumerate(fleet.offers)}
+    return tuple(
+        sorted(found, key=lambda free: (preference(free), places[free.offer], free.resource.id))
+    )
 
 
 def is_clean(record: Host, resource: Resource, capabilities: Capabilities) -> bool:
@@ -101,11 +105,11 @@ def _is_well(resource: Resource) -> bool:
     return resource.condition not in {Condition.FAILED, Condition.UNKNOWN, Condition.LOCKED}
 
 
-def preference(free: Free) -> tuple[bool, int, bool, str]:
+def preference(free: Free) -> tuple[bool, int, bool]:
     """Clean before dirty, few strikes before many, what we pay for anyway before the pool."""
     record = free.record
     ours = free.resource.host.stage in WAITING
-    return (not free.clean, record.health.strikes if record else 0, not ours, free.resource.id)
+    return not free.clean, record.health.strikes if record else 0, not ours
 
 
 _OUTSIDE = {"pool": "in the pool", "other": "outside the pool", "unnamed": "without a name"}

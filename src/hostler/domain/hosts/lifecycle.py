@@ -53,8 +53,9 @@ def _decided(host: Host, snapshot: AccountSnapshot) -> HostTransition:
     )
     transition = HostTransition(before=host, host=after, resource=resource)
     tied = snapshot.bindings.get(host.id)
-    if tied is not None and tied in snapshot.machines:
-        return evolve(transition, host=transition.host.now(HostCondition.ALLOCATED, snapshot.now))
+    if tied is not None and (holder := snapshot.machines.get(tied)) is not None:
+        held = allocation.allocated(transition.host, holder, snapshot.now)
+        return evolve(transition, host=held)
     if tied is not None and (machine := snapshot.past.get(tied)) is not None:
         return _passed_on(transition, machine, snapshot)
     if tied is not None:
@@ -90,7 +91,7 @@ def _passed_on(
     """Take over a host from a machine that is deleted: it is unbound once this is recorded."""
     if machine.phase is not Phase.DELETED:
         return transition
-    host = replace(transition.host, machine=machine.id, fleet=machine.fleet)
+    host = allocation.had_by(transition.host, machine)
     host = replace(_judged(host, machine, snapshot), power=power.passed_on(host, machine))
     wipe = _wipe_of(machine)
     if machine.reason == Reason.RELEASE_SKIPPED:

@@ -50,7 +50,9 @@ def _doubt(host: Host) -> str:
     if open_one is None:
         return ""
     wiping = open_one.shows is Shows.WIPE
-    return "its wipe to be seen" if wiping else f"settling: whether {open_one.kind} had its effect"
+    return (
+        "its cleaning to be seen" if wiping else f"settling: whether {open_one.kind} had its effect"
+    )
 
 
 def moved_events(

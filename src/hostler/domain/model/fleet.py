@@ -62,6 +62,13 @@ class ProbeKind(StrEnum):
     SSH = "ssh"
 
 
+class OnRemove(StrEnum):
+    """What becomes of a fleet's machines when it is taken out of the file."""
+
+    KEEP = "keep"
+    END = "end"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
     """The readiness probe of a fleet; `command` runs on our side with HOSTLER_ADDRESS set.
@@ -90,6 +97,9 @@ class Fleet:
 
     `renews` says who makes up for a machine that is lost: we, up to the size; or, where it is
     False, whoever asked for each machine by itself (see resize.py and docs/decisions/0009).
+
+    `definition` is its table as the file had it, which a store keeps; a fleet that is no longer in
+    the file is read from there, and `removed` (see docs/explanation/fleet-changes.md).
     """
 
     name: FleetName
@@ -103,6 +113,9 @@ class Fleet:
     replace_outdated: bool = False
     protected: bool = False
     renews: bool = True
+    definition: str = ""
+    removed: bool = False
+    on_remove: OnRemove = OnRemove.KEEP
     probe: Probe = Probe()
     timers: Timers = Timers()
     caps: Caps = Caps()
@@ -181,6 +194,9 @@ class FleetRow:
     the durable windows behind the caps: creation attempts, destructions that nobody asked for, and
     losses. Where hosts may be ordered, `orders` are those of the last day, and `sizes` the demand
     of the past weeks. `revision` is what is known of the setup script in force.
+
+    `definition` is the fleet's table as an engine last found it in the file, `removed` since when
+    the file has it no longer; its machines are kept as they are unless it `ends`.
     """
 
     name: FleetName
@@ -198,9 +214,19 @@ class FleetRow:
     orders: tuple[Order, ...] = ()
     sizes: tuple[Sized, ...] = ()
     revision: Revision = Revision()
+    definition: str = ""
+    removed: datetime | None = None
+    ends: bool = False
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the fleet is no longer in the file, and nobody asked for its end."""
+        return self.removed is not None and not self.ends
 
     def desired(self, fleet: Fleet) -> int:
-        """Return the size in force: the request, or the file's."""
+        """Return the size in force: the request, or the file's; none where the fleet ends."""
+        if self.ends:
+            return 0
         return fleet.size if self.size is None else self.size
 
     def setback(self, offer: Offer) -> Setback | None:

@@ -50,6 +50,19 @@ def protected_until(machine: Machine, now: datetime) -> str:
 
 
 def paused(row: FleetRow, now: datetime) -> str:
+    """Return why the fleet is left as it is, or an empty sentence.
+
+    Somebody paused it, or it is no longer in the file and is kept.
+    """
+    if row.is_kept:
+        return (
+            "the fleet is no longer in the file, and its machines are kept as they are: put it "
+            "back, or end them"
+        )
+    return paused_by(row, now)
+
+
+def paused_by(row: FleetRow, now: datetime) -> str:
     """Return the sentence that says who paused the fleet, or an empty one."""
     if row.pause is None or now >= row.pause.until:
         return ""
@@ -67,6 +80,8 @@ def protection(machine: Machine, row: FleetRow, snapshot: Snapshot) -> str:
         return ""
     if snapshot.fleet.protected:
         return "the fleet is protected: set `protected = false` to let its machines end"
+    if machine.deletion is not None:  # a fleet that is kept keeps nobody from ending its machines
+        return paused_by(row, snapshot.now)
     return paused(row, snapshot.now)
 
 

@@ -77,10 +77,13 @@ def _reopened(host_key: HostKey, wiped: datetime | None) -> bool:
 
 
 def _refused(host_key: HostKey, wiped: datetime | None, observed_at: str) -> str:
-    last = "none is on record" if wiped is None else f"the last one on record was before, {wiped}"
+    last = "none is on record" if wiped is None else f"the last one was before, at {_utc(wiped)}"
     return (
-        f"it shows the key {observed_at}, pinned is {host_key.key} since {host_key.at}, and no "
-        "reinstallation of "
-        f"ours lies between ({last}): either somebody reinstalled it by hand, or somebody else "
-        "answers at its address; nothing was sent"
+        f"it shows the key {observed_at}, pinned is {host_key.key} since {_utc(host_key.at)}, and "
+        f"no reinstallation of ours lies between ({last}): either somebody reinstalled it "
+        "by hand, or somebody else answers at its address; nothing was sent"
     )
+
+
+def _utc(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"

@@ -37,9 +37,14 @@ class Usage:
         )
 
     @property
+    def has_overhead(self) -> bool:
+        """Whether hours were paid and used: what is owned is used, and nobody is paid for it."""
+        return bool(self.paid_hours and self.used_hours)
+
+    @property
     def overhead(self) -> float:
-        """Paid hours that nothing was made of, as a part of the used ones; 0 where none was."""
-        return self.paid_hours / self.used_hours - 1 if self.used_hours else 0.0
+        """Paid hours that nothing was made of, as a part of the used ones; 0 where it has none."""
+        return self.paid_hours / self.used_hours - 1 if self.has_overhead else 0.0
 
 
 def usage(images: Iterable[Image], now: datetime) -> Usage:

@@ -61,6 +61,10 @@ class Services(Protocol):
         """Return who uses this command line, for the records."""
         ...
 
+    async def with_removed(self, config: Config, store: Store) -> Config:
+        """Return the file's values, with the fleets that the store holds and the file lacks."""
+        ...
+
     def store(self, config: Config, purpose: Purpose) -> AbstractAsyncContextManager[Store]:
         """Open the store and close it at the end; StoreError says why it cannot be used."""
         ...
@@ -98,21 +102,24 @@ class Services(Protocol):
 
 @asynccontextmanager
 async def open_records(
-    services: Services, config: Config, screen: "Screen"
-) -> AsyncGenerator[Store]:
-    """Open the store to read it, and let the screen say how the file stands to it.
+    services: Services, file: Path, screen: "Screen"
+) -> AsyncGenerator[tuple[Config, Store]]:
+    """Read a fleet file and open its store to read, and say how the two stand to each other.
 
-    Every command that reads opens its records here.
+    Every command that reads opens its records here. The values have the fleets that only the store
+    knows, too.
     """
+    config = services.load(file)
     async with services.store(config, Purpose.READ) as store:
+        config = await services.with_removed(config, store)
         screen.standing = await standing_of(services, config, store)
-        yield store
+        yield config, store
 
 
 async def standing_of(services: Services, config: Config, store: Store) -> Standing:
     """Return how a file stands to the store that it names."""
     exists, runs = services.store_exists(config), services.engine_runs(config)
-    return await standing(config, store, exists=exists, runs=runs)
+    return await standing(config, store, services.clock().now(), exists=exists, runs=runs)
 
 
 @asynccontextmanager

@@ -18,13 +18,13 @@ from hostler.controllers.runtime.settings import Account
 from hostler.domain.errors import (
     ConfigError,
     HostlerError,
-    RequestRefused,
     StoreError,
     StoreUnusable,
 )
 from hostler.ports.engine_record import EngineRecord, KeepsEngineRecord
 from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
+from hostler.queries.removed import removed_fleets
 
 from .context import Services
 
@@ -96,6 +96,7 @@ class EngineProcess:
                 opened = self._next
 
     async def _open(self, config: Config) -> _Opened:
+        config = await self._services.with_removed(config, self._store)
         async with AsyncExitStack() as stack:
             accounts = await stack.enter_async_context(self._services.accounts(config, self._store))
             return _Opened(config=config, accounts=accounts, stack=stack.pop_all())
@@ -107,6 +108,9 @@ class EngineProcess:
         await self._record(opened.config)
         identity = await self._store.identity()
         log.info("engine started", **_about(opened.config), installation=identity.own)
+        now = self._services.clock().now()
+        for one in await removed_fleets(self._store, opened.config, now):
+            log.warning(one.sentence(opened.config.unreadable, now), fleet=one.row.name)
         async with asyncio.TaskGroup() as group:
             running = group.create_task(engine.run())
             group.create_task(self._end_when_asked(running, opened.config))
@@ -125,7 +129,7 @@ class EngineProcess:
         try:
             fresh = self._services.load(config.path)
             changed = differing(digests(config), digests(fresh))
-            await self._check(config, fresh, changed)
+            _check(changed)
             opened = await self._open(fresh) if changed else None
         except HostlerError as error:
             log.warning("file refused, the engine goes on with the old one", why=str(error))
@@ -135,20 +139,6 @@ class EngineProcess:
         if opened is None:
             await self._record(config)
         return opened
-
-    async def _check(self, config: Config, fresh: Config, changed: tuple[str, ...]) -> None:
-        """Raise where a running process cannot take the file."""
-        if fixed := [path for path in changed if path in _FIXED]:
-            raise ConfigError(f"{' and '.join(fixed)} cannot change while it runs: restart it")
-        names = {fleet.name for fleet in fresh.fleets}
-        for fleet in config.fleets:
-            if fleet.name in names:
-                continue
-            if living := await self._store.machines(fleet.name):
-                raise RequestRefused(
-                    f"the fleet {fleet.name!r} is taken out of the file, and has {len(living)} "
-                    "living machines: scale it to 0 first"
-                )
 
     async def _record(self, config: Config) -> None:
         """Write which file this process runs."""
@@ -177,8 +167,14 @@ class EngineProcess:
             log.warning("not recorded which file runs", error=str(error))
 
 
+def _check(changed: tuple[str, ...]) -> None:
+    """Raise where a running process cannot take the file."""
+    if fixed := [path for path in changed if path in _FIXED]:
+        raise ConfigError(f"{' and '.join(fixed)} cannot change while it runs: restart it")
+
+
 def _about(config: Config) -> dict[str, object]:
     return {
-        "fleets": [str(fleet.name) for fleet in config.fleets],
+        "fleets": [str(fleet.name) for fleet in config.fleets if not fleet.removed],
         "store": str(config.store),
     }

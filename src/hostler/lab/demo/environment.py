@@ -10,6 +10,7 @@ from hostler.frontends.cli.render import tables
 from hostler.frontends.cli.render.tables import ink
 from hostler.ports.clock import Clock
 from hostler.queries.fleets import FleetStatus
+from hostler.queries.wording import count
 
 from .board import Board
 from .tally import Tally
@@ -46,7 +47,7 @@ class Display:
                 line = tell(event)
                 self._line(f"{line.machine or seen.fleet.name}  {line.text}", "")
         if self._board.is_live:
-            self._board.draw(self._picture(seen, faults))
+            self._board.draw(*self._picture(seen, faults))
             return
         counts = ", ".join(f"{number} {phase}" for phase, number in sorted(seen.counts.items()))
         line = f"{seen.ready} of {seen.desired} ready" + (f" ({counts})" if counts else "")
@@ -65,21 +66,20 @@ class Display:
     def _line(self, text: str, style: str) -> None:
         self._board.line(f"{self.passed():5.1f}s  {text}", style)
 
-    def _picture(self, seen: FleetStatus, faults: Mapping[str, int]) -> RenderableType:
+    def _picture(self, seen: FleetStatus, faults: Mapping[str, int]) -> tuple[RenderableType, ...]:
         left = max(0.0, self._seconds - self.passed())
         phase = f"{left:.0f} s to go" if left else "scaling to zero"
-        return Group(
+        return (
             ink(f"hostler demo: a simulated Scaleway with many faults; {phase}", "bold"),
             tables.status([seen]),
             ink("faults met: " + (faults_text(faults) or "none yet"), "magenta"),
-            *self._board.lines,
         )
 
 
 def faults_text(faults: Mapping[str, int]) -> str:
     """Return faults and their counts in a line."""
-    met = sorted((name, count) for name, count in faults.items() if count)
-    return ", ".join(f"{name} {count}" for name, count in met)
+    met = sorted((name, number) for name, number in faults.items() if number)
+    return ", ".join(f"{name} {number}" for name, number in met)
 
 
 def conclusion(tally: Tally, *, empty: bool) -> RenderableType:
@@ -94,7 +94,7 @@ def conclusion(tally: Tally, *, empty: bool) -> RenderableType:
             ("faults met", faults_text(tally.faults)),
             ("calls", f"{tally.calls} requests"),
             ("cost", f"€{tally.cost:.4f}, had it been real"),
-            ("left", "nothing" if good else f"{tally.leaks} parts on the bill"),
+            ("left", "nothing" if good else f"{count(tally.leaks, 'resource')} on the bill"),
         )
     )
     if not good:

@@ -26,9 +26,7 @@ class StaticKind:
     def blueprint(self, settings: object, template: object, folder: Path) -> Blueprint:
         """Return the groups as offers; the digest is of how a host is cleaned."""
         table, asked = table_of(StaticTable, settings), table_of(StaticTemplate, template)
-        names = Counter(host.name for host in hosts_of(table, folder))
-        if twice := [name for name, count in names.items() if count > 1]:
-            raise ValueError(f"hosts: expected each name once, and {', '.join(twice)} is not")
+        del folder
         known = {entry.group for entry in table.hosts}
         if unknown := [group for group in asked.groups if group not in known]:
             raise ValueError(
@@ -46,14 +44,14 @@ class StaticKind:
         return Timing(deadline=DEADLINE, consistency_delay=CONSISTENCY_DELAY)
 
     def check(self, settings: object) -> tuple[str, ...]:
-        """Return which host is in the list twice under two names."""
-        table = table_of(StaticTable, settings)
-        places = Counter(f"{host.address}:{host.port}" for host in table.hosts)
-        twice = [place for place, count in places.items() if count > 1]
-        named = len({host.name or host.address for host in table.hosts}) == len(table.hosts)
-        if not twice or not named:  # hosts of one name are a fault of their own
-            return ()
-        return (f"hosts: expected each address and port once, and {', '.join(twice)} is not",)
+        """Return which hosts are in the list twice: by their names, else by their addresses."""
+        hosts = table_of(StaticTable, settings).hosts
+        names = [host.name or host.address for host in hosts]
+        places = [f"{host.address}:{host.port}" for host in hosts]
+        for what, values in (("name", names), ("address and port", places)):
+            if twice := [value for value, count in Counter(values).items() if count > 1]:
+                return (f"hosts: expected each {what} once, and {', '.join(twice)} is not",)
+        return ()
 
     def warnings_of(self, settings: object) -> tuple[str, ...]:
         """Return nothing: no list of hosts is hardly meant."""

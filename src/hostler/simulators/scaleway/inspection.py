@@ -226,6 +226,13 @@ def rates_in(body: Body) -> FaultRates:
     return FaultRates(rates, spells)
 
 
+def preset_of(name: str) -> FaultRates:
+    """Return the preset of this name; raise BadFaultRates, with their names, where none has it."""
+    if name not in PRESETS:
+        raise BadFaultRates(f"there is no preset {name!r}: expected one of {', '.join(PRESETS)}")
+    return PRESETS[name]
+
+
 def set_faults(world: World, request: HttpRequest) -> object:
     """Script a fault (`rule`), set `rates` and `spells`, name a `preset`, or `clear`."""
     body = body_of(request)
@@ -234,7 +241,7 @@ def set_faults(world: World, request: HttpRequest) -> object:
         raise ValueError(f"expected rule, rates, spells, preset or clear, not {sorted(unknown)}")
     rule = rule_in(body["rule"]) if "rule" in body else None
     rates = rates_in(body) if "rates" in body or "spells" in body else None
-    preset = PRESETS[text_in(body, "preset")] if "preset" in body else None
+    preset = preset_of(text_in(body, "preset")) if "preset" in body else None
     if rule and (why := never(rule, world.options.zones)):
         raise BadFaultRates(why)
     if body.get("clear"):

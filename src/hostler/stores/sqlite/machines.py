@@ -14,11 +14,13 @@ from . import events as story
 from . import leases
 from .documents import MACHINE, microseconds
 from .queries import SQL
+from .sharing import share
 
 
 def living(db: Connection, fleet: FleetName) -> tuple[Machine, ...]:
     """Return the living machines of a fleet, by serial."""
-    return MACHINE.read_all(db.execute(SQL["machines"], {"fleet": fleet}))
+    rows = db.execute(SQL["machines"], {"fleet": fleet})
+    return tuple([share(MACHINE.read(row[0])) for row in rows])
 
 
 def one(db: Connection, machine: MachineId) -> Machine | None:

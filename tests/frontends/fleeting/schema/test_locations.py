@@ -295,3 +295,14 @@ def test_at_most_eight_ancestors_are_asked_and_a_circle_ends(tmp_path: Path) -> 
 
 def test_without_proc_there_are_no_ancestors(tmp_path: Path) -> None:
     assert ProcFolder(10, tmp_path / "none").ancestors() == []
+
+
+@pytest.mark.parametrize("name", ["", "folder"])
+def test_a_folder_is_said_to_be_one_as_where_the_runner_is_not_on_the_path(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty name, as `command -v` leaves it, means the current folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    learnt = learn(learning(choice=str(Path(name))))
+    assert "it is a folder; name the runner's executable" in learnt.refusal

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from hostler.config.values import Config
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
 from hostler.frontends.cli.console.options import File, Json
@@ -16,6 +17,7 @@ from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Purpose, Services, open_providers
 from hostler.frontends.cli.render.tables import ink, table
 from hostler.queries.checks import Check, check_file, check_online, check_place
+from hostler.queries.removed import removed_fleets
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class CheckCommand:
             checks += check_place(path, lacks)
         if problem := await self.services.store_problem(config):
             checks.append(Check(about="store", text=problem, ok=False))
+        else:
+            checks += await self._removed(config)
         if online:
             async with (
                 self.services.store(config, Purpose.READ) as store,
@@ -63,6 +67,23 @@ class CheckCommand:
         }
         screen.show(_findings(config.path, checks), value)
         return Exit.OK if ok else Exit.FAILED
+
+    async def _removed(self, config: Config) -> list[Check]:
+        """Return a warning for each fleet that the store holds, and the file has no longer."""
+        if not self.services.store_exists(config):
+            return []
+        async with self.services.store(config, Purpose.READ) as store:
+            known = await self.services.with_removed(config, store)
+            now = self.services.clock().now()
+            return [
+                Check(
+                    about=f"fleet.{one.row.name}",
+                    text=one.sentence(known.unreadable, now),
+                    ok=True,
+                    warning=True,
+                )
+                for one in await removed_fleets(store, known, now)
+            ]
 
 
 def _findings(path: Path, checks: Sequence[Check]) -> RenderableType:

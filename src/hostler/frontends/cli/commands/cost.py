@@ -89,8 +89,8 @@ class CostCommand:
     # ------------------------------------------------------------ what it costs
 
     async def _bills(self, file: Path, options: ReadOptions, screen: Screen) -> int:
-        config, now = self.services.load(file), self.services.clock().now()
-        async with open_records(self.services, config, screen) as store:
+        now = self.services.clock().now()
+        async with open_records(self.services, file, screen) as (config, store):
             found = await bills(store, config.chosen(options.fleet), now)
             forgotten = await store.forgotten()
         documents = [bill_document(bill) for bill in found]
@@ -124,11 +124,12 @@ class CostCommand:
         self, file: Path, trial: _Trial, options: ReadOptions, screen: Screen
     ) -> tuple[Demand, float]:
         """Return the demand that is replayed, and the price of an hour."""
-        config, now = self.services.load(file), self.services.clock().now()
+        now = self.services.clock().now()
         if trial.demand == "generated":
+            self.services.load(file)
             return self.backtests.generated(trial.days, trial.seed, now), trial.price or 1.0
-        fleet = config.fleet(options.fleet)
-        async with open_records(self.services, config, screen) as store:
+        async with open_records(self.services, file, screen) as (config, store):
+            fleet = config.fleet(options.fleet)
             demand, known = await recorded_demand(store, fleet, trial.days, now)
         return demand, trial.price or known or 1.0
 
@@ -148,13 +149,13 @@ def bill_table(found: Sequence[Bill]) -> RenderableType:
             str(used.machines),
             f"{used.paid_hours:,.1f}",
             f"{used.used_hours:,.1f}" if bill.kind == "fleet" else "",
-            f"{used.overhead:.0%}" if used.used_hours else "",
+            f"{used.overhead:.0%}" if used.has_overhead else "",
             euros(used.cost),
             euros(used.price),
             euros(bill.forecast_day),
             euros(bill.forecast_30_days),
         )
-    note = "the last two columns assume that every host stays that is not being retired"
+    note = "the last two columns assume that all stays as it is, but for hosts being retired"
     return Group(made, ink(note, "dim"))
 
 

@@ -37,10 +37,9 @@ class PlanCommands:
         return self.guard(chosen.json, lambda screen: self._plan(file, chosen, screen))
 
     async def _plan(self, file: Path, options: ReadOptions, screen: Screen) -> int:
-        config = self.services.load(file)
         fleets, hosts = list[Plan](), list[Planned]()
         async with (
-            open_records(self.services, config, screen) as store,
+            open_records(self.services, file, screen) as (config, store),
             open_providers(self.services, config, store) as providers,
         ):
             for fleet in config.chosen(options.fleet):
@@ -75,8 +74,7 @@ class PlanCommands:
         return self.guard(chosen.json, lambda screen: self._explain(file, machine, chosen, screen))
 
     async def _explain(self, file: Path, name: str, options: ReadOptions, screen: Screen) -> int:
-        config = self.services.load(file)
-        async with open_records(self.services, config, screen) as store:
+        async with open_records(self.services, file, screen) as (config, store):
             try:
                 fleet, machine = await find_machine(store, config.chosen(options.fleet), name)
             except RequestRefused:

@@ -92,9 +92,8 @@ class PoolCommand:
     async def _list(
         self, file: Path, options: RequestOptions, screen: Screen, *, online: bool
     ) -> int:
-        config = self.services.load(file)
-        accounts = {fleet.account for fleet in config.chosen(options.fleet)}
-        async with open_records(self.services, config, screen) as store:
+        async with open_records(self.services, file, screen) as (config, store):
+            accounts = {fleet.account for fleet in config.chosen(options.fleet)}
             hosts = await recorded_hosts(store, accounts)
             if online:
                 with screen.waiting("observing the provider"):

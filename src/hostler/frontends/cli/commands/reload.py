@@ -78,6 +78,7 @@ class ReloadCommand:
         async with self.services.store(config, Purpose.READ) as store:
             record = await self._record(config, store)
             changed = differing(record.tables, digests(config))
+            config = await self.services.with_removed(config, store)
             made = await self._plans(config, store, screen)
             answer = None if dry_run else await self._ask(config, store)
         value = {

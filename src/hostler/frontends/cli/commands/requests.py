@@ -72,18 +72,35 @@ class RequestCommands:
     def delete(
         self,
         file: File,
-        machine: Name,
+        machine: Annotated[
+            str,
+            Parameter(
+                help="the id of a machine, or how it begins; or the name of a fleet that is no "
+                "longer in the file"
+            ),
+        ],
         /,
         *,
         now: Now = False,
         options: RequestOptions | None = None,
     ) -> int:
-        """Delete a machine; the fleet's size decides whether another one is made."""
+        """Delete a machine, or all that a fleet has left which is no longer in the file.
 
-        def check(author: Author, fleet: Fleet, machine: Machine) -> Accepted:
-            return machines.delete(author, fleet, machine, now=now)
+        A fleet's size decides whether another machine is made.
+        """
+        chosen = options or RequestOptions()
 
-        return self._about_machine(file, machine, check, options)
+        async def work(screen: Screen) -> int:
+            author = author_of(self.services, chosen)
+            async with open_records(self.services, file, screen) as (config, store):
+                if (fleet := config.known(machine)) is not None:
+                    accepted = fleets.delete(author, fleet)
+                else:
+                    found = await find_machine(store, config.chosen(chosen.fleet), machine)
+                    accepted = machines.delete(author, *found, now=now)
+            return await self._submit(config, accepted, chosen, screen)
+
+        return self.guard(chosen.json, work)
 
     def retire(
         self,
@@ -162,8 +179,8 @@ class RequestCommands:
         source = InstallationId(from_) if from_ else None
 
         async def work(screen: Screen) -> int:
-            config, fleet = self._fleet(file, chosen)
-            async with open_records(self.services, config, screen) as store:
+            async with open_records(self.services, file, screen) as (config, store):
+                fleet = config.fleet(chosen.fleet)
                 orphans = await store.orphans()
             accepted = fleets.adopt(author_of(self.services, chosen), fleet, source, orphans)
             return await self._submit(config, accepted, chosen, screen)
@@ -179,7 +196,8 @@ class RequestCommands:
         chosen = options or RequestOptions()
 
         async def work(screen: Screen) -> int:
-            config, fleet = self._fleet(file, chosen)
+            async with open_records(self.services, file, screen) as (config, _):
+                fleet = config.fleet(chosen.fleet)
             accepted = check(author_of(self.services, chosen), fleet)
             return await self._submit(config, accepted, chosen, screen)
 
@@ -191,17 +209,12 @@ class RequestCommands:
         chosen = options or RequestOptions()
 
         async def work(screen: Screen) -> int:
-            config = self.services.load(file)
-            async with open_records(self.services, config, screen) as store:
+            async with open_records(self.services, file, screen) as (config, store):
                 fleet, machine = await find_machine(store, config.chosen(chosen.fleet), name)
             accepted = check(author_of(self.services, chosen), fleet, machine)
             return await self._submit(config, accepted, chosen, screen)
 
         return self.guard(chosen.json, work)
-
-    def _fleet(self, file: Path, options: RequestOptions) -> tuple[Config, Fleet]:
-        config = self.services.load(file)
-        return config, config.fleet(options.fleet)
 
     async def _submit(
         self, config: Config, accepted: Accepted, options: RequestOptions, screen: Screen

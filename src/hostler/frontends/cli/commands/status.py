@@ -57,10 +57,9 @@ class StatusCommands:
     async def _status(
         self, file: Path, at: str | None, options: ReadOptions, screen: Screen
     ) -> int:
-        config = self.services.load(file)
-        now, runs = self.services.clock().now(), self.services.engine_runs(config)
-        time = parse_time(at, now) if at else None
-        async with open_records(self.services, config, screen) as store:
+        async with open_records(self.services, file, screen) as (config, store):
+            now, runs = self.services.clock().now(), self.services.engine_runs(config)
+            time = parse_time(at, now) if at else None
             statuses = [
                 await past_fleet_status(store, fleet, time)
                 if time
@@ -106,8 +105,7 @@ class StatusCommands:
         return self.guard(chosen.json, lambda screen: self._history(file, machine, chosen, screen))
 
     async def _history(self, file: Path, name: str, options: ReadOptions, screen: Screen) -> int:
-        config = self.services.load(file)
-        async with open_records(self.services, config, screen) as store:
+        async with open_records(self.services, file, screen) as (config, store):
             host = await find_host(store, name)
             if host is not None:
                 events = await host_events(store, host.id)
@@ -118,9 +116,8 @@ class StatusCommands:
         return Exit.OK
 
     async def _latest(self, file: Path, last: int, options: ReadOptions, screen: Screen) -> int:
-        config = self.services.load(file)
-        fleet = config.fleet(options.fleet)
-        async with open_records(self.services, config, screen) as store:
+        async with open_records(self.services, file, screen) as (config, store):
+            fleet = config.fleet(options.fleet)
             lines = sentences(await newest_fleet_events(store, fleet.name, last))
         self._show(lines, screen, names=True)
         return Exit.OK
@@ -154,9 +151,8 @@ class StatusCommands:
     async def _orphans(
         self, file: Path, options: ReadOptions, screen: Screen, *, observe: bool
     ) -> int:
-        config = self.services.load(file)
-        fleets = config.chosen(options.fleet)
-        async with open_records(self.services, config, screen) as store:
+        async with open_records(self.services, file, screen) as (config, store):
+            fleets = config.chosen(options.fleet)
             if observe:
                 with screen.waiting("observing the provider"):
                     async with open_providers(self.services, config, store) as providers:

@@ -21,6 +21,7 @@ from hostler.frontends.cli.console.options import File, ReadOptions
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Services, open_records, standing_of
 from hostler.frontends.cli.render import tables
+from hostler.frontends.cli.render.fitting import Fitted
 from hostler.frontends.cli.render.tables import ink
 from hostler.ports.store import Store
 from hostler.queries import documents
@@ -58,20 +59,20 @@ class TopCommand:
     async def _top(
         self, file: Path, pace: timedelta, count: int | None, options: ReadOptions, screen: Screen
     ) -> int:
-        config = self.services.load(file)
+        self.services.load(file)  # what is wrong with the file is told before the screen changes
         if not screen.live and not screen.json:
             count = count or 1
         with suppress(asyncio.CancelledError):
             if screen.live:
                 with Live(console=screen.out, screen=True, auto_refresh=False) as live:
-                    await self._repeat(config, pace, count, options, _Frames(screen, live))
+                    await self._repeat(file, pace, count, options, _Frames(screen, live))
             else:
-                await self._repeat(config, pace, count, options, _Frames(screen, None))
+                await self._repeat(file, pace, count, options, _Frames(screen, None))
         return Exit.OK
 
     async def _repeat(
         self,
-        config: Config,
+        file: Path,
         pace: timedelta,
         count: int | None,
         options: ReadOptions,
@@ -80,7 +81,7 @@ class TopCommand:
         """Show updates until there were enough; the store is opened again once there is one."""
         updates = 0
         while count is None or updates < count:
-            async with open_records(self.services, config, frames.screen) as store:
+            async with open_records(self.services, file, frames.screen) as (config, store):
                 exists = self.services.store_exists(config)
                 while count is None or updates < count:
                     read = await self._read(store, config, options)
@@ -114,13 +115,24 @@ class _Frames:
         """Show one update."""
         if self.live is not None:
             notices = self.screen.standing.notices if self.screen.standing else ()
-            self.live.update(Group(frame(statuses, lines), *notices), refresh=True)
+            self.live.update(fitted(statuses, lines, notices), refresh=True)
             return
         value = {
             "fleets": [documents.fleet(status) for status in statuses],
             "events": [documents.event(line) for line in lines],
         }
         self.screen.show(frame(statuses, lines), value)
+
+
+def fitted(
+    statuses: Sequence[FleetStatus], lines: Sequence[Line], notices: Sequence[str]
+) -> RenderableType:
+    """Return one update for a live screen: of the events, the latest that there is room for."""
+
+    def picture(events: int) -> RenderableType:
+        return Group(frame(statuses, lines[len(lines) - events :]), *map(ink, notices))
+
+    return Fitted(picture, len(lines))
 
 
 def frame(statuses: Sequence[FleetStatus], lines: Sequence[Line]) -> RenderableType:

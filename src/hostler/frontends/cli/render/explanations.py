@@ -97,8 +97,10 @@ def _host_facts(host: HostStatus, now: datetime) -> Iterable[tuple[str, str]]:
     yield "name", host.name
     yield "state", f"{host.state}{_since(host, now)}"
     yield (
-        "wiped",
-        f"at {clock_time(record.cleaning.wiped, now)}" if record and record.cleaning.wiped else "",
+        "clean",
+        f"since {clock_time(record.cleaning.wiped, now)}"
+        if record and record.cleaning.wiped
+        else "",
     )
     left = f", {rounded(host.paid_left(now))} left" if paid and paid > now else ""
     yield "paid until", f"{clock_time(paid, now)}{left}" if paid else ""

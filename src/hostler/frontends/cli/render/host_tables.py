@@ -21,7 +21,7 @@ _STYLES = {
     "retiring": "magenta",
     "quarantined": "red",
 }
-_COLUMNS = ("host", "name", "type", "state", "machine", "wiped", "paid for", "€/h", "remarks")
+_COLUMNS = ("host", "name", "type", "state", "machine", "clean for", "paid for", "€/h", "remarks")
 
 
 def host_table(hosts: Sequence[HostStatus], now: datetime, *, observed: bool) -> RenderableType:
@@ -42,14 +42,14 @@ def host_table(hosts: Sequence[HostStatus], now: datetime, *, observed: bool) ->
 
 
 def _cells(host: HostStatus, now: datetime) -> tuple[Text, ...]:
-    wiped = host.record.cleaning.wiped if host.record else None
+    clean = host.record.cleaning.wiped if host.record else None
     return (
         ink(host.id),
         ink(short(host.name)),
         ink(f"{host.type} in {host.zone}"),
         ink(host.state, _STYLES.get(host.state, _other_style(host.state))),
         ink(f"{host.machine or ''} {host.fleet}".strip()),
-        ink(f"{rounded(now - wiped)} ago" if wiped else ""),
+        ink(rounded(now - clean) if clean else ""),
         ink(rounded(host.paid_left(now)) if host.paid_until else ""),
         ink(euros(host.price) if host.price else "not known"),
         ink("; ".join((*remarks(host, now), *_errors(host)))),

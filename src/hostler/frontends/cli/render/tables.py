@@ -38,6 +38,8 @@ _WIDE = 100
 _NARROW = 80
 """Columns below which no table fits: one thing is told below the other."""
 
+_ADDRESS = len("255.255.255.255")
+
 _COPIED = frozenset({"machine", "phase", "since", "observed", "address", "cost"})
 """Columns that stay on one line: what is copied from them, and what is short anyway."""
 
@@ -152,7 +154,7 @@ def _cells(entry: Machine, status: FleetStatus) -> Mapping[str, Text | str]:
     """Return what the table of machines says of one, by column."""
     return {
         "machine": ink(entry.id),
-        "host": ink((entry.host or "")[:8]),
+        "host": ink(_short(entry.host or "")),
         "phase": ink(entry.phase, STYLES[entry.phase]),
         "since": rounded(status.at - entry.since),
         "observed": ink(entry.observed),
@@ -161,6 +163,11 @@ def _cells(entry: Machine, status: FleetStatus) -> Mapping[str, Text | str]:
         "cost": euros(entry.billing.cost(status.at)),
         "next": _next(entry, status),
     }
+
+
+def _short(host: str) -> str:
+    """Return an id as a table has room for it: what is no longer than an address stays whole."""
+    return host if len(host) <= _ADDRESS else host[:8]
 
 
 def _next(entry: Machine, status: FleetStatus) -> Text:

@@ -32,6 +32,12 @@ class Place:
     found: Found
 
 
+_FOLDER = (
+    "it is a folder; name the runner's executable (where `command -v gitlab-runner` prints "
+    "nothing, it is not on the PATH)"
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nowhere:
     """No file has it: why each has not, and whether some could not be read at all.
@@ -47,6 +53,8 @@ class Nowhere:
 def chosen(path: Path, override: Override) -> Place | Nowhere:
     """Return what the operator's own choice holds; if that fails, nothing else is tried."""
     description = f"the file that was chosen, {path}"
+    if path.is_dir():
+        return Nowhere(reasons=(f"{description}: {_FOLDER}",), unreadable=True)
     return first([Candidate(path=path, description=description)], override)
 
 

@@ -20,7 +20,6 @@ from .timeline import LENGTH
 
 _DAYS = 7
 _LABEL = 9
-_LEAST_LINES = 3
 _SAMPLES = int(LENGTH.total_seconds() / SAMPLE)
 
 SIGNS = {
@@ -79,7 +78,7 @@ class Display:
     def show(self, moment: Frame) -> None:
         """Show how everything stands: as a picture, or as a line where something changed."""
         if self._board.is_live:
-            self._board.draw(self._picture(moment))
+            self._board.draw(*self._picture(moment))
             return
         text = "; ".join(standings(moment.sampler))
         if text != self._last:
@@ -95,13 +94,11 @@ class Display:
         width = screen.out.width if screen.out.is_terminal else 80
         screen.out.print(Group(*week(sampler, width), conclusion(tally, rests=rests)))
 
-    def _picture(self, moment: Frame) -> RenderableType:
-        out = self._board.screen.out
+    def _picture(self, moment: Frame) -> list[RenderableType]:
+        width = self._board.screen.out.width
         head = f"hostler demo macs: a simulated week, {self._date}; {moment.left:.0f} s to go"
-        rows: list[RenderableType] = [ink(head, "bold"), *week(moment.sampler, out.width)]
-        rows += [ink(line) for line in (*standings(moment.sampler), *money(moment.sampler))]
-        room = max(_LEAST_LINES, out.height - len(rows) - 3)
-        return Group(*rows, *list(self._board.lines)[-room:])
+        rows: list[RenderableType] = [ink(head, "bold"), *week(moment.sampler, width)]
+        return rows + [ink(line) for line in (*standings(moment.sampler), *money(moment.sampler))]
 
 
 def date(seconds: float) -> str:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from sys import intern
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, is_machine_id
 from hostler.domain.model.resource import OwnerTag, Slot
@@ -63,9 +64,9 @@ def from_tags(tags: Sequence[str], kind: str) -> Claim | None:
     """Return the owner tag that the tags of a resource of this kind make, or None.
 
     Strict: each tag once and well formed, and the slot of this kind. Never raises. Observations
-    read the same tags again and again, so what they say is remembered.
+    read the same tags again and again, so what they say is remembered, each tag as one object.
     """
-    return _from_tags(tuple(tags), kind)
+    return _from_tags(tuple(map(intern, tags)), kind)
 
 
 @lru_cache(maxsize=65536)
@@ -78,16 +79,16 @@ def _from_tags(tags: tuple[str, ...], kind: str) -> Claim | None:
         if key in _TAGS:
             if key in found:
                 return None
-            found[key] = value
+            found[key] = intern(value)
     return _claim(found, kind) if len(found) == len(_TAGS) else None
 
 
 def _claim(found: dict[str, str], kind: str) -> Claim | None:
     installation, fleet, machine, attempt = (found[key] for key in _TAGS)
-    place = _IS_ATTEMPT.fullmatch(attempt)
+    place = _place(attempt)
     if (
         place is None
-        or place["kind"] != kind
+        or place[0].kind != kind
         or not is_machine_id(machine)
         or not writable(InstallationId(installation), FleetName(fleet))
     ):
@@ -96,9 +97,18 @@ def _claim(found: dict[str, str], kind: str) -> Claim | None:
         installation=InstallationId(installation),
         fleet=FleetName(fleet),
         machine=MachineId(machine),
-        attempt=int(place["attempt"]),
+        attempt=place[1],
     )
-    return Claim(owner_tag, Slot(kind, int(place["index"])))
+    return Claim(owner_tag, place[0])
+
+
+@lru_cache(maxsize=256)
+def _place(text: str) -> tuple[Slot, int] | None:
+    """Return the slot and the attempt that a tag names, or None; there are few different ones."""
+    place = _IS_ATTEMPT.fullmatch(text)
+    if place is None:
+        return None
+    return Slot(intern(place["kind"]), int(place["index"])), int(place["attempt"])
 
 
 def name_of(claim: Claim) -> str:

@@ -15,7 +15,7 @@ from hostler.providers.scaleway.common.wire import Ip, Server
 
 from . import scan
 from .lost_tags import Roots
-from .read import Kin, Reader, kin_of
+from .read import Kin, Reader, kin_of, shared_id
 from .scan import Cards
 from .statuses import strange
 
@@ -162,9 +162,7 @@ class Observer:
         found, zone = listing.found.values(), scope.zone
         if scope.machine is None:
             self._roots.see_servers(zone, found)
-        kin = {
-            ResourceId(server.id): one for server in found if (one := self._kin_of(zone, server))
-        }
+        kin = {shared_id(server.id): one for server in found if (one := self._kin_of(zone, server))}
         if scope.machine is not None:
             if scope.zone in self._kin:
                 self._kin[scope.zone].update(kin)

@@ -3,6 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
+from sys import intern
+from typing import TypeVar
 
 from hostler.domain.ids import MachineId, ResourceId, Zone
 from hostler.domain.model.resource import Condition, Resource, Slot
@@ -49,20 +52,20 @@ class Reader:
     def server(self, server: Server, claim: Claim | None = None) -> Resource:
         """Return a server as a resource; `claim` is what others than its tags say of it."""
         claim = claim_of(server.tags or _NO_TAGS, "", "server") or claim
-        status, type_ = server.state or "", server.commercial_type or ""
+        status, type_ = intern(server.state or ""), intern(server.commercial_type or "")
         return Resource(
-            id=ResourceId(server.id),
+            id=shared_id(server.id),
             slot=claim.slot if claim else Slot("server"),
             zone=self.zone,
             owner_tag=claim.owner_tag if claim else None,
             status=status,
             condition=condition("server", status),
-            allowed=tuple(server.allowed_actions or ()),
+            allowed=_shared(tuple(server.allowed_actions or ())),
             created=moment(server.creation_date),
             price=self.types.get(type_, 0.0),
             name=server.name or "",
             address=_address_of(server) or self._private(server),
-            type=server.commercial_type or "",
+            type=type_,
             protected=bool(server.protected),
             notes=_server_notes(server, self._private(server)),
         )
@@ -77,16 +80,16 @@ class Reader:
         """Return an address as a resource; its family says its slot where no owner tag does."""
         tags = ip.tags or _NO_TAGS
         claim = claim_of(tags, "", "address")
-        status, index = ip.state or "", _FAMILIES.get(ip.type or "", 0)
+        status, index = intern(ip.state or ""), _FAMILIES.get(ip.type or "", 0)
         taken = claim is not None and pool_of(tags)
         return Resource(
-            id=taken_id(ip.id, claim.owner_tag.machine) if claim and taken else ResourceId(ip.id),
+            id=taken_id(ip.id, claim.owner_tag.machine) if claim and taken else shared_id(ip.id),
             slot=claim.slot if claim else Slot("address", index),
             zone=self.zone,
             owner_tag=claim.owner_tag if claim else None,
             status=status,
             condition=condition("address", status),
-            owner=ResourceId(ip.server.id) if ip.server else None,
+            owner=shared_id(ip.server.id) if ip.server else None,
             price=self.prices.ipv6 if index else self.prices.ipv4,
             address=ip.address or "",
         )
@@ -94,7 +97,7 @@ class Reader:
     def attached(self, ip: PublicIp, resource: ResourceId, server: ResourceId) -> Resource:
         """Return an address that was asked for, as its server's body shows it, as a resource."""
         claim = claim_of(ip.tags or _NO_TAGS, "", "address")
-        status, index = ip.state or "", _FAMILIES.get(ip.family or "", 0)
+        status, index = intern(ip.state or ""), _FAMILIES.get(ip.family or "", 0)
         return Resource(
             id=resource,
             slot=claim.slot if claim else Slot("address", index),
@@ -109,14 +112,14 @@ class Reader:
 
     def volume(self, volume: Volume) -> Resource:
         """Return a local volume as a resource; it is busy while attached, whatever its state."""
-        owner = ResourceId(volume.server.id) if volume.server else None
-        status = volume.state or ""
+        owner = shared_id(volume.server.id) if volume.server else None
+        status = intern(volume.state or "")
         stands = condition("volume", status)
         busy = owner is not None and stands is Condition.FREE
         claim = claim_of(volume.tags or _NO_TAGS, volume.name or "", "volume")
         size = (volume.size or 0) // GIGABYTE
         return Resource(
-            id=ResourceId(volume.id),
+            id=shared_id(volume.id),
             slot=self._place(claim, owner, ResourceId(volume.id)),
             zone=self.zone,
             owner_tag=claim.owner_tag if claim else None,
@@ -127,19 +130,19 @@ class Reader:
             price=size * self.prices.l_ssd_gb,
             name=volume.name or "",
             type=volume.volume_type or "l_ssd",
-            notes=(("size", str(size)),),
+            notes=_shared((("size", str(size)),)),
         )
 
     def block(self, volume: BlockVolume) -> Resource:
         """Return a block volume as a resource; its first reference is its owner."""
         owner = owner_of(volume)
-        status = volume.status or ""
+        status = intern(volume.status or "")
         claim = claim_of(volume.tags or _NO_TAGS, volume.name or "", "volume")
         size = (volume.size or 0) // GIGABYTE
         iops = (volume.specs.perf_iops if volume.specs else None) or 5000
         rate = self.prices.sbs_15k_gb if iops > 5000 else self.prices.sbs_5k_gb
         return Resource(
-            id=ResourceId(volume.id),
+            id=shared_id(volume.id),
             slot=self._place(claim, owner, ResourceId(volume.id)),
             zone=self.zone,
             owner_tag=claim.owner_tag if claim else None,
@@ -150,7 +153,7 @@ class Reader:
             price=size * rate,
             name=volume.name or "",
             type="sbs_volume",
-            notes=(("size", str(size)), ("iops", str(iops))),
+            notes=_shared((("size", str(size)), ("iops", str(iops)))),
         )
 
     def _place(self, claim: Claim | None, owner: ResourceId | None, volume: ResourceId) -> Slot:
@@ -160,11 +163,25 @@ class Reader:
         return Slot("volume", kin.volumes.get(volume, UNPLACED) if kin else UNPLACED)
 
 
+def shared_id(text: str) -> ResourceId:
+    """Return an id, of which there is one object, however many resources and records name it."""
+    return ResourceId(intern(text))
+
+
+Texts = TypeVar("Texts", tuple[str, ...], tuple[tuple[str, str], ...])
+
+
+@lru_cache(maxsize=1024)
+def _shared(texts: Texts) -> Texts:
+    """Return the first of equal texts: thousands of servers may be asked for the same five acts."""
+    return texts
+
+
 def owner_of(volume: BlockVolume) -> ResourceId | None:
     """Return the server that a block volume is attached to, or None."""
     for reference in volume.references or ():
         if reference.product_resource_id and reference.status != "detached":
-            return ResourceId(reference.product_resource_id)
+            return shared_id(reference.product_resource_id)
     return None
 
 
@@ -173,7 +190,7 @@ def kin_of(server: Server, claim: Claim | None = None) -> Kin | None:
     claim = claim_of(server.tags or _NO_TAGS, "", "server") or claim
     if claim is None:
         return None
-    volumes = {ResourceId(v.id): place for place, v in server_volumes(server) if v.id}
+    volumes = {shared_id(v.id): place for place, v in server_volumes(server) if v.id}
     return Kin(claim.owner_tag.machine, volumes)
 
 

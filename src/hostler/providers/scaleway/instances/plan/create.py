@@ -167,7 +167,6 @@ def _attach(site: Site, server: Resource) -> tuple[Call, ...]:
         if site.resources[slot].condition is Condition.FREE
         and site.resources[slot].owner is None
         and not site.planned
-        and site.resources[slot].status != "planned"
     ]
     args: Arguments = (("server", str(server.id)),)
     return tuple(

@@ -1,0 +1,124 @@
+"""A fleet that is renamed in the file: what it was is told everywhere until somebody ends it."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HOSTLER = str(Path(sys.executable).parent / "hostler")
+KEY = "11111111-1111-1111-1111-111111111111"
+FILE = """
+[provider.scaleway]
+endpoint = "{endpoint}"
+project = "22222222-2222-2222-2222-222222222222"
+secret_key_file = "key"
+[fleet.{name}]
+size = 1
+types = ["DEV1-S"]
+volume = {{ size = "10GB" }}
+[engine]
+poll = "100ms"
+quiet = "1s"
+"""
+ABOUT = "the fleet web is not in the file"
+
+
+@contextmanager
+def process(log: Path, *argv: str) -> Generator[subprocess.Popen[bytes]]:
+    """Run a command until the block ends; it must still run then, and end in order."""
+    with (
+        log.open("ab") as out,
+        subprocess.Popen([HOSTLER, *argv], stdout=out, stderr=subprocess.STDOUT) as made,
+    ):
+        try:
+            yield made
+            assert made.poll() is None, log.read_text()
+            made.send_signal(signal.SIGTERM)
+            made.wait(timeout=60)
+        finally:
+            made.kill()
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if true():
+            return
+        time.sleep(0.2)
+    pytest.fail(f"not within {seconds} s")
+
+
+def run(verb: str, file: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [HOSTLER, verb, str(file), *options],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def ready(file: Path) -> dict[str, int]:
+    """Return how many machines of each fleet are ready, by its name."""
+    fleets: list[dict[str, Any]] = json.loads(run("status", file, "--json").stdout)["fleets"]
+    return {fleet["name"]: fleet["ready"] for fleet in fleets}
+
+
+@pytest.fixture
+def endpoint(tmp_path: Path) -> Iterator[str]:
+    log = tmp_path / "simulator.log"
+    with process(log, "simulator", "--port", "0", "--speed", "30"):
+        wait_until(lambda: "simulator.listening" in log.read_text())
+        yield str(json.loads(log.read_text().splitlines()[0])["url"])
+
+
+@pytest.mark.timeout(300)
+def test_a_renamed_fleet_is_told_everywhere_until_somebody_ends_it(
+    tmp_path: Path, endpoint: str
+) -> None:
+    file, log = tmp_path / "fleet.toml", tmp_path / "engine.log"
+    (tmp_path / "key").write_text(KEY)
+    file.write_text(FILE.format(endpoint=endpoint, name="web"))
+    with process(log, "run", str(file)):
+        wait_until(lambda: log.exists() and ready(file) == {"web": 1})
+        (machine,) = json.loads(run("status", file, "--json").stdout)["fleets"][0]["machines"]
+
+        file.write_text(FILE.format(endpoint=endpoint, name="builders"))
+        assert ABOUT in run("status", file).stderr, "before the engine runs it"
+        assert ABOUT in run("check", file, "--json").stdout
+        assert run("reload", file).returncode == 0
+        wait_until(lambda: ready(file) == {"builders": 1, "web": 1})
+        for verb in ("status", "orphans", "cost", "plan", "history"):
+            assert ABOUT in run(verb, file).stderr, verb
+        assert ABOUT in run("top", file, "--count", "1").stderr
+        assert ABOUT in log.read_text()
+        assert "ready" in run("explain", file, machine["id"]).stdout
+
+        refused = run("delete", file, "builders")
+        assert (refused.returncode, "is a fleet of the file" in refused.stderr) == (2, True)
+        assert run("delete", file, "web").returncode == 0
+        wait_until(lambda: ready(file) == {"builders": 1})
+        assert ABOUT not in run("status", file).stderr
+
+
+@pytest.mark.timeout(300)
+def test_a_fleet_that_left_while_no_engine_ran_is_looked_after_by_the_next_one(
+    tmp_path: Path, endpoint: str
+) -> None:
+    file, log = tmp_path / "fleet.toml", tmp_path / "engine.log"
+    (tmp_path / "key").write_text(KEY)
+    web = FILE.replace("size = 1", 'size = 1\non_remove = "end"')
+    file.write_text(web.format(endpoint=endpoint, name="web"))
+    with process(log, "run", str(file)):
+        wait_until(lambda: log.exists() and ready(file) == {"web": 1})
+    file.write_text(FILE.format(endpoint=endpoint, name="builders"))
+    assert ABOUT in run("status", file).stderr
+    with process(log, "run", str(file)):
+        wait_until(lambda: ready(file) == {"builders": 1})

@@ -1,0 +1,98 @@
+"""What the store holds of fleets that the file has no longer, and what is said of that."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+from hostler.config.store_url import StoreUrl
+from hostler.config.values import Config
+from hostler.controllers.runtime.settings import Settings
+from hostler.domain.ids import FleetName, HostId
+from hostler.domain.model.fleet import Fleet, FleetRow
+from hostler.domain.model.host import Host, HostCondition
+from hostler.domain.model.machine import Billing, Machine
+from hostler.ports.store import Fence
+from hostler.queries.removed import removed_fleets
+from hostler.queries.standing import standing
+from hostler.stores.memory import MemoryStore
+from hostler.testing.scenes.builders import BEGIN, FLEET, HOME, machine
+
+NOW = BEGIN + timedelta(hours=10)
+
+
+def config(*fleets: Fleet, unreadable: Mapping[FleetName, str] | None = None) -> Config:
+    return Config(
+        path=Path("web.toml"),
+        store=StoreUrl("sqlite", "web.db"),
+        accounts=(),
+        fleets=fleets,
+        templates={},
+        settings=Settings(),
+        unreadable=unreadable or {},
+    )
+
+
+async def store_of(row: FleetRow, *machines: Machine, hosts: tuple[Host, ...] = ()) -> MemoryStore:
+    store = MemoryStore(HOME)
+    lease = await store.take_lease("fleet/web", "test", None)
+    assert lease is not None
+    fence = Fence(lease="fleet/web", epoch=lease.epoch)
+    stored = await store.add_fleet(replace(row, version=0))
+    await store.save_fleet(replace(row, version=stored.version), machines, (), fence)
+    for host in hosts:
+        await store.save_host(host, (), fence)
+    return store
+
+
+ROW = FleetRow(name=FleetName("web"), created=BEGIN)
+PAID = replace(machine(1), billing=Billing(price=0.5, billed_from=BEGIN), version=0)
+
+
+async def test_fleet_of_the_file_is_none_of_them() -> None:
+    assert await removed_fleets(await store_of(ROW, PAID), config(FLEET), NOW) == ()
+
+
+async def test_fleet_with_nothing_left_is_none_of_them() -> None:
+    assert await removed_fleets(await store_of(ROW), config(), NOW) == ()
+
+
+async def test_fleet_is_counted_with_its_cost() -> None:
+    (found,) = await removed_fleets(await store_of(ROW, PAID), config(), NOW)
+    assert (found.machines, found.hosts, found.cost) == (1, 0, 5.0)
+
+
+async def test_fleet_that_is_only_known_from_the_store_is_one_still() -> None:
+    known = config(replace(FLEET, removed=True))
+    assert len(await removed_fleets(await store_of(ROW, PAID), known, NOW)) == 1
+
+
+async def test_hosts_that_it_bought_count_until_they_are_absent() -> None:
+    bought = Host(id=HostId("mac-1"), account=FLEET.account, zone=FLEET.offers[0].zone)
+    bought = bought.with_purchase(buyer=FleetName("web"))
+    absent = replace(bought, id=HostId("mac-2"), condition=HostCondition.ABSENT)
+    store = await store_of(ROW, hosts=(bought, absent))
+    (found,) = await removed_fleets(store, config(), NOW)
+    assert (found.machines, found.hosts) == (0, 1)
+
+
+async def notice(row: FleetRow, unreadable: Mapping[FleetName, str] | None = None) -> str:
+    store = await store_of(row, PAID)
+    found = await standing(config(unreadable=unreadable), store, NOW, exists=True, runs=False)
+    (text,) = found.notices
+    return text
+
+
+async def test_every_reading_command_says_what_becomes_of_it() -> None:
+    text = await notice(replace(ROW, removed=BEGIN))
+    assert "web is not in the file since 00:00:00" in text
+    assert "has 1 machine, €5.00 so far: kept as they are" in text
+    assert "hostler delete FILE web" in text
+    assert "they end" in await notice(replace(ROW, removed=BEGIN, ends=True))
+    lost = await notice(ROW, {FleetName("web"): "its table can no longer be read: no provider"})
+    assert "nobody looks after them, for its table can no longer be read" in lost
+
+
+async def test_nothing_is_said_where_there_is_no_store() -> None:
+    found = await standing(config(), await store_of(ROW, PAID), NOW, exists=False, runs=False)
+    assert found.removed == ()
