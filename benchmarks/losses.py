@@ -1,4 +1,4 @@
-"""Half of a fleet's servers deleted at once: when it is shown, proved and made up for.
+"""Half of a fleet's servers deleted at once: when it is shown, when proved, and when others begin.
 
 The whole engine, in simulated time. A loss is to be shown with the first observation that lacks it,
 and all are to be proved, from then on, within two requests each at the account's rate and one
@@ -40,7 +40,6 @@ class Loss:
     shown: float
     replaced: float
     proving: float
-    whole: float
     pace: float
 
 
@@ -52,7 +51,7 @@ class Scene:
         self._deleted_at = 0.0
 
     async def lose_half(self, rate: float) -> Loss:
-        """Grow, rest at this rate, delete half of the servers at once, and wait for others."""
+        """Grow, rest at this rate, delete half of the servers at once, and wait until all are proved."""
         theatre = self._theatre
         async with theatre.running():
             await theatre.until_ready(self._size)
@@ -69,13 +68,11 @@ class Scene:
                 self._until(lambda: any(m.id not in old for m in self._machines())),
                 self._proved({machine.id for machine in lost}),
             )
-            whole = await self._until(lambda: theatre.ready() >= self._size)
         return Loss(
             shown=shown,
             replaced=replaced,
             proving=proved - doubted,
             pace=(calls - before).total() / proved,
-            whole=whole,
         )
 
     async def _proved(self, lost: set[MachineId]) -> tuple[float, Counter[str]]:
@@ -121,7 +118,6 @@ def figures_of(loss: Loss, size: int, rate: float) -> Iterator[Figure]:
         "simulated s",
     )
     yield Figure(f"{about}: until the first is replaced", None, loss.replaced, "simulated s")
-    yield Figure(f"{about}: until the fleet is whole", None, loss.whole, "simulated s")
     yield Figure(f"{about}: calls a second until all are proved", None, loss.pace, "calls")
 
 

@@ -17,7 +17,7 @@ from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import DOWN, Condition, Resource, Scope, Slot
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition
-from hostler.domain.observation import certainty, effects
+from hostler.domain.observation import absence, effects
 
 _WORDS = {
     Condition.OFF: Reason.STOPPED,
@@ -180,7 +180,7 @@ def _questions(machine: Machine, snapshot: Snapshot) -> Iterator[tuple[Scope, da
                 continue
             if known.absent is not None:
                 alone = snapshot.capabilities.hosts is None
-                yield replace(scope, alone=alone), certainty.next_question(known, snapshot)
+                yield replace(scope, alone=alone), absence.next_question(known, snapshot)
             elif place.slot == main:
                 yield scope, since + snapshot.fleet.timers.absence_gap
 

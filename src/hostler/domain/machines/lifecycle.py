@@ -13,8 +13,9 @@ from hostler.domain.model.resource import Condition, Resource, Scope
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, event, move
 from hostler.domain.observation import effects
+from hostler.domain.observation.absence import next_question
 from hostler.domain.observation.blockers import protection
-from hostler.domain.observation.certainty import all_gone, next_question, survey
+from hostler.domain.observation.certainty import all_gone, survey
 
 from . import bootstrap, drain, failure, probing, retry, rollout, standby
 
