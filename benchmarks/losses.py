@@ -51,7 +51,7 @@ class Scene:
         self._deleted_at = 0.0
 
     async def lose_half(self, rate: float) -> Loss:
-        """Grow, rest at this rate, delete half of the servers at once, and wait until all are proved."""
+        """Grow, rest at this rate, delete half at once, and wait until all losses are proved."""
         theatre = self._theatre
         async with theatre.running():
             await theatre.until_ready(self._size)
