@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -157,7 +157,14 @@ class Theatre:
             rate=bought.rate,
             burst=bought.burst,
         )
+        self._made_of = ports, account, config.settings
         self.engine = Engine(ports, (account,), "bench", config.settings)
+
+    def slow_down(self, rate: float) -> None:
+        """Put another engine in place of one that runs no more: it may make fewer calls."""
+        ports, account, settings = self._made_of
+        slower = replace(account, rate=rate, burst=2 * rate)
+        self.engine = Engine(ports, (slower,), "bench", settings)
 
     def _now(self) -> float:
         return self.time()

@@ -18,7 +18,17 @@ from pathlib import Path
 import msgspec
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMES = ("decide", "stores", "startup", "simulation", "growth", "loopback", "fleeting", "money")
+NAMES = (
+    "decide",
+    "stores",
+    "startup",
+    "simulation",
+    "growth",
+    "losses",
+    "loopback",
+    "fleeting",
+    "money",
+)
 LIMIT = 240  # seconds for one benchmark
 TRIES = 3
 """How often a benchmark runs before one of its figures counts as worse: each one's best counts."""

@@ -179,9 +179,7 @@ CALM = Load(rate=10.0, crowded=False)
 CROWDED = Load(rate=10.0, crowded=True)
 
 
-def scopes(
-    scene: Scene, *machines: Machine, asked: tuple[Scope, ...] = (), load: Load = CALM
-) -> tuple[Scope, ...]:
+def scopes(scene: Scene, *machines: Machine, load: Load = CALM) -> tuple[Scope, ...]:
     return due_scopes(
         provider=provider(),
         zones=(ZONE,),
@@ -189,7 +187,6 @@ def scopes(
         inventory=scene.inventory,
         now=scene.now,
         settings=Settings(),
-        asked=asked,
         load=load,
     )
 
@@ -287,12 +284,6 @@ def test_listing_that_failed_is_tried_again_at_once_only_while_no_calls_wait() -
     scene.later(1 * S)
     assert scopes(scene, *scene.machines.values()) == WHOLE[1:]
     assert scopes(scene, *scene.machines.values(), load=CROWDED) == ()
-
-
-def test_observation_that_was_asked_for_by_id_is_made_beside_the_listing() -> None:
-    scene = Scene()
-    own = Scope(ZONE, "server", machine(1).id, (ResourceId("server-1"),))
-    assert scopes(scene, asked=(own, own)) == (*WHOLE, own)
 
 
 @pytest.mark.parametrize(

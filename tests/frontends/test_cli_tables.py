@@ -15,7 +15,7 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Doubt, Offer
-from hostler.domain.model.phases import Phase
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Orphan
 from hostler.domain.reporting.history import Line, tell
@@ -221,6 +221,19 @@ def test_a_machine_whose_host_somebody_else_may_have_is_shown_in_the_status() ->
         True,
         False,
     ]
+
+
+def test_doubt_stands_below_the_count_of_ready_machines_once() -> None:
+    doubt = Doubt(what=Reason.VANISHED, since=NOW)
+    lost = made(1).with_health(doubt=doubt)
+    row = FleetRow(name=WEB, created=NOW)
+    words = f"1 not seen since {NOW:%H:%M:%S} UTC"
+    status = FleetStatus(fleet=FLEET, row=row, machines=(lost, made(2)), at=NOW, runs=True)
+    assert status.in_doubt == 1
+    assert f"{words}: to be confirmed" in drawn(tables.status([status]), 180)
+    wave = replace(row, condition=f"{words}: each is lost once it was asked for by itself")
+    screen = "\n".join(drawn(tables.status([replace(status, row=wave)]), 180))
+    assert screen.count("not seen since") == 1
 
 
 def crowded() -> FleetStatus:

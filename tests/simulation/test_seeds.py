@@ -4,8 +4,9 @@ import sys
 
 import pytest
 
-from hostler.lab.scenario.faults import Size
+from hostler.lab.scenario.faults import Size, severity_of
 from hostler.lab.servers.faults import ALL, draw_servers
+from hostler.lab.servers.large import HALF_DELETED, LEAST, draw_any_servers
 from hostler.lab.simulate.seeds import run_seed
 
 SIZE = Size()
@@ -42,6 +43,25 @@ def test_every_invariant_holds_whatever_the_faults(first: int):
 def test_seed_of_a_past_failure_holds(seed: int):
     result = run_seed(seed, SIZE)
     assert result.violation is None, "\n".join(result.story)
+
+
+def test_large_fleets_are_drawn_and_no_seed_of_a_past_failure_is_one():
+    """A share of the seeds is large; all others draw what they always drew."""
+    large = [seed for seed in range(1, 1001) if draw_any_servers(seed, SIZE).machines >= LEAST]
+    assert 20 <= len(large) <= 60
+    lost = [seed for seed in large if HALF_DELETED in draw_any_servers(seed, SIZE).faults]
+    assert lost == [seed for seed in large if severity_of(seed) != "calm"]
+    for seed in (*PAST_FAILURES, *(seed for seed in range(1, 101) if seed not in large)):
+        assert draw_any_servers(seed, SIZE) == draw_servers(seed, SIZE)
+    assert draw_any_servers(large[0], Size(machines=3)).machines == 3
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("seed", [48, 82, 92])
+def test_half_of_a_large_fleet_is_lost_and_made_up_for(seed: int):
+    result = run_seed(seed, SIZE)
+    assert result.violation is None, "\n".join(result.story)
+    assert result.faults[HALF_DELETED] == 1
 
 
 def test_a_seed_replays_to_the_same_byte():

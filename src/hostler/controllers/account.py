@@ -13,6 +13,7 @@ from hostler.domain.machines.rollout import is_prepared_by_ssh
 from hostler.domain.model.commands import Advance, Reclaim, SaveFleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
+from hostler.domain.model.resource import Scope
 from hostler.domain.model.snapshot import Probed, Snapshot
 from hostler.domain.observation.certainty import resources_of
 from hostler.ports.metrics import Count
@@ -28,6 +29,7 @@ from .execute.sending import Sender
 from .execute.subject_calls import Caller, Work, not_saved
 from .host_cycle import HostReconciler
 from .observe.observer import Observer
+from .observe.proofs import still_asked
 from .observe.snapshot import Occasion
 from .runtime.fleets import FleetChanges
 from .runtime.leases import Leases, Tenure
@@ -172,7 +174,7 @@ class AccountLoop:
             self.nudge()
             return
         identity = await self._ports.store.identity()
-        expecting, due = False, list[datetime]()
+        expecting, due, asked = False, list[datetime](), list[Scope]()
         for fleet in self.fleets.decided():
             tenure = self._leases.tenure(f"fleet/{fleet.name}")
             if tenure is None:
@@ -183,6 +185,7 @@ class AccountLoop:
             )
             reconciled = await self._reconciler.reconcile(fleet, occasion)
             self._start(reconciled, tenure, group)
+            asked += (scope for advance in reconciled.advances for scope in advance.close)
             expecting = expecting or reconciled.decision.expecting
             if any(isinstance(c, SaveFleet) and c.inserts for c in reconciled.decision.commands):
                 self.nudge()
@@ -192,6 +195,7 @@ class AccountLoop:
             busy = await self._hosts.reconcile(hosts_cycle, group, self._guard)
             expecting = expecting or busy
         self.state.observed_once = True
+        self.state.asked = still_asked(self.state.asked, asked, self.state.inventory.missing)
         self._set_pace(expecting=expecting, due=min(due, default=None))
 
     def _check_clock(self) -> bool:
@@ -213,7 +217,6 @@ class AccountLoop:
             self.fleets.in_flight.add(name, group.create_task(self._guard(where, work)))
 
         for advance in reconciled.advances:
-            self.state.asked = tuple(dict.fromkeys((*self.state.asked, *advance.close)))
             if advance.probe and advance.machine.id not in self.state.probing:
                 self.state.probing.add(advance.machine.id)
                 probe = self._probe(advance, reconciled.snapshot, tenure)
@@ -306,6 +309,8 @@ class AccountLoop:
         now = self._ports.clock.now()
         wake = now + pace
         self.state.due = min(wake, due) if due is not None and due > now else wake
+        if (pause := self._observer.pause) is not None:
+            self.state.due = min(self.state.due, now + pause)
 
     async def _until_due(self) -> None:
         """Wait for cadence, nudge or lease; rounds are at least a quarter second apart."""

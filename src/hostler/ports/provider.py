@@ -42,7 +42,7 @@ class Provider(Planner, Protocol):
 
         Never raises for what the outside does: a scope that failed is incomplete, with its error,
         and the others go on. A scope with a machine asks for each of its `known` ids by itself and
-        lists what carries that machine's owner tag.
+        lists what carries that machine's owner tag, unless these ids are asked for `alone`.
         """
         ...
 

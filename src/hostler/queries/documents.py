@@ -28,6 +28,7 @@ def fleet(status: FleetStatus) -> Json:
         "account": status.fleet.account,
         "size": None if status.past else status.desired,
         "ready": status.ready if status.known else None,
+        "in_doubt": status.in_doubt,
         "phases": dict(sorted(status.counts.items())),
         "condition": status.row.condition if status.row else "",
         "paused": status.pause,

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from hostler.domain.fleets.losses import doubts_of, in_words
 from hostler.domain.ids import HostId
 from hostler.domain.machines.rollout import keeps
 from hostler.domain.model.fleet import Fleet, FleetRow
@@ -55,6 +56,20 @@ class FleetStatus:
     def ready(self) -> int:
         """How many are up and usable."""
         return self.counts[Phase.READY]
+
+    @property
+    def in_doubt(self) -> int:
+        """How many seem lost and are not believed to be yet; most of them count as ready."""
+        return len(doubts_of(self.machines))
+
+    @property
+    def doubts(self) -> str:
+        """What is not seen, or not up, since when; empty where all is, or the condition says so."""
+        doubts = doubts_of(self.machines)
+        if not doubts or self.past:
+            return ""
+        words = in_words(doubts)
+        return "" if self.row is not None and " since " in self.row.condition else words
 
     @property
     def cost(self) -> float:

@@ -73,6 +73,21 @@ async def test_what_was_begun_goes_before_anything_new() -> None:
     assert [priority for priority, _ in granted] == [Priority.GO_ON] * 5 + [Priority.MAKE] * 5
 
 
+async def test_proofs_go_after_what_was_begun_and_before_anything_new() -> None:
+    budget = await emptied()
+    await budget.take(Priority.OBSERVE, 20)  # more than observations had put by
+    some = [Priority.MAKE] * 5 + [Priority.PROVE] + [Priority.GO_ON] * 5
+    granted = [priority for priority, _ in await timed(budget, *some)]
+    assert granted == [*[Priority.GO_ON] * 5, Priority.PROVE, *[Priority.MAKE] * 5]
+
+
+async def test_proofs_take_all_that_is_free_while_new_machines_wait() -> None:
+    budget = await emptied()
+    granted = await timed(budget, *[Priority.MAKE] * 50, *[Priority.PROVE] * 50)
+    last = max(waited for priority, waited in granted if priority is Priority.PROVE)
+    assert last == pytest.approx(5.0, abs=0.5)
+
+
 async def test_first_come_of_one_priority_is_first_served() -> None:
     budget, order = await emptied(), list[int]()
 

@@ -60,6 +60,14 @@ def test_focused_observation_drops_the_ids_it_asked_for_and_nothing_else() -> No
     assert inventory.covered(ZONE, "server", machine(2).id) == BEGIN
 
 
+def test_ids_asked_for_alone_say_nothing_of_what_else_their_machine_has() -> None:
+    alone = Scope(ZONE, "server", machine(1).id, (A.id,), alone=True)
+    inventory = merge(merge(Inventory(), observation(A, B)), observation(at=9, scopes=(alone,)))
+    assert snapshot(inventory) == {B.id: BEGIN}
+    assert inventory.missing == {A.id: BEGIN + 9 * S}
+    assert inventory.covered(ZONE, "server", machine(1).id) == BEGIN
+
+
 def test_focused_observation_that_failed_says_nothing() -> None:
     close = Scope(ZONE, "server", machine(1).id, (A.id,))
     inventory = merge(

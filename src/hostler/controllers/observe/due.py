@@ -54,7 +54,6 @@ def due_scopes(  # noqa: PLR0913 - what decides the next observation, all of it 
     inventory: Inventory,
     now: datetime,
     settings: Settings,
-    asked: tuple[Scope, ...],
     load: Load,
 ) -> tuple[Scope, ...]:
     """Return the scopes of the next observation.
@@ -75,11 +74,7 @@ def due_scopes(  # noqa: PLR0913 - what decides the next observation, all of it 
                 seen = ((m, inventory.covered(zone, kind, m.id)) for m in moving)
                 due = [m for m, begun in seen if _is_older(begun, now, limits.main)]
                 scopes += _main_scopes(provider, zone, due, inventory)
-    whole = {(scope.zone, scope.kind) for scope in scopes if scope.machine is None}
-    close = [s for s in asked if s.machine is not None]
-    return tuple(
-        dict.fromkeys((*scopes, *(s for s in close if (s.zone, s.kind) not in whole or s.known)))
-    )
+    return tuple(dict.fromkeys(scopes))
 
 
 def _tried(inventory: Inventory, zone: Zone, kind: str, load: Load) -> datetime | None:

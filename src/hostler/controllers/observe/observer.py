@@ -1,5 +1,6 @@
 """Observer: observes one account, as far as that is due, and tells of scopes that fail."""
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -13,14 +14,15 @@ from hostler.domain.ids import AccountName, ResourceId
 from hostler.domain.model.inventory import Inventory, merge
 from hostler.domain.model.machine import Known, Machine
 from hostler.domain.model.provider import Capabilities
-from hostler.domain.model.resource import ObservedScope, Scope
+from hostler.domain.model.resource import Observation, ObservedScope, Scope, joined
 from hostler.ports.metrics import Count, Gauge, Metrics
 
 from .account_observation import observe_account
 from .due import Load, due_scopes, is_moving, requests_for, zones_of
+from .proofs import batch_of
 
-_CLOSE_AT_ONCE = 20
-"""How many focused observations go with one listing at most; the others wait for the next."""
+_TOGETHER = 20
+"""How many focused observations the rate limit is asked for at once, and then sent together."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.loop")
 
@@ -39,21 +41,61 @@ class Observer:
         self._budget, self._settings = budget, settings
         self._lag = LagWatch(self._account.name, self._account.provider.capabilities, ports.metrics)
         self._failing = set[Scope]()
+        self._in_vain = False
 
     @property
     def _account(self) -> Account:
         return self._state.account
 
     async def observe(self) -> None:
-        """Observe what is due now, if anything is; nothing is concluded from what failed."""
-        scopes = self._scopes()
-        if not scopes:
-            return
+        """Observe what is due now, if anything is; nothing is concluded from what failed.
+
+        Then what the last decisions asked for, as much of it as the account's rate allows in the
+        time between two observations; the rest stays asked for.
+        """
+        due, provider = self._due(), self._account.provider
+        if due:
+            cost = requests_for(provider, due, self._state.inventory)
+            await self._budget.take(Priority.OBSERVE, cost)
+            self._learn(await observe_account(self._ports, self._state, due))
+        batch = batch_of(self._state.asked, due, provider, self._affordable)
+        if batch.now:
+            observation = await self._ask(batch.now)
+            self._learn(observation)
+            failed = sum(not observed.complete for observed in observation.observed)
+            self._in_vain = 2 * failed > len(observation.observed)
+        self._state.asked = batch.later
+
+    @property
+    def pause(self) -> timedelta | None:
+        """How long what is asked for may wait; None where nothing is, or no answer comes.
+
+        Where most of the last answers failed, the usual cadence is often enough.
+        """
+        if not self._state.asked or self._in_vain:
+            return None
+        batch = batch_of(self._state.asked, (), self._account.provider, self._affordable)
+        return timedelta(0) if batch.later else self._settings.busy_first
+
+    @property
+    def _affordable(self) -> float:
+        return self._account.rate * self._settings.busy_first.total_seconds()
+
+    async def _ask(self, scopes: tuple[Scope, ...]) -> Observation:
+        """Ask for these side by side, as the rate limit lets them go; hosts all together."""
         provider = self._account.provider
-        cost = requests_for(provider, scopes, self._state.inventory)
-        await self._budget.take(Priority.OBSERVE, cost)
-        observation = await observe_account(self._ports, self._state, scopes)
-        self._state.asked = self._state.asked[_CLOSE_AT_ONCE:]
+        size = len(scopes) if provider.capabilities.hosts else _TOGETHER
+        tasks = list[asyncio.Task[Observation]]()
+        async with asyncio.TaskGroup() as group:
+            for first in range(0, len(scopes), size):
+                some = scopes[first : first + size]
+                cost = requests_for(provider, some, self._state.inventory)
+                await self._budget.take(Priority.PROVE, cost)
+                tasks.append(group.create_task(observe_account(self._ports, self._state, some)))
+        return joined(task.result() for task in tasks)
+
+    def _learn(self, observation: Observation) -> None:
+        """Merge an observation into the inventory, and tell what was strange about it."""
         for word in observation.strange:
             self._ports.metrics.count(Count.UNKNOWN_STATUSES, self._account.name, word[:64])
             log.warning("unknown status: nothing is concluded from it", word=word)
@@ -97,7 +139,7 @@ class Observer:
             return inventory
         return replace(inventory, whole={k: at for k, at in inventory.whole.items() if at >= since})
 
-    def _scopes(self) -> tuple[Scope, ...]:
+    def _due(self) -> tuple[Scope, ...]:
         provider = self._account.provider
         fleets = (tuple(o.zone for o in fleet.offers) for fleet in self._account.fleets)
         machines = {f.name: self._state.living(f.name) for f in self._account.fleets}
@@ -113,9 +155,13 @@ class Observer:
             inventory=self._believed(now),
             now=now,
             settings=self._settings,
-            asked=self._state.asked[:_CLOSE_AT_ONCE],
-            load=Load(rate=self._account.rate, crowded=self._budget.is_crowded()),
+            load=Load(rate=self._account.rate, crowded=self._is_crowded()),
         )
+
+    def _is_crowded(self) -> bool:
+        """Tell whether listings should leave the rate to others: to makers, or to proofs."""
+        more = batch_of(self._state.asked, (), self._account.provider, self._affordable).later
+        return self._budget.is_crowded() or bool(more)
 
 
 _YOUNG = 3

@@ -3,7 +3,9 @@
 Deletes and rollbacks go before creates, creates before observations; but observations keep a fifth
 for themselves, so that a storm of calls never blinds us. What was begun is finished before anything
 new is begun: so the first machine of a thousand is ready in a minute, and not together with the
-last.
+last. Proofs of losses come between the two: they are few, two for each machine that is missing, and
+what is proved is what is to be made anew. Beside their share of the fifth they take all that
+deletes, and calls that go on with what was begun, leave.
 """
 
 import asyncio
@@ -25,8 +27,14 @@ class Priority(IntEnum):
 
     CLEAN = 0
     GO_ON = 1
-    MAKE = 2
-    OBSERVE = 3
+    PROVE = 2
+    MAKE = 3
+    OBSERVE = 4
+
+    @property
+    def is_observation(self) -> bool:
+        """Whether it is among those that a share of the rate is kept for."""
+        return self in {Priority.PROVE, Priority.OBSERVE}
 
 
 @dataclass(order=True, slots=True)
@@ -62,7 +70,7 @@ class Budget:
         """Wait until this many requests may be made."""
         granted = asyncio.get_running_loop().create_future()
         entry = _Waiting(priority, next(self._numbers), cost, granted)
-        if priority is Priority.OBSERVE:
+        if priority.is_observation:
             self._observations.append(entry)
         else:
             heapq.heappush(self._calls, entry)
@@ -124,17 +132,19 @@ class Budget:
         if self._observations and self._observation_tokens > 0:
             entry = self._observations.popleft()
             self._observation_tokens -= entry.cost
+        elif self._is_observations_turn() and self._tokens >= min(self._observations[0].cost, 1.0):
+            entry = self._observations.popleft()
+            self._tokens -= entry.cost
         elif self._calls and self._tokens >= min(self._calls[0].cost, 1.0):
             entry = heapq.heappop(self._calls)
-            self._tokens -= entry.cost
-        elif (
-            self._observations
-            and not self._calls
-            and self._tokens >= min(self._observations[0].cost, 1.0)
-        ):
-            entry = self._observations.popleft()
             self._tokens -= entry.cost
         else:
             return False
         entry.granted.set_result(None)
         return True
+
+    def _is_observations_turn(self) -> bool:
+        """Tell whether the oldest observation goes before every call that waits."""
+        if not self._observations:
+            return False
+        return not self._calls or self._observations[0].priority < self._calls[0].priority

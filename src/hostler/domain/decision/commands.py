@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
+from hostler.domain.fleets import losses
 from hostler.domain.ids import HostId, evolve
 from hostler.domain.model.commands import (
     Advance,
@@ -28,7 +29,7 @@ def decision_of(draft: Draft, context: Context) -> Decision:
     snapshot, cache, transitions = context.snapshot, context.cache, draft.transitions
     return Decision(
         commands=tuple(_commands(draft, snapshot)),
-        condition=draft.sizing.condition,
+        condition=_condition(draft, snapshot),
         verdicts=tuple(
             cache.verdict(transition) or transition.verdict() for transition in transitions
         ),
@@ -92,7 +93,7 @@ def _save_fleet(draft: Draft, snapshot: Snapshot) -> SaveFleet | None:
         creations=_pruned((*row.creations, *(snapshot.now,) * sizing.creations), snapshot),
         destructions=_pruned(row.destructions, snapshot),
         losses=_pruned(row.losses, snapshot),
-        condition=sizing.condition,
+        condition=_condition(draft, snapshot),
     )
     if row == snapshot.row and not (sizing.inserts or snapshot.requests or draft.events):
         return None
@@ -106,6 +107,13 @@ def _save_fleet(draft: Draft, snapshot: Snapshot) -> SaveFleet | None:
         events=tuple(_events(draft, row.condition, snapshot)),
         requests=tuple(request.number for request in snapshot.requests),
     )
+
+
+def _condition(draft: Draft, snapshot: Snapshot) -> str:
+    """Return what keeps the fleet from its size, and what it seems to lose."""
+    machines = (transition.machine for transition in draft.transitions)
+    lost = losses.condition(machines, draft.row, snapshot)
+    return "; ".join(text for text in (draft.sizing.condition, lost) if text)
 
 
 def _pruned(times: tuple[datetime, ...], snapshot: Snapshot) -> tuple[datetime, ...]:

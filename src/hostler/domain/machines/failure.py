@@ -5,6 +5,7 @@ observation at least an absence gap later still shows it. In a wave of losses ea
 observation of its own.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
@@ -16,7 +17,7 @@ from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import DOWN, Condition, Resource, Scope, Slot
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition
-from hostler.domain.observation import effects
+from hostler.domain.observation import absence, effects
 
 _WORDS = {
     Condition.OFF: Reason.STOPPED,
@@ -154,22 +155,34 @@ def _believed(transition: Transition, reason: Reason, doubt: Doubt, snapshot: Sn
 def observe_focused(transition: Transition, reason: Reason, snapshot: Snapshot) -> Transition:
     """Ask for observations of the resources in doubt: a second sighting, and the id's own answer.
 
-    They are asked for once the absence gap has passed, because no earlier observation can decide
-    it.
+    What is missing is asked for by its id at once, and once more when the absence gap has passed;
+    what is there and down only then, because no earlier observation can decide it.
     """
-    machine, doubt = transition.machine, transition.machine.health.doubt
-    due = (doubt.since if doubt else snapshot.now) + snapshot.fleet.timers.absence_gap
-    scopes = tuple(
-        Scope(known.zone, place.slot.kind, machine.id, (known.id,))
-        for place in machine.places
-        for known in place.known
-        if known.id == place.bound
-        and (known.absent is not None or place.slot == snapshot.capabilities.main)
-    )
+    questions = tuple(_questions(transition.machine, snapshot))
+    scopes = tuple(scope for scope, at in questions if at <= snapshot.now)
     detail = f"whether it really {reason}".replace("_", " ")
-    waiting = replace(transition, close=scopes if snapshot.now >= due else (), lost=True)
-    at = due if snapshot.now < due else None
+    waiting = replace(transition, close=scopes, lost=True)
+    at = None if scopes else min((at for _, at in questions), default=None)
     return replace(waiting, next=replace(waiting.next, kind="observe", detail=detail, at=at))
+
+
+def _questions(machine: Machine, snapshot: Snapshot) -> Iterator[tuple[Scope, datetime]]:
+    """Yield the observations that can decide a doubt, each with the time from which on it may.
+
+    Hosts outlive what they have, and are asked for by their ids anyhow.
+    """
+    doubt, main = machine.health.doubt, snapshot.capabilities.main
+    since = doubt.since if doubt else snapshot.now
+    for place in machine.places:
+        for known in place.known:
+            scope = Scope(known.zone, place.slot.kind, machine.id, (known.id,))
+            if known.id != place.bound:
+                continue
+            if known.absent is not None:
+                alone = snapshot.capabilities.hosts is None
+                yield replace(scope, alone=alone), absence.next_question(known, snapshot)
+            elif place.slot == main:
+                yield scope, since + snapshot.fleet.timers.absence_gap
 
 
 def proved(transition: Transition, reason: Reason, snapshot: Snapshot) -> bool:

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from hostler.domain.hosts import allocation, claims
-from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Refusal
 from hostler.domain.model.commands import Event
 from hostler.domain.model.machine import LOCKED, Machine, Offer
@@ -14,6 +13,7 @@ from hostler.domain.model.resource import Condition, Resource, Scope
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, event, move
 from hostler.domain.observation import effects
+from hostler.domain.observation.absence import next_question
 from hostler.domain.observation.blockers import protection
 from hostler.domain.observation.certainty import all_gone, survey
 
@@ -298,15 +298,8 @@ def _missed_scopes(machine: Machine, snapshot: Snapshot) -> tuple[Scope, ...]:
         if known.absent is not None
         and not known.was_removed
         and not known.deleted
-        and _to_be_asked(known.id, known.absent, snapshot)
+        and next_question(known, snapshot) <= snapshot.now
     )
-
-
-def _to_be_asked(resource: ResourceId, absent: datetime, snapshot: Snapshot) -> bool:
-    alone = snapshot.inventory.missing.get(resource)
-    if alone is None or alone < absent:
-        return True
-    return snapshot.now - absent >= snapshot.fleet.timers.absence_gap
 
 
 def bound_of(machine: Machine, snapshot: Snapshot) -> timedelta | None:

@@ -180,7 +180,8 @@ def _note_scope(observed: ObservedScope, times: _Times, observed_at: set[Resourc
             failed[scope.zone, scope.kind] = observed
         return
     if observed.complete:
-        close[scope.machine, scope.kind] = observed.begun
+        if not scope.alone:
+            close[scope.machine, scope.kind] = observed.begun
         for resource in scope.known:
             if resource in observed_at:
                 missing.pop(resource, None)
@@ -200,7 +201,8 @@ def _beginnings(observed: tuple[ObservedScope, ...]) -> Callable[[Resource], dat
         if scope.machine is None:
             whole.setdefault((scope.zone, scope.kind), entry.begun)
             continue
-        close.setdefault((scope.machine, scope.kind), entry.begun)
+        if not scope.alone:
+            close.setdefault((scope.machine, scope.kind), entry.begun)
         for resource in scope.known:
             alone.setdefault(resource, entry.begun)
     first = min((entry.begun for entry in observed), default=_NEVER)

@@ -1,5 +1,6 @@
 """Resources: what costs or can clash at a provider, whose it is, and how it stands."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -170,13 +171,15 @@ class Scope:
     """What one listing covers: a zone and a kind, whole, or for one machine alone.
 
     A scope with a machine is complete for that machine: its known ids are asked for one by one
-    (`known`), and what carries its owner tag is listed.
+    (`known`), and what carries its owner tag is listed. With `alone` nothing is listed: it says
+    whether those ids exist, and nothing of what else the machine may have.
     """
 
     zone: Zone
     kind: str
     machine: MachineId | None = None
     known: tuple[ResourceId, ...] = ()
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,3 +202,13 @@ class Observation:
     observed: tuple[ObservedScope, ...]
     resources: tuple[Resource, ...]
     strange: tuple[str, ...] = ()
+
+
+def joined(observations: Iterable[Observation]) -> Observation:
+    """Return observations that were made side by side as one; each scope has its own beginning."""
+    several = tuple(observations)
+    return Observation(
+        observed=tuple(observed for one in several for observed in one.observed),
+        resources=tuple({r.id: r for one in several for r in one.resources}.values()),
+        strange=tuple(word for one in several for word in one.strange),
+    )

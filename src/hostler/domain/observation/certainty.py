@@ -17,6 +17,7 @@ from hostler.domain.model.machine import Asked, CallState, Known, Machine, Place
 from hostler.domain.model.resource import Resource
 from hostler.domain.model.snapshot import Snapshot
 
+from .absence import missed
 from .effects import call_state_of, steady
 from .ownership import is_unissued
 
@@ -202,7 +203,7 @@ def _outlived(known: Known, sighting: Sighting | None, snapshot: Snapshot) -> bo
 def reconcile(machine: Machine, snapshot: Snapshot) -> Machine:
     """Return the record with all that the observations prove written into it; no phase moves."""
     after = _learn(present(machine, snapshot.now), snapshot)
-    after = _miss(after, snapshot)
+    after = missed(after, snapshot)
     after = _close(after, snapshot)
     return _bind(after, snapshot)
 
@@ -247,57 +248,6 @@ def _seen_again(known: Known, snapshot: Snapshot) -> Known:
         return known
     after = replace(known, absent=None, deleted=False)
     return replace(after, removed=None, missing=False) if outlived else after
-
-
-def _miss(machine: Machine, snapshot: Snapshot) -> Machine:
-    """Write down which known ids the newest complete observations lack, and which are gone."""
-    after = machine
-    for place in machine.places:
-        changed = tuple(_missed(machine, place, known, snapshot) for known in place.known)
-        if changed != place.known:
-            after = after.with_place(replace(place, known=changed))
-    return after
-
-
-def _missed(machine: Machine, place: Place, known: Known, snapshot: Snapshot) -> Known:
-    if known.deleted or known.id in snapshot.inventory.sightings:
-        return known
-    covered = snapshot.inventory.covered(known.zone, place.slot.kind, machine.id)
-    if covered is None or covered < _lacked_from(known, snapshot):
-        return known
-    if known.absent is None:
-        return replace(known, absent=covered)
-    if covered - steady(known.absent, snapshot) < snapshot.fleet.timers.absence_gap:
-        return known
-    if _needs_own_observations(place, known) and not _asked_alone(known, snapshot):
-        return known
-    return replace(known, deleted=True)
-
-
-def _lacked_from(known: Known, snapshot: Snapshot) -> datetime:
-    """Return from when on an observation that lacks this id speaks against it."""
-    if known.removed is not None:
-        return known.removed
-    return steady(known.since, snapshot) + snapshot.capabilities.consistency_delay
-
-
-def _needs_own_observations(place: Place, known: Known) -> bool:
-    """Tell whether listings alone prove nothing: of a bound id, and of one that a call missed."""
-    return known.missing or (place.bound == known.id and not known.was_removed)
-
-
-def _asked_alone(known: Known, snapshot: Snapshot) -> bool:
-    """Tell whether an id was not found by itself, often enough to believe that it is gone.
-
-    One answer is nothing here either: the last of several lies a gap after it was first missed.
-    """
-    alone, since = (
-        snapshot.inventory.missing.get(known.id),
-        snapshot.inventory.lacking.get(known.id),
-    )
-    if alone is None or since is None or known.absent is None or since == alone:
-        return False
-    return alone - steady(known.absent, snapshot) >= snapshot.fleet.timers.absence_gap
 
 
 def _close(machine: Machine, snapshot: Snapshot) -> Machine:

@@ -177,7 +177,7 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
     "empty-list-believed": Mutant(
         summary="what one list lacks is not there",
         puts=(
-            ("domain.observation.certainty:_missed", server_mutations.absent_is_gone),
+            ("domain.observation.absence:_missed", server_mutations.absent_is_gone),
             ("domain.machines.failure:doubted", server_mutations.doubt_nothing),
         ),
         scenario=_alone(rates={"empty_list": 0.01}),

@@ -5,7 +5,7 @@ from random import Random
 
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import AccountName, FleetName, InstallationId, Zone
-from hostler.domain.model.fleet import Fleet, Probe, ProbeKind, Timers
+from hostler.domain.model.fleet import Caps, Fleet, Probe, ProbeKind, Timers
 from hostler.domain.model.machine import Offer
 from hostler.lab.checks.checker import Checker
 from hostler.lab.checks.trace import Trace
@@ -26,8 +26,11 @@ from hostler.testing.time.loop import SimLoop
 
 from .checker import ServerChecker
 from .ground_truth import things_in
+from .large import HALF_DELETED, LEAST, delete_half
 
 FLEET = FleetName("web")
+_LARGE_CAPS = Caps(per_reclaim=20, per_hour=300, share=0.5)
+"""What somebody sets who would rather have half a large fleet made anew today than tomorrow."""
 
 
 class ServerEnvironment:
@@ -76,6 +79,7 @@ class ServerEnvironment:
             reclaim=scenario.reclaim,
             probe=Probe(kind=ProbeKind(scenario.probe)),
             timers=Timers(keep_failed=timedelta(seconds=scenario.keep_failed)),
+            caps=_LARGE_CAPS if scenario.machines >= LEAST else Caps(),
         )
         return (fleet,)
 
@@ -123,7 +127,9 @@ class ServerEnvironment:
         del run
 
     def strike(self, own: InstallationId, disruption: Disruption) -> bool | None:
-        """Let somebody make a resource with our tags."""
+        """Let somebody make a resource with our tags, or delete half of the servers."""
+        if disruption.fault == HALF_DELETED:
+            return delete_half(self.world, own)
         if disruption.fault != "resource_without_record":
             return None
         leave_resource(self.world, own)

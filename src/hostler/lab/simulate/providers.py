@@ -26,7 +26,7 @@ from hostler.lab.scenario.faults import Scenario, Size
 from hostler.lab.scenario.run import Course, Result, play
 from hostler.lab.servers import faults as server_faults
 from hostler.lab.servers.environment import ServerEnvironment
-from hostler.lab.servers.faults import draw_servers
+from hostler.lab.servers.large import HALF_DELETED, draw_any_servers
 
 INSTANCES, FLEETING, MACS, METAL = "instances", "fleeting", "macs", "metal"
 EVERY_FAULT, EVERY_PHASE = "every fault", "every phase"
@@ -95,10 +95,10 @@ PROVIDERS: Mapping[
     | Simulated[RunnerScenario],
 ] = {
     INSTANCES: Simulated(
-        draw=draw_servers,
+        draw=draw_any_servers,
         summary="engines by themselves",
         course=engines(ServerEnvironment),
-        faults=server_faults.ALL,
+        faults=(*server_faults.ALL, HALF_DELETED),
         mutants=server_mutants.MUTANTS,
         impossible=_DELETED | _STANDBY,
     ),

@@ -125,6 +125,8 @@ class FakeProvider:
             p for p in listed if p.owner_tag is not None and p.owner_tag.machine == scope.machine
         ]
         known = [resource for resource in here if resource.id in scope.known]
+        if scope.alone:
+            return tuple(known)
         return (*known, *(() if self.empty else tagged))
 
     # ------------------------------------------------------------ calls
@@ -235,7 +237,7 @@ class FakeProvider:
     def cost(self, call: Call | Scope) -> int:
         """Return one request for everything; observing a machine asks for each of its ids."""
         if isinstance(call, Scope) and call.machine is not None:
-            return 1 + len(call.known)
+            return len(call.known) + (0 if call.alone else 1)
         return 1
 
     async def close(self) -> None:

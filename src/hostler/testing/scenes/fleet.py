@@ -147,7 +147,8 @@ class Scene:
         return tuple(
             p
             for p in here
-            if p.id in scope.known or (p.owner_tag and p.owner_tag.machine == scope.machine)
+            if p.id in scope.known
+            or (not scope.alone and p.owner_tag and p.owner_tag.machine == scope.machine)
         )
 
     def request(

@@ -93,6 +93,8 @@ def _remarks(status: FleetStatus) -> Iterable[str]:
         yield status.pause
     elif status.row is not None and status.row.condition and not status.past:
         yield status.row.condition
+    if status.doubts:
+        yield f"{status.doubts}: to be confirmed"
     if status.orphans:
         price = sum(orphan.price for orphan in status.orphans)
         orphans = count(len(status.orphans), "orphan")

@@ -81,16 +81,16 @@ class Observer:
     def observed(self, side: Side, observed_at: tuple[Sighting, ...]) -> Side:
         """Return the side after a listing of the zone, and looks at the ids that are in doubt."""
         inventory = self.inventory(side.saw)
-        scopes = due_scopes(
+        due = due_scopes(
             provider=self.provider,
             zones=(PLACE,),
             machines={self.home.fleet: side.machines},
             inventory=inventory,
             now=NOW,
             settings=_ALWAYS,
-            asked=side.asked,
             load=_IDLE,
         )
+        scopes = tuple(dict.fromkeys((*due, *side.asked)))
         observed = tuple(ObservedScope(scope=s, begun=NOW, complete=True) for s in scopes)
         snapshot = merge(
             inventory,

@@ -232,7 +232,7 @@ def _replica(replica: Replica, state: State, names: Names) -> Key:
         True,
         names.age(replica.took, 1),
         _inventory(replica.inventory, names),
-        tuple((scope.kind, _ranks(scope.known, names)) for scope in replica.asked),
+        tuple((scope.kind, _ranks(scope.known, names), scope.alone) for scope in replica.asked),
         replica.observed,
         tuple(_task(task, state, names) for task in replica.tasks),
     )

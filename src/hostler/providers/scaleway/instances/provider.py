@@ -163,6 +163,8 @@ class Instances:
         cards = 1 if call.kind == "server" and self._networks else 0
         if call.machine is None:
             return generations + cards
+        if call.alone:
+            return generations * len(call.known)
         hanging = 1 if call.kind == "volume" else 0
         return generations * (1 + len(call.known)) + hanging + cards
 

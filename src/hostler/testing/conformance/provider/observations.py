@@ -108,7 +108,10 @@ async def a_failed_page_keeps_the_rest(rig: Rig) -> None:
 
 
 async def a_machine_is_seen_alone(rig: Rig) -> None:
-    """Observing one machine finds what carries its owner tag, and lacks a known id that is gone."""
+    """Observing one machine finds what carries its owner tag, and lacks a known id that is gone.
+
+    Where its ids are asked for alone, they are shown, or lacked, all the same.
+    """
     need(rig, Ability.PLANT, Ability.REMOVE)
     provider = await rig.open()
     present, absent, other = _owner_tag(rig, 1), _owner_tag(rig, 2), _owner_tag(rig, 3)
@@ -120,19 +123,19 @@ async def a_machine_is_seen_alone(rig: Rig) -> None:
     by_id = Scope(rig.offer.zone, kind, present.machine, (here,))
     missing = Scope(rig.offer.zone, kind, absent.machine, (away,))
     recorded = is_recorded(provider.capabilities)  # then no tag is written that could be listed
-    for scope in (by_id,) if recorded else (by_owner_tag, by_id):
+    by_itself = replace(by_id, alone=True)
+    for scope in (by_id, by_itself) if recorded else (by_owner_tag, by_id, by_itself):
         observation = await _observed(rig, provider, (scope,), planted)
         assert all(observed.complete for observed in observation.observed), (
             f"{scope} is incomplete: {observation}"
         )
         assert here in _by_id(observation), f"{scope} does not show {here}"
-    observation = await _observed(rig, provider, (missing,), planted)
-    assert all(observed.complete for observed in observation.observed), (
-        f"{missing} is incomplete: {observation}"
-    )
-    assert away not in _by_id(observation), (
-        f"{away} was taken away, and observing it alone shows it"
-    )
+    for scope in (missing, replace(missing, alone=True)):
+        observation = await _observed(rig, provider, (scope,), planted)
+        assert all(observed.complete for observed in observation.observed), (
+            f"{scope} is incomplete: {observation}"
+        )
+        assert away not in _by_id(observation), f"{away} was taken away, and {scope} shows it"
 
 
 async def foreign_resources_are_seen_and_left(rig: Rig) -> None:

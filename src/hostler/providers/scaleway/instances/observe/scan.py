@@ -90,13 +90,13 @@ async def ask_each(
 
 async def servers(api: Api, scope: Scope) -> Listing[Server]:
     """Return the servers of a scope."""
-    listing = await api.servers(scope.zone, _tag(scope))
+    listing = Listing[Server]() if scope.alone else await api.servers(scope.zone, _tag(scope))
     return _joined(listing, await ask_each(scope.zone, scope.known, api.server))
 
 
 async def addresses(api: Api, scope: Scope) -> Listing[Ip]:
     """Return the addresses of a scope."""
-    listing = await api.addresses(scope.zone, _tag(scope))
+    listing = Listing[Ip]() if scope.alone else await api.addresses(scope.zone, _tag(scope))
     ids = dict.fromkeys(address_id(resource) for resource in scope.known)
     return _joined(listing, await ask_each(scope.zone, ids, api.address))
 
@@ -131,12 +131,14 @@ async def volumes(
     """Return the volumes of a scope, of both generations.
 
     For one machine: what carries its tag, what hangs on its servers (`owners`), what the bodies of
-    its servers name (`held`), and what is known. A volume that only its name tags, and that
-    hangs on nothing, is found by the whole listing alone.
+    its servers name (`held`), and what is known; or that alone, where it is asked for so. A volume
+    that only its name tags, and that hangs on nothing, is found by the whole listing alone.
     """
     if scope.machine is None:
         local, block = await _both(api.volumes(scope.zone), api.blocks(scope.zone))
         disks = Disks(local, block)
+    elif scope.alone:
+        disks, held = Disks(Listing[Volume](), Listing[BlockVolume]()), ()
     else:
         disks = await _of_machine(api, scope, owners)
     listed = {*disks.local.found, *disks.block.found}

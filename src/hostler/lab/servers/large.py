@@ -1,0 +1,59 @@
+"""Large fleets: some seeds draw forty machines and more, for a shorter time, and may lose half.
+
+Whether a seed does is thrown for apart, so that every other one draws what it always drew.
+"""
+
+from dataclasses import replace
+from random import Random
+
+from hostler.domain.ids import InstallationId
+from hostler.lab.scenario.faults import Disruption, Scenario, Size
+from hostler.simulators.scaleway.world import World
+
+from .faults import draw_servers
+from .ground_truth import things_in
+
+HALF_DELETED = "half_deleted"
+"""Somebody deletes half of the servers at once."""
+
+LEAST, _MOST = 40, 80
+_SHARE = 0.04
+_SHORTER = 8.0
+"""By how much: a seed costs its machines times its time, and somewhat more for growing."""
+
+
+def draw_any_servers(seed: int, size: Size) -> Scenario:
+    """Draw the scenario of a seed, large or not; where a size is asked for, it is that one."""
+    rng = Random(f"hostler large fleet: {seed}")
+    if size.machines is not None or rng.random() >= _SHARE:
+        return draw_servers(seed, size)
+    large = Size(machines=rng.randint(LEAST, _MOST), days=size.days / _SHORTER)
+    return _with_loss(draw_servers(seed, large), rng)
+
+
+def _with_loss(scenario: Scenario, rng: Random) -> Scenario:
+    """Return a scenario in which half is lost once the fleet stands, unless all is to be calm."""
+    at = rng.uniform(0.4, 0.9) * scenario.span
+    if scenario.severity == "calm":
+        return scenario
+    lost = Disruption(at=at, fault=HALF_DELETED)
+    disruptions = sorted((*scenario.disruptions, lost), key=lambda one: one.at)
+    return replace(
+        scenario,
+        disruptions=tuple(disruptions),
+        faults=tuple(sorted((*scenario.faults, HALF_DELETED))),
+    )
+
+
+def delete_half(world: World, own: InstallationId) -> bool:
+    """Let somebody delete every other server of an installation; tell whether there were any."""
+    servers = sorted(
+        thing.id
+        for thing, _ in things_in(world)
+        if thing.kind == "server"
+        and thing.owner_tag is not None
+        and thing.owner_tag.installation == own
+    )
+    for server in servers[::2]:
+        world.act("server_deleted_by_hand", server)
+    return bool(servers)

@@ -1,0 +1,83 @@
+"""Losses: what is told of machines that are not seen, and when each is asked for by its id."""
+
+from dataclasses import replace
+
+from hostler.domain.model.commands import Advance
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Scope
+from hostler.testing.scenes.builders import FLEET, MIN, ZONE, S, machine, server
+from hostler.testing.scenes.fleet import Scene
+
+
+def vanished(size: int, lost: int) -> Scene:
+    """A fleet in whose newest listing the servers of the first few are missing."""
+    scene = Scene(fleet=replace(FLEET, size=size))
+    scene.furnish(*(machine(number) for number in range(1, size + 1)))
+    scene.observe()
+    scene.later(2 * MIN)
+    scene.vanish(*(server(machine(number)).id for number in range(1, lost + 1)))
+    scene.observe()
+    return scene
+
+
+def alone(number: int) -> Scope:
+    one = machine(number)
+    return Scope(ZONE, "server", one.id, (server(one).id,), alone=True)
+
+
+def questions(scene: Scene) -> list[tuple[Scope, ...]]:
+    return [a.close for a in scene.reconcile().commands if isinstance(a, Advance) and a.close]
+
+
+def test_what_is_missing_is_asked_for_at_once_and_again_a_gap_later_by_its_id_alone() -> None:
+    scene = vanished(3, 1)
+    assert questions(scene) == [(alone(1),)]
+    scene.observe_one(alone(1))
+    assert questions(scene) == [], "no earlier answer can prove anything"
+    scene.later(FLEET.timers.absence_gap)
+    assert questions(scene) == [(alone(1),)]
+    assert scene.the(1).phase is Phase.READY
+    scene.observe_one(alone(1))
+    scene.reconcile()
+    assert not scene.the(1).wanted
+
+
+def test_answers_less_than_a_gap_apart_prove_no_absence() -> None:
+    scene = vanished(3, 1)
+    for _ in range(9):
+        scene.reconcile()
+        scene.observe_one(alone(1))
+        scene.later(2 * S)
+    scene.reconcile()
+    assert scene.the(1).phase is Phase.READY
+
+
+def test_fleet_says_how_many_are_not_seen_and_since_when_until_they_are_seen_again() -> None:
+    scene = vanished(10, 5)
+    scene.reconcile()
+    assert scene.row.condition.startswith(f"5 not seen since {scene.now:%H:%M:%S} UTC: ")
+    scene.furnish(*(scene.the(number) for number in range(1, 6)))
+    scene.later(2 * S)
+    scene.observe()
+    scene.reconcile()
+    scene.reconcile()
+    assert scene.row.condition == ""
+
+
+def test_fleet_that_misses_one_or_two_has_no_condition() -> None:
+    scene = vanished(10, 2)
+    scene.reconcile()
+    assert scene.row.condition == ""
+    assert scene.the(1).health.doubt is not None
+
+
+def test_losses_that_are_proved_are_counted_while_others_are_in_doubt() -> None:
+    scene = vanished(10, 5)
+    scene.reconcile()
+    first = scene.row.condition
+    scene.observe_one(alone(1), alone(2))
+    scene.later(FLEET.timers.absence_gap)
+    scene.observe_one(alone(1), alone(2))
+    scene.reconcile()
+    assert sum(not m.wanted for m in scene.machines.values()) == 2
+    assert scene.row.condition == first
