@@ -90,7 +90,10 @@ def test_creations_are_bounded_by_default_too() -> None:
     assert creations_left(FLEET, row(), BEGIN) == 30
     assert creations_left(replace(FLEET, size=100), row(), BEGIN) == 600
     assert creations_left(FLEET, row(creations=(BEGIN,) * 31), BEGIN + 59 * MIN) == 0
-    assert creations_left(FLEET, row(creations=(BEGIN,) * 31), BEGIN + HOUR) == 30
+    assert creations_left(FLEET, row(creations=(BEGIN,) * 31), BEGIN + HOUR) == 0, (
+        "its call is late"
+    )
+    assert creations_left(FLEET, row(creations=(BEGIN,) * 31), BEGIN + HOUR + MIN) == 30
 
 
 def test_cap_holds_over_cycles_and_restarts_because_it_is_in_the_row() -> None:

@@ -180,7 +180,7 @@ def test_windows_of_the_caps_from_the_future_run_out() -> None:
     scene.row = replace(scene.row, losses=(future,) * 5)
     scene.reconcile()
     assert set(scene.row.creations) == {scene.now}
-    scene.later(timedelta(hours=1))
+    scene.later(timedelta(hours=1, minutes=1))
     scene.observe()
     scene.reconcile()
     assert (scene.row.creations, scene.row.destructions, scene.row.losses) == ((), (), ())

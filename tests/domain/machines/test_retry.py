@@ -45,7 +45,7 @@ def worked(s: Scene) -> set[int]:
 
 @pytest.mark.parametrize(
     ("used", "minute"),
-    [((), 10), ((9,), 10), ((0, 1), 31), ((0, 9), 39), ((0, 1, 2), 32), ((0, 1, 2, 9), 60)],
+    [((), 10), ((9,), 10), ((0, 1), 31), ((0, 9), 39), ((0, 1, 2), 32), ((0, 1, 2, 9), 61)],
 )
 def test_half_of_the_bound_may_be_used_at_once_and_the_rest_is_spread_over_the_hour(
     used: tuple[int, ...], minute: int

@@ -257,7 +257,11 @@ def recent(times: tuple[datetime, ...], now: datetime, window: timedelta) -> tup
     return tuple(at for at in times if now - at < window)
 
 
-KEPT = timedelta(hours=1)
+_CREATIONS = _HOUR + _MIN
+"""How long a creation counts: its call comes some time after it was counted, and it is calls of
+which there may be only so many in any hour."""
+
+KEPT = _CREATIONS
 """How long the row remembers times: the longest window of any cap."""
 
 
@@ -294,7 +298,7 @@ def _frees(times: tuple[datetime, ...], now: datetime, window: timedelta, most: 
 def creations_left(fleet: Fleet, row: FleetRow, now: datetime) -> int:
     """Return how many machines may still be made in this hour, never below zero."""
     most = fleet.creates_per_hour(row.desired(fleet))
-    return max(0, most - len(recent(row.creations, now, _HOUR)))
+    return max(0, most - len(recent(row.creations, now, _CREATIONS)))
 
 
 def next_creation(fleet: Fleet, row: FleetRow, now: datetime) -> datetime:
@@ -304,12 +308,12 @@ def next_creation(fleet: Fleet, row: FleetRow, now: datetime) -> datetime:
     outage that comes early in an hour does not keep the fleet from trying for the rest of it.
     """
     most = fleet.creates_per_hour(row.desired(fleet))
-    times = sorted(min(at, now) for at in recent(row.creations, now, _HOUR))
+    times = sorted(min(at, now) for at in recent(row.creations, now, _CREATIONS))
     at_once = most // 2
     if len(times) < at_once:
         return now
     spread = times[-1] + _HOUR / (most - at_once) if times else now
-    return max(now, spread, _frees(row.creations, now, _HOUR, most))
+    return max(now, spread, _frees(row.creations, now, _CREATIONS, most))
 
 
 def in_wave(fleet: Fleet, row: FleetRow, doubted: int, now: datetime) -> bool:
