@@ -268,6 +268,16 @@ def address_deleted_by_hand(bench: Bench) -> None:
     assert bench.read_server(server)["public_ips"] == []
 
 
+def address_detached_by_hand(bench: Bench) -> None:
+    ip = bench.json("POST", f"{ZONE}/ips", {})["ip"]["id"]
+    server = bench.server(public_ips=[ip])["id"]
+    script(bench, "address_detached_by_hand", "ip.get")
+    bench.json("GET", f"{ZONE}/ips/{ip}")
+    assert bench.json("GET", f"{ZONE}/ips/{ip}")["ip"]["server"] is None
+    assert bench.read_server(server)["public_ips"] == []
+    assert not bench.world.act("address_detached_by_hand", ip)
+
+
 def tag_edited(bench: Bench) -> None:
     server = bench.server(tags=["ours"])
     for _ in range(30):
@@ -353,6 +363,7 @@ CHECKS: dict[str, Check] = {
             guest_poweroff,
             server_deleted_by_hand,
             address_deleted_by_hand,
+            address_detached_by_hand,
             tag_edited,
             quota_exceeded,
             volume_delete_refused,
@@ -398,6 +409,9 @@ def drive(bench: Bench, turns: int) -> None:
             body = {"action": {"stopped": "poweron", "running": ended}.get(one.state, "terminate")}
             bench.reply("POST", f"{SERVERS}/{one.id}/action", body)
             bench.reply("GET", f"{SERVERS}/{one.id}")
+            if all(address.dynamic for address in one.addresses):
+                free = next((a for a in bench.world.cloud.addresses if a.server is None), None)
+                bench.reply("PATCH", f"{ZONE}/ips/{free.id if free else ''}", {"server": one.id})
         for volume in list(bench.world.cloud.volumes)[:2]:
             bench.reply("DELETE", f"{BLOCK}/volumes/{volume.id}")
         if len(bench.world.cloud.addresses) > 30:

@@ -317,7 +317,8 @@ def gravity(event: Event) -> int:
     if event.kind == "alarm":
         return logging.ERROR
     blocked = event.kind == "condition" and event.reason != WELL
-    return logging.WARNING if blocked or event.kind in _ODD else logging.INFO
+    odd = blocked or event.kind == "drift" or event.kind in _ODD
+    return logging.WARNING if odd else logging.INFO
 
 
 def _inserts_alone(command: SaveFleet, decision: Decision) -> SaveFleet | None:

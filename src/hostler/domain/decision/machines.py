@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from hostler.domain.fleets import offers
 from hostler.domain.hosts import allocation, power
-from hostler.domain.machines import lifecycle, repair, retry
+from hostler.domain.machines import drift, lifecycle, repair, retry
 from hostler.domain.machines.next_calls import allowed
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.commands import Next
@@ -142,6 +142,8 @@ def _aim(transition: Transition, context: Context) -> Transition:
     if transition.blocker if goal is Goal.ABSENT else transition.lost:
         return transition
     ready = allowed(machine, goal, transition.resources, snapshot, context.planner)
+    if drift.may_drift(machine):
+        transition = drift.noted(transition, ready.named, snapshot)
     if ready.calls:
         call = Next(kind="call", detail=str(ready.calls[0]))
         tried = retry.last_try(transition, ready.calls, snapshot)

@@ -1,5 +1,6 @@
 """Next calls: which calls for a machine may be made now, and what the others wait for."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from hostler.domain.model.calls import Call, Effect
@@ -13,6 +14,8 @@ from hostler.domain.observation.certainty import unsure
 from hostler.domain.observation.effects import certain_from
 from hostler.domain.observation.ready import Ready, pausing, ready
 
+from .drift import mendable
+
 
 def allowed(
     machine: Machine,
@@ -21,7 +24,7 @@ def allowed(
     snapshot: Snapshot,
     planner: Planner,
 ) -> Ready:
-    """Return the calls to be made now for this machine."""
+    """Return the calls to be made now for this machine, and beside them what drifted."""
     observed_at = snapshot.inventory.covered(
         machine.offer.zone, snapshot.capabilities.main.kind, machine.id
     )
@@ -29,7 +32,19 @@ def allowed(
         return waiting
     if machine.host in snapshot.usurped:
         return Ready(waits="somebody else may use its host: its name tells of an unknown tenant")
-    calls = planner.next_calls(goal, machine, resources, snapshot.now)
+    named = planner.next_calls(goal, machine, resources, snapshot.now)
+    if not named:
+        return Ready(named=named)
+    calls, unmended = mendable(machine, named, snapshot)
+    if not calls:
+        return Ready(waits=unmended, named=named)
+    return replace(_ready(machine, calls, observed_at, snapshot), named=named)
+
+
+def _ready(
+    machine: Machine, calls: tuple[Call, ...], observed_at: datetime | None, snapshot: Snapshot
+) -> Ready:
+    """Return which of these calls may be made in the world as it is."""
     if any(call.effect is Effect.MAKE for call in calls) and (wrong := world_is_right(snapshot)):
         calls = tuple(call for call in calls if call.effect is not Effect.MAKE)
         if not calls:

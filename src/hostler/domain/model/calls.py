@@ -13,11 +13,15 @@ Argument = str | int | bool | tuple[str, ...]
 
 
 class Effect(StrEnum):
-    """What a call does to the world; the gate asks other things of each."""
+    """What a call does to the world; the gate asks other things of each.
+
+    NONE is the effect of one that is never sent: it only says what a person can do.
+    """
 
     MAKE = "make"
     CHANGE = "change"
     DESTROY = "destroy"
+    NONE = "none"
 
 
 class Shows(StrEnum):
@@ -50,7 +54,9 @@ class Call:
     no observation shows it. `args` name everything that matters to a reader of the plan, and no
     secrets. `ends_payment` says that what is paid for in advance is lost with it. `aim` is the
     stage that a host's name tells once this call had its effect; `witness` is what the host showed
-    before, that a wipe changes.
+    before, that a wipe changes. `drift` says what of a ready machine is otherwise than its record
+    has it, in words that stay the same while it is so: the call mends that, and its `fact` is when
+    it last did. Where only a person can, `remedy` says how, and the call has no effect.
     """
 
     kind: str
@@ -65,6 +71,8 @@ class Call:
     aim: Stage = Stage.NONE
     witness: str = ""
     ends_payment: bool = False
+    drift: str = ""
+    remedy: str = ""
     args: tuple[tuple[str, Argument], ...] = ()
 
     def arg(self, name: str) -> Argument | None:

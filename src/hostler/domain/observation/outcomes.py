@@ -83,7 +83,8 @@ def _refused(subject: SubjectT, call: Call, refused: Refused, now: datetime) -> 
         retry_at=retry_at(subject.id, call, tries, pause, now),
         error=f"{call.kind}: {refused.text}",
     )
-    if isinstance(after, Machine) and refused.why in _FATAL and call.effect is not Effect.DESTROY:
+    vital = call.effect is not Effect.DESTROY and not call.drift
+    if isinstance(after, Machine) and refused.why in _FATAL and vital:
         return after.with_health(refused=refused.why)
     return after
 

@@ -14,9 +14,14 @@ LONGEST_PAUSE = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """Calls that may be made now; or none, with what is waited for and until when if known."""
+    """Calls that may be made now; or none, with what is waited for and until when if known.
+
+    `named` are all that the provider named, drift that cannot be mended now included; None where it
+    was not asked.
+    """
 
     calls: tuple[Call, ...] = ()
+    named: tuple[Call, ...] | None = None
     waits: str = ""
     at: datetime | None = None
 

@@ -102,6 +102,14 @@ def _probe_failed(event: Event) -> str:
     return f"not ready yet: its readiness probe ({event.reason}) failed: {event.detail}"
 
 
+def _drift(event: Event) -> str:
+    return f"no longer as recorded: {event.reason} ({event.detail})"
+
+
+def _drift_over(event: Event) -> str:
+    return f"as recorded again; it was so that {event.reason}"
+
+
 def _alarm(event: Event) -> str:
     return f"alarm: {event.detail or sentence(event.reason)}"
 
@@ -128,6 +136,8 @@ _TELLERS: dict[str, Callable[[Event], str]] = {
     "host_taken": _host_lost,
     "release_skipped": _host_lost,
     "alarm": _alarm,
+    "drift": _drift,
+    "drift_over": _drift_over,
     "probe_failed": _probe_failed,
     "host_moved": _host_moved,
 }

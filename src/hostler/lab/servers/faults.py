@@ -20,7 +20,7 @@ from hostler.lab.scenario.faults import (
 from hostler.simulators.scaleway.faults.catalogue import FAULTS, Where
 from hostler.simulators.scaleway.faults.rates import STORM, FaultRates
 
-LATER = ("server_locked", "made_untagged")
+LATER = ("server_locked", "made_untagged", "address_detached_by_hand")
 """Faults that came later: drawn apart, so that no older seed has other faults than it had."""
 
 ALL = (*(fault.name for fault in FAULTS), *OURS)
@@ -43,7 +43,10 @@ _PAGED = {"pages_shuffled", "truncated_page"}
 _RARE = {f.name for f in FAULTS if f.where not in {Where.ANY, Where.LIST, Where.NAMED}} - _AMBIENT
 """Faults of requests that are made but a few times for each machine."""
 _LATER_SHARE = 0.25
-_OWN_DICE: Mapping[str, str] = {"made_untagged": " made_untagged"}
+_OWN_DICE: Mapping[str, str] = {
+    "made_untagged": " made_untagged",
+    "address_detached_by_hand": " address_detached_by_hand",
+}
 """What is thrown for a fault, so that the draws of those before it stay what they were."""
 _PORTS = (
     "",

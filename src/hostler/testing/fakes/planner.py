@@ -5,7 +5,7 @@ from datetime import datetime
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Argument, Call, Effect, Shows
 from hostler.domain.model.machine import CallState, Machine
-from hostler.domain.model.phases import Goal
+from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, Resource, Slot
 
 SERVER = Slot("server")
@@ -13,7 +13,9 @@ ADDRESS = Slot("address")
 
 MAKE_ADDRESS = "address.make"
 MAKE_SERVER = "server.make"
+ATTACH_ADDRESS = "address.attach"
 POWER_ON = "server.on"
+LOOK_AT = "look_at"
 TERMINATE = "server.terminate"
 REMOVE_SERVER = "server.remove"
 REMOVE_ADDRESS = "address.remove"
@@ -48,7 +50,20 @@ class FakePlanner:
         if lacking:
             slot = lacking[0]
             return () if machine.bound(slot) is not None else (self._make(machine, slot, used),)
-        return _power_on(machine, used[SERVER])
+        server = used[SERVER]
+        if machine.phase is Phase.READY and server.condition is Condition.UP:
+            return self._drifts(machine, server, used)
+        return _power_on(machine, server)
+
+    def _drifts(
+        self, machine: Machine, server: Resource, used: dict[Slot, Resource]
+    ) -> tuple[Call, ...]:
+        """Return the addresses to be attached again; a server of another type needs a person."""
+        loose = (used[slot] for slot in self._addresses if used[slot].owner is None)
+        calls = tuple(_attach(machine, address, server) for address in loose)
+        if server.type in {"", machine.offer.type}:
+            return calls
+        return (*calls, _resized(machine, server))
 
     def _make(self, machine: Machine, slot: Slot, used: dict[Slot, Resource]) -> Call:
         addresses = tuple(str(used[entry].id) for entry in self._addresses if entry in used)
@@ -62,6 +77,32 @@ class FakePlanner:
             once=True,
             args=(*_whose(machine), *(server if slot == SERVER else ())),
         )
+
+
+def _attach(machine: Machine, address: Resource, server: Resource) -> Call:
+    return Call(
+        kind=ATTACH_ADDRESS,
+        slot=address.slot,
+        zone=address.zone,
+        effect=Effect.CHANGE,
+        target=address.id,
+        fact=f"mended: {address.slot}",
+        drift=f"{address.slot} is not attached any more",
+        args=(*_whose(machine), ("server", str(server.id))),
+    )
+
+
+def _resized(machine: Machine, server: Resource) -> Call:
+    return Call(
+        kind=LOOK_AT,
+        slot=SERVER,
+        zone=server.zone,
+        effect=Effect.NONE,
+        target=server.id,
+        drift=f"the server is a {server.type}, and was made as a {machine.offer.type}",
+        remedy="make it what it was, or delete the machine",
+        args=_whose(machine),
+    )
 
 
 def _whose(machine: Machine) -> tuple[tuple[str, Argument], ...]:

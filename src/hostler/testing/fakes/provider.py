@@ -25,6 +25,7 @@ from hostler.domain.model.resource import (
 from hostler.ports.provider import Connection
 
 from .planner import (
+    ATTACH_ADDRESS,
     MAKE_SERVER,
     POWER_ON,
     REMOVE_ADDRESS,
@@ -190,6 +191,10 @@ class FakeProvider:
         match call.kind:
             case _ if call.kind == POWER_ON:
                 return self._power_on(resource)
+            case _ if call.kind == ATTACH_ADDRESS:
+                attached = replace(resource, owner=ResourceId(str(call.arg("server"))))
+                self.world.resources[resource.id] = attached
+                return Done(resources=(attached,))
             case _ if call.kind == TERMINATE:
                 return self._terminate(resource)
             case _ if call.kind in {REMOVE_SERVER, REMOVE_ADDRESS}:

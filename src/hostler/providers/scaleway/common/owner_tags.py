@@ -55,6 +55,11 @@ def tags_of(claim: Claim) -> tuple[str, ...]:
     )
 
 
+def is_part(tag: str) -> bool:
+    """Tell whether a tag is one of the four that make an owner tag, whoever's."""
+    return tag.partition("=")[0] in _TAGS
+
+
 def machine_tag(machine: MachineId) -> str:
     """Return the tag by which everything of one machine can be listed."""
     return f"hostler-machine={machine}"

@@ -69,6 +69,7 @@ class Server(msgspec.Struct, frozen=True, gc=False):
     creation_date: str | None = None
     protected: bool | None = None
     arch: str | None = None
+    security_group: Ref | None = None
 
 
 class Ip(msgspec.Struct, frozen=True, gc=False):

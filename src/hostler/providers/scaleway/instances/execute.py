@@ -8,7 +8,7 @@ from hostler.domain.model.resource import Condition, Resource, Slot
 from hostler.providers.scaleway.common.catalogue import Catalogue, NoImage, is_id
 from hostler.providers.scaleway.common.endpoints import Api
 from hostler.providers.scaleway.common.errors import TROUBLE, Failed, outcome_of, unread
-from hostler.providers.scaleway.common.owner_tags import address_id, name_of, tags_of
+from hostler.providers.scaleway.common.owner_tags import address_id, is_part, name_of, tags_of
 from hostler.providers.scaleway.common.settings import GIGABYTE, Disk, Template
 from hostler.providers.scaleway.common.wire import Server
 
@@ -47,6 +47,7 @@ class InstanceCalls:
             calls.DELETE_SERVER: self._delete_server,
             calls.TAG_VOLUME: self._tag_volume,
             calls.DELETE_VOLUME: self._delete_volume,
+            calls.TAG_SERVER: self._tag_server,
         }
 
     async def do(self, call: Call) -> Outcome:
@@ -264,6 +265,13 @@ class InstanceCalls:
         await self._api.delete_server(call.zone, target)
         return Done(absent=(target,))
 
+    async def _tag_server(self, call: Call, target: ResourceId) -> Outcome:
+        """Write the owner tag of a server beside the tags that it has."""
+        there = await self._api.server(call.zone, target)
+        tags = _with(self._tags(call, call.slot), there.tags)
+        server = await self._api.change_server(call.zone, target, {"tags": tags})
+        return Done(resources=(self._reader(call).server(server),))
+
     async def _tag_volume(self, call: Call, target: ResourceId) -> Outcome:
         tags = self._tags(call, call.slot)
         reader = self._reader(call)
@@ -299,6 +307,12 @@ class InstanceCalls:
 
     def _reader(self, call: Call) -> Reader:
         return Reader(call.zone, self._catalogue.prices, self._catalogue.types(call.zone))
+
+
+def _with(own: tuple[str, ...], there: list[str] | None) -> list[str]:
+    """Return our tags and those of others, without what is left of an owner tag."""
+    others = [tag for tag in there or () if tag not in own and not is_part(tag)]
+    return [*own, *others]
 
 
 def _invalid(why: str) -> Refused:

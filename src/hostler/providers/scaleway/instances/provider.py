@@ -27,12 +27,26 @@ from .examine import Examiner
 from .execute import InstanceCalls
 from .observe.listing import Observer
 from .online import Online
-from .plan.calls import ATTACH_NETWORK, MAKE_SERVER, RELEASE_ADDRESS, SERVER, TAKE_ADDRESS
-from .plan.create import Site, build
+from .plan.calls import (
+    ATTACH_NETWORK,
+    MAKE_SERVER,
+    RELEASE_ADDRESS,
+    SERVER,
+    TAG_SERVER,
+    TAKE_ADDRESS,
+)
+from .plan.create import build
 from .plan.delete import clear, stand_by
+from .plan.site import Site
 
 CONSISTENCY_DELAY = timedelta(seconds=60)
-_COSTS = {MAKE_SERVER: 2, ATTACH_NETWORK: 2, TAKE_ADDRESS: 3, RELEASE_ADDRESS: 2}
+_COSTS = {
+    MAKE_SERVER: 2,
+    ATTACH_NETWORK: 2,
+    TAKE_ADDRESS: 3,
+    RELEASE_ADDRESS: 2,
+    TAG_SERVER: 2,
+}
 """The most requests that a call takes; the others take one."""
 
 

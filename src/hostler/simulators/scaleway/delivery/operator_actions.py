@@ -45,6 +45,16 @@ def delete_address(cloud: Cloud, address: Address, _spell: float, _rng: Random) 
     addresses.remove(cloud, address)
 
 
+def is_attached(address: Address) -> bool:
+    """Tell if an address can be taken off a server."""
+    return address.server is not None
+
+
+def detach_address(cloud: Cloud, address: Address, _spell: float, _rng: Random) -> None:
+    """Take an address off its server; it stays, and costs."""
+    addresses.detach(cloud, address)
+
+
 def edit_tags(cloud: Cloud, server: Server, _spell: float, rng: Random) -> None:
     """Take all tags from one part of a server, or rename the part."""
     parts: list[Record] = [server, *server.addresses, *server.volumes.values()]
@@ -115,6 +125,7 @@ OPERATOR_ACTIONS: dict[str, OperatorAction[Any]] = {
     "guest_poweroff": OperatorAction(Server, guest_poweroff, is_running),
     "server_deleted_by_hand": OperatorAction(Server, delete_server),
     "address_deleted_by_hand": OperatorAction(Address, delete_address),
+    "address_detached_by_hand": OperatorAction(Address, detach_address, is_attached),
     "tag_edited": OperatorAction(Server, edit_tags),
     "unknown_status": OperatorAction(Server, strange_status),
     "protected_by_hand": OperatorAction(Server, protect, is_unprotected),

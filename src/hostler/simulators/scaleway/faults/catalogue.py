@@ -89,6 +89,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("volume_delete_refused", Where.VOLUME_DELETE, "the volume is said to be in use still"),
     Fault("protected_by_hand", Where.SERVERS, "for a spell somebody protects a server"),
     Fault("server_locked", Where.SERVERS, "for a spell the provider locks a server: it is down"),
+    Fault("address_detached_by_hand", Where.ADDRESSES, "somebody takes an address off its server"),
     Fault("made_untagged", Where.MAKE, "reply_lost, and somebody takes the new server's tags away"),
 )
 

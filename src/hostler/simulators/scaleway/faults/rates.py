@@ -170,6 +170,7 @@ STORM = FaultRates(
         "protected_by_hand": 0.2,
         "server_locked": 0.1,
         "made_untagged": 0.02,
+        "address_detached_by_hand": 0.2,
     },
 )
 PRESETS: Mapping[str, FaultRates] = {

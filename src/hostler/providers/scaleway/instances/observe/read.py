@@ -51,7 +51,8 @@ class Reader:
 
     def server(self, server: Server, claim: Claim | None = None) -> Resource:
         """Return a server as a resource; `claim` is what others than its tags say of it."""
-        claim = claim_of(server.tags or _NO_TAGS, "", "server") or claim
+        own = claim_of(server.tags or _NO_TAGS, "", "server")
+        claim = own or claim
         status, type_ = intern(server.state or ""), intern(server.commercial_type or "")
         return Resource(
             id=shared_id(server.id),
@@ -67,7 +68,7 @@ class Reader:
             address=_address_of(server) or self._private(server),
             type=type_,
             protected=bool(server.protected),
-            notes=_server_notes(server, self._private(server)),
+            notes=_server_notes(server, self._private(server), tagged=own is not None),
         )
 
     def _private(self, server: Server) -> str:
@@ -222,7 +223,7 @@ def _rank(ip: PublicIp) -> int:
     return _FAMILIES.get(ip.family or "", 2)
 
 
-def _server_notes(server: Server, private: str) -> tuple[tuple[str, str], ...]:
+def _server_notes(server: Server, private: str, *, tagged: bool) -> tuple[tuple[str, str], ...]:
     volumes = ",".join(
         f"{place}:{v.id}:{v.volume_type or 'sbs_volume'}"
         for place, v in server_volumes(server)
@@ -234,6 +235,8 @@ def _server_notes(server: Server, private: str) -> tuple[tuple[str, str], ...]:
         ("nics", nics),
         ("arch", ARCHES.get(server.arch or "", "")),
         ("private", private),
+        ("security_group", intern(group.id) if (group := server.security_group) else ""),
+        ("untagged", "" if tagged else "yes"),
     ]
     return tuple((key, value) for key, value in notes if value)
 

@@ -23,6 +23,9 @@ NOTE_VOLUMES = "server.volumes"
 UNPROTECT = "server.unprotect"
 DELETE_SERVER = "server.delete"
 TAG_VOLUME = "volume.tag"
+TAG_SERVER = "server.tag"
+LOOK_AT = "look_at"
+"""What only a person can do: never sent."""
 DELETE_VOLUME = "volume.delete"
 
 Arguments = tuple[tuple[str, Argument], ...]

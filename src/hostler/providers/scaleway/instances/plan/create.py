@@ -5,16 +5,14 @@ and networks while it is off, and then power, once. Whatever exists is taken as 
 on after a crash is the same as beginning.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call, Effect, Shows
-from hostler.domain.model.machine import CallState, Known, Machine
+from hostler.domain.model.machine import CallState
+from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Resource, Slot
 from hostler.providers.scaleway.common.owner_tags import server_name
-from hostler.providers.scaleway.common.settings import Template
 
 from .calls import (
     ATTACH_ADDRESS,
@@ -27,67 +25,11 @@ from .calls import (
     TAG_VOLUME,
     TAKE_ADDRESS,
     Arguments,
-    whose,
 )
+from .drift import drifts
+from .site import GROUP, NETWORK, Site
 
 FAMILIES = ("routed_ipv4", "routed_ipv6")
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """What there is to build with: the record, the template, and the resource in each slot."""
-
-    machine: Machine
-    template: Template
-    resources: Mapping[Slot, Resource]
-
-    @property
-    def addresses(self) -> tuple[Slot, ...]:
-        """The address slots that the template asks for."""
-        return tuple(Slot("address", index) for index in self.template.addresses)
-
-    @property
-    def server(self) -> Resource | None:
-        """The machine's server, or None."""
-        return self.resources.get(SERVER)
-
-    @property
-    def planned(self) -> bool:
-        """Whether the server is a plan's placeholder: then everything hoped of it is so."""
-        return self.server is not None and self.server.status == "planned"
-
-    @property
-    def known(self) -> Known | None:
-        """What the record knows of the bound server, or None."""
-        place = self.machine.place(SERVER)
-        return next((known for known in place.known if known.id == place.bound), None)
-
-    def open(self, slot: Slot) -> bool:
-        """Tell whether a slot has no resource and none was ever bound to it: it may be filled."""
-        return slot not in self.resources and self.machine.bound(slot) is None
-
-    def done(self, fact: str) -> bool:
-        """Tell whether a fact was recorded of the bound server, and not of one before it."""
-        at = self.machine.fact(fact)
-        return at is not None and self.known is not None and at >= self.known.since
-
-    def volume(self, index: int) -> ResourceId | None:
-        """Return the id of a volume, a plan's placeholder, or None where none is seen."""
-        resource = self.resources.get(Slot("volume", index))
-        if resource is not None:
-            return resource.id
-        return ResourceId(f"<volume {index}>") if self.planned else None
-
-    def call(self, kind: str, slot: Slot, effect: Effect, args: Arguments) -> Call:
-        """Return a repeatable call on nothing yet, for this machine."""
-        return Call(
-            kind=kind,
-            slot=slot,
-            zone=self.machine.offer.zone,
-            effect=effect,
-            attempt=self.known.attempt if self.known else 0,
-            args=(*whose(self.machine), *args),
-        )
 
 
 def build(site: Site) -> tuple[Call, ...]:
@@ -105,6 +47,8 @@ def _go_on(site: Site, server: Resource) -> tuple[Call, ...]:
     """Return what is left to do with a server that exists."""
     if server.condition is Condition.STANDBY and site.machine.woken:
         return _switch_on(site, server)
+    if server.condition is Condition.UP and site.machine.phase is Phase.READY:
+        return drifts(site, server)
     if server.condition is not Condition.OFF:
         return ()
     calls = (*_attach(site, server), *_owner_tag(site), *_tell(site, server), *_join(site, server))
@@ -129,10 +73,11 @@ def _make_server(site: Site) -> Call:
         ("volumes", tuple(str(disk) for disk in template.volumes)),
     )
     call = site.call(MAKE_SERVER, SERVER, Effect.MAKE, args)
-    return _once(call, site.machine.place(SERVER).attempt + 1, Shows.RESOURCE)
+    fact = GROUP + template.security_group if template.security_group else ""
+    return _once(call, site.machine.place(SERVER).attempt + 1, Shows.RESOURCE, fact)
 
 
-def _once(call: Call, attempt: int, shows: Shows) -> Call:
+def _once(call: Call, attempt: int, shows: Shows, fact: str = "") -> Call:
     return Call(
         kind=call.kind,
         slot=call.slot,
@@ -142,6 +87,7 @@ def _once(call: Call, attempt: int, shows: Shows) -> Call:
         attempt=attempt,
         once=True,
         shows=shows,
+        fact=fact,
         args=call.args,
     )
 
@@ -208,10 +154,10 @@ def _join(site: Site, server: Resource) -> tuple[Call, ...]:
         _on(
             site.call(ATTACH_NETWORK, SERVER, Effect.CHANGE, (("network", network),)),
             server.id,
-            f"network {network}",
+            NETWORK + network,
         )
         for network in site.template.networks
-        if network not in joined and not site.done(f"network {network}")
+        if network not in joined and not site.done(NETWORK + network)
     )
 
 
