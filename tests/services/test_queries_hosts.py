@@ -7,7 +7,7 @@ import pytest
 
 from hostler.domain.ids import AccountName, HostId, MachineId, ResourceId, Zone, machine_id
 from hostler.domain.model.host import HOST, Host, HostCondition
-from hostler.domain.model.resource import HostFacts, Resource, Stage
+from hostler.domain.model.resource import Condition, HostFacts, Resource, Stage
 from hostler.domain.reporting.hosts import HostStatus
 from hostler.queries.hosts import next_step
 from hostler.testing.scenes.fields import with_fields
@@ -22,7 +22,11 @@ NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 def status(stage: str | None, binding: MachineId | None = None, **record: Any) -> HostStatus:
     """Return a host with a record and, where a stage is told, an observation of it."""
     resource = Resource(
-        id=ResourceId(ID), slot=HOST, zone=ZONE, host=HostFacts(stage=Stage(stage or ""))
+        id=ResourceId(ID),
+        slot=HOST,
+        zone=ZONE,
+        condition=Condition.UP,
+        host=HostFacts(stage=Stage(stage or "")),
     )
     saved = with_fields(Host(id=ID, account=MAIN, zone=ZONE), **record) if record else None
     return HostStatus(

@@ -59,6 +59,8 @@ _QUARANTINE = "the end of its quarantine: it failed too often"
 
 def _idle(host: HostStatus) -> Next:
     record, stage = host.record, host.facts.stage
+    if host.unfit:
+        return Next(kind="nothing", detail=f"no machine may have it: {host.unfit}")
     if host.is_available:
         return Next(kind="wait", detail=f"a machine that it fits, {_claimed(record)}")
     if stage is Stage.FOREIGN:
@@ -82,10 +84,13 @@ def owner(host: HostStatus) -> str:
     """Return whose a host is."""
     if host.binding is not None:
         return f"machine {host.binding}, by our records"
+    if host.claimant:
+        return f"{host.claimant}, as it looks"
     if host.facts.stage is Stage.FOREIGN:
         return f"installation {host.facts.installation or 'unknown: its name does not say'}"
     if host.facts.stage is Stage.POOL:
-        return f"nobody: it is free, in the pool {host.facts.pool}"
+        stands = f"unfit ({host.unfit})" if host.unfit else "free"
+        return f"nobody: it is {stands}, in the pool {host.facts.pool}"
     if host.machine is not None:
         return f"ours by its name, which mentions {host.machine}"
     return "nobody of ours" if host.resource else ""
