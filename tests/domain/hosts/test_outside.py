@@ -99,9 +99,9 @@ def test_each_name_and_status_has_one_class(
     resource = called(text, status)
     assert class_of(resource) == cls
     assert cls not in ACTIONABLE, "a name that nobody of ours wrote makes no host ours"
-    shown = HostStatus(id=BOX, account=MAIN, resource=resource)
-    assert shown.state == state
-    assert shown.is_available == (cls is None)
+    displayed = HostStatus(id=BOX, account=MAIN, resource=resource)
+    assert displayed.state == state
+    assert displayed.is_available == (cls is None)
     assert state in STATES
     aside = tuple(outside(account_of(resource)))
     report = orphan_report(replace(fleet_snapshot((), (resource,)), aside=aside)).orphans
@@ -112,8 +112,8 @@ def test_each_name_and_status_has_one_class(
 
 def test_a_claim_that_nobody_of_ours_made_says_by_whom_it_looks() -> None:
     resource = called("tuist-tuist-builders-fleet-rg4h9-c295c")
-    shown = HostStatus(id=BOX, account=MAIN, resource=resource)
-    assert owner(shown) == "the machines called tuist-tuist-builders-fleet-…, as it looks"
+    displayed = HostStatus(id=BOX, account=MAIN, resource=resource)
+    assert owner(displayed) == "the machines called tuist-tuist-builders-fleet-…, as it looks"
     aside = tuple(outside(account_of(resource)))
     (orphan,) = orphan_report(replace(fleet_snapshot((), (resource,)), aside=aside)).orphans
     assert "tuist-tuist-builders-fleet" in orphan.owner
