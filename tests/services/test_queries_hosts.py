@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from hostler.domain.ids import AccountName, HostId, MachineId, ResourceId, Zone, machine_id
-from hostler.domain.model.host import HOST, Host, HostCondition
-from hostler.domain.model.resource import HostFacts, Resource, Stage
+from hostler.domain.model.host import HOST, Host, HostCondition, HostOrigin, ReleasePolicy
+from hostler.domain.model.resource import Condition, HostFacts, Resource, Stage
 from hostler.domain.reporting.hosts import HostStatus
-from hostler.queries.hosts import next_step
+from hostler.queries.hosts import next_step, why_paid
 from hostler.testing.scenes.fields import with_fields
 
 ID = HostId("host-1")
@@ -22,7 +22,11 @@ NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 def status(stage: str | None, binding: MachineId | None = None, **record: Any) -> HostStatus:
     """Return a host with a record and, where a stage is told, an observation of it."""
     resource = Resource(
-        id=ResourceId(ID), slot=HOST, zone=ZONE, host=HostFacts(stage=Stage(stage or ""))
+        id=ResourceId(ID),
+        slot=HOST,
+        zone=ZONE,
+        condition=Condition.UP,
+        host=HostFacts(stage=Stage(stage or "")),
     )
     saved = with_fields(Host(id=ID, account=MAIN, zone=ZONE), **record) if record else None
     return HostStatus(
@@ -87,3 +91,32 @@ def test_a_quarantine_that_is_over_keeps_nobody_away() -> None:
     over = status("pool", condition=HostCondition.QUARANTINED, quarantined_until=NOW)
     assert over.quarantined(NOW) is None
     assert "claims it" in next_step(over, NOW).detail
+
+
+PAID: dict[str, Any] = {
+    "origin": HostOrigin.ORDERED,
+    "delivered": NOW - timedelta(days=2),
+    "condition": HostCondition.ALLOCATED,
+}
+
+
+@pytest.mark.parametrize(
+    ("host", "pooled", "why"),
+    [
+        (status("claimed", FIRST, **PAID, paid_until=NOW + timedelta(hours=1)), True, "window"),
+        (status("claimed", FIRST, **PAID, paid_until=NOW), True, "moves to a host of the pool"),
+        (status("claimed", FIRST, **PAID, paid_until=NOW), False, "its machine needs it"),
+        (
+            status("claimed", FIRST, **PAID, paid_until=NOW, policy=ReleasePolicy.KEEP),
+            True,
+            "a person keeps it",
+        ),
+        (status("parked", None, **PAID, paid_until=NOW), False, "costs more than to keep it"),
+        (status("claimed", FIRST, condition=HostCondition.ALLOCATED), False, ""),
+    ],
+)
+def test_a_host_that_was_ordered_says_why_it_is_still_paid_for(
+    host: HostStatus, why: str, *, pooled: bool
+) -> None:
+    assert why in why_paid(host, NOW, pooled=pooled)
+    assert bool(why_paid(host, NOW, pooled=pooled)) == bool(why)

@@ -105,8 +105,8 @@ class Gauge(Enum):
     UPSTREAM_ORPHANS = Metric(
         "scaleway_orphan_servers",
         (),
-        "Hosts under our names that no record explains: hostler_orphans under the name that "
-        "the upstream provider gave it",
+        "Hosts that are in no pool, or unfit in one, and that no record explains, whatever their "
+        "names: the hosts of hostler_orphans under the name that the upstream provider gave it",
     )
     ORPHANS_CHECKED = Metric(
         "hostler_reclaim_last_success_timestamp_seconds",

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from hostler.controllers.plan import Planned, planned_hosts
 from hostler.controllers.runtime.settings import Account
+from hostler.domain.hosts.purchasing import is_paid
 from hostler.domain.ids import AccountName
 from hostler.domain.machines import rollout
 from hostler.domain.model.commands import Next
@@ -59,6 +60,8 @@ _QUARANTINE = "the end of its quarantine: it failed too often"
 
 def _idle(host: HostStatus) -> Next:
     record, stage = host.record, host.facts.stage
+    if host.unfit:
+        return Next(kind="nothing", detail=f"no machine may have it: {host.unfit}")
     if host.is_available:
         return Next(kind="wait", detail=f"a machine that it fits, {_claimed(record)}")
     if stage is Stage.FOREIGN:
@@ -82,10 +85,13 @@ def owner(host: HostStatus) -> str:
     """Return whose a host is."""
     if host.binding is not None:
         return f"machine {host.binding}, by our records"
+    if host.claimant:
+        return f"{host.claimant}, as it looks"
     if host.facts.stage is Stage.FOREIGN:
         return f"installation {host.facts.installation or 'unknown: its name does not say'}"
     if host.facts.stage is Stage.POOL:
-        return f"nobody: it is free, in the pool {host.facts.pool}"
+        stands = f"unfit ({host.unfit})" if host.unfit else "free"
+        return f"nobody: it is {stands}, in the pool {host.facts.pool}"
     if host.machine is not None:
         return f"ours by its name, which mentions {host.machine}"
     return "nobody of ours" if host.resource else ""
@@ -116,11 +122,15 @@ _NO_FLEET = "no machine claims it for now: the reason is given for each fleet"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostExplanation:
-    """One host, what would be done to it now, and for each fleet why it may not take it."""
+    """One host, what would be done to it now, and for each fleet why it may not take it.
+
+    `stays` says why a host that was ordered is still paid for; empty for any other.
+    """
 
     host: HostStatus
     planned: Planned | None
     fits: Mapping[str, str]
+    stays: str = ""
 
     def next(self, now: datetime) -> Next:
         """Return what happens next to the host, as for a machine."""
@@ -152,10 +162,40 @@ def explained_hosts(
     provider = account.provider
     has_hosts = isinstance(provider, KeepsHosts)
     planned = {one.subject: one for one in (planned_hosts(snapshot, provider) if has_hosts else ())}
-    for host in observed_hosts(snapshot):
+    hosts = observed_hosts(snapshot)
+    relief = tuple(_pool_fits(hosts, account))
+    for host in hosts:
         fits = misfits(account, host.resource) if host.binding is None else {}
         fits = {fleet: why or blocked.get(fleet, "") for fleet, why in fits.items()}
-        yield HostExplanation(host=host, planned=planned.get(host.id), fits=fits)
+        stays = why_paid(host, snapshot.now, pooled=host.fleet in relief)
+        yield HostExplanation(host=host, planned=planned.get(host.id), fits=fits, stays=stays)
+
+
+def why_paid(host: HostStatus, now: datetime, *, pooled: bool) -> str:
+    """Return why a host that was ordered stays; `pooled`: its machine could have one of the pool.
+
+    Empty where it was not ordered, or is being given up.
+    """
+    record = host.record
+    if record is None or not is_paid(record) or record.condition is HostCondition.RETIRING:
+        return ""
+    if record.purchase.policy is ReleasePolicy.KEEP:
+        return "a person keeps it: `hostler pool FILE retire` gives it up"
+    if host.paid_until is not None and host.paid_until > now:
+        return "it is paid for until its window is over, whether it is used or not"
+    if host.binding is None:
+        return "its window is over, and to buy another one later costs more than to keep it"
+    if pooled:
+        return "its machine moves to a host of the pool, and may go when that one is ready"
+    return "its window is over, and its machine needs it: no host of the pool is free for it"
+
+
+def _pool_fits(hosts: Iterable[HostStatus], account: Account) -> Iterable[str]:
+    """Yield the fleets whose machines could have a host of the pool now."""
+    for host in hosts:
+        ordered = host.record is not None and is_paid(host.record)
+        if host.binding is None and host.is_available and not ordered:
+            yield from (name for name, why in misfits(account, host.resource).items() if not why)
 
 
 def faulty_scripts(account: Account, rows: Iterable[FleetRow]) -> dict[str, str]:

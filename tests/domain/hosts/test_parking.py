@@ -5,16 +5,16 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.hosts.parking import WORTH, is_paid, paid_left, woken
+from hostler.domain.hosts.parking import WORTH, is_overdue, is_paid, may_move, paid_left, woken
 from hostler.domain.ids import HostId, machine_id
-from hostler.domain.model.host import Host, HostOrigin, ReleasePolicy
+from hostler.domain.model.host import Free, Host, HostOrigin, ReleasePolicy
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition
 from hostler.domain.policy.purchasing import Limits
-from hostler.testing.scenes.builders import BEGIN
-from hostler.testing.scenes.hosts import fleet_snapshot, on_host, record
+from hostler.testing.scenes.builders import BEGIN, OFFER
+from hostler.testing.scenes.hosts import box, fleet_snapshot, on_host, record
 
 HOUR = timedelta(hours=1)
 PAID = record(origin=HostOrigin.ORDERED, paid_until=BEGIN + WORTH)
@@ -81,3 +81,40 @@ def test_as_many_come_back_as_are_missing_the_longest_paid_first() -> None:
     waking = replace(transitions[0], machine=replace(transitions[0].machine, goal=Goal.PRESENT))
     assert back(1, waking, *transitions[1:]) == [1], "one is on its way already"
     assert back(2, waking, *transitions[1:]) == [1, 2]
+
+
+DUE = PAID.with_purchase(paid_until=BEGIN)
+FREE = Free(resource=box(host=HostId("host-2")), offer=OFFER, clean=True)
+
+
+@pytest.mark.parametrize(
+    ("host", "overdue"),
+    [
+        (DUE, True),
+        (PAID, False),
+        (DUE.with_purchase(policy=ReleasePolicy.KEEP), False),
+        (DUE.with_purchase(origin=HostOrigin.POOL), False),
+    ],
+)
+def test_a_machine_moves_to_a_free_host_of_the_pool_once_its_window_is_over(
+    host: Host, *, overdue: bool
+) -> None:
+    known = replace(snapshot(host), free=(FREE,))
+    assert is_overdue(transition(on_host()), known) is overdue
+    assert may_move(transition(on_host()), known) is overdue
+    assert not may_move(transition(on_host()), replace(known, free=())), "it is needed"
+    others = replace(known.fleet, renews=False)
+    assert not may_move(transition(on_host()), replace(known, fleet=others))
+
+
+def test_a_machine_does_not_move_to_another_host_that_was_ordered() -> None:
+    bought = replace(FREE, record=replace(DUE, id=HostId("host-2")))
+    assert not may_move(transition(on_host()), replace(snapshot(DUE), free=(bought, FREE)))
+
+
+def test_it_goes_on_moving_while_its_successor_is_on_the_way() -> None:
+    """Its successor took the free host: were that no reason any more, it would be shed again."""
+    successor = on_host(Phase.STARTING, machine_id(2), host=HostId("host-2"))
+    pooled = replace(record(), id=HostId("host-2"))
+    known = replace(snapshot(DUE, pooled), machines=(on_host(), successor))
+    assert may_move(transition(on_host()), known)

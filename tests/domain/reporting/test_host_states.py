@@ -7,7 +7,7 @@ import pytest
 
 from hostler.domain.ids import AccountName
 from hostler.domain.model.host import HostCondition
-from hostler.domain.model.resource import HostFacts, Stage
+from hostler.domain.model.resource import Condition, HostFacts, Stage
 from hostler.domain.reporting.hosts import STATES, HostStatus
 from hostler.testing.scenes.hosts import BOX, MINE, box, record
 
@@ -17,7 +17,12 @@ STAGES = tuple(Stage)
 
 def displayed() -> set[str]:
     """Return the states of all hosts that can be: recorded or not, seen or not, bound or not."""
-    resources = (None, *(replace(box(), host=HostFacts(stage=stage)) for stage in STAGES))
+    resources = (
+        None,
+        *(replace(box(), host=HostFacts(stage=stage)) for stage in STAGES),
+        box(condition=Condition.FAILED),
+        replace(box("foreign"), name="hostler.claimed.cut-off"),
+    )
     return {
         HostStatus(
             id=BOX, account=AccountName("main"), record=one, resource=resource, binding=binding

@@ -4,8 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Protocol
 
-from hostler.domain.ids import FleetName
+from hostler.domain.ids import FleetName, HostId
 from hostler.domain.model.fleet import Fleet, FleetRow
+from hostler.domain.model.host import host_of
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Orphan
@@ -50,7 +51,13 @@ def measure_orphans(metrics: Metrics, orphans: tuple[Orphan, ...]) -> None:
         prices[place] += orphan.price
     metrics.replace(Gauge.ORPHANS, counts)
     metrics.replace(Gauge.ORPHANS_PRICE, prices)
-    metrics.gauge(Gauge.UPSTREAM_ORPHANS, sum(orphan.kind == "host" for orphan in orphans))
+    metrics.gauge(Gauge.UPSTREAM_ORPHANS, len(_hosts(orphans)))
+
+
+def _hosts(orphans: Iterable[Orphan]) -> set[HostId]:
+    """Return the hosts among orphans; an allocation that is one tells of its host."""
+    found = ((host_of(orphan.resource), orphan) for orphan in orphans)
+    return {host for host, one in found if one.kind == "host" or host != one.resource}
 
 
 def count_taken_back(metrics: Metrics, fleet: FleetName) -> None:

@@ -7,7 +7,7 @@ about in full only where something is otherwise than before.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from hostler.domain.hosts.purchasing import lapses
+from hostler.domain.hosts.purchasing import lapses, windows
 from hostler.domain.ids import MachineId
 from hostler.domain.model.commands import Decision, Verdict
 from hostler.domain.model.fleet import KEPT, Fleet
@@ -202,6 +202,7 @@ def _ends(snapshot: Snapshot) -> list[datetime]:
     row, oldest = snapshot.row, snapshot.fleet.timers.max_age
     times = [at + KEPT for at in (*row.creations, *row.destructions, *row.losses)]
     times += lapses(row)
+    times += windows(snapshot)
     protections = [m.protection for m in snapshot.machines if m.protection is not None]
     times += [one.until for one in protections if one.until > snapshot.now]
     if oldest is not None:

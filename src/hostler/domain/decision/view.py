@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hostler.domain.hosts.free import Fits, free_hosts
 from hostler.domain.hosts.orphans import copied, orphans, others, set_aside, usurped
+from hostler.domain.hosts.outside import outside
 from hostler.domain.ids import HostId, MachineId, ResourceId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import host_of
@@ -66,7 +67,7 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
         foreign=foreign,
         unissued=strangers.unissued,
         unexplained=strangers.unexplained,
-        aside=_of_fleet(set_aside(account), account, fleet),
+        aside=_of_fleet((*set_aside(account), *outside(account)), account, fleet),
         late=strangers.late,
         orphans=tuple(orphan for orphan in account.orphans if orphan.fleet == fleet.name),
         requests=tuple(

@@ -13,6 +13,7 @@ from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.provider import Planner
 from hostler.domain.model.resource import OrphanClass, Resource
 from hostler.domain.model.snapshot import Orphan, Snapshot
+from hostler.domain.model.unused import claimant
 from hostler.domain.observation.blockers import paused
 from hostler.domain.policy.billing import cost_between
 
@@ -36,7 +37,7 @@ def orphan_report(snapshot: Snapshot) -> SaveOrphans:
         (resource, _class(resource, older.get(resource.id), snapshot))
         for resource in snapshot.unexplained
     ]
-    resources += [(resource, OrphanClass.SET_ASIDE) for resource in snapshot.aside]
+    resources += [(r, r.orphan or OrphanClass.SET_ASIDE) for r in snapshot.aside]
     now = tuple(
         _orphan(resource, cls, older.get(resource.id), snapshot) for resource, cls in resources
     )
@@ -108,15 +109,21 @@ def _orphan(
         counted=_counted(older, observed, snapshot),
         tried=older.tried if older else None,
         created=resource.created,
-        owner=f"{resource.owner_tag.machine} of {resource.owner_tag.installation}"
-        if resource.owner_tag
-        else "",
+        owner=_owner(resource),
         price=resource.price,
         cost=cost_between(resource.price, created, snapshot.now),
         installation=resource.owner_tag.installation if resource.owner_tag else None,
         machine=resource.owner_tag.machine if resource.owner_tag else None,
     )
     return replace(orphan, blocked=blocked(orphan, snapshot))
+
+
+def _owner(resource: Resource) -> str:
+    """Return whom the owner tag names, or who seems to have claimed it by its name."""
+    tag = resource.owner_tag
+    if tag is None or not (tag.machine or tag.installation):
+        return claimant(resource)
+    return f"{tag.machine} of {tag.installation}"
 
 
 def _observed(resource: Resource, older: Orphan | None, snapshot: Snapshot) -> datetime:

@@ -128,15 +128,17 @@ def _let_go(transition: Transition, snapshot: Snapshot) -> Transition:
 _LEAST_WORTH = (Phase.PENDING, Phase.STARTING, Phase.READY)
 
 
-def _worth(transition: Transition, snapshot: Snapshot) -> tuple[int, bool, float, int]:
+def _worth(transition: Transition, snapshot: Snapshot) -> tuple[int, bool, bool, float, int]:
     """Order machines by what is lost with them.
 
-    Unborn, then half made, outdated, on the host with the least paid time left, then youngest.
+    Unborn, then half made, on an ordered host whose window is over, outdated, on the host with the
+    least paid time left, then youngest.
     """
     machine = transition.machine
     current = not snapshot.fleet.outdates(machine)
     paid = parking.paid_left(transition, snapshot)
-    return (_LEAST_WORTH.index(machine.phase), current, paid, -machine.serial)
+    cheap = not parking.is_overdue(transition, snapshot)
+    return (_LEAST_WORTH.index(machine.phase), cheap, current, paid, -machine.serial)
 
 
 def _grow(

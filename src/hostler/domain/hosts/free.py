@@ -6,12 +6,13 @@ from datetime import datetime
 from hostler.domain.ids import HostId
 from hostler.domain.model.capabilities import Cleaning, Ownership
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.host import OTHERS, WAITING, Free, Host, HostCondition
+from hostler.domain.model.host import AT_HOME, OTHERS, WAITING, Free, Host, HostCondition
 from hostler.domain.model.machine import CallState, Offer
 from hostler.domain.model.phases import Reason
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
+from hostler.domain.model.unused import unfit
 
 from . import power
 
@@ -119,6 +120,9 @@ def _stands(resource: Resource, record: Host | None) -> str:
     """Return how a host stands, in a word: by its record, or by its name where that says more."""
     stage = resource.host.stage
     aside = stage in OTHERS and record is not None and record.goal is None
+    idle = record is None or (record.goal is None and record.condition in _TAKEABLE)
+    if idle and stage in AT_HOME and unfit(resource):
+        return "unfit"
     if record is None or (aside and record.condition is HostCondition.DIRTY):
         return _OUTSIDE.get(stage, stage)
     if record.condition is HostCondition.FREE and stage is Stage.NONE:

@@ -34,6 +34,10 @@ WHY_NOT: Mapping[OrphanClass, str] = {
     "its name: find out who uses it, then rename it into the pool or retire it",
     OrphanClass.SET_ASIDE: "it failed too often, or cannot be wiped, and is paid for: "
     "`hostler explain` says more, `hostler pool` adds it to its pool again or retires it",
+    OrphanClass.CLAIMED_LOOKING: "its name looks like a claim that nobody of ours made: find out "
+    "who uses it, then rename it, or `hostler pool` adds it to a pool",
+    OrphanClass.OUTSIDE: "its name is in no pool, and it is paid for: `hostler pool` adds it to "
+    "one, or delete it in the provider's console",
 }
 
 _STAGES = {
@@ -61,7 +65,7 @@ def orphans(account: AccountSnapshot) -> Iterator[Resource]:
     kind = account.capabilities.host_kind
     for sighting in account.inventory.sightings.values():
         resource = sighting.resource
-        adopted = _is_adopted(resource, account.ours)
+        adopted = is_adopted(resource, account.ours)
         if resource.slot.kind != kind or not (adopted or resource.host.stage in OURS | GIVEN_UP):
             continue
         record = account.hosts.get(HostId(resource.id))
@@ -71,7 +75,7 @@ def orphans(account: AccountSnapshot) -> Iterator[Resource]:
         cls = OrphanClass.DOUBLE if double else _class(resource, account)
         if cls in ACTIONABLE and not _is_issued(resource.host.holder, account):
             cls = OrphanClass.UNISSUED
-        yield replace(_tagged(resource), orphan=cls)
+        yield replace(tagged(resource), orphan=cls)
 
 
 def _is_issued(holder: MachineId | None, account: AccountSnapshot) -> bool:
@@ -89,7 +93,7 @@ def _came_late(record: Host, resource: Resource) -> bool:
     return wiping_again or record.ownership.late == resource.host.holder
 
 
-def _is_adopted(resource: Resource, ours: Collection[InstallationId]) -> bool:
+def is_adopted(resource: Resource, ours: Collection[InstallationId]) -> bool:
     """Tell whether a host bears a tenant's name of an installation that was adopted."""
     tenant = resource.host.stage is Stage.FOREIGN and resource.host.tagged in TENANT
     return tenant and resource.host.installation in ours
@@ -100,7 +104,7 @@ def copied(account: AccountSnapshot) -> Iterator[Resource]:
     for resource in copies(account):
         known = _is_issued(resource.host.holder, account)
         cls = OrphanClass.DUPLICATE_NAME if known else OrphanClass.UNISSUED
-        yield replace(_tagged(resource), orphan=cls)
+        yield replace(tagged(resource), orphan=cls)
 
 
 def others(account: AccountSnapshot) -> Iterator[Resource]:
@@ -120,7 +124,7 @@ def others(account: AccountSnapshot) -> Iterator[Resource]:
             and HostId(resource.id) not in account.bindings
             and (record is None or not record.ownership.adopted)
         ):
-            yield _tagged(resource)
+            yield tagged(resource)
 
 
 def set_aside(account: AccountSnapshot) -> Iterator[Resource]:
@@ -135,13 +139,13 @@ def set_aside(account: AccountSnapshot) -> Iterator[Resource]:
         resource = account.inventory.resource(ResourceId(host.id))
         if resource is None or not (host.quarantined(now) or is_overdue(host, now, account.steady)):
             continue
-        tagged = _tagged(resource)
-        if tagged.owner_tag is not None and (fleet := host.fleet or host.purchase.buyer):
-            tagged = replace(tagged, owner_tag=replace(tagged.owner_tag, fleet=fleet))
-        yield replace(tagged, orphan=OrphanClass.SET_ASIDE)
+        aside = tagged(resource)
+        if aside.owner_tag is not None and (fleet := host.fleet or host.purchase.buyer):
+            aside = replace(aside, owner_tag=replace(aside.owner_tag, fleet=fleet))
+        yield replace(aside, orphan=OrphanClass.SET_ASIDE)
 
 
-def _tagged(resource: Resource) -> Resource:
+def tagged(resource: Resource) -> Resource:
     """Return a host with the owner tag that its name is."""
     facts = resource.host
     owner_tag = OwnerTag(

@@ -66,9 +66,41 @@ def paid_left(transition: Transition, snapshot: Snapshot) -> float:
     return max(0.0, left) + (_POOL if left > 0 else 0.0)
 
 
+def is_overdue(transition: Transition, snapshot: Snapshot) -> bool:
+    """Tell whether a machine is on a host that was ordered, and whose window is over.
+
+    It costs more from now on than any host of the pool. What a person keeps stays.
+    """
+    host = _ordered(transition, snapshot)
+    if host is None or host.purchase.paid_until is None or host.purchase.policy:
+        return False
+    return host.purchase.paid_until <= snapshot.now
+
+
+def may_move(transition: Transition, snapshot: Snapshot) -> bool:
+    """Tell whether a machine on an overdue host has a host of the pool to go to, or is going.
+
+    Its successor is on the way where one that is not ready yet is wanted on a host of the pool.
+    Where another system says which machines there are, it alone replaces them.
+    """
+    if not snapshot.fleet.renews or not is_overdue(transition, snapshot):
+        return False
+    coming = (m for m in snapshot.machines if m.wanted and m.phase in _ON_THE_WAY and m.host)
+    if any(not _is_ordered(snapshot.hosts.get(one.host)) for one in coming if one.host):
+        return True
+    return bool(snapshot.free) and not _is_ordered(snapshot.free[0].record)
+
+
+_ON_THE_WAY = frozenset({Phase.PENDING, Phase.STARTING})
+
+
+def _is_ordered(host: Host | None) -> bool:
+    return host is not None and host.purchase.origin is HostOrigin.ORDERED
+
+
 def _ordered(transition: Transition, snapshot: Snapshot) -> Host | None:
     host = snapshot.hosts.get(transition.machine.host) if transition.machine.host else None
-    return host if host is not None and host.purchase.origin is HostOrigin.ORDERED else None
+    return host if _is_ordered(host) else None
 
 
 def woken(

@@ -125,6 +125,15 @@ def lapses(row: FleetRow) -> Iterator[datetime]:
     yield from (sized.at + _REMEMBERED for sized in row.sizes[:-1])
 
 
+def windows(snapshot: Snapshot) -> Iterator[datetime]:
+    """Yield when the window of each host is over that a machine of this fleet has."""
+    for host in snapshot.bindings.values():
+        record = snapshot.hosts.get(host)
+        until = record.purchase.paid_until if record is not None else None
+        if until is not None and until > snapshot.now:
+            yield until
+
+
 def _situation(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Snapshot) -> Situation:
     hosts = tuple(_leased(transitions, snapshot))
     pool = _in_pool(transitions, frozenset(host.id for host in hosts), snapshot)

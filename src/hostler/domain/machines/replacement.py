@@ -1,7 +1,8 @@
-"""Replacement: which machines are too old or outdated, and may one of them go now?"""
+"""Replacement: which machines are too old, outdated or too dear, and may one of them go now?"""
 
 from dataclasses import replace
 
+from hostler.domain.hosts import parking
 from hostler.domain.model.fleet import FleetRow, destructions_left
 from hostler.domain.model.machine import Deletion
 from hostler.domain.model.phases import Phase, Reason
@@ -10,7 +11,7 @@ from hostler.domain.model.transition import Transition
 from hostler.domain.observation.blockers import paused
 
 REPLACE = "hostler-replace"
-"""The actor of endings that age or a changed template asks for."""
+"""The actor of endings that age, a changed template or the price of a host asks for."""
 
 
 def due(transition: Transition, snapshot: Snapshot) -> Reason | None:
@@ -27,7 +28,7 @@ def due(transition: Transition, snapshot: Snapshot) -> Reason | None:
         return Reason.MAX_AGE
     if snapshot.fleet.replace_outdated and snapshot.fleet.outdates(machine):
         return Reason.OUTDATED
-    return None
+    return Reason.WINDOW_OVER if parking.may_move(transition, snapshot) else None
 
 
 def _may_go(transition: Transition, snapshot: Snapshot) -> Reason | None:

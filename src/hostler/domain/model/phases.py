@@ -181,6 +181,7 @@ class Reason(StrEnum):
     SCALED_DOWN = "scaled_down"
     MAX_AGE = "max_age"
     OUTDATED = "outdated"
+    WINDOW_OVER = "window_over"
     DRAINED = "drained"
     DRAIN_OVERDUE = "drain_overdue"
     CLEANING = "cleaning"
@@ -225,6 +226,8 @@ SENTENCES: dict[Reason, str] = {
     Reason.SCALED_DOWN: "the fleet has more machines than its size",
     Reason.MAX_AGE: "it reached its maximum age",
     Reason.OUTDATED: "the fleet's template changed since it was made",
+    Reason.WINDOW_OVER: "the window of its host is over, which was ordered, and one of the pool is "
+    "free",
     Reason.DRAINED: "nothing runs on it any longer",
     Reason.DRAIN_OVERDUE: "it was drained for as long as `drain` allows",
     Reason.CLEANING: "it failed, and its evidence is kept no longer",

@@ -93,6 +93,8 @@ class OrphanClass(StrEnum):
     LOCKED = "locked-or-error"
     DOUBLE = "double"
     SET_ASIDE = "set-aside"
+    CLAIMED_LOOKING = "claimed-looking"
+    OUTSIDE = "outside"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

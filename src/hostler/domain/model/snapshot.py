@@ -142,18 +142,18 @@ class Snapshot:
     `ours` are the installations whose owner tags are ours (our own first); `foreign` are resources
     under the fleet's name with other owner tags; `unissued` those with our owner tag and an id or
     an attempt that our store never issued; `unexplained` those with our owner tag and an id that
-    it issued, which no record and no history explains; `aside` those that are explained, and that
-    no machine can have for now; `late` those whose machine is in our history. `steady` is when
-    this process started or the clock last jumped, `jumped` the latter alone; `took` is when this
-    epoch began. `moving` are machines with calls in flight: they are not touched. Where machines
-    are allocations, `hosts` are the records of the account's hosts, `ties` say which host a
-    machine has, `free` are the hosts that this fleet's machines may take now, the best ones first,
-    `pool` is how the names in its pool begin, `limits` are those of ordering hosts, None where
-    none may be ordered, `usurped` are hosts with a machine of ours and the name of a tenant that
-    no record knows, and `stirring` hosts with calls in flight. `answers` are what hosts said last
-    to the question whether they are busy. `revision` is what is known of the setup script by now,
-    and `canaries` are the machines in use that it may be brought to, None: all of them; decide()
-    fills both in.
+    it issued, which no record and no history explains; `aside` hosts that no machine can have for
+    now, ours or not; `late` those whose machine is in our history. `steady` is when this
+    process started or the clock last jumped, `jumped` the latter alone; `took` is when this
+    epoch began. `moving` are machines with calls in flight: they are not touched. Where
+    machines are allocations, `hosts` are the records of the account's hosts, `ties` say which
+    host a machine has, `free` are the hosts that this fleet's machines may take now, the best
+    ones first, `pool` is how the names in its pool begin, `limits` are those of ordering hosts,
+    None where none may be ordered, `usurped` are hosts with a machine of ours and the name of a
+    tenant that no record knows, and `stirring` hosts with calls in flight. `answers` are what
+    hosts said last to the question whether they are busy. `revision` is what is known of the
+    setup script by now, and `canaries` are the machines in use that it may be brought to, None:
+    all of them; decide() fills both in.
     """
 
     cycle: CycleId

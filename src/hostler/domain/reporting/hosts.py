@@ -11,6 +11,9 @@ from hostler.domain.ids import AccountName, HostId, MachineId
 from hostler.domain.model.host import AT_HOME, Host, HostCondition
 from hostler.domain.model.resource import HostFacts, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
+from hostler.domain.model.unused import claimant, unfit
+
+_WAITS = frozenset({HostCondition.FREE, HostCondition.DIRTY})
 
 OUTSIDE = frozenset({Stage.OTHER, Stage.UNNAMED})
 """The stages of hosts that are in no pool, and nobody's."""
@@ -25,6 +28,8 @@ _NAMED = {
 
 UNRECORDED = "unrecorded: "
 UNKNOWN = "unknown"
+UNFIT = "unfit"
+CLAIMED_LOOKING = "claimed-looking"
 
 STATES: Mapping[str, str] = {
     HostCondition.COMING: "it was ordered, and is not delivered yet",
@@ -52,6 +57,10 @@ STATES: Mapping[str, str] = {
     f"{UNRECORDED}{Stage.PARKED}": "its name says that it was cleaned and is kept; no record does",
     f"{UNRECORDED}{Stage.QUARANTINED}": "its name says that it is left alone; no record does",
     f"{UNRECORDED}{Stage.RETIRING}": "its name says that it is being given up; no record does",
+    UNFIT: "it would be free, and is in error, locked, of an unknown status, or its provider is "
+    "going to delete it: no machine may have it",
+    CLAIMED_LOOKING: "its name looks like a claim of another system, or like a name of a hostler's "
+    "that is damaged: it is left alone",
     UNKNOWN: "it is neither on record, nor does anything on it say what it is there for",
 }
 """Every state of a host that is shown, with what it means; *unrecorded* ones are orphans."""
@@ -107,11 +116,26 @@ class HostStatus:
         stage, record = self.facts.stage, self.record
         if self.binding is not None:
             return str(HostCondition.ALLOCATED)
+        if self.unfit:
+            return UNFIT
         if record is not None and (record.goal is not None or not self._only_name_known):
             return _NAMED[Stage.POOL] if self._was_put_in_pool else str(record.condition)
         if stage in _NAMED:
-            return _NAMED[stage]
+            return CLAIMED_LOOKING if self.claimant else _NAMED[stage]
         return f"{UNRECORDED}{stage}" if stage else UNKNOWN
+
+    @property
+    def unfit(self) -> str:
+        """Why no machine may have it, where it would be free; else empty."""
+        record = self.record
+        idle = record is None or (record.goal is None and record.condition in _WAITS)
+        free = self.binding is None and self.facts.stage in AT_HOME and idle
+        return unfit(self.resource) if free and self.resource else ""
+
+    @property
+    def claimant(self) -> str:
+        """Who seems to have claimed it, by a name that tells of no machine of a hostler's."""
+        return claimant(self.resource) if self.resource else ""
 
     @property
     def _only_name_known(self) -> bool:
@@ -138,7 +162,7 @@ class HostStatus:
     @property
     def is_available(self) -> bool:
         """Whether the next machine that it fits may claim it."""
-        return self.facts.stage in AT_HOME
+        return self.facts.stage in AT_HOME and not self.unfit
 
     @property
     def machine(self) -> MachineId | None:

@@ -33,6 +33,7 @@ from hostler.testing import invariants
 from hostler.testing.invariants import LIVE, Found, Thing, Violation
 
 from . import quiescence
+from .classes import HostClasses
 from .faults import MacScenario
 from .ground_truth import PERSON, Asked, Change, GroundTruth, parse_name
 from .occupancy import FORGIVEN, IN_USE, shared, unwiped
@@ -56,6 +57,8 @@ class MacChecker(ScalewayChecker):
         self.truth = GroundTruth(world, consistency_delay, scenario.fresh)
         self._scenario = scenario
         self._pools = tuple(dict.fromkeys(scenario.pools))
+        bound = consistency_delay + S1_BOUND + 2 * scenario.quiet
+        self._classes = HostClasses(self._pools, bound)
 
     # ------------------------------------------------------------ what is true
 
@@ -173,6 +176,11 @@ class MacChecker(ScalewayChecker):
         self.world.advance()
         self._update()
         super().tick(awake=awake)
+
+    def _check(self, passed: float) -> None:
+        super()._check(passed)
+        macs = tuple(self.world.cloud.macs)
+        self.found(self._classes.check(macs, self._shadows(), self.now, passed))
 
     def _update(self) -> None:
         """Judge each change of a host by what the records are at this moment."""

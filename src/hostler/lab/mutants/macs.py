@@ -175,6 +175,12 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
         scenario=Alone(),
         caught=("S1",),
     ),
+    "outside-unreported": Mutant(
+        summary="hosts that are in no pool, unfit, or another installation's are shown to nobody",
+        puts=(("domain.decision.view:outside", mac_mutations.untold),),
+        scenario=Alone(second=True),
+        caught=("C1",),
+    ),
     "deleted-until-granted": Mutant(
         summary="a deletion that is refused until a date is asked for until it is granted",
         puts=((f"{_MACS}.plan.host_calls:_ended", mac_mutations.delete_until_granted),),

@@ -81,6 +81,7 @@ def host_explanation(explained: HostExplanation, now: datetime) -> RenderableTyp
                 ("price", f"{euros(host.price)} an hour" if host.price else ""),
                 ("observed", host.status),
                 ("on release", on_release(host)),
+                ("paid for", explained.stays),
                 ("next", _next(explained.next(now), now)),
                 *((f"for {fleet}", why or "it fits") for fleet, why in explained.fits.items()),
             )

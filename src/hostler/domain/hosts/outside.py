@@ -1,0 +1,72 @@
+"""Outside: which hosts can no machine of ours have, whom no record of ours explains?
+
+They cost as much as any other. Each is told in the orphan report, and nothing is done about it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from hostler.domain.ids import HostId
+from hostler.domain.model.capabilities import Ownership
+from hostler.domain.model.host import AT_HOME, OTHERS, Host, HostCondition
+from hostler.domain.model.resource import OrphanClass, Resource, Stage
+from hostler.domain.model.snapshot import AccountSnapshot
+from hostler.domain.model.unused import claimant, unfit
+
+from .orphans import is_adopted, tagged
+
+_OWN_WORK = frozenset(
+    {
+        HostCondition.COMING,
+        HostCondition.WIPING,
+        HostCondition.RETIRING,
+        HostCondition.QUARANTINED,
+    }
+)
+
+
+def outside(account: AccountSnapshot) -> Iterator[Resource]:
+    """Yield every host that no machine and no work of its own explains, and that none can have.
+
+    It stands in no pool, or is unfit in one. What other reports tell of by its name is left out:
+    hosts under our names, and those that another installation's names give to fleets of ours.
+    Where ownership is in our records alone, every host there is was listed by a person.
+    """
+    hosts = account.capabilities.hosts
+    if hosts is None or hosts.ownership is not Ownership.NAMES:
+        return
+    for sighting in account.inventory.sightings.values():
+        resource, host = sighting.resource, HostId(sighting.resource.id)
+        if resource.slot.kind != account.capabilities.host_kind or host in account.bindings:
+            continue
+        record = account.hosts.get(host)
+        if record is None or (record.goal is None and record.condition not in _OWN_WORK):
+            cls = _class(resource, record, account)
+            if cls is not None:
+                yield replace(tagged(resource), orphan=cls)
+
+
+def _class(resource: Resource, record: Host | None, account: AccountSnapshot) -> OrphanClass | None:
+    stage = resource.host.stage
+    if stage in AT_HOME:
+        known = record is not None and record.ownership.name == resource.name
+        return _unfit(resource) if known or stage is Stage.POOL else None
+    if stage not in OTHERS or _is_reported(resource, account):
+        return None
+    if claimant(resource):
+        return OrphanClass.CLAIMED_LOOKING
+    return OrphanClass.FOREIGN if stage is Stage.FOREIGN else OrphanClass.OUTSIDE
+
+
+def _unfit(resource: Resource) -> OrphanClass | None:
+    if resource.host.scheduled:
+        return OrphanClass.SCHEDULED
+    return OrphanClass.LOCKED if unfit(resource) else None
+
+
+def _is_reported(resource: Resource, account: AccountSnapshot) -> bool:
+    """Tell whether a fleet of ours tells of it by its name, as foreign or as left over."""
+    named = resource.host.fleet in {fleet.name for fleet in account.fleets}
+    record = account.hosts.get(HostId(resource.id))
+    taken_over = record is not None and record.ownership.adopted
+    return is_adopted(resource, account.ours) or (named and not taken_over)
