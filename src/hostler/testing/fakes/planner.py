@@ -59,8 +59,8 @@ class FakePlanner:
         self, machine: Machine, server: Resource, used: dict[Slot, Resource]
     ) -> tuple[Call, ...]:
         """Return the addresses to be attached again; a server of another type needs a person."""
-        loose = (used[slot] for slot in self._addresses if used[slot].owner is None)
-        calls = tuple(_attach(machine, address, server) for address in loose)
+        detached = (used[slot] for slot in self._addresses if used[slot].owner is None)
+        calls = tuple(_attach(machine, address, server) for address in detached)
         if server.type in {"", machine.offer.type}:
             return calls
         return (*calls, _resized(machine, server))
