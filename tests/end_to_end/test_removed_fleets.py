@@ -66,8 +66,9 @@ def run(verb: str, file: Path, *options: str) -> subprocess.CompletedProcess[str
 
 
 def ready(file: Path) -> dict[str, int]:
-    """Return how many machines of each fleet are ready, by its name."""
-    fleets: list[dict[str, Any]] = json.loads(run("status", file, "--json").stdout)["fleets"]
+    """Return how many machines of each fleet are ready, by its name; none while a store is made."""
+    answer = json.loads(run("status", file, "--json").stdout)
+    fleets: list[dict[str, Any]] = answer.get("fleets", [])
     return {fleet["name"]: fleet["ready"] for fleet in fleets}
 
 
