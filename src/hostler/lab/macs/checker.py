@@ -20,7 +20,7 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host, HostCondition, host_of
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
-from hostler.lab.checks.checker import S1_BOUND
+from hostler.lab.checks.checker import HIDDEN_FOR, S1_BOUND
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.watched import UNDER_WAY
@@ -45,6 +45,10 @@ _SKEW = 5.0
 _CLAIMS = frozenset({"pending", "claimed", "standby", "rested"})
 
 
+_HIDING = ("list_shifted", "pages_shuffled", "truncated_page", "empty_list", "list_without_newest")
+"""The faults by which a listing that looks whole lacks a host."""
+
+
 class MacChecker(ScalewayChecker):
     """All checkers of one run of Macs."""
 
@@ -59,6 +63,7 @@ class MacChecker(ScalewayChecker):
         self._pools = tuple(dict.fromkeys(scenario.pools))
         bound = consistency_delay + S1_BOUND + 2 * scenario.quiet
         self._classes = HostClasses(self._pools, bound)
+        self._hidden = 0, 0.0
 
     # ------------------------------------------------------------ what is true
 
@@ -179,8 +184,17 @@ class MacChecker(ScalewayChecker):
 
     def _check(self, passed: float) -> None:
         super()._check(passed)
-        macs = tuple(self.world.cloud.macs)
-        self.found(self._classes.check(macs, self._shadows(), self.now, passed))
+        macs, time = tuple(self.world.cloud.macs), 0.0 if self._is_hidden() else passed
+        self.found(self._classes.check(macs, self._shadows(), self.now, time))
+
+    def _is_hidden(self) -> bool:
+        """Tell whether a listing passed over a host lately: no report has it until the next one."""
+        many = sum(self.faults[fault] for fault in _HIDING)
+        if many > self._hidden[0]:
+            self._hidden = many, self.now
+        return (
+            self._hidden[0] > 0 and self.now - self._hidden[1] < HIDDEN_FOR + self._scenario.quiet
+        )
 
     def _update(self) -> None:
         """Judge each change of a host by what the records are at this moment."""
