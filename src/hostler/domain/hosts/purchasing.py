@@ -166,7 +166,7 @@ def _waiting(sizes: tuple[Sized, ...], missing: int) -> tuple[datetime, ...]:
             break
         least, since = min(least, sized.size), sized.at
     found += [since] * (missing - len(found))
-    return tuple(reversed(found[:missing]))
+    return tuple(found[:missing])
 
 
 def _in_pool(
