@@ -285,3 +285,20 @@ def test_only_a_later_deletion_keeps_a_machine_from_being_made(first: RequestKin
     refused = [event.request for event in save.events if event.kind == REQUEST_REFUSED]
     made = first is RequestKind.DELETE
     assert (save.named, refused) == (((new,), [1]) if made else ((), []))
+
+
+@pytest.mark.parametrize(
+    ("kind", "phase", "why"),
+    [
+        (RequestKind.STANDBY, Phase.READY, "machines of its provider have no standby"),
+        (RequestKind.WAKE, Phase.FAILED, "it is failed: it does not come back"),
+    ],
+)
+def test_what_a_machine_cannot_do_is_refused(kind: RequestKind, phase: Phase, why: str) -> None:
+    scene = Scene()
+    scene.add(machine(phase=phase))
+    scene.observe()
+    scene.request(kind, scene.the().id)
+    saves = (c for c in scene.decide().commands if isinstance(c, SaveFleet))
+    events = [event for save in saves for event in save.events]
+    assert [e.detail for e in events if e.kind == REQUEST_REFUSED] == [why]

@@ -79,6 +79,15 @@ def test_no_host_in_use_and_none_of_another_installation_goes_into_the_pool() ->
     assert not [*pooled(MAIN, snapshot(box("other"), ADOPT))]
 
 
+def test_a_host_on_its_way_into_the_pool_can_be_retired_whatever_it_is_called_yet() -> None:
+    on_its_way = record(goal=HostGoal.POOLED)
+    decision = decide(snapshot(box("other"), RETIRE, hosts=(on_its_way,)), FakePlanner())
+    (save,) = (command for command in decision.commands if isinstance(command, SaveHost))
+    assert save.host.goal is HostGoal.RETIRED
+    decision = decide(snapshot(box("other"), RETIRE, hosts=(record(),)), FakePlanner())
+    assert not [command for command in decision.commands if isinstance(command, SaveHost)]
+
+
 @pytest.mark.parametrize("request_", [ADD, RETIRE, ADOPT], ids=lambda r: str(r.kind))
 def test_the_name_of_a_living_machine_protects_the_host_that_bears_it(request_: Request) -> None:
     """Whichever host the machine has: nothing is done to one on the strength of a name."""

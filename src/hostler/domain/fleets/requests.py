@@ -21,17 +21,13 @@ RESTS = frozenset({Phase.READY, Phase.STANDBY})
 
 def births(snapshot: Snapshot) -> tuple[MachineId, ...]:
     """Return the ids of machines that are asked for by name, not yet made, and not ended since."""
-    ended = {
-        request.machine: request.number
-        for request in snapshot.requests
-        if request.kind is RequestKind.DELETE
-    }
+    ended = {request.machine for request in snapshot.requests if request.kind is RequestKind.DELETE}
     return tuple(
         machine
         for request in snapshot.requests
         if request.kind is RequestKind.GROW and request.number > snapshot.row.grown
         for machine in request.machines
-        if ended.get(machine, 0) < request.number
+        if machine not in ended
     )
 
 
