@@ -9,7 +9,7 @@ from hostler.domain.machines.failure import suspected
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import CallState, Known, Machine, Place
 from hostler.domain.model.phases import Reason
-from hostler.domain.model.resource import Condition, OrphanClass, Resource
+from hostler.domain.model.resource import Condition, OrphanClass, Resource, Slot
 from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.model.transition import Transition
 from hostler.domain.policy.gate import Barred, Evidence
@@ -255,6 +255,15 @@ def everything_issued(_: Function) -> Function:
         return frozenset(machines)
 
     return issued
+
+
+def without_address_tags(good: Function) -> Function:
+    """Make addresses that do not say whose they are."""
+
+    def tags(self: Any, call: Any, slot: Slot) -> tuple[str, ...]:
+        return () if slot.kind == "address" else good(self, call, slot)
+
+    return tags
 
 
 def remember_nothing(_: Function) -> Function:
