@@ -171,9 +171,13 @@ class Checker(Findings):
 
     def did(self, shadow: ShadowStore, call: Call, outcome: Outcome) -> None:
         """Note what came of a call."""
-        name, word = call.arg("machine"), type(outcome).__name__.lower()
+        name = call.arg("machine")
         if isinstance(name, str):
-            shadow.onces.sent(MachineId(name), call, word)
+            shadow.onces.sent(MachineId(name), call, self.judged(outcome))
+
+    def judged(self, outcome: Outcome) -> str:
+        """Return what came of a call; a world that knows it has a say."""
+        return type(outcome).__name__.lower()
 
     def fenced(self, shadow: ShadowStore, fence: Fence, what: str) -> None:
         """Check the epoch of a save that stands."""
