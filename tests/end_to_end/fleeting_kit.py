@@ -4,16 +4,15 @@ import json
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
+from waiting import wait_until
 
 from hostler.testing.peers.plugin_host import GoHost
 
@@ -78,7 +77,7 @@ def simulated(*, speed: float, fault_rates: str = "calm", seed: int = 1) -> Gene
     ]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            until(lambda: answers(cloud), 20, "the simulator does not come up")
+            wait_until(lambda: answers(cloud), 20, "the simulator does not come up")
             yield cloud
         finally:
             process.terminate()
@@ -119,15 +118,6 @@ def plugin_config(cloud: Cloud, folder: Path, **entries: object) -> dict[str, ob
         "engine": {"quiet": "1s", "busy_first": "200ms", "busy_last": "500ms", "rare": "500ms"},
         **entries,
     }
-
-
-def until(holds: Callable[[], object], seconds: float, otherwise: object) -> None:
-    """Wait until something holds; fail with `otherwise`, or what it returns, if it never does."""
-    end = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > end:
-            pytest.fail(str(otherwise() if callable(otherwise) else otherwise))
-        time.sleep(0.05)
 
 
 def present(host: GoHost) -> dict[str, str]:

@@ -8,13 +8,14 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import wait_until
 
 HOSTLER = Path(sys.executable).parent / "hostler"
 SECRET = "5ec5ec5e-0000-4000-8000-5ec5ec5ec5ec"
@@ -64,15 +65,6 @@ def free_port() -> int:
 def get(url: str) -> str:
     with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - loopback only
         return str(answer.read(), "utf-8")
-
-
-def wait_until(true: Callable[[], bool], seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if true():
-            return
-        time.sleep(0.1)
-    pytest.fail(f"not within {seconds} s")
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import wait_until
 
 HOSTLER = Path(sys.executable).parent / "hostler"
 HOSTS = 3
@@ -64,15 +64,6 @@ class Fleet:
     def events(self, name: str) -> list[dict[str, Any]]:
         lines = (json.loads(line) for line in self.log.read_text().splitlines() if line[:1] == "{")
         return [line for line in lines if line["event"] == name]
-
-
-def wait_until(true: Callable[[], bool], seconds: float = 120) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if true():
-            return
-        time.sleep(0.1)
-    pytest.fail(f"not within {seconds} s")
 
 
 @pytest.fixture

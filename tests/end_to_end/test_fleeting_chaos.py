@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from fleeting_kit import PLUGIN, Cloud, all_running, plugin_config, present, simulated, until
+from fleeting_kit import PLUGIN, Cloud, all_running, plugin_config, present, simulated
+from waiting import wait_until
 
 from hostler.testing.peers.go_hosts import GoHosts
 from hostler.testing.peers.plugin_host import GoHost, HostError, HostGone, Launch
@@ -155,14 +156,16 @@ def test_kills_in_bad_weather_lose_double_and_block_nothing(
         chaos.begin(host)
         empties(host, cloud)
         assert host.increase(MOST + 1) == MOST
-        until(lambda: all_running(present(host), MOST), 60, lambda: (host.states(), cloud.leaks()))
+        wait_until(
+            lambda: all_running(present(host), MOST), 60, lambda: (host.states(), cloud.leaks())
+        )
         assert cloud.count()["server"] == MOST
         reached = {host.connect_info(one).external for one in present(host)}
         assert len(reached) == MOST
         empties(host, cloud)
         host.shutdown()
         assert host.kill()[0].exit == 0
-    until(lambda: not living(chaos.plugins), 10, lambda: living(chaos.plugins))
+    wait_until(lambda: not living(chaos.plugins), 10, lambda: living(chaos.plugins))
 
 
 def empties(host: GoHost, cloud: Cloud) -> None:
@@ -172,5 +175,5 @@ def empties(host: GoHost, cloud: Cloud) -> None:
         host.decrease(sorted(present(host)))
         return not present(host)
 
-    until(emptied, 60, lambda: (host.states(), cloud.leaks()))
-    until(lambda: not cloud.leaks(), 30, cloud.leaks)
+    wait_until(emptied, 60, lambda: (host.states(), cloud.leaks()))
+    wait_until(lambda: not cloud.leaks(), 30, cloud.leaks)

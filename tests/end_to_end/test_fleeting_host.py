@@ -18,8 +18,8 @@ from fleeting_kit import (
     plugin_config,
     present,
     simulated,
-    until,
 )
+from waiting import wait_until
 
 from hostler.testing.peers.go_hosts import Build, GoHosts
 from hostler.testing.peers.plugin_host import GoHost, HostError, Launch
@@ -58,7 +58,7 @@ def lives(
     assert host.states() == {}
     assert host.increase(3) == 3
     assert len(host.states()) == 3
-    until(lambda: all_running(present(host), 3), 45, host.states)
+    wait_until(lambda: all_running(present(host), 3), 45, host.states)
     ids = sorted(host.states())
     for number in ids:
         reached = host.connect_info(number)
@@ -71,12 +71,12 @@ def lives(
         host.heartbeat(number)
     assert sorted(host.decrease(ids)) == ids
     assert sorted(host.decrease(ids)) == ids
-    until(lambda: not present(host), 45, host.states)
+    wait_until(lambda: not present(host), 45, host.states)
     host.shutdown()
     ended, took = host.kill()
     assert (ended.exit, ended.signal) == (0, "")
     assert took < 2_000
-    until(lambda: not cloud.leaks(), 20, cloud.leaks)
+    wait_until(lambda: not cloud.leaks(), 20, cloud.leaks)
 
 
 def only_calm(host: GoHost) -> None:
@@ -178,12 +178,12 @@ def test_a_schema_that_says_something_else_is_refused_whole_until_the_operator_s
         host.launch(launch)
         host.init(plugin_config(cloud, tmp_path))
         assert host.increase(1) == 1
-        until(lambda: all_running(present(host), 1), 45, host.states)
+        wait_until(lambda: all_running(present(host), 1), 45, host.states)
         (one,) = host.states()
         assert host.decrease([one]) == (one,)
-        until(lambda: not present(host), 45, host.states)
+        wait_until(lambda: not present(host), 45, host.states)
         host.shutdown()
-    until(lambda: not cloud.leaks(), 20, cloud.leaks)
+    wait_until(lambda: not cloud.leaks(), 20, cloud.leaks)
 
 
 def paste(text: str, inside: Path, *, answer: str) -> None:
@@ -208,17 +208,17 @@ def test_standby_goes_through_where_the_schema_has_it(
         info = host.init(plugin_config(cloud, tmp_path))
         assert "suspend_resume" in info.capabilities
         host.increase(1)
-        until(lambda: all_running(present(host), 1), 45, host.states)
+        wait_until(lambda: all_running(present(host), 1), 45, host.states)
         (one,) = host.states()
         assert host.suspend([one]) == (one,)
-        until(lambda: host.states() == {one: "suspended"}, 45, host.states)
+        wait_until(lambda: host.states() == {one: "suspended"}, 45, host.states)
         assert host.resume([one]) == (one,)
-        until(lambda: host.states() == {one: "running"}, 45, host.states)
+        wait_until(lambda: host.states() == {one: "running"}, 45, host.states)
         assert host.connect_info(one).external
         host.decrease([one])
-        until(lambda: not present(host), 45, host.states)
+        wait_until(lambda: not present(host), 45, host.states)
         host.shutdown()
-    until(lambda: not cloud.leaks(), 20, cloud.leaks)
+    wait_until(lambda: not cloud.leaks(), 20, cloud.leaks)
 
 
 STOPPED = {"alder": "stopped", "birch": "creating"}
@@ -233,7 +233,7 @@ def test_a_machine_that_stopped_is_told_as_deleting_only_while_it_is_deleted_and
         host.launch(launch)
         host.init(plugin_config(cloud, tmp_path))
         host.increase(2)
-        until(lambda: all_running(present(host), 2), 45, host.states)
+        wait_until(lambda: all_running(present(host), 2), 45, host.states)
         before = host.states()
         server = next(leak for leak in cloud.leaks() if leak["kind"] == "server")
         cloud.act("guest_poweroff", server["id"])
@@ -243,13 +243,13 @@ def test_a_machine_that_stopped_is_told_as_deleting_only_while_it_is_deleted_and
             seen.update(host.states().values())
             return len(present(host)) == 1
 
-        until(healed, 45, host.states)
+        wait_until(healed, 45, host.states)
         assert set(present(host)) < set(before)
         assert seen <= {"running", "deleting", "deleted", STOPPED[schema]}
         host.decrease(sorted(present(host)))
-        until(lambda: not present(host), 45, host.states)
+        wait_until(lambda: not present(host), 45, host.states)
         host.shutdown()
-    until(lambda: not cloud.leaks(), 20, cloud.leaks)
+    wait_until(lambda: not cloud.leaks(), 20, cloud.leaks)
 
 
 def test_a_restarted_plugin_knows_its_instances_and_reaches_them_with_the_same_key(
@@ -261,7 +261,7 @@ def test_a_restarted_plugin_knows_its_instances_and_reaches_them_with_the_same_k
         host.launch(launch)
         host.init(config)
         host.increase(2)
-        until(lambda: all_running(present(host), 2), 45, host.states)
+        wait_until(lambda: all_running(present(host), 2), 45, host.states)
         before = {one: host.connect_info(one) for one in present(host)}
         host.shutdown()
         host.kill()
@@ -269,15 +269,15 @@ def test_a_restarted_plugin_knows_its_instances_and_reaches_them_with_the_same_k
         host.launch(launch)
         host.init(config)
         assert set(host.states()) == set(before)
-        until(lambda: all_running(present(host), 2), 20, host.states)
+        wait_until(lambda: all_running(present(host), 2), 20, host.states)
         for one, known in before.items():
             now = host.connect_info(one)
             assert (now.key, now.external) == (known.key, known.external)
             host.heartbeat(one)
         host.decrease(sorted(before))
-        until(lambda: not present(host), 45, host.states)
+        wait_until(lambda: not present(host), 45, host.states)
         host.shutdown()
-    until(lambda: not cloud.leaks(), 20, cloud.leaks)
+    wait_until(lambda: not cloud.leaks(), 20, cloud.leaks)
 
 
 def test_many_calls_at_once_some_of_them_cut_off_are_all_answered(
@@ -289,7 +289,7 @@ def test_many_calls_at_once_some_of_them_cut_off_are_all_answered(
         patient = {"tcp": cloud.guest_port, "timeout": "20s"}  # hundreds of probes at one guest
         host.init(plugin_config(cloud, tmp_path, ready=patient))
         host.increase(2)
-        until(lambda: all_running(present(host), 2), 45, host.states)
+        wait_until(lambda: all_running(present(host), 2), 45, host.states)
         one, other = present(host)
         host.storm(8, one, 1)
         files, memory = taken(plugin)
@@ -302,9 +302,9 @@ def test_many_calls_at_once_some_of_them_cut_off_are_all_answered(
         assert more_memory < memory + 20_000
         assert host.ping() < 2_000
         host.decrease([one, other])
-        until(lambda: not present(host), 45, host.states)
+        wait_until(lambda: not present(host), 45, host.states)
         host.shutdown()
-    until(lambda: not cloud.leaks(), 20, cloud.leaks)
+    wait_until(lambda: not cloud.leaks(), 20, cloud.leaks)
 
 
 def taken(pid: int) -> tuple[int, int]:
@@ -322,7 +322,7 @@ def test_sigterm_ends_a_plugin_at_rest_whose_host_holds_its_streams_open(
         launched = host.launch(replace(launch, auto_mtls=True))
         host.ping()
         os.kill(launched.pid, signal.SIGTERM)
-        until(host.exited, 5, host.logs)
+        wait_until(host.exited, 5, host.logs)
         assert "SIGTERM" in {line.get("reason") for line in host.logs()}
 
 

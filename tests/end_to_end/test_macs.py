@@ -5,15 +5,15 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import wait_until
 
 HOSTLER = Path(sys.executable).parent / "hostler"
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -23,15 +23,6 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("", 0))
         return int(probe.getsockname()[1])
-
-
-def wait_until(true: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if true():
-            return
-        time.sleep(0.2)
-    pytest.fail(f"not within {seconds} s")
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,15 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import wait_until
 
 from hostler.testing.peers.sshd import new_key
 
@@ -66,15 +66,6 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("", 0))
         return int(probe.getsockname()[1])
-
-
-def wait_until(true: Callable[[], bool], what: str, seconds: float = 90) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if true():
-            return
-        time.sleep(0.2)
-    pytest.fail(f"{what}: not within {seconds} s")
 
 
 @dataclass
@@ -168,10 +159,10 @@ def test_macs_are_prepared_over_ssh_ended_wiped_and_prepared_again(tmp_path: Pat
     lab = Lab(tmp_path)
     simulator = ("simulator", "scaleway", "--port", str(lab.port), "--ssh", str(lab.ssh))
     with lab.process("simulator", *simulator, "--macs", "2", "--speed", "200"):
-        wait_until(lab.answers, "the simulator answers")
+        wait_until(lab.answers, otherwise="the simulator answers")
         lab.register()
         with lab.process("engine", "run", str(lab.file), "--json"):
-            wait_until(lambda: len(lab.ready()) == 2, "both are ready")
+            wait_until(lambda: len(lab.ready()) == 2, otherwise="both are ready")
             first, second = sorted(lab.ready())
             for machine in (first, second):
                 assert f"run 1 of {machine}" in lab.run("history", machine)
@@ -179,9 +170,9 @@ def test_macs_are_prepared_over_ssh_ended_wiped_and_prepared_again(tmp_path: Pat
             passwords = {body["password"] for body in lab.macs().values()}
 
             lab.run("delete", first, "--why", "to see it prepared again")
-            wait_until(lambda: first not in lab.ready(), "it goes")
+            wait_until(lambda: first not in lab.ready(), otherwise="it goes")
             lab.run("scale", "2")
-            wait_until(lambda: len(lab.ready()) == 2, "another machine is ready")
+            wait_until(lambda: len(lab.ready()) == 2, otherwise="another machine is ready")
             assert second in lab.ready()
             (third,) = lab.ready() - {second}
             retry_at = lab.macs()
@@ -195,7 +186,7 @@ def test_macs_are_prepared_over_ssh_ended_wiped_and_prepared_again(tmp_path: Pat
             assert passwords
             assert not [secret for secret in passwords if secret in written]
             lab.run("scale", "0")
-            wait_until(lambda: all_pooled(lab), "all are back in the pool")
+            wait_until(lambda: all_pooled(lab), otherwise="all are back in the pool")
         assert '"well":true' in (tmp_path / "engine.log").read_text().replace(" ", "")
 
 
@@ -209,11 +200,13 @@ def test_a_list_at_fault_is_told_and_a_busy_mac_is_waited_for(tmp_path: Path) ->
     lab = Lab(tmp_path)
     simulator = ("simulator", "scaleway", "--port", str(lab.port), "--ssh", str(lab.ssh))
     with lab.process("simulator", *simulator, "--macs", "2", "--speed", "200"):
-        wait_until(lab.answers, "the simulator answers")
+        wait_until(lab.answers, otherwise="the simulator answers")
         lab.register()
         lab.lists("true", "echo hunter2; exit 3")
         with lab.process("broken", "run", str(lab.file), "--json"):
-            wait_until(lambda: "bootstrap_failed" in lab.condition(), "the list is found out")
+            wait_until(
+                lambda: "bootstrap_failed" in lab.condition(), otherwise="the list is found out"
+            )
             assert "command 2 of 2 failed (exit 3) on" in lab.condition()
             assert "hunter2" not in lab.condition()
             (one, _) = lab.phases()
@@ -221,13 +214,15 @@ def test_a_list_at_fault_is_told_and_a_busy_mac_is_waited_for(tmp_path: Path) ->
             assert "bootstrap_failed" in lab.run("explain", one)
         lab.lists("touch at-work", busy="test -e at-work || exit 1")
         with lab.process("engine", "run", str(lab.file), "--json"):
-            wait_until(lambda: len(lab.ready()) == 2, "both are ready with another list")
+            wait_until(lambda: len(lab.ready()) == 2, otherwise="both are ready with another list")
             assert one in lab.ready(), "nothing was given up for the list"
             assert lab.condition() == ""
             lab.run("delete", one)
-            wait_until(lambda: lab.phases().get(one) == "draining", "its end waits")
-            wait_until(lambda: "its host is busy" in lab.run("explain", one), "it said so")
+            wait_until(lambda: lab.phases().get(one) == "draining", otherwise="its end waits")
+            wait_until(
+                lambda: "its host is busy" in lab.run("explain", one), otherwise="it said so"
+            )
             assert lab.phases()[one] == "draining"
             lab.run("delete", one, "--now")
-            wait_until(lambda: one not in lab.phases(), "it went all the same")
+            wait_until(lambda: one not in lab.phases(), otherwise="it went all the same")
             assert "at once, whatever runs on it" in lab.run("history", one)

@@ -5,13 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import wait_until
 
 HOSTLER = Path(sys.executable).parent / "hostler"
 PACKAGE = Path(__file__).parents[2] / "examples" / "provider-package"
@@ -95,14 +95,14 @@ def test_a_fleet_is_reached_healed_and_ended(fleet: Path, installed: Mapping[str
     log = (fleet.parent / "log").open("w")
     with log, subprocess.Popen(command, env=installed, stdout=log, stderr=log) as engine:
         try:
-            until(lambda: ready(status(installed, fleet)) == 2)
+            wait_until(lambda: ready(status(installed, fleet)) == 2)
             lost = min(cloud.glob("servers/*"))
             for file in lost.iterdir():
                 file.unlink()
             lost.rmdir()
-            until(lambda: lost.name not in servers(cloud) and len(servers(cloud)) == 2)
+            wait_until(lambda: lost.name not in servers(cloud) and len(servers(cloud)) == 2)
             assert hostler(installed, "scale", str(fleet), "0").returncode == 0
-            until(lambda: not servers(cloud) and not list(cloud.glob("addresses/*")))
+            wait_until(lambda: not servers(cloud) and not list(cloud.glob("addresses/*")))
         finally:
             engine.send_signal(signal.SIGTERM)
             engine.wait(20)
@@ -114,10 +114,3 @@ def ready(status: Any) -> int:
 
 def servers(cloud: Path) -> set[str]:
     return {folder.name for folder in cloud.glob("servers/*")}
-
-
-def until(holds: Any) -> None:
-    end = time.monotonic() + LONGEST
-    while not holds():
-        assert time.monotonic() < end, "it did not come to pass"
-        time.sleep(0.2)

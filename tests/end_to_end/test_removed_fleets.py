@@ -4,13 +4,13 @@ import json
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import wait_until
 
 HOSTLER = str(Path(sys.executable).parent / "hostler")
 KEY = "11111111-1111-1111-1111-111111111111"
@@ -44,15 +44,6 @@ def process(log: Path, *argv: str) -> Generator[subprocess.Popen[bytes]]:
             made.wait(timeout=60)
         finally:
             made.kill()
-
-
-def wait_until(true: Callable[[], bool], seconds: float = 120) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if true():
-            return
-        time.sleep(0.2)
-    pytest.fail(f"not within {seconds} s")
 
 
 def run(verb: str, file: Path, *options: str) -> subprocess.CompletedProcess[str]:

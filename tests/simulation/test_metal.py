@@ -31,6 +31,8 @@ PAST_FAILURES = {
     303167: "power: a box that was in error, and may have been on, was started soon after that",
     721130: "S12: a second box was let go of by an observation from before it was taken",
     501028: "power: a start that was ignored went with its machine, and the next came too soon",
+    900265: "power: a box that was off for seconds, unseen, was not off (the judge)",
+    901641: "power: as 900265, with a command that was ignored",
     301088: "S2: a box that was seen on, then switched off by hand, is started again (the judge)",
     606142: "S12: a suspend between binding a box and saving it left an older proof of cleaning",
 }

@@ -26,6 +26,7 @@ PAST_FAILURES = {
     302007: "S2: the answer to a creation was saved only after the next call, and so was lost",
     720040: "E2: a plan forgot to attach the address that it makes for a server that exists",
     700657: "L1: a machine that a listing lacked was left behind by the adoption of all others",
+    940757: "E1: a drift was forgotten and told as over when its machine recovered from a failure",
     303064: "L1: the clock jumped back, and an orphan that was gone stayed in the report",
 }
 """Seeds of failures that were found and mended, and what each found."""

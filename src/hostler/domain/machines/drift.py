@@ -71,7 +71,9 @@ def noted(transition: Transition, calls: tuple[Call, ...] | None, snapshot: Snap
         words = "; ".join(sorted(name.removeprefix(SEEN) for name in known))
         return replace(transition, blocker=transition.blocker or words) if words else transition
     drifts = {
-        c.drift: c for c in calls if c.drift and _has_settled(transition.machine, c, snapshot)
+        c.drift: c
+        for c in calls
+        if c.drift and (SEEN + c.drift in known or _has_settled(transition.machine, c, snapshot))
     }
     if not drifts and not known:
         return transition

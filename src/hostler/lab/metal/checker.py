@@ -123,13 +123,18 @@ class MetalChecker(Checker):
             self._on_long_enough(shadow.hosts.get(box), call)
 
     def _on_long_enough(self, host: Host | None, call: Call) -> None:
-        """A box that nobody needs stays on for its least time; cleaning and people apart."""
+        """A box that nobody needs stays on for its least time; cleaning and people apart.
+
+        Whoever switches a box on right after we switched it off hides that it was ever off: it
+        looks as if our command had been ignored, and is repeated.
+        """
         if host is None or call.kind != HOST_OFF or self.faults["clock_jump"]:
             return
         on = self.truth.last(host.id, Condition.STARTING)
         least = self._scenario.power.least_on.total_seconds()
         free = host.condition is HostCondition.FREE and host.goal is not HostGoal.CLEAN
-        if free and on is not None and self.now - on < least - 1.0:
+        noticed = on is not None and self._was_off(host.id, on) > _SEEN
+        if free and noticed and on is not None and self.now - on < least - 1.0:
             self._wrong("power", f"{host.id} goes off after {self.now - on:.0f} s", None)
 
     # ------------------------------------------------------------ what is recorded
@@ -169,6 +174,11 @@ class MetalChecker(Checker):
         """Return for how long a box was on before it went off; for a short while nobody sees it."""
         on = self.truth.last(box, Condition.STARTING)
         return self.truth.since(box) - on if on is not None else 1e9
+
+    def _was_off(self, box: HostId, on: float) -> float:
+        """Return for how long a box was off before it went on."""
+        off = self.truth.last(box, Condition.OFF)
+        return on - off if off is not None else 1e9
 
     def _is_alone(self, machine: Machine) -> None:
         for shadow in self.shadows:
