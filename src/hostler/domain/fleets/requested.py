@@ -75,7 +75,8 @@ def _new(
     why = {machine: unfit(asked[machine], snapshot) for machine in desired if machine in asked}
     fit = tuple(machine for machine in desired if not why.get(machine))
     refused = tuple((machine, text) for machine, text in why.items() if text)
-    return fit[: room(snapshot.fleet, row, snapshot.machines)], refused
+    left = room(snapshot.fleet, row, snapshot.machines) - len(snapshot.reopening)
+    return fit[: max(0, left)], refused
 
 
 def _waits(transition: Transition) -> bool:
