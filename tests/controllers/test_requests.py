@@ -85,9 +85,9 @@ class Pair:
     def refused(self) -> list[bool]:
         """Whether the earlier and the later one are to be refused."""
         earlier = self.is_unmet(self.earlier)
-        gone = self.subject is Subject.MACHINE and self.earlier in ENDS and bool(self.apart)
+        over = self.subject is Subject.MACHINE and self.earlier in ENDS and bool(self.apart)
         barred = not earlier and self.rule is Precedence.REFUSED
-        return [earlier, self.is_unmet(self.later) or gone or barred]
+        return [earlier, self.is_unmet(self.later) or over or barred]
 
     @property
     def replaces(self) -> bool:

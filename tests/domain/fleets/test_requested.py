@@ -290,13 +290,13 @@ def test_late_resource_of_a_machine_that_is_gone_does_not_start_it_again() -> No
 
 def test_a_machine_whose_end_begins_once_more_has_its_place_in_the_maximum() -> None:
     scene = group(maximum=2)
-    gone = replace(machine(1, Phase.DELETED, scene.now).with_health(was_ready=None), asked=())
-    scene.history[gone.id] = gone
-    scene.exist(server(gone))
+    deleted = replace(machine(1, Phase.DELETED, scene.now).with_health(was_ready=None), asked=())
+    scene.history[deleted.id] = gone
+    scene.exist(server(deleted))
     scene.observe()
     scene.ask_for(ANN, BEN)
     scene.reconcile()
-    assert scene.machines[gone.id].phase is Phase.STOPPING
+    assert scene.machines[deleted.id].phase is Phase.STOPPING
     assert ANN in scene.machines
     assert BEN not in scene.machines
 

@@ -90,9 +90,9 @@ def test_maximum_bounds_what_exists() -> None:
 def test_a_machine_whose_end_begins_once_more_counts_at_once() -> None:
     scene = empty(2)
     scene.fleet = replace(scene.fleet, maximum=2)
-    gone = machine(1, Phase.DELETED, since=scene.now).with_health(was_ready=None)
-    scene.history[gone.id] = gone
-    scene.exist(server(gone))
+    deleted = machine(1, Phase.DELETED, since=scene.now).with_health(was_ready=None)
+    scene.history[deleted.id] = gone
+    scene.exist(server(deleted))
     scene.observe()
     decision = scene.reconcile()
     assert scene.the(1).phase is Phase.STOPPING
