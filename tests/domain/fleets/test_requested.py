@@ -291,7 +291,7 @@ def test_late_resource_of_a_machine_that_is_gone_does_not_start_it_again() -> No
 def test_a_machine_whose_end_begins_once_more_has_its_place_in_the_maximum() -> None:
     scene = group(maximum=2)
     deleted = replace(machine(1, Phase.DELETED, scene.now).with_health(was_ready=None), asked=())
-    scene.history[deleted.id] = gone
+    scene.history[deleted.id] = deleted
     scene.exist(server(deleted))
     scene.observe()
     scene.ask_for(ANN, BEN)

@@ -91,7 +91,7 @@ def test_a_machine_whose_end_begins_once_more_counts_at_once() -> None:
     scene = empty(2)
     scene.fleet = replace(scene.fleet, maximum=2)
     deleted = machine(1, Phase.DELETED, since=scene.now).with_health(was_ready=None)
-    scene.history[deleted.id] = gone
+    scene.history[deleted.id] = deleted
     scene.exist(server(deleted))
     scene.observe()
     decision = scene.reconcile()
