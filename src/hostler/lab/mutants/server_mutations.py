@@ -17,6 +17,7 @@ from hostler.domain.policy.gate import Barred, Evidence
 from hostler.ports.http import NoAnswer
 from hostler.providers.scaleway.common.errors import Failed, Problem
 from hostler.providers.scaleway.common.wire import Items
+from hostler.providers.scaleway.instances.plan.calls import MAKE_ADDRESS
 
 Function = Callable[..., Any]
 """Any function: what is wrapped here differs in all but that."""
@@ -260,10 +261,10 @@ def everything_issued(_: Function) -> Function:
 
 
 def without_address_tags(good: Function) -> Function:
-    """Make addresses that do not say whose they are."""
+    """Make addresses that do not say whose they are, until somebody notices."""
 
     def tags(self: Any, call: Any, slot: Slot) -> tuple[str, ...]:
-        return () if slot.kind == "address" else good(self, call, slot)
+        return () if call.kind == MAKE_ADDRESS else good(self, call, slot)
 
     return tags
 
