@@ -5,7 +5,9 @@ The optimum knows all of the demand, has the same wipes, and serves nothing late
 did. It is the bound of a network flow; "a real plan" says how near to it a plan was found, host by
 host. The gap is told by where its hours went, on all seeds together; the causes add up to it.
 
-The goal is that of the steady team. Two harder demands stand beside it, held against the same goal.
+The goal is that of the steady team. Two harder demands stand beside it, held against goals of
+their own, and against what some patience before ordering saves of them and how long machines wait
+for that: above the same optimum, which serves nothing later than without patience.
 """
 
 from collections import Counter
@@ -19,7 +21,7 @@ from hostler.domain.policy.purchasing import Lead
 from hostler.lab.backtest.backtest import Backtest, Played, paid_hours
 from hostler.lab.backtest.breakdown import Cause, causes
 from hostler.lab.backtest.optimum import best_stays
-from hostler.lab.backtest.policies import POLICIES, knowing
+from hostler.lab.backtest.policies import POLICIES, knowing, patient
 from hostler.lab.backtest.replay import replayed
 from hostler.lab.backtest.workload import RESTLESS, SPIKY, STEADY, Team, generated
 
@@ -27,7 +29,9 @@ DAYS = 28
 STEADY_SEEDS = (21, 22, 23, 24, 25, 26)
 HARDER_SEEDS = (21, 22, 23)
 """The policy was not tuned on these; it was on 1 to 12."""
-GOAL = 5.0
+GOALS = {"money": 3.0, "money, restless": 5.0, "money, spiky": 10.0}
+PATIENCE = (15, 30, 60)
+"""Minutes for which a machine waits for a host that comes free before one is ordered."""
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 LEAD = Lead()
 KNOWN = timedelta(hours=6)
@@ -38,7 +42,8 @@ _MIN = timedelta(minutes=1)
 class Result:
     """What came of one seed: hours paid, the bound, a real plan, and what others paid.
 
-    `idle` is what idle-24h paid, `known` somebody who knows the next six hours.
+    `idle` is what idle-24h paid, `known` somebody who knows the next six hours, `patient` the
+    courses with some minutes of patience.
     """
 
     played: Played
@@ -47,6 +52,7 @@ class Result:
     gap: Counter[str]
     idle: float
     known: float
+    patient: dict[int, Played]
 
     @property
     def above(self) -> float:
@@ -56,7 +62,12 @@ class Result:
     @property
     def waits(self) -> list[float]:
         """The minutes that machines waited for their hosts, the shortest first."""
-        return sorted(wait / _MIN for wait in self.played.waits)
+        return minutes(self.played)
+
+
+def minutes(played: Played) -> list[float]:
+    """Return the minutes that machines waited for their hosts, the shortest first."""
+    return sorted(wait / _MIN for wait in played.waits)
 
 
 def result(team: Team, seed: int) -> Result:
@@ -71,7 +82,8 @@ def result(team: Team, seed: int) -> Result:
     assert abs(sum(gap.values()) - (played.paid_hours - paid_hours(plan))) < 1e-6
     idle = Backtest(demand, POLICIES["idle-24h"]).play().paid_hours
     known = Backtest(demand, knowing(demand, KNOWN)).play().paid_hours
-    return Result(played, bound, paid_hours(plan), gap, idle, known)
+    waited = {time: Backtest(demand, patient(time * _MIN)).play() for time in PATIENCE}
+    return Result(played, bound, paid_hours(plan), gap, idle, known, waited)
 
 
 def above(paid: float, best: float) -> float:
@@ -82,7 +94,7 @@ def above(paid: float, best: float) -> float:
 def of_seed(name: str, found: Result) -> Iterator[Figure]:
     """Say how one seed went."""
     waits, delivery = found.waits, LEAD.delivery / _MIN
-    yield Figure(f"{name}: paid above the optimum", GOAL, found.above, "%")
+    yield Figure(f"{name}: paid above the optimum", None, found.above, "%")
     yield Figure(f"{name}: paid", None, found.played.paid_hours, "h")
     yield Figure(f"{name}: the optimum (bound)", None, found.bound, "h")
     yield Figure(f"{name}: wait for a host, p95", delivery, waits[len(waits) * 95 // 100], "min")
@@ -96,8 +108,19 @@ def of_all(name: str, results: Sequence[Result]) -> Iterator[Figure]:
     idle = sum(one.idle for one in results)
     known = sum(one.known for one in results)
     worst = max(one.above for one in results)
-    yield Figure(f"{name}, all seeds: paid above the optimum", GOAL, above(paid, bound), "%")
-    yield Figure(f"{name}, the worst seed: paid above the optimum", GOAL, worst, "%")
+    goal = GOALS[name]
+    yield Figure(f"{name}, all seeds: paid above the optimum", goal, above(paid, bound), "%")
+    yield Figure(f"{name}, the worst seed: paid above the optimum", None, worst, "%")
+    for time in PATIENCE:
+        courses = [one.patient[time] for one in results]
+        paid_then = above(sum(course.paid_hours for course in courses), bound)
+        waits = sorted(wait for course in courses for wait in minutes(course))
+        patience = f"{name}, {time} min of patience"
+        yield Figure(f"{patience}: above the same optimum", goal, paid_then, "%")
+        yield Figure(f"{patience}: wait for a host, mean", None, sum(waits) / len(waits), "min")
+        yield Figure(
+            f"{patience}: wait for a host, p95", None, waits[len(waits) * 95 // 100], "min"
+        )
     yield Figure(f"{name}, all seeds: idle-24h above the optimum", None, above(idle, bound), "%")
     yield Figure(f"{name}, all seeds: six hours known, above it", None, above(known, bound), "%")
     yield Figure(f"{name}, all seeds: the gap", None, paid - bound, "h")

@@ -29,6 +29,7 @@ from hostler.config.tables import (
     TopTable,
 )
 from hostler.config.units import A_DURATION, format_duration
+from hostler.domain.fleets import precedence
 from hostler.domain.model import phases
 from hostler.domain.policy import gate
 from hostler.domain.reporting.hosts import STATES
@@ -76,6 +77,28 @@ says, or what is written on it.
 | state | meaning |
 |---|---|
 {rows}
+"""
+REQUESTS_PAGE = """\
+# Requests
+
+What a frontend asks of the engine is recorded first. The engine answers each request in its turn:
+it is carried out, or it is refused. Both are in the history of the fleet, machine or host that it
+is about (`hostler history`), and a refusal that comes within the wait is the exit code of the
+command (1; see [exit codes](exit-codes.md)). Some requests wait until their subject is ready for
+them, such as standby for a machine that is still starting: `status` counts those that are not taken
+yet. A request about a machine that there is not, or not any more, is refused; so is one about a
+host that no complete observation since shows. One about a fleet that no engine has stays recorded.
+
+## Two requests about the same subject
+
+A row is a request that was carried out and still stands, a column a later one.
+
+{meanings}
+
+{tables}
+## Why the later one is refused
+
+{refusals}
 """
 PHASES_PAGE = """\
 # Phases
@@ -231,6 +254,7 @@ def pages() -> Mapping[str, str]:
         "metrics.md": metrics,
         "phases.md": phases_page,
         "host-states.md": host_states_page,
+        "requests.md": requests_page,
         "settings.md": settings,
     }
     reference = {f"reference/{name}": MADE + maker() for name, maker in makers.items()}
@@ -426,6 +450,26 @@ def host_states_page() -> str:
     """Return every state of a host that a person is shown."""
     rows = "\n".join(f"| {state} | {meaning} |" for state, meaning in STATES.items())
     return HOST_STATES_PAGE.format(rows=rows)
+
+
+def requests_page() -> str:
+    """Return what becomes of every ordered pair of requests about one subject."""
+    refusals = "\n".join(
+        f"- a {subject}, `{kind}`: {why}" for (subject, kind), why in precedence.REFUSALS.items()
+    )
+    return REQUESTS_PAGE.format(
+        meanings="\n".join(f"- **{word}**: {text}" for word, text in precedence.MEANINGS.items()),
+        tables="\n".join(_precedence_of(subject) for subject in precedence.Subject),
+        refusals=refusals,
+    )
+
+
+def _precedence_of(subject: precedence.Subject) -> str:
+    table = precedence.TABLES[subject]
+    head = " | ".join(f"`{kind}`" for kind in table.later)
+    rows = [f"| `{kind}` | {' | '.join(row)} |" for kind, row in table.rows.items()]
+    rule = "|---" * (len(table.later) + 1) + "|"
+    return "\n".join([f"### A {subject}\n", f"| earlier, later | {head} |", rule, *rows, ""])
 
 
 def phases_page() -> str:

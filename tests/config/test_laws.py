@@ -18,7 +18,7 @@ pool_prefix = "pool-"
 [fleet.ci]
 size = 1
 types = ["M2-L"]
-order = {{ most = 2, spend_per_day = {spend} }}
+order = {{ most = 2, spend_per_day = {spend}, patience = "{patience}" }}
 """
 STATIC = """
 [provider.static]
@@ -94,7 +94,8 @@ BROKEN = {
         cloud(account='endpoint = "http://api.scaleway.com"'),
         "provider.scaleway.endpoint",
     ),
-    "spend": (MACS.format(spend="5.03"), "fleet.ci.order.spend_per_day"),
+    "spend": (MACS.format(spend="5.03", patience="0s"), "fleet.ci.order.spend_per_day"),
+    "patience": (MACS.format(spend="5.04", patience="1441m"), "fleet.ci.order.patience"),
     "a host twice": (
         STATIC.format(hosts='{ address = "a" }, { address = "a", name = "b" }')
         + fleet("x", 1, "static"),
@@ -129,7 +130,7 @@ WORKING = {
     "older than its start": cloud("[fleet.web.timers]\nmax_age = '601s'"),
     "asked for by itself": cloud("renews = false").replace("size = 2", "size = 0"),
     "a simulator": cloud(account='endpoint = "http://127.0.0.1:8100"'),
-    "one host a day": MACS.format(spend="5.04"),
+    "one host a day": MACS.format(spend="5.04", patience="24h"),
     "one moves for the other": (
         hosts("a-1", "a-2", "b-1") + fleet("x", 1, "a b") + fleet("y", 2, "a")
     ),

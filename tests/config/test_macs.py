@@ -1,5 +1,6 @@
 """The fleet file of Macs: what it may say, what it must not, and what is warned of."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from hostler.providers.scaleway.macs.settings import MacAccountTable, MacTable, 
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "macs.toml"
 PROJECT = "0b5e6f1a-5d3c-4f0e-9a51-3c1f7d2e8a10"
+
+HALF_AN_HOUR = timedelta(minutes=30)
 
 
 def read(folder: Path, fleet: str, account: str = "") -> Config:
@@ -88,10 +91,13 @@ def test_a_cap_of_spending_needs_a_price_of_each_type(tmp_path: Path) -> None:
 
 
 def test_the_dearest_type_of_a_fleet_counts_against_its_cap() -> None:
-    table = MacTable(types=("M2-L", "M4-XL"), order=OrderTable(most=2, spend_per_day=12.0))
+    table = MacTable(
+        types=("M2-L", "M4-XL"), order=OrderTable(most=2, spend_per_day=12.0, patience=HALF_AN_HOUR)
+    )
     limits = template_of(table, MacAccountTable(prices={"M2-L": 0.3})).limits
     assert limits is not None
     assert (limits.cap, limits.price) == (12.0, 0.49)
+    assert limits.patience == HALF_AN_HOUR
 
 
 def test_a_fleet_without_a_pool_has_its_accounts() -> None:

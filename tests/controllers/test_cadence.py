@@ -23,6 +23,7 @@ from hostler.testing.fakes.script import Lost
 from hostler.testing.fakes.world import FakeWorld
 from hostler.testing.scenes.builders import FLEET, HOME, MIN, WEB, ZONE, S, machine
 from hostler.testing.scenes.fleet import Scene
+from hostler.testing.time.clock import UnaskedClock
 
 READY = Phase.READY
 
@@ -158,21 +159,8 @@ async def test_provider_that_raises_for_one_machine_is_a_bug_told_and_not_the_en
 # ---------------------------------------------------------------- which scopes
 
 
-class Stopped:
-    """A clock that nobody asks."""
-
-    def now(self) -> datetime:
-        raise NotImplementedError
-
-    def boot(self) -> float:
-        raise NotImplementedError
-
-    async def sleep(self, time: timedelta) -> None:
-        raise NotImplementedError
-
-
 def provider(addresses: int = 1) -> FakeProvider:
-    return FakeProvider(FakeWorld(Stopped()), HOME, addresses=addresses)
+    return FakeProvider(FakeWorld(UnaskedClock()), HOME, addresses=addresses)
 
 
 CALM = Load(rate=10.0, crowded=False)

@@ -1,7 +1,7 @@
 """Large losses: told with the first observation, and proved at the account's rate."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import pytest
 
@@ -14,21 +14,9 @@ from hostler.lab.scenes.fake import FakeScene
 from hostler.testing.fakes.provider import FakeProvider
 from hostler.testing.fakes.world import FakeWorld
 from hostler.testing.scenes.builders import FLEET, HOME, MIN, ZONE, S, machine
+from hostler.testing.time.clock import UnaskedClock
 
 READY = Phase.READY
-
-
-class Stopped:
-    """A clock that nobody asks."""
-
-    def now(self) -> datetime:
-        raise NotImplementedError
-
-    def boot(self) -> float:
-        raise NotImplementedError
-
-    async def sleep(self, time: timedelta) -> None:
-        raise NotImplementedError
 
 
 def proof(number: int) -> Scope:
@@ -37,7 +25,7 @@ def proof(number: int) -> Scope:
 
 
 ASKED = tuple(proof(number) for number in range(1, 31))
-PROVIDER = FakeProvider(FakeWorld(Stopped()), HOME)
+PROVIDER = FakeProvider(FakeWorld(UnaskedClock()), HOME)
 
 
 # ---------------------------------------------------------------- what is asked for, and when

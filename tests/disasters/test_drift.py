@@ -91,10 +91,10 @@ MENDED: tuple[tuple[ByHand, str, str], ...] = (
     (take_address, "address 0 is not attached any more", "ip.update"),
     (leave_network, "the server is not in private network", "nic.create"),
     (untag_server, "the server's owner tag is gone", "server.update"),
+    (untag_address, "the owner tag of address 0 is gone", "ip.update"),
     (untag_volume, "the owner tag of volume 1 is gone", "volume.update"),
 )
 TOLD: tuple[tuple[ByHand, str], ...] = (
-    (untag_address, "the owner tag of address 0 is gone"),
     (resize, "the server is a DEV1-M, and was made as a DEV1-S"),
     (detach_volume, "volume 1 is not attached any more"),
 )
@@ -139,14 +139,15 @@ async def rests_on(hostler: Hostler, before: Machine) -> None:
     assert (after.id, after.phase, after.since) == (before.id, Phase.READY, before.since)
 
 
-def test_tags_of_others_stay_beside_the_owner_tag() -> None:
+@pytest.mark.parametrize("by_hand", [untag_server, untag_address])
+def test_tags_of_others_stay_beside_the_owner_tag(by_hand: ByHand) -> None:
     async def scene(rig: Rig) -> None:
         hostler = await at_rest(rig)
         server = guest(rig)
-        untag_server(rig, server)
+        by_hand(rig, server)
         await rig.clock.sleep(QUIET)
         assert await drifted(hostler, "drift_over")
-        assert "team=red" in server.tags
+        assert "team=red" in [*server.tags, *server.addresses[0].tags]
 
     play(scene)
 

@@ -287,3 +287,26 @@ def test_a_host_that_is_given_up_as_a_machine_chooses_it_is_not_taken() -> None:
         assert s.mac().installs == 1
 
     play_macs(scene)
+
+
+def test_a_host_that_is_retired_right_after_it_was_put_into_the_pool_goes() -> None:
+    """The engine may not have seen its new name yet when it hears of the second request."""
+
+    async def scene(s: MacRig) -> None:
+        hostler = s.hostler(replace(FLEET, size=0))
+        await s.rig.clock.sleep(5 * MINUTE)
+        host = bought(s)
+        await s.rig.clock.sleep(5 * MINUTE)
+        await request(s, hostler, RequestKind.POOL_ADD, host)
+        await request(s, hostler, RequestKind.RETIRE, host)
+
+        async def scheduled() -> bool:
+            return s.mac(host).deletion_scheduled
+
+        await s.until(scheduled, 30 * MINUTE)
+        events = [entry.event for entry in await hostler.events()]
+        assert not [event for event in events if event.kind == "request_refused"]
+        asked = [event.reason for event in events if event.kind == "request" and event.host == host]
+        assert asked == ["pool_add by scene", "retire by scene"]
+
+    play_macs(scene)

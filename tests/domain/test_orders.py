@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from hostler.domain.hosts.purchasing import Bought, buy
 from hostler.domain.ids import machine_id
-from hostler.domain.model.fleet import Order
+from hostler.domain.model.fleet import Order, Sized
 from hostler.domain.model.host import Free, Host, HostCondition, HostOrigin
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
@@ -52,6 +52,23 @@ def test_a_host_is_ordered_where_none_is_free_or_coming() -> None:
     assert many(snapshot(box(), free=(free,))) == 0
     coming = record(order=ORDER.id, condition=HostCondition.COMING, origin=HostOrigin.ORDERED)
     assert many(snapshot(box("ordered"), hosts=(coming,)), ORDER) == 0
+
+
+def test_a_host_is_ordered_for_a_size_that_was_asked_for_long_enough_ago() -> None:
+    """Machines 2 and 3 are asked for since the second size, the fourth since the last one."""
+    minute = timedelta(minutes=1)
+    sizes = tuple(
+        Sized(at=LATER - before * minute, size=size)
+        for before, size in ((60, 1), (20, 4), (15, 3), (5, 4))
+    )
+    of = snapshot()
+    for patience, order, due in ((4, 4, None), (10, 3, 5), (30, 1, 10), (90, 0, 30)):
+        limits = Limits(patience=patience * minute)
+        row = replace(of.row, size=4, sizes=sizes)
+        found = buy((), row, replace(of, limits=limits))
+        assert len(found.order.orders if found.order else ()) == order
+        assert found.due == (None if due is None else LATER + due * minute)
+        assert bool(found.limit) == (order == 0)
 
 
 def after(at: datetime, order: Order, *resources: Resource) -> tuple[int, Order]:

@@ -110,6 +110,13 @@ def test_what_is_otherwise_of_hosts_is_noticed_at_once(fields: dict[str, object]
     assert second == decide(other, planner)
 
 
+def test_equal_records_of_hosts_in_another_mapping_are_no_news() -> None:
+    snapshot, cache, planner = at_rest(), DecisionCache(), Content()
+    first = decide(snapshot, planner, cache)
+    other = later(snapshot, timedelta(seconds=30), hosts=dict(snapshot.hosts))
+    assert decide(other, planner, cache) is first
+
+
 def test_another_record_of_its_host_is_asked_about_where_its_machine_rests() -> None:
     snapshot, cache, planner = at_rest(), DecisionCache(), Content()
     decide(snapshot, planner, cache)

@@ -13,6 +13,6 @@ def wait_until(
     end = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > end:
-            told = otherwise() if callable(otherwise) else otherwise
-            pytest.fail(f"{told}: not within {seconds} s")
+            why = otherwise() if callable(otherwise) else otherwise
+            pytest.fail(f"{why}: not within {seconds} s")
         time.sleep(0.1)

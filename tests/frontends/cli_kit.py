@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -139,6 +139,14 @@ class InMemory:
     async def take_all(self) -> None:
         numbers = tuple(request.number for request in await self.store_.requests())
         await self.store_.take_requests(numbers, await fence(self.store_))
+
+    async def refuse_all(self, why: str) -> None:
+        """Refuse what is asked, as an engine does: in the history, and then it takes it."""
+        row = await self.store_.add_fleet(FleetRow(name=WEB, created=NOW))
+        blank = Event(kind="request_refused", at=NOW, fleet=WEB, cycle=TURN, detail=why)
+        refused = (replace(blank, request=r.number) for r in await self.store_.requests())
+        await self.store_.save_fleet(row, (), tuple(refused), await fence(self.store_))
+        await self.take_all()
 
     def engine_runs(self, config: Config) -> bool:
         del config

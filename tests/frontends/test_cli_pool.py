@@ -108,6 +108,21 @@ def refused(services: WithMacs, capsys: Out, *argv: str) -> str:
     return result.err
 
 
+@pytest.mark.parametrize("act", [("add",), ("adopt",), ("adopt", "--keep-disk"), ("retire",)])
+def test_a_host_that_bears_the_name_of_a_living_machine_is_refused(
+    capsys: Out, act: tuple[str, ...]
+) -> None:
+    """By its id as by the name; which host the machine has is not said by a name."""
+    services = WithMacs()
+    held, copy = services.stock(2)
+    name = services.claimed(held)
+    keep(services, held, FIRST, condition=HostCondition.ALLOCATED)
+    services.claimed(copy)
+    output = refused(services, capsys, *act, copy, "--why", "a slip")
+    assert f"it bears the name of machine {FIRST}, which has {held}: rename it first" in output
+    assert "2 hosts are named" in refused(services, capsys, *act, name, "--why", "a slip")
+
+
 @pytest.mark.parametrize("act", [("add",), ("adopt",), ("adopt", "--keep-disk")])
 def test_a_host_that_somebody_has_is_refused(capsys: Out, act: tuple[str, ...]) -> None:
     services = WithMacs()

@@ -44,6 +44,38 @@ def test_a_request_that_is_not_waited_for_is_a_success(capsys: Out) -> None:
     assert cli(filled(), capsys, "scale", str(FILE), "7", "--no-wait").code == 0
 
 
+def test_a_refusal_of_the_engine_is_told_and_is_the_exit_code(
+    capsys: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services = filled(runs=True)
+
+    async def sleep(clock: StillClock, time: timedelta) -> None:
+        clock.at += time
+        await services.refuse_all("it is being deleted")
+
+    monkeypatch.setattr(StillClock, "sleep", sleep)
+    result = cli(services, capsys, "protect", str(FILE), FIRST)
+    assert result.code == 1
+    assert f"protect {FIRST}: refused by the running engine: it is being deleted" in result.out
+    value = cli(services, capsys, "protect", str(FILE), FIRST, "--json").json
+    assert (value["taken"], value["refused"]) == (True, "it is being deleted")
+
+
+def test_a_refusal_of_an_earlier_request_is_not_told_of_a_later_one(
+    capsys: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services = filled(runs=True)
+    cli(services, capsys, "resume", str(FILE), "--no-wait")
+    run(services.refuse_all("it is not paused"))
+
+    async def sleep(clock: StillClock, time: timedelta) -> None:
+        clock.at += time
+        await services.take_all()
+
+    monkeypatch.setattr(StillClock, "sleep", sleep)
+    assert cli(services, capsys, "resume", str(FILE)).code == 0
+
+
 def test_a_request_is_waited_for_until_it_is_taken(
     capsys: Out, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,13 @@ def test_demand_that_goes_before_its_host_comes_leaves_a_host_that_was_bought_in
     assert causes(played.lives, 24 * H)[Cause.VAIN] == pytest.approx(24)
 
 
+def test_with_patience_a_short_peak_is_not_bought_for_and_a_longer_one_waits() -> None:
+    steps = [(MONDAY, 1), (MONDAY + 20 * M, 2), (MONDAY + 40 * M, 1), (MONDAY + 2 * H, 0)]
+    played = Backtest(demand_of(steps, MONDAY + 30 * H), POLICIES["patience-30m"], RULES).play()
+    assert len(played.lives) == 1
+    assert sorted(played.waits) == [20 * M, 45 * M]
+
+
 def test_policies_end_what_is_free_after_their_own_time() -> None:
     demand = demand_of([(MONDAY, 1), (MONDAY + 30 * H, 0)], MONDAY + 90 * H)
     paid = {

@@ -9,7 +9,7 @@ from hostler.simulators.scaleway.state.mac_records import MacStatus
 NEW, OLD, OTHER = InstallationId("i2"), InstallationId("i1"), InstallationId("i3")
 M, ANOTHER = "m-aaaaaaaaaa", "m-bbbbbbbbbb"
 COPIED = Fact(
-    name=f"hostler.claimed.{OLD}.macs.{M}.d4b1c5.7f45b0bb",
+    name=f"hostler.claimed.{OLD}.macs.{M}.d4b1c5.9996659a",
     named=0.0,
     cycle=0,
     status=MacStatus.READY,

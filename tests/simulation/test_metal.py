@@ -33,6 +33,7 @@ PAST_FAILURES = {
     501028: "power: a start that was ignored went with its machine, and the next came too soon",
     900265: "power: a box that was off for seconds, unseen, was not off (the judge)",
     901641: "power: as 900265, with a command that was ignored",
+    1001704: "S12: a box that was off when its machine let go of it is clean (the judge)",
     301088: "S2: a box that was seen on, then switched off by hand, is started again (the judge)",
     606142: "S12: a suspend between binding a box and saving it left an older proof of cleaning",
 }

@@ -148,6 +148,10 @@ class Store(Protocol):
         """
         ...
 
+    async def newest_event(self) -> int:
+        """Return the number of the newest event there is, 0 where there is none; cheap."""
+        ...
+
     async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
         """Return the fleet as of a time: each machine's last image before it; not those deleted.
 

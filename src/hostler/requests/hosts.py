@@ -100,6 +100,24 @@ def require_reason(author: Author) -> None:
         raise RequestRefused("say why the host is to be retired", Remedy.GIVE_REASON)
 
 
+def require_own_names(hosts: Iterable[HostStatus], observed: Iterable[HostStatus]) -> None:
+    """Raise RequestRefused where one of these hosts bears the name of another one's machine.
+
+    It is refused by its id as by its name: somebody copied the name, and which host the machine
+    has is not said by that.
+    """
+    bound = {host.binding: host for host in observed if host.binding is not None}
+
+    def other_tenant(host: HostStatus) -> str:
+        holder = host.facts.holder
+        other = bound.get(holder) if holder is not None else None
+        if other is None or other.id == host.id or host.facts.stage is Stage.FOREIGN:
+            return ""
+        return f"it bears the name of machine {holder}, which has {other.id}: rename it first"
+
+    _check(hosts, other_tenant)
+
+
 def _about(kind: RequestKind, author: Author, fleet: Fleet, host: HostStatus) -> Accepted:
     """Return a request about a host, with a warning where no machine of the fleet would want it."""
     request = replace(new_request(kind, fleet, author), host=host.id)

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from hostler.config.units import format_duration
 from hostler.domain.errors import RequestRefused
+from hostler.domain.model.commands import REQUEST_REFUSED
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.ports.clock import Clock
@@ -65,6 +66,21 @@ def protecting(
 async def record(store: Store, accepted: Iterable[Accepted]) -> tuple[Request, ...]:
     """Record requests durably, in order, and return them with their numbers; or StoreError."""
     return tuple([await store.request(entry.request) for entry in accepted])
+
+
+async def refusals(store: Store, after: int, numbers: Collection[int]) -> dict[int, str]:
+    """Return which of the requests of these numbers an engine refused, and why.
+
+    `after` is the number of the newest event before they were recorded.
+    """
+    found = dict[int, str]()
+    while events := await store.events(after=after):
+        after = events[-1].number
+        for event in (stored.event for stored in events):
+            number = event.request
+            if event.kind == REQUEST_REFUSED and number is not None and number in numbers:
+                found[number] = event.detail
+    return found
 
 
 async def wait_until_taken(

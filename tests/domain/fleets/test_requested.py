@@ -288,6 +288,19 @@ def test_late_resource_of_a_machine_that_is_gone_does_not_start_it_again() -> No
     assert scene.history[reopened.id].phase is Phase.DELETED
 
 
+def test_a_machine_whose_end_begins_once_more_has_its_place_in_the_maximum() -> None:
+    scene = group(maximum=2)
+    deleted = replace(machine(1, Phase.DELETED, scene.now).with_health(was_ready=None), asked=())
+    scene.history[deleted.id] = deleted
+    scene.exist(server(deleted))
+    scene.observe()
+    scene.ask_for(ANN, BEN)
+    scene.reconcile()
+    assert scene.machines[deleted.id].phase is Phase.STOPPING
+    assert ANN in scene.machines
+    assert BEN not in scene.machines
+
+
 def test_machine_that_was_stuck_in_its_end_is_not_made_again() -> None:
     """It left the maximum when its bound passed: another one may have its place by now."""
     scene = group()

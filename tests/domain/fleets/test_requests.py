@@ -5,6 +5,8 @@ from datetime import timedelta
 
 import pytest
 
+from hostler.domain.ids import machine_id
+from hostler.domain.model.commands import REQUEST_REFUSED, SaveFleet
 from hostler.domain.model.fleet import Setback
 from hostler.domain.model.machine import Deletion, Protection
 from hostler.domain.model.phases import Phase
@@ -255,3 +257,48 @@ def test_ending_of_a_broken_machine_ends_its_keeping() -> None:
     scene.reconcile()
     assert scene.the().phase is Phase.STOPPING
     assert isinstance(scene.the().deletion, Deletion)
+
+
+def test_what_was_to_go_at_once_still_does_whatever_is_asked_later() -> None:
+    scene = furnished()
+    scene.request(RequestKind.DELETE, scene.the().id)
+    scene.requests[0] = replace(scene.requests[0], now=True)
+    scene.request(RequestKind.DELETE, scene.the().id)
+    scene.reconcile()
+    deletion = scene.the(1).deletion
+    assert deletion is not None
+    assert deletion.now
+
+
+@pytest.mark.parametrize("first", [RequestKind.GROW, RequestKind.DELETE])
+def test_only_a_later_deletion_keeps_a_machine_from_being_made(first: RequestKind) -> None:
+    scene = Scene(fleet=replace(FLEET, size=0, renews=False))
+    scene.observe()
+    new = machine_id(77)
+    if first is RequestKind.GROW:
+        scene.ask_for(new)
+    scene.request(RequestKind.DELETE, new)
+    if first is RequestKind.DELETE:
+        scene.ask_for(new)
+    decision = scene.decide()
+    (save,) = (command for command in decision.commands if isinstance(command, SaveFleet))
+    refused = [event.request for event in save.events if event.kind == REQUEST_REFUSED]
+    made = first is RequestKind.DELETE
+    assert (save.named, refused) == (((new,), [1]) if made else ((), []))
+
+
+@pytest.mark.parametrize(
+    ("kind", "phase", "why"),
+    [
+        (RequestKind.STANDBY, Phase.READY, "machines of its provider have no standby"),
+        (RequestKind.WAKE, Phase.FAILED, "it is failed: it does not come back"),
+    ],
+)
+def test_what_a_machine_cannot_do_is_refused(kind: RequestKind, phase: Phase, why: str) -> None:
+    scene = Scene()
+    scene.add(machine(phase=phase))
+    scene.observe()
+    scene.request(kind, scene.the().id)
+    saves = (c for c in scene.decide().commands if isinstance(c, SaveFleet))
+    events = [event for save in saves for event in save.events]
+    assert [e.detail for e in events if e.kind == REQUEST_REFUSED] == [why]

@@ -87,6 +87,18 @@ def test_maximum_bounds_what_exists() -> None:
     assert "maximum of 3" in decision.condition
 
 
+def test_a_machine_whose_end_begins_once_more_counts_at_once() -> None:
+    scene = empty(2)
+    scene.fleet = replace(scene.fleet, maximum=2)
+    deleted = machine(1, Phase.DELETED, since=scene.now).with_health(was_ready=None)
+    scene.history[deleted.id] = deleted
+    scene.exist(server(deleted))
+    scene.observe()
+    decision = scene.reconcile()
+    assert scene.the(1).phase is Phase.STOPPING
+    assert len(inserts(decision)) == 1
+
+
 def test_stuck_machines_have_an_allowance_over_the_maximum_and_no_more() -> None:
     scene = empty(2)
     scene.fleet = replace(scene.fleet, maximum=2, caps=Caps(stuck=1))

@@ -8,7 +8,7 @@ from hostler.domain.decide import decide
 from hostler.domain.hosts.claims import ADOPTED, CLEAN
 from hostler.domain.hosts.pool import adopted, pooled, taken_over, with_room
 from hostler.domain.ids import HostId, MachineId
-from hostler.domain.model.commands import SaveHost
+from hostler.domain.model.commands import REQUEST_REFUSED, SaveFleet, SaveHost
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
@@ -77,6 +77,27 @@ def test_no_host_in_use_and_none_of_another_installation_goes_into_the_pool() ->
     assert not [*pooled(MAIN, snapshot(box("foreign"), ADD))]
     assert not [*pooled(MAIN, snapshot(box("other", host=HostId("host-2")), ADD))]
     assert not [*pooled(MAIN, snapshot(box("other"), ADOPT))]
+
+
+def test_a_host_on_its_way_into_the_pool_can_be_retired_whatever_it_is_called_yet() -> None:
+    on_its_way = record(goal=HostGoal.POOLED)
+    decision = decide(snapshot(box("other"), RETIRE, hosts=(on_its_way,)), FakePlanner())
+    (save,) = (command for command in decision.commands if isinstance(command, SaveHost))
+    assert save.host.goal is HostGoal.RETIRED
+    decision = decide(snapshot(box("other"), RETIRE, hosts=(record(),)), FakePlanner())
+    assert not [command for command in decision.commands if isinstance(command, SaveHost)]
+
+
+@pytest.mark.parametrize("request_", [ADD, RETIRE, ADOPT], ids=lambda r: str(r.kind))
+def test_the_name_of_a_living_machine_protects_the_host_that_bears_it(request_: Request) -> None:
+    """Whichever host the machine has: nothing is done to one on the strength of a name."""
+    elsewhere = snapshot(box("claimed", holder=HIS), request_, bindings={HIS: HostId("host-2")})
+    decision = decide(elsewhere, FakePlanner())
+    assert not [command for command in decision.commands if isinstance(command, SaveHost)]
+    (save,) = (command for command in decision.commands if isinstance(command, SaveFleet))
+    assert save.adopted == ()
+    (refusal,) = (event for event in save.events if event.kind == REQUEST_REFUSED)
+    assert f"the name of machine {HIS}, which has another host" in refusal.detail
 
 
 def test_a_host_that_we_pay_for_is_kept_when_somebody_puts_it_into_the_pool() -> None:

@@ -19,6 +19,7 @@ from hostler.domain.policy.purchasing import (
 )
 
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
+M = timedelta(minutes=1)
 H = timedelta(hours=1)
 D = timedelta(days=1)
 NOTHING = Demand(times=(), wanted=(), until=MONDAY)
@@ -44,7 +45,8 @@ def workdays(days: int) -> Demand:
 
 
 def situation(now: datetime, *hosts: Leased, past: Demand = NOTHING, waiting: int = 0) -> Situation:
-    return Situation(now=now, hosts=hosts, past=replace(past, until=now), waiting=waiting)
+    since = (now - H,) * waiting
+    return Situation(now=now, hosts=hosts, past=replace(past, until=now), waiting=since)
 
 
 def test_what_waits_is_ordered_less_what_is_coming_or_free_before_a_delivery() -> None:
@@ -179,11 +181,29 @@ def test_the_floor_of_the_lead_is_what_an_order_commits_to() -> None:
     assert default(asked).order == 0
 
 
+def test_nothing_is_bought_for_a_machine_that_waits_for_less_than_the_patience() -> None:
+    since = (MONDAY - 40 * M, MONDAY - 30 * M, MONDAY - 10 * M, MONDAY)
+    patient = Limits(patience=30 * M)
+    asked = replace(situation(MONDAY), waiting=since, limits=patient)
+    decided = default(asked)
+    assert (decided.order, decided.short, decided.due) == (2, 2, MONDAY + 20 * M)
+    assert decided.limit == "a machine first waits 0:30:00 for a host that comes free"
+    assert default(replace(asked, limits=Limits())).order == 4
+    assert default(replace(asked, coming=(MONDAY,))).order == 1, "for the longest wait"
+    assert default(replace(asked, limits=replace(patient, batch=1))).limit == "1 at once at most"
+
+
+def test_a_wait_from_before_a_clock_jumped_back_is_over() -> None:
+    limits = Limits(patience=30 * M)
+    asked = replace(situation(MONDAY), waiting=(MONDAY + H,), limits=limits)
+    assert (default(asked).order, default(asked).due) == (1, None)
+
+
 def test_a_host_that_is_waited_for_is_not_ended_although_nobody_wants_it_at_that_time() -> None:
     night = MONDAY + 2 * D + 20 * H
     asked = situation(night, host(1, 27 * H, night, free=0 * H), past=workdays(3))
     assert len(default(asked).ends) == 1
-    assert default(replace(asked, waiting=1)).ends == ()
+    assert default(replace(asked, waiting=(night,))).ends == ()
 
 
 def test_of_the_hosts_whose_window_is_over_those_free_longest_come_first() -> None:

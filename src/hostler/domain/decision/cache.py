@@ -79,8 +79,8 @@ class DecisionCache:
             and snapshot.inventory.sightings is before.inventory.sightings
             and snapshot.inventory.tagged is before.inventory.tagged
             and snapshot.row == before.row
-            and snapshot.hosts is before.hosts
-            and (snapshot.bindings, snapshot.free) == (before.bindings, before.free)
+            and (snapshot.hosts, snapshot.free) == (before.hosts, before.free)
+            and snapshot.bindings == before.bindings
             and (snapshot.limits, snapshot.pool) == (before.limits, before.pool)
             and (snapshot.usurped, snapshot.moving_hosts) == (before.usurped, before.moving_hosts)
         )

@@ -5,8 +5,10 @@ from dataclasses import replace
 from datetime import datetime
 
 from hostler.domain.fleets import losses
+from hostler.domain.fleets.answers import RequestAnswer
 from hostler.domain.ids import HostId, evolve
 from hostler.domain.model.commands import (
+    REQUEST_REFUSED,
     Advance,
     Command,
     Decision,
@@ -95,7 +97,7 @@ def _save_fleet(draft: Draft, snapshot: Snapshot) -> SaveFleet | None:
         losses=_pruned(row.losses, snapshot),
         condition=_condition(draft, snapshot),
     )
-    if row == snapshot.row and not (sizing.inserts or snapshot.requests or draft.events):
+    if row == snapshot.row and not (sizing.inserts or draft.answers or draft.events):
         return None
     return SaveFleet(
         row=row,
@@ -105,7 +107,7 @@ def _save_fleet(draft: Draft, snapshot: Snapshot) -> SaveFleet | None:
         adopted=draft.adopted,
         installations=draft.installations,
         events=tuple(_events(draft, row.condition, snapshot)),
-        requests=tuple(request.number for request in snapshot.requests),
+        requests=tuple(answer.request.number for answer in draft.answers),
     )
 
 
@@ -126,18 +128,35 @@ def _events(draft: Draft, condition: str, snapshot: Snapshot) -> Iterator[Event]
     blank = Event(kind="", at=snapshot.now, fleet=snapshot.fleet.name, cycle=snapshot.cycle)
     if condition != snapshot.row.condition:
         yield replace(blank, kind="condition", reason=condition or WELL)
-    for request in snapshot.requests:
-        detail = f"{_about(request)} {request.size if request.size is not None else ''}".strip()
-        yield replace(
-            blank,
-            kind="request",
-            reason=f"{request.kind} by {request.actor}",
-            detail=f"{detail} {request.why}".strip(),
-        )
+    for answer in draft.answers:
+        yield from _answer(answer, blank)
     for machine, why in draft.sizing.refused:
-        refused = str(Reason.REFUSED)
-        yield replace(blank, kind="request_refused", machine=machine, reason=refused, detail=why)
+        number = next((r.number for r in snapshot.requests if machine in r.machines), None)
+        yield _refusal(replace(blank, machine=machine, request=number), why)
     yield from draft.events
+
+
+def _answer(answer: RequestAnswer, blank: Event) -> Iterator[Event]:
+    """Yield that something was asked, and why it cannot be, in the history of what it is about."""
+    request = answer.request
+    size = str(request.size) if request.size is not None else ""
+    instead = f"(instead of {answer.instead})" if answer.instead else ""
+    asked = replace(
+        blank,
+        kind="request",
+        machine=request.machine,
+        host=request.host,
+        request=request.number,
+        reason=f"{request.kind} by {request.actor}",
+        detail=" ".join(text for text in (_about(request), size, request.why, instead) if text),
+    )
+    yield asked
+    if answer.refusal:
+        yield _refusal(asked, answer.refusal)
+
+
+def _refusal(event: Event, why: str) -> Event:
+    return replace(event, kind=REQUEST_REFUSED, reason=str(Reason.REFUSED), detail=why)
 
 
 def _about(request: Request) -> str:

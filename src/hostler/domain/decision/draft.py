@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from hostler.domain.fleets.answers import RequestAnswer
 from hostler.domain.fleets.scaling import Sizing
 from hostler.domain.ids import InstallationId
 from hostler.domain.model.commands import Bind, Event, OrderHosts, Reclaim, SaveHost, SaveOrphans
@@ -26,11 +27,18 @@ class Context:
     cache: DecisionCache
 
     def after(self, draft: "Draft") -> "Context":
-        """Return what the stages after this may read: what is not ours shows on the way."""
-        if not draft.unissued or draft.unissued[0] in self.snapshot.unissued:
-            return self
-        unissued = (*self.snapshot.unissued, *draft.unissued)
-        return replace(self, snapshot=replace(self.snapshot, unissued=unissued))
+        """Return what the stages after this may read: no request that was refused.
+
+        What is not ours shows on the way too.
+        """
+        snapshot = self.snapshot
+        refused = [answer.request for answer in draft.answers if answer.refusal]
+        left = tuple(request for request in snapshot.requests if request not in refused)
+        if len(left) < len(snapshot.requests):
+            snapshot = replace(snapshot, requests=left)
+        if draft.unissued and draft.unissued[0] not in snapshot.unissued:
+            snapshot = replace(snapshot, unissued=(*snapshot.unissued, *draft.unissued))
+        return self if snapshot is self.snapshot else replace(self, snapshot=snapshot)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +46,15 @@ class Draft:
     """What is decided so far.
 
     `row` is the fleet's as it will be saved; `machines` are the records as this cycle's requests
-    leave them, and `transitions` what becomes of each; `unissued` carry the owner tags of some of
-    them, and were made by another store. `target` is how many machines are desired,
-    and `sizing` what that comes to (its transitions are here). `hosts` are records of hosts to be
-    saved, and `adopted` new records of what exists already.
+    leave them, `answers` what becomes of each request, and `transitions` of each machine;
+    `unissued` carry the owner tags of some of them, and were made by another store. `target` is how
+    many machines are desired, and `sizing` what that comes to (its transitions are here). `hosts`
+    are records of hosts to be saved, and `adopted` new records of what exists already.
     """
 
     row: FleetRow
     machines: tuple[Machine, ...]
+    answers: tuple[RequestAnswer, ...] = ()
     transitions: tuple[Transition, ...] = ()
     unissued: tuple[Resource, ...] = ()
     target: int = 0

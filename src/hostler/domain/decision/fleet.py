@@ -1,35 +1,33 @@
 """The stages that ask about the fleet as a whole, its hosts, and what no record explains."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-from hostler.domain.fleets import adoption, reclaim, requested, requests, scaling
+from hostler.domain.fleets import adoption, answers, reclaim, requested, scaling
 from hostler.domain.hosts import claims, pool, purchasing
 from hostler.domain.ids import evolve
 from hostler.domain.machines import replacement, rollout
 from hostler.domain.model.commands import SaveHost
-from hostler.domain.model.snapshot import Snapshot
 
 from .draft import Context, Draft
 
 
 def grant(draft: Draft, context: Context) -> Draft:
-    """What was asked for? The row and the machines are as the requests of this cycle leave them."""
+    """What was asked for? The row and the records are as the requests of this cycle leave them.
+
+    What is refused is answered here, and no later stage sees it.
+    """
     snapshot = context.snapshot
-    row, granted = requests.granted(snapshot)
-    machines = tuple(granted.values())
-    row = pool.with_room(evolve(row, revision=snapshot.revision), machines, snapshot)
-    hosts = tuple(_requested_of_hosts(snapshot))
-    return replace(draft, row=row, machines=machines, hosts=(*draft.hosts, *hosts))
-
-
-def _requested_of_hosts(snapshot: Snapshot) -> Iterator[SaveHost]:
-    """Yield what each request asks of its host, in their order."""
-    account = snapshot.fleet.account
-    for request in snapshot.requests:
-        if request.host is not None:
-            alone = replace(snapshot, requests=(request,))
-            yield from (*pool.pooled(account, alone), *pool.given_up(account, alone))
+    granted = answers.granted(snapshot)
+    machines = tuple(granted.machines.values())
+    accepted = replace(snapshot, requests=granted.accepted)
+    row = evolve(granted.row, revision=snapshot.revision)
+    return replace(
+        draft,
+        row=pool.with_room(row, machines, accepted),
+        machines=machines,
+        hosts=(*draft.hosts, *(SaveHost(host=host) for host in granted.hosts.values())),
+        answers=tuple(granted.answers),
+    )
 
 
 def adopt(draft: Draft, context: Context) -> Draft:
@@ -39,6 +37,7 @@ def adopt(draft: Draft, context: Context) -> Draft:
     records = adoption.records_for(resources, row, snapshot)
     return replace(
         draft,
+        answers=adoption.answered(draft.answers, draft.machines, snapshot),
         machines=tuple(adoption.brought_up_to_date(m, snapshot) for m in draft.machines),
         adopted=(*records, *pool.adopted(snapshot, row.serial + len(records))),
         installations=adoption.adopted_installations(resources, snapshot),

@@ -190,8 +190,6 @@ def reopen(draft: Draft, context: Context) -> Draft:
 
 
 def _reopened(snapshot: Snapshot) -> Iterator[Transition]:
-    for machine in snapshot.late:
-        if machine.phase is not Phase.DELETED:
-            continue
+    for machine in snapshot.reopening:
         transition = Transition(before=machine, machine=machine, resources=())
         yield move(transition, Phase.STOPPING, Reason.APPEARED_LATE, snapshot)

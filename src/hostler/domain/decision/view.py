@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from hostler.domain.hosts.free import Fits, free_hosts
 from hostler.domain.hosts.orphans import copied, orphans, others, set_aside, usurped
 from hostler.domain.hosts.outside import outside
-from hostler.domain.ids import HostId, MachineId, ResourceId
+from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import host_of
 from hostler.domain.model.resource import OrphanClass, Resource
-from hostler.domain.model.snapshot import AccountSnapshot, Request, Snapshot
+from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 from hostler.domain.observation.ownership import Explained, bound_in, explain, sort_out
 from hostler.domain.policy.purchasing import Limits
+
+from .ripe import ripe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +72,7 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
         aside=_of_fleet((*set_aside(account), *outside(account)), account, fleet),
         late=strangers.late,
         orphans=tuple(orphan for orphan in account.orphans if orphan.fleet == fleet.name),
-        requests=tuple(
-            request
-            for request in account.requests
-            if request.fleet == fleet.name
-            and request.machine not in account.moving
-            and _is_ripe(request, account)
-        ),
+        requests=tuple(ripe(account, fleet.name)),
         moving=account.moving,
         probed=account.probed,
         hosts=account.hosts,
@@ -88,15 +84,6 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
         moving_hosts=account.moving_hosts,
         answers=account.answers,
     )
-
-
-def _is_ripe(request: Request, account: AccountSnapshot) -> bool:
-    """Tell whether a request can be granted, or be found to be about a host that there is not."""
-    if request.host is None or account.inventory.resource(ResourceId(request.host)) is not None:
-        return True
-    kind = account.capabilities.host_kind
-    observations = [at for (_, observed), at in account.inventory.whole.items() if observed == kind]
-    return bool(observations) and all(at > request.at for at in observations)
 
 
 def _strange(account: AccountSnapshot, fleet: Fleet) -> tuple[tuple[Resource, ...], Explained]:

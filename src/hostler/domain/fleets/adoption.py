@@ -13,8 +13,10 @@ from hostler.domain.model.host import host_of
 from hostler.domain.model.machine import Known, Machine, MachineHealth, Offer, Origin, Place
 from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import Condition, Resource
-from hostler.domain.model.snapshot import RequestKind, Snapshot
+from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 from hostler.domain.observation.certainty import unissued_of
+
+from .answers import RequestAnswer
 
 
 def adoptable(snapshot: Snapshot) -> tuple[Resource, ...]:
@@ -44,6 +46,29 @@ def brought_up_to_date(machine: Machine, snapshot: Snapshot) -> Machine:
         if newest is not None and place.bound not in sightings and newest.id in sightings:
             machine = machine.with_place(replace(place, bound=newest.id))
     return machine
+
+
+def answered(
+    answers: tuple[RequestAnswer, ...], machines: tuple[Machine, ...], snapshot: Snapshot
+) -> tuple[RequestAnswer, ...]:
+    """Return the answers with that of an adoption which finds nothing: it is refused."""
+    return tuple(
+        replace(answer, refusal=_NOTHING)
+        if answer.request.kind is RequestKind.ADOPT
+        and not answer.refusal
+        and not _covers(answer.request, machines, snapshot)
+        else answer
+        for answer in answers
+    )
+
+
+_NOTHING = "nothing in its name was found that could be adopted"
+
+
+def _covers(request: Request, machines: tuple[Machine, ...], snapshot: Snapshot) -> bool:
+    """Tell whether an adoption is about anything at all, by the newest observations."""
+    alone = replace(snapshot, requests=(request,))
+    return bool(adoptable(alone)) or any(brought_up_to_date(m, alone) != m for m in machines)
 
 
 def _sources(snapshot: Snapshot) -> tuple[InstallationId, ...] | None:

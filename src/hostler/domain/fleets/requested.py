@@ -74,8 +74,11 @@ def _new(
     desired = tuple(machine for machine in births(snapshot) if machine not in known)
     why = {machine: unfit(asked[machine], snapshot) for machine in desired if machine in asked}
     fit = tuple(machine for machine in desired if not why.get(machine))
-    refused = tuple((machine, text) for machine, text in why.items() if text)
-    return fit[: room(snapshot.fleet, row, snapshot.machines)], refused
+    refused = [(machine, text) for machine, text in why.items() if text]
+    left = max(0, room(snapshot.fleet, row, snapshot.machines) - len(snapshot.reopening))
+    full = f"the fleet has at most {snapshot.fleet.most(row.desired(snapshot.fleet))} machines"
+    refused += [(machine, full) for machine in fit[left:]]
+    return fit[:left], tuple(refused)
 
 
 def _waits(transition: Transition) -> bool:

@@ -1,4 +1,4 @@
-"""Requests: what frontends asked for is written into the fleet's row and the machines' records."""
+"""Requests: what each asks for, written into the fleet's row and the machines' records."""
 
 from dataclasses import replace
 
@@ -15,7 +15,8 @@ from hostler.domain.model.machine import (
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 
-_RESTS = frozenset({Phase.READY, Phase.STANDBY})
+RESTS = frozenset({Phase.READY, Phase.STANDBY})
+"""The phases in which a machine is put into standby, or woken."""
 
 
 def births(snapshot: Snapshot) -> tuple[MachineId, ...]:
@@ -39,21 +40,7 @@ def specs(snapshot: Snapshot) -> dict[MachineId, MachineSpec]:
     }
 
 
-def granted(snapshot: Snapshot) -> tuple[FleetRow, dict[str, Machine]]:
-    """Return the row and the machines as the requests of this cycle leave them."""
-    row = _by_file(snapshot.row, snapshot)
-    machines = {str(machine.id): machine for machine in snapshot.machines}
-    for request in snapshot.requests:
-        if request.machine is None:
-            row = _for_fleet(row, request, snapshot)
-        elif (machine := machines.get(request.machine)) is not None:
-            machines[str(machine.id)] = _for_machine(machine, request, snapshot)
-    if row.ends:
-        machines = {name: _to_go(machine, snapshot) for name, machine in machines.items()}
-    return row, machines
-
-
-def _by_file(row: FleetRow, snapshot: Snapshot) -> FleetRow:
+def by_file(row: FleetRow, snapshot: Snapshot) -> FleetRow:
     """Return the row with what the file says of the fleet, or since when it says nothing."""
     fleet = snapshot.fleet
     if not fleet.removed:
@@ -63,7 +50,7 @@ def _by_file(row: FleetRow, snapshot: Snapshot) -> FleetRow:
     return evolve(row, removed=min(row.removed, snapshot.now))
 
 
-def _to_go(machine: Machine, snapshot: Snapshot) -> Machine:
+def to_go(machine: Machine, snapshot: Snapshot) -> Machine:
     """Let a machine go whose fleet left the file and ends."""
     if machine.deletion is not None:
         return machine
@@ -71,7 +58,7 @@ def _to_go(machine: Machine, snapshot: Snapshot) -> Machine:
     return replace(machine, deletion=deletion)
 
 
-def _for_fleet(row: FleetRow, request: Request, snapshot: Snapshot) -> FleetRow:
+def for_fleet(row: FleetRow, request: Request, snapshot: Snapshot) -> FleetRow:
     """Return the row as a request about the fleet leaves it; most are about something else."""
     match request.kind:
         case RequestKind.SCALE:
@@ -88,7 +75,7 @@ def _for_fleet(row: FleetRow, request: Request, snapshot: Snapshot) -> FleetRow:
             return row
 
 
-def _for_machine(machine: Machine, request: Request, snapshot: Snapshot) -> Machine:
+def for_machine(machine: Machine, request: Request, snapshot: Snapshot) -> Machine:
     """Return the machine as a request about it leaves it."""
     match request.kind:
         case RequestKind.DELETE | RequestKind.RETIRE:
@@ -100,16 +87,20 @@ def _for_machine(machine: Machine, request: Request, snapshot: Snapshot) -> Mach
         case RequestKind.STANDBY:
             return _to_rest(machine, snapshot)
         case RequestKind.WAKE:
-            return replace(machine, goal=Goal.PRESENT) if machine.phase in _RESTS else machine
+            return replace(machine, goal=Goal.PRESENT) if machine.phase in RESTS else machine
         case _:
             return machine
 
 
 def _to_end(machine: Machine, request: Request, snapshot: Snapshot) -> Machine:
-    """Let a machine go; where it is retired its host goes too, if it has one that outlives it."""
+    """Let a machine go; where it is retired its host goes too, if it has one that outlives it.
+
+    What was to go at once still does, whatever is asked later.
+    """
     retires = request.kind is RequestKind.RETIRE
     why = request.why or ("asked to retire" if retires else "asked to end")
-    deletion = Deletion(at=request.at, actor=request.actor, why=why, now=request.now)
+    now = request.now or (machine.deletion is not None and machine.deletion.now)
+    deletion = Deletion(at=request.at, actor=request.actor, why=why, now=now)
     leaving = replace(machine, deletion=deletion)
     if not retires or not snapshot.capabilities.hosts:
         return leaving
@@ -118,7 +109,7 @@ def _to_end(machine: Machine, request: Request, snapshot: Snapshot) -> Machine:
 
 def _to_rest(machine: Machine, snapshot: Snapshot) -> Machine:
     """Put a machine that is up into standby, where its provider's machines can."""
-    if not snapshot.capabilities.standby or machine.phase is not Phase.READY:
+    if not snapshot.capabilities.standby or machine.phase not in RESTS:
         return machine
     return replace(machine, goal=Goal.STANDBY)
 

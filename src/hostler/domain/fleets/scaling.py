@@ -168,6 +168,7 @@ def _room(
 ) -> tuple[int, str]:
     most = snapshot.fleet.most(max(target, row.desired(snapshot.fleet)))
     held = sum(transition.machine.in_maximum for transition in transitions)
+    held += len(snapshot.reopening)
     stuck = sum(transition.machine.health.stuck for transition in transitions)
     left = most - held - max(0, stuck - snapshot.fleet.caps.stuck)
     if left <= 0:

@@ -27,11 +27,49 @@ from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 from .claims import ADOPTED, CLEAN
 
 
+def standing(record: Host | None) -> dict[RequestKind, str]:
+    """Return which requests about a host still stand on its record, in words."""
+    if record is not None and record.goal is HostGoal.POOLED:
+        return {RequestKind.POOL_ADD: "its way into the pool"}
+    if record is not None and record.goal is HostGoal.RETIRED:
+        return {RequestKind.RETIRE: "its retirement"}
+    return {}
+
+
+def impossible(request: Request, host: HostId, snapshot: Snapshot) -> str:
+    """Return why what is asked of a host cannot be, by what is seen of it; empty where it can.
+
+    The name of a machine of ours protects the host that bears it, whichever has that machine.
+    """
+    resource = snapshot.inventory.resource(ResourceId(host))
+    if resource is None:
+        return "complete observations do not show it"
+    if _is_foreign(resource):
+        return "another installation has it"
+    if holder := _other_tenant(resource, host, snapshot):
+        return f"it bears the name of machine {holder}, which has another host: rename it first"
+    if request.kind is RequestKind.POOL_ADOPT and not request.machines:
+        return "no id was given for its machine"
+    if request.kind is RequestKind.RETIRE and _is_outside(resource, snapshot.hosts.get(host)):
+        return "it is not in the pool: add it first, or delete it in the provider's console"
+    return ""
+
+
+def _other_tenant(resource: Resource, host: HostId, snapshot: Snapshot) -> MachineId | None:
+    """Return the living machine that a host's name tells of, where that has another host."""
+    holder = resource.host.holder
+    return holder if holder and snapshot.bindings.get(holder, host) != host else None
+
+
+def _is_outside(resource: Resource, record: Host | None) -> bool:
+    """Tell whether a host is in no pool, and nobody asked for it to be: a name may come late."""
+    asked = record is not None and record.goal in {HostGoal.POOLED, HostGoal.RETIRED}
+    return resource.host.stage in OTHERS and not asked
+
+
 def pooled(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
     """Yield the record of each host that is asked into the pool; one that is in use stays out."""
     for request, resource, record in _requested(RequestKind.POOL_ADD, account, snapshot):
-        if _is_foreign(resource):
-            continue
         dirty = replace(
             record.with_ownership(pool=snapshot.pool, name=resource.name)
             .with_purchase(
@@ -52,8 +90,6 @@ def pooled(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
 def given_up(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
     """Yield the record of each host that is asked for to be given up, and that nobody has."""
     for request, resource, record in _requested(RequestKind.RETIRE, account, snapshot):
-        if resource.host.stage in OTHERS:
-            continue
         retired = replace(
             record.with_purchase(policy=ReleasePolicy.TERMINATE)
             .with_ownership(name=resource.name)
@@ -109,8 +145,8 @@ def adopted(snapshot: Snapshot, serial: int) -> Iterator[Machine]:
         if (
             resource is None
             or request.host in tied
-            or _is_foreign(resource)
-            or not request.machines
+            or request.host is None
+            or impossible(request, request.host, snapshot)
         ):
             continue
         if request.machines[0] in known:
@@ -162,7 +198,9 @@ def _requested(
     tied = frozenset(snapshot.bindings.values())
     for request in snapshot.requests:
         resource = _named(request, kind, snapshot)
-        if resource is not None and request.host is not None and request.host not in tied:
+        if resource is None or request.host is None or request.host in tied:
+            continue
+        if not impossible(request, request.host, snapshot):
             blank = Host(id=request.host, account=account, zone=resource.zone)
             yield request, resource, snapshot.hosts.get(request.host, blank)
 

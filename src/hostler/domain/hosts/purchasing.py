@@ -139,7 +139,8 @@ def _situation(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Sna
     pool = _in_pool(transitions, frozenset(host.id for host in hosts), snapshot)
     beyond = [(sized.at, max(0, sized.size - pool)) for sized in row.sizes]
     wanted = sum(transition.machine.wanted or wakes(transition) for transition in transitions)
-    waiting = row.desired(snapshot.fleet) - wanted
+    desired = row.desired(snapshot.fleet)
+    missing = desired - wanted - len(snapshot.free)
     limits = snapshot.limits or Limits(batch=0)
     prices = [snapshot.hosts[host.id].billing.price for host in hosts]
     return Situation(
@@ -147,12 +148,25 @@ def _situation(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Sna
         hosts=hosts,
         past=demand_of(beyond, snapshot.now),
         coming=(*delivery.coming(row, snapshot), *_called_back(snapshot)),
-        waiting=max(0, waiting - len(snapshot.free)),
+        waiting=_waiting(row.sizes or (Sized(at=snapshot.now, size=desired),), max(0, missing)),
         ordered=tuple(order.at for order in row.orders),
         price=max((limits.price, *prices)),
         limits=limits,
         beside=_beside(snapshot),
     )
+
+
+def _waiting(sizes: tuple[Sized, ...], missing: int) -> tuple[datetime, ...]:
+    """Return since when each of so many machines is wanted, by the sizes that were asked for."""
+    least, since = sizes[-1].size, sizes[-1].at
+    found = list[datetime]()
+    for sized in reversed(sizes[:-1]):
+        found += [since] * (least - sized.size)
+        if len(found) >= missing:
+            break
+        least, since = min(least, sized.size), sized.at
+    found += [since] * (missing - len(found))
+    return tuple(found[:missing])
 
 
 def _in_pool(

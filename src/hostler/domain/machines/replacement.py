@@ -31,6 +31,12 @@ def due(transition: Transition, snapshot: Snapshot) -> Reason | None:
     return Reason.WINDOW_OVER if parking.may_move(transition, snapshot) else None
 
 
+def _replaces(snapshot: Snapshot) -> bool:
+    """Tell whether anything makes machines of this fleet due: an age, a template, ordered hosts."""
+    fleet = snapshot.fleet
+    return fleet.timers.max_age is not None or fleet.replace_outdated or bool(snapshot.hosts)
+
+
 def _may_go(transition: Transition, snapshot: Snapshot) -> Reason | None:
     """Return why this machine should be replaced, where nothing keeps it from that now."""
     if (
@@ -44,6 +50,8 @@ def _may_go(transition: Transition, snapshot: Snapshot) -> Reason | None:
 
 def surge(transitions: tuple[Transition, ...], snapshot: Snapshot) -> int:
     """Return by how many machines the fleet may be larger while some are replaced."""
+    if not _replaces(snapshot):
+        return 0
     return min(
         snapshot.fleet.surge,
         sum(_may_go(transition, snapshot) is not None for transition in transitions),
@@ -54,7 +62,7 @@ def replace_one(
     transitions: tuple[Transition, ...], row: FleetRow, target: int, snapshot: Snapshot
 ) -> tuple[tuple[Transition, ...], FleetRow]:
     """End at most one machine that is due, once its replacement is ready and the caps allow it."""
-    if paused(row, snapshot.now) or snapshot.fleet.protected:
+    if not _replaces(snapshot) or paused(row, snapshot.now) or snapshot.fleet.protected:
         return transitions, row
     ready = sum(s.machine.phase is Phase.READY and s.machine.wanted for s in transitions)
     if ready < target or destructions_left(snapshot.fleet, row, snapshot.now) == 0:

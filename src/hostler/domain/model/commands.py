@@ -12,12 +12,16 @@ from .phases import Goal
 from .resource import Resource, Scope
 from .snapshot import Orphan
 
+REQUEST_REFUSED = "request_refused"
+"""The kind of the event that says why a request which was accepted cannot be carried out."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """Something that changed, written in the transaction of the change itself.
 
     `host` is the one that the machine has, or the one that it is about where no machine has it.
+    `request` is the number of the request that it answers, if any.
     """
 
     kind: str
@@ -28,6 +32,7 @@ class Event:
     host: HostId | None = None
     reason: str = ""
     detail: str = ""
+    request: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -244,7 +244,9 @@ SENTENCES: dict[Reason, str] = {
 }
 
 
+_BY_WORD = {str(reason): text for reason, text in SENTENCES.items()}
+
+
 def sentence(reason: str) -> str:
     """Return the sentence for a reason; a reason from elsewhere is its own sentence."""
-    known = {str(entry): text for entry, text in SENTENCES.items()}
-    return known.get(reason, reason)
+    return _BY_WORD.get(reason, reason)

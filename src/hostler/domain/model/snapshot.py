@@ -25,6 +25,7 @@ from .fleet import Fleet, FleetRow
 from .host import Free, Host, HostGoal
 from .inventory import Inventory
 from .machine import Machine, MachineSpec
+from .phases import Phase
 from .resource import Resource
 
 
@@ -187,6 +188,11 @@ class Snapshot:
     answers: Mapping[MachineId, Answered] = field(default_factory=dict[MachineId, Answered])
     revision: Revision = Revision()
     canaries: frozenset[MachineId] | None = None
+
+    @property
+    def reopening(self) -> tuple[Machine, ...]:
+        """The machines whose ends begin once more now: something of them turned up late."""
+        return tuple(machine for machine in self.late if machine.phase is Phase.DELETED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

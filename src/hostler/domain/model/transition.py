@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from hostler.domain.ids import evolve
+
 from .commands import Event, Next, Verdict
 from .machine import Machine
 from .phases import Goal, Phase, Reason, legal, sentence
@@ -81,12 +83,13 @@ def move(
     before = transition.machine
     if not legal(before.phase, phase):
         raise IllegalMove(f"{before.id}: {before.phase} to {phase} ({reason})")
+    now_ready = snapshot.now if phase is Phase.READY else None
+    health = evolve(
+        before.health, doubt=None, was_ready=before.health.was_ready or now_ready, stuck=False
+    )
     machine = replace(
-        before.with_health(
-            doubt=None,
-            was_ready=before.health.was_ready or (snapshot.now if phase is Phase.READY else None),
-            stuck=False,
-        ),
+        before,
+        health=health,
         phase=phase,
         since=snapshot.now,
         reason=str(reason),

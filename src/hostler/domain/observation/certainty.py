@@ -5,7 +5,7 @@ An observation begun before a definite answer plus that delay says nothing again
 complete for its slot, shows nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from datetime import datetime
 
@@ -99,10 +99,17 @@ def _at_rest(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...] | Non
             return None
         resources.append(_judged(machine, sighting.resource))
         ids.append(place.known[0].id)
-    for resource in _tagged(machine, snapshot):
-        if resource not in ids:
-            return None
+    if _strange(machine, ids, snapshot) and any(r not in ids for r in _tagged(machine, snapshot)):
+        return None
     return tuple(resources)
+
+
+def _strange(
+    machine: Machine, ids: Collection[ResourceId], snapshot: Snapshot
+) -> tuple[ResourceId, ...]:
+    """Return what carries the machine's owner tag and is none of these ids: mostly nothing."""
+    tagged = snapshot.inventory.tagged.get(machine.id, ())
+    return tuple([resource for resource in tagged if resource not in ids])
 
 
 def _is_closed(asked: Asked, now: datetime) -> bool:
@@ -165,8 +172,8 @@ def _tagged(machine: Machine, snapshot: Snapshot) -> tuple[ResourceId, ...]:
 def unissued_of(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...]:
     """Return the resources that carry the machine's owner tag, and attempts that it never made."""
     sightings = snapshot.inventory.sightings
-    tagged = snapshot.inventory.tagged.get(machine.id, ())
-    found = (sightings[resource].resource for resource in tagged)
+    strange = _strange(machine, machine.ids(), snapshot)
+    found = (sightings[resource].resource for resource in strange)
     return tuple(resource for resource in found if is_unissued(machine, resource))
 
 

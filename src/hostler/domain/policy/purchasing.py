@@ -46,7 +46,8 @@ class Limits:
     `batch` is how many hosts are ordered at once, `most` how many there may be in all (the quota):
     those that are given up count until they are gone;
     `stock` how many the provider has, `cap` the euros that may be committed in 24 hours; `price` is
-    what an hour of one host may come to, for as long as none stands; 0: it is not known.
+    what an hour of one host may come to, for as long as none stands; 0: it is not known. Nothing is
+    bought for a machine that waits for less than the `patience`: a host may come free for it.
     """
 
     batch: int = 10
@@ -54,6 +55,7 @@ class Limits:
     stock: int | None = None
     cap: float | None = None
     price: float = 0.0
+    patience: timedelta = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,8 @@ class Lead:
 class Situation:
     """Everything that a purchase may know.
 
-    `coming` are the times at which ordered hosts are expected; `waiting` machines have no host yet;
+    `coming` are the times at which ordered hosts are expected; `waiting` says of each machine that
+    has no host yet since when it waits, a time to come being as good as one long ago;
     `past` is the recorded demand up to now; `ordered` are the times of the orders of the last 24
     hours; `price` is euros per hour of one host; `beside` are hosts that are neither, and count.
     """
@@ -78,7 +81,7 @@ class Situation:
     hosts: tuple[Leased, ...]
     past: Demand
     coming: tuple[datetime, ...] = ()
-    waiting: int = 0
+    waiting: tuple[datetime, ...] = ()
     ordered: tuple[datetime, ...] = ()
     price: float = 0.0
     lead: Lead = Lead()
@@ -145,7 +148,7 @@ _AGAIN = 10 * _MIN
 def _spared(situation: Situation, free: int, outlook: Outlook) -> int:
     """Return how many of the free hosts whose window is over are kept."""
     now, past = situation.now, situation.past
-    at_work = situation.waiting + sum(host.busy for host in situation.hosts)
+    at_work = len(situation.waiting) + sum(host.busy for host in situation.hosts)
     courses = likely(past, now, at_work, outlook)
     if not courses:
         return 0
@@ -169,14 +172,18 @@ def purchase(situation: Situation, ends: tuple[Ended, ...], due: Iterable[dateti
     """Return what is ended and ordered, and when a window is over next."""
     ended = {end.host for end in ends}
     remaining = [host for host in situation.hosts if host.id not in ended]
-    wanted = _missing(situation, remaining)
+    patient = _patient(situation)
+    missing = _missing(situation, remaining)
+    wanted = max(0, missing - len(patient))
     order, limit = allowed(situation, wanted, len(situation.hosts))
     windows = (host.paid_until for host in remaining if not host.busy)
-    times = [time for time in (*due, *windows) if time > situation.now]
+    times = [time for time in (*due, *windows, *patient) if time > situation.now]
+    if order == wanted < missing:
+        limit = f"a machine first waits {situation.limits.patience} for a host that comes free"
     return Purchase(
         order=order,
         ends=ends,
-        short=wanted - order,
+        short=missing - order,
         limit=limit,
         due=min(times, default=None),
     )
@@ -187,7 +194,16 @@ def _missing(situation: Situation, remaining: list[Leased]) -> int:
     soon = situation.now + situation.lead.delivery
     useful = (host.free_from for host in remaining if not host.useless)
     free = sum(since is not None and since <= soon for since in useful)
-    return max(0, situation.waiting - free - len(situation.coming))
+    return max(0, len(situation.waiting) - free - len(situation.coming))
+
+
+def _patient(situation: Situation) -> list[datetime]:
+    """Return until when each machine waits before anything is bought for it.
+
+    A time to come was written before a clock jumped back: whoever waits since then waits no more.
+    """
+    now, patience = situation.now, situation.limits.patience
+    return [since + patience for since in situation.waiting if now - patience < since <= now]
 
 
 def allowed(situation: Situation, wanted: int, hosts: int) -> tuple[int, str]:

@@ -194,7 +194,7 @@ class Backtest:
             hosts=tuple(stay.host for stay in self._stays.values()),
             past=self._demand.known(self._now),
             coming=tuple(self._coming),
-            waiting=len(self._waiting),
+            waiting=tuple(self._waiting),
             ordered=tuple(self._ordered),
             price=self._rules.price,
             lead=self._rules.lead,

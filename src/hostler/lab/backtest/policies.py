@@ -1,6 +1,7 @@
 """Policies: the default, and those that it is compared with."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 
 from hostler.domain.policy.demand import Demand
@@ -58,8 +59,20 @@ def knowing(demand: Demand, ahead: timedelta) -> Policy:
     return policy
 
 
+def patient(time: timedelta) -> Policy:
+    """Return the default with so much patience: what waits for less is not bought for."""
+
+    def policy(situation: Situation) -> Purchase:
+        limits = replace(situation.limits, patience=time)
+        return default(replace(situation, limits=limits))
+
+    return policy
+
+
 POLICIES: Mapping[str, Policy] = {
     "default": default,
+    "patience-30m": patient(timedelta(minutes=30)),
+    "patience-1h": patient(timedelta(hours=1)),
     "idle-24h": idle_after(timedelta(hours=24)),
     "idle-1h": idle_after(timedelta(hours=1)),
     "end-at-once": idle_after(timedelta(0)),

@@ -77,6 +77,10 @@ class Checker(Findings):
     def left_of(self, machine: Machine) -> list[Thing]:
         """Return what there still is of a machine that is deleted."""
 
+    def counts(self, thing: Thing) -> bool:
+        """Tell whether a thing must be recorded or reported: whoever made it wrote whose it is."""
+        return thing.owner_tag is not None
+
     def explained(self, shadow: ShadowStore) -> Iterable[ResourceId]:
         """Return the ids of what a shadow store's records or its ledger explain."""
         return shadow.explained()
@@ -179,9 +183,13 @@ class Checker(Findings):
 
     def did(self, shadow: ShadowStore, call: Call, outcome: Outcome) -> None:
         """Note what came of a call."""
-        name, word = call.arg("machine"), type(outcome).__name__.lower()
+        name = call.arg("machine")
         if isinstance(name, str):
-            shadow.onces.sent(MachineId(name), call, word)
+            shadow.onces.sent(MachineId(name), call, self.judged(outcome))
+
+    def judged(self, outcome: Outcome) -> str:
+        """Return what came of a call; a world that knows it has a say."""
+        return type(outcome).__name__.lower()
 
     def fenced(self, shadow: ShadowStore, fence: Fence, what: str) -> None:
         """Check the epoch of a save that stands."""
@@ -208,14 +216,17 @@ class Checker(Findings):
         shadows = [shadow for shadow in self.shadows if not shadow.lost]
         explained = {resource for shadow in shadows for resource in self.explained(shadow)}
         counted = {t.id: passed for t, zone in things if passed and self._snapshot_by(t, zone)}
-        self.found(self._recorded.check((t for t, _ in things if t.owner_tag), explained, counted))
+        self.found(
+            self._recorded.check((t for t, _ in things if self.counts(t)), explained, counted)
+        )
         for shadow in shadows:
             self._check_shadow(shadow, [t for t, _ in things], passed)
 
     def _snapshot_by(self, thing: Thing, zone: Zone) -> bool:
         owner_tag = thing.owner_tag
-        return owner_tag is not None and any(
-            owner_tag.fleet in shadow.fleets and shadow.looking(zone, self.kinds, self.now)
+        return any(
+            (owner_tag is None or owner_tag.fleet in shadow.fleets)
+            and shadow.looking(zone, self.kinds, self.now)
             for shadow in self.shadows
             if not shadow.lost
         )

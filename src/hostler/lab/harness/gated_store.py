@@ -154,6 +154,10 @@ class GatedStore:
         """Return stored events."""
         return await self._read(lambda: self._store.events(fleet, machine, after, limit, host=host))
 
+    async def newest_event(self) -> int:
+        """Return the number of the newest event."""
+        return await self._read(self._store.newest_event)
+
     async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
         """Return the fleet as of a time."""
         return await self._read(lambda: self._store.images(fleet, at))

@@ -38,6 +38,12 @@ UNDER_WAY: contextvars.ContextVar[CallUnderWay | None] = contextvars.ContextVar(
 """The call of a provider of hosts in whose name a request is sent."""
 
 
+ANSWERS: contextvars.ContextVar[list[tuple[str, int]] | None] = contextvars.ContextVar(
+    "answers", default=None
+)
+"""The method and status of each change that the present call asked for; 0 where no answer came."""
+
+
 class WatchedProvider:
     """The real provider; what it is asked and answers is held against what was predicted."""
 
@@ -62,9 +68,13 @@ class WatchedProvider:
         run, described = self._run, self.described(call)
         run.checker.found(self._prediction.doing(described))
         run.checker.doing(run.shadow, described, ahead=run.clock.ahead)
-        outcome = await self._inner.do(call)
-        self._prediction.done(described, outcome)
-        run.checker.did(run.shadow, described, outcome)
+        token = ANSWERS.set([])
+        try:
+            outcome = await self._inner.do(call)
+            self._prediction.done(described, outcome)
+            run.checker.did(run.shadow, described, outcome)
+        finally:
+            ANSWERS.reset(token)
         return outcome
 
     def described(self, call: Call) -> Call:

@@ -35,7 +35,8 @@ from hostler.testing.invariants import LIVE, Found, Thing, Violation
 from . import quiescence
 from .classes import HostClasses
 from .faults import MacScenario
-from .ground_truth import PERSON, Asked, Change, GroundTruth, parse_name
+from .ground_truth import PERSON, Asked, Change, GroundTruth
+from .names import parse_name
 from .occupancy import FORGIVEN, IN_USE, shared, unwiped
 from .quiescence import MAY_REST, free_for, hosts_rest
 

@@ -13,7 +13,7 @@ from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.testing.invariants import Found, Violation
 
-from .ground_truth import parse_name
+from .names import parse_name
 
 _OWN_WORK = frozenset(
     {

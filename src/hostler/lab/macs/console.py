@@ -6,10 +6,11 @@ from random import Random
 from hostler.domain.ids import FleetName, InstallationId
 from hostler.domain.model.resource import Stage
 from hostler.lab.scenario.faults import FORGOTTEN
-from hostler.providers.scaleway.macs.plan.names import Name, pool_digest
 from hostler.simulators.scaleway.state.mac_catalogue import published
 from hostler.simulators.scaleway.state.mac_records import Mac
 from hostler.simulators.scaleway.world import World
+
+from .names import HostName, digest_of
 
 
 def stage_of(name: str) -> str:
@@ -46,12 +47,12 @@ def leave_host(world: World, own: InstallationId, fleet: FleetName, pool: str) -
     free = [mac for mac in world.cloud.macs if mac.name.startswith(pool)]
     if not free:
         return False
-    name = Name(
+    name = HostName(
         stage=Stage.CLAIMED,
         installation=own,
         fleet=fleet,
         machine=FORGOTTEN,
-        pool=pool_digest(pool),
+        pool=digest_of(pool),
     )
     return world.console.rename(free[0].id, str(name))
 

@@ -7,12 +7,13 @@ misunderstanding cannot be on both sides.
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
-from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId
+from hostler.domain.ids import FleetName, HostId, InstallationId
 from hostler.domain.model.resource import OwnerTag
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.simulators.scaleway.world import World
+
+from .names import parse_name
 
 PERSON = "a person"
 NEVER = -1e9
@@ -20,21 +21,6 @@ NEVER = -1e9
 STEADY = 600.0
 """So long, in seconds, nothing may have happened to a host that is called healthy."""
 _WIPED_BY_HAND = "mac_reinstalled_by_hand"
-
-
-@lru_cache(maxsize=4096)  # names are read anew whenever the checker runs
-def parse_name(name: str) -> tuple[str, OwnerTag] | None:
-    """Return the stage and the tag that a hostler's name tells, or None for any other name."""
-    words = name.split(".")
-    if words[0] != "hostler" or len(words) < 7:
-        return None
-    owner_tag = OwnerTag(
-        installation=InstallationId(words[2]),
-        fleet=FleetName(".".join(words[3:-3])),
-        machine=MachineId(words[-3]),
-        attempt=0,
-    )
-    return words[1], owner_tag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,6 @@ from hostler.domain.model.phases import Phase
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.scaleway.world import ScalewayWorld
-from hostler.providers.scaleway.macs.plan.machine_calls import ORDER
 from hostler.simulators.scaleway.state.mac_catalogue import LEASE, TYPES
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.testing.invariants import Found, Thing
@@ -20,11 +19,14 @@ from .bootstrap import BootstrapCheck
 from .checker import MacChecker
 from .demands import HOUR
 from .faults import MacScenario
-from .ground_truth import Change, parse_name
+from .ground_truth import Change
 from .images import ImagesOfWipes
+from .names import parse_name
 from .orders import Purchases
 from .ssh import Login, Logins
 
+_ORDER = "mac.order"
+"""The kind of call by which a Mac is ordered, as traces and histories show it."""
 _SLACK = 300.0
 """How much later than decided an order may be seen, the consistency delay aside."""
 
@@ -60,7 +62,7 @@ class OrderChecker(MacChecker):
 
     def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
         """Check a call before it is sent."""
-        if call.kind == ORDER:
+        if call.kind == _ORDER:
             self.found(self.purchases.sent(shadow, call))
         super().doing(shadow, call, ahead=ahead)
 

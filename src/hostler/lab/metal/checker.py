@@ -218,7 +218,8 @@ class MetalChecker(Checker):
             case Cleaning.POWER_CYCLE:
                 off = self.truth.last(box, Condition.OFF)
                 stays = self.truth.condition(box) is Condition.OFF
-                return stays or (off is not None and off >= since)
+                was_off = self.truth.was(box, Condition.OFF, since)
+                return stays or was_off or (off is not None and off >= since)
             case Cleaning.COMMAND:
                 return self.truth.cleanings.get(box, -1.0) >= since
             case Cleaning.TRUSTED | Cleaning.WIPE:

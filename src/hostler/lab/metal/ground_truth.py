@@ -51,6 +51,12 @@ class MetalTruth:
         at = next((e.at for e in log if e.box == box and e.condition is condition), None)
         return None if at is None else _seconds(at - BEGINNING)
 
+    def was(self, box: HostId, condition: Condition, at: float) -> bool:
+        """Tell whether a box stood so at a time of the past."""
+        log = reversed(self.rack.log)
+        then = (e.condition for e in log if e.box == box and _seconds(e.at - BEGINNING) <= at)
+        return next(then, None) is condition
+
     def touch(self, box: HostId) -> None:
         """Note that a person touched a box."""
         self.handled[box] = self.now

@@ -6,13 +6,15 @@ from typing import Any
 
 from hostler.domain.ids import MachineId
 from hostler.domain.machines.failure import suspected
+from hostler.domain.model.calls import Refusal, Refused
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import CallState, Known, Machine, Place
 from hostler.domain.model.phases import Reason
-from hostler.domain.model.resource import Condition, OrphanClass, Resource
+from hostler.domain.model.resource import Condition, OrphanClass, Resource, Slot
 from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.model.transition import Transition
 from hostler.domain.policy.gate import Barred, Evidence
+from hostler.ports.http import NoAnswer
 from hostler.providers.scaleway.common.errors import Failed, Problem
 from hostler.providers.scaleway.common.wire import Items
 
@@ -274,6 +276,26 @@ def reclaim_unissued(good: Function) -> Function:
         return good(current, replace(snapshot, unexplained=both, unissued=()))
 
     return groups
+
+
+def without_address_tags(good: Function) -> Function:
+    """Make addresses that do not say whose they are."""
+
+    def tags(self: Any, call: Any, slot: Slot) -> tuple[str, ...]:
+        return () if slot.kind == "address" else good(self, call, slot)
+
+    return tags
+
+
+def silence_is_refusal(good: Function) -> Function:
+    """Take no answer for a refusal, which may be asked again soon."""
+
+    def outcome_of(trouble: Any, call: Any) -> Any:
+        if isinstance(trouble, NoAnswer):
+            return Refused(why=Refusal.BUSY, text=str(trouble))
+        return good(trouble, call)
+
+    return outcome_of
 
 
 def remember_nothing(_: Function) -> Function:

@@ -212,6 +212,28 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
         scenario=_alone(Disruption(at=400, fault="store_lost"), reclaim=True, replicas=1),
         caught=("S5",),
     ),
+    "address-untagged": Mutant(
+        summary="an address is made without its owner tag",
+        puts=(
+            (
+                "providers.scaleway.instances.execute:InstanceCalls._tags",
+                server_mutations.without_address_tags,
+            ),
+        ),
+        scenario=_LOST,
+        caught=("S1",),
+    ),
+    "silence-is-refusal": Mutant(
+        summary="a change that nobody answered is taken for refused, and asked for again",
+        puts=(
+            (
+                "providers.scaleway.instances.execute:outcome_of",
+                server_mutations.silence_is_refusal,
+            ),
+        ),
+        scenario=_LOST,
+        caught=("S2",),
+    ),
     "back-off-forgotten": Mutant(
         summary="what failed is tried again at once by a new record",
         puts=(("domain.fleets.offers:remember", server_mutations.remember_nothing),),

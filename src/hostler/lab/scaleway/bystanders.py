@@ -6,8 +6,9 @@ from hostler.domain.ids import FleetName, InstallationId
 from hostler.domain.model.resource import OwnerTag, Slot
 from hostler.lab.scenario.faults import FORGOTTEN
 from hostler.ports.http import HttpRequest
-from hostler.providers.scaleway.common.owner_tags import Claim, tags_of
 from hostler.simulators.scaleway.world import World
+
+from .owner_tags import Owned, tags_for
 
 SECRET = "5c0ffee0-1234-4abc-8def-0123456789ab"  # noqa: S105 - the simulator takes any UUID
 _IPS = "/instance/v1/zones/fr-par-1/ips"
@@ -38,7 +39,7 @@ def leave_resource(world: World, installation: InstallationId) -> None:
         machine=FORGOTTEN,
         attempt=1,
     )
-    tags = list(tags_of(Claim(owner_tag, Slot("address"))))
+    tags = list(tags_for(Owned(owner_tag, Slot("address"))))
     body = {"project": world.options.project, "type": "routed_ipv4", "tags": tags}
     _post(world, _IPS, body)
 

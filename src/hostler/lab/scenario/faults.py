@@ -117,6 +117,14 @@ class Size:
     days: float = 0.04
 
 
+def on_sqlite(seed: int, share: float) -> bool:
+    """Draw whether a seed runs on the real store, by dice of its own: all else is drawn as before.
+
+    The same seed goes the same way on either store, to the byte of its trace.
+    """
+    return Random(f"hostler store: {seed}").random() < share
+
+
 def severity_of(seed: int) -> str:
     """Return how hard a seed is struck: each in turn."""
     return _SEVERITIES[seed % len(_SEVERITIES)]

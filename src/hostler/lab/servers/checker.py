@@ -1,17 +1,22 @@
 """The checker of servers: what is recorded and asked is held against what truly exists."""
 
 from hostler.domain.ids import FleetName, ResourceId, Zone
+from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import LOCKED, Machine
 from hostler.domain.model.snapshot import Orphan
 from hostler.lab.checks import issued_ids
 from hostler.lab.checks.checker import HIDDEN_FOR
 from hostler.lab.checks.shadow_store import ShadowStore
+from hostler.lab.checks.trace import Trace
 from hostler.lab.scaleway.checker import THING, ScalewayChecker
+from hostler.lab.scaleway.world import ScalewayWorld
 from hostler.ports.http import HttpRequest
+from hostler.simulators.scaleway.state.ledger import Line
 from hostler.testing import invariants
-from hostler.testing.invariants import Thing, Touch
+from hostler.testing.invariants import Found, Thing, Touch, Violation
 
 from .ground_truth import KINDS, is_healthy, is_of, things_in
+from .untagged import Untagged
 
 _ENDS = (b'"terminate"', b'"poweroff"', b'"stop_in_place"')
 
@@ -21,9 +26,40 @@ class ServerChecker(ScalewayChecker):
 
     kinds = KINDS
 
+    def __init__(self, world: ScalewayWorld, trace: Trace, consistency_delay: float) -> None:
+        super().__init__(world, trace, consistency_delay)
+        self.untagged = Untagged(frozenset(thing.id for thing, _ in things_in(world)))
+
     def things(self) -> list[tuple[Thing, Zone]]:
         """Return every server, address and volume that truly exists."""
-        return things_in(self.world)
+        things = things_in(self.world)
+        self.untagged.note(thing for thing, _ in things)
+        return things
+
+    def counts(self, thing: Thing) -> bool:
+        """Tell whether a program must know of a thing, with or without a tag."""
+        if thing.owner_tag is not None or thing.id in self.untagged.strangers:
+            return thing.owner_tag is not None
+        return not self.untagged.is_taken(thing, self._recorded_ids())
+
+    def taken(self) -> list[tuple[Thing, Zone]]:
+        """Return the things that somebody took the tags from, and that no record ever had."""
+        recorded = self._recorded_ids()
+        return [one for one in self.things() if self.untagged.is_taken(one[0], recorded)]
+
+    def _recorded_ids(self) -> frozenset[ResourceId]:
+        """Return every id that a record of a store has or had that is not lost."""
+        machines = (m for shadow in self._stores() for m in shadow.machines.values())
+        return frozenset(k.id for m in machines for place in m.places for k in place.known)
+
+    def _stores(self) -> list[ShadowStore]:
+        return [shadow for shadow in self.shadows if not shadow.lost]
+
+    def answered(self, request: HttpRequest, source: str, line: Line) -> None:
+        """Note what became of a request; of what was made, whose it is before anybody edits it."""
+        super().answered(request, source, line)
+        if request.method == "POST":
+            self.things()
 
     def is_healthy(self, machine: Machine) -> bool:
         """Tell whether all is well with what a machine has."""
@@ -68,6 +104,18 @@ class ServerChecker(ScalewayChecker):
         things = (thing for thing, _ in self.things())
         self.found(issued_ids.reported(shadow, orphans, things))
         super().orphans_saved(shadow, orphans, cleared)
+
+    def rested(self, shadow: ShadowStore, fleet: Fleet) -> Found:
+        """Return what still keeps this fleet from rest; what no tag says whose it is counts too."""
+        return super().rested(shadow, fleet) or self._left_untagged()
+
+    def _left_untagged(self) -> Found:
+        explained = {resource for shadow in self._stores() for resource in shadow.explained()}
+        for thing, _ in self.things():
+            if thing.owner_tag is None and thing.id not in explained and self.counts(thing):
+                text = f"{thing.kind} {thing.id} is left on the bill, without a tag"
+                return (Violation(invariant="L1", text=text),)
+        return ()
 
     def _owner(self, resource: ResourceId) -> Machine | None:
         for shadow in self.shadows:

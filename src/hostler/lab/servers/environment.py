@@ -25,7 +25,6 @@ from hostler.testing.time.clock import BEGINNING, SimClock
 from hostler.testing.time.loop import SimLoop
 
 from .checker import ServerChecker
-from .ground_truth import things_in
 from .large import HALF_DELETED, LEAST, delete_half
 
 FLEET = FleetName("web")
@@ -43,7 +42,6 @@ class ServerEnvironment:
 
     def __init__(self, scenario: Scenario) -> None:
         self.base = scenario
-        self._strangers = frozenset[str]()
 
     def open(self, loop: SimLoop, rng: Random) -> None:
         """Open the world; somebody has things in the same project."""
@@ -56,7 +54,6 @@ class ServerEnvironment:
         )
         self.world = open_world(options, loop, rng)
         crowd(self.world, scenario.crowd)
-        self._strangers = frozenset(thing.id for thing, _ in things_in(self.world))
         start_faults(self.world, scenario)
 
     def checker(self, trace: Trace) -> ServerChecker:
@@ -141,16 +138,8 @@ class ServerEnvironment:
 
     def help(self, checker: Checker) -> None:
         """Remove what somebody took the tags from, and no record knows: only people can."""
-        known = {
-            resource
-            for shadow in checker.shadows
-            if not shadow.lost
-            for machine in shadow.living()
-            for resource in machine.ids()
-        }
-        for thing, zone in things_in(self.world):
-            if thing.owner_tag is not None or thing.id in known or thing.id in self._strangers:
-                continue
+        del checker
+        for thing, zone in self._checker.taken():
             if thing.kind == "volume":
                 remove_volume(self.world, thing.id, zone)
             else:

@@ -1,21 +1,14 @@
 """What truly exists in the world, and who owns it by its tags or its name."""
 
-from functools import lru_cache
-
 from hostler.domain.ids import ResourceId, Zone
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import OwnerTag, Slot
-from hostler.providers.scaleway.common.owner_tags import Claim, claim_of
+from hostler.lab.scaleway.owner_tags import Owned, owned_by
 from hostler.simulators.scaleway.state.records import Server, State
 from hostler.simulators.scaleway.world import World
 from hostler.testing.invariants import Thing
 
 KINDS = ("server", "address", "volume")
-
-
-@lru_cache(maxsize=4096)
-def _claim(tags: tuple[str, ...], name: str, kind: str) -> Claim | None:
-    return claim_of(tags, name, kind)
 
 
 def things_in(world: World) -> list[tuple[Thing, Zone]]:
@@ -41,7 +34,7 @@ def things_in(world: World) -> list[tuple[Thing, Zone]]:
     ):
         for item in shelf:
             owner = item.server.id if item.server is not None else None
-            claim = _claim(tuple(item.tags), item.name, kind)
+            claim = owned_by(tuple(item.tags), item.name, kind)
             thing = Thing(
                 id=ResourceId(item.id),
                 kind=kind,
@@ -54,18 +47,18 @@ def things_in(world: World) -> list[tuple[Thing, Zone]]:
     return found
 
 
-def claim_on(server: Server) -> Claim | None:
+def claim_on(server: Server) -> Owned | None:
     """Return whose a server is: by its tags, or where somebody took them away, by its names."""
-    return _claim(tuple(server.tags), server.name, "server") or _by_root(server)
+    return owned_by(tuple(server.tags), server.name, "server") or _by_root(server)
 
 
-def _by_root(server: Server) -> Claim | None:
+def _by_root(server: Server) -> Owned | None:
     """Return what a server's root volume says, where the server's own name says the same."""
     root = server.volumes.get("0")
-    claim = _claim((), root.name, "volume") if root is not None else None
+    claim = owned_by((), root.name, "volume") if root is not None else None
     if claim is None or server.name != f"{claim.owner_tag.fleet}-{claim.owner_tag.machine}":
         return None
-    return Claim(claim.owner_tag, Slot("server"))
+    return Owned(claim.owner_tag, Slot("server"))
 
 
 def is_of(thing: Thing, machine: Machine) -> bool:

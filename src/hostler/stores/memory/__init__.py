@@ -152,6 +152,9 @@ class MemoryStore:
     ) -> tuple[StoredEvent, ...]:
         return self._past.events(fleet, machine, after, limit, host)
 
+    async def newest_event(self) -> int:
+        return self._past.next - 1
+
     async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
         return self._past.images(fleet, at)
 

@@ -63,6 +63,12 @@ def stored(db: Connection, about: About, after: int, limit: int) -> tuple[Stored
     return tuple(_stored(*row) for row in db.execute(query, columns))
 
 
+def newest(db: Connection) -> int:
+    """Return the number of the newest event, 0 where there is none."""
+    row: tuple[int] = db.execute(SQL["newest_event"]).fetchone()
+    return row[0]
+
+
 def images(db: Connection, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
     """Return each machine's last image before a time, deleted ones left out, by serial."""
     rows = db.execute(SQL["images"], {"fleet": fleet, "at": microseconds(at)})

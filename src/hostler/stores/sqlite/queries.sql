@@ -127,6 +127,9 @@ WHERE host = :host AND (:fleet IS NULL OR +fleet = :fleet)
     AND (:machine IS NULL OR +machine = :machine) AND number > :after
 ORDER BY number LIMIT :limit;
 
+-- name: newest_event
+SELECT coalesce(max(number), 0) FROM events;
+
 -- name: images
 SELECT image FROM events WHERE number IN (
     SELECT max(number) FROM events

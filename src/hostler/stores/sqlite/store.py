@@ -98,6 +98,9 @@ class SqliteStore:
         about = event_log.About(fleet, machine, host)
         return await self._read(lambda db: event_log.stored(db, about, after, limit))
 
+    async def newest_event(self) -> int:
+        return await self._read(event_log.newest)
+
     async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
         return await self._read(lambda db: event_log.images(db, fleet, at))
 

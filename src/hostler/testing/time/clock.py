@@ -1,4 +1,7 @@
-"""Clocks that nobody waits for: SimClock over a simulated loop, RigClock as a rig says."""
+"""Clocks that nobody waits for: SimClock over a simulated loop, RigClock as a rig says.
+
+UnaskedClock is for what needs a clock and may never ask it.
+"""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -62,3 +65,19 @@ class RigClock:
     def pass_by(self, time: timedelta) -> None:
         """Let this time pass."""
         self._passed += time
+
+
+class UnaskedClock:
+    """A clock that nobody asks: it raises NotImplementedError."""
+
+    def now(self) -> datetime:
+        """Raise."""
+        raise NotImplementedError
+
+    def boot(self) -> float:
+        """Raise."""
+        raise NotImplementedError
+
+    async def sleep(self, time: timedelta) -> None:
+        """Raise."""
+        raise NotImplementedError

@@ -131,6 +131,7 @@ class PoolCommand:
                     accepted = host_requests.retire(author, chosen.fleet, hosts)
                 case _:
                     assert_never(act)
+            host_requests.require_own_names(hosts, observed)
         if act == "adopt" and not chosen.keep_disk:
             _confirm(host_requests.unconfirmed(hosts, chosen.names), chosen.screen)
         return await self._submit(chosen, accepted, hosts)
@@ -145,9 +146,15 @@ class PoolCommand:
             "requests": [documents.request(request) for request in done.requests],
             "engine": done.engine,
             "taken": done.taken,
+            "refused": {str(number): why for number, why in done.refusals.items()},
         }
-        lines = [_sentence(*pair) for pair in zip(done.requests, hosts, strict=True)]
-        screen.show(ink("\n".join([*lines, done.sentence(waited=wait)])), value)
+        lines = [
+            f"{_sentence(request, host)}: {done.sentence(request, waited=wait)}"
+            if request.number not in done.refusals
+            else f"{_name(host)}: {done.sentence(request, waited=wait)}"
+            for request, host in zip(done.requests, hosts, strict=True)
+        ]
+        screen.show(ink("\n".join(lines)), value)
         return done.exit(waited=wait)
 
 
@@ -184,9 +191,13 @@ def _confirm(hosts: tuple[HostStatus, ...], screen: Screen) -> None:
             raise RequestRefused(f"that is not {host.name}: nothing was requested")
 
 
+def _name(host: HostStatus) -> str:
+    return f"{host.name} ({host.id})" if host.name else str(host.id)
+
+
 def _sentence(request: Request, host: HostStatus) -> str:
     """Return what is to come of a request about a host."""
-    name = f"{host.name} ({host.id})" if host.name else str(host.id)
+    name = _name(host)
     if request.kind is RequestKind.RETIRE:
         return (
             f"{name}: is retired: deleted now, or as soon as the provider allows it (see "

@@ -1,6 +1,6 @@
 """Requests: scale, delete, retire, protect, pause and adopt ask something of the engine."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -25,7 +25,7 @@ from hostler.queries import documents
 from hostler.queries.lookup import find_machine
 from hostler.queries.wording import rounded
 from hostler.requests import fleets, machines
-from hostler.requests.recording import Accepted, Author, record, wait_until_taken
+from hostler.requests.recording import Accepted, Author, record, refusals, wait_until_taken
 
 PATIENCE = timedelta(seconds=5)
 
@@ -226,21 +226,28 @@ class RequestCommands:
             "request": documents.request(request),
             "engine": done.engine,
             "taken": done.taken,
+            "refused": done.refusals.get(request.number, ""),
         }
-        screen.show(ink(f"{_title(request)}: {done.sentence(waited=options.wait)}"), value)
+        screen.show(ink(f"{_title(request)}: {done.sentence(request, waited=options.wait)}"), value)
         return done.exit(waited=options.wait)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
-    """Requests as they were recorded; whether an engine runs, and whether it took them all."""
+    """Requests as they were recorded; whether an engine runs, and whether it took them all.
+
+    `refusals` say why it refused some of them, by their numbers.
+    """
 
     requests: tuple[Request, ...]
     engine: bool
     taken: bool
+    refusals: Mapping[int, str]
 
-    def sentence(self, *, waited: bool) -> str:
-        """Return what has become of the requests up to now."""
+    def sentence(self, request: Request, *, waited: bool) -> str:
+        """Return what has become of one of the requests up to now."""
+        if request.number in self.refusals:
+            return f"refused by the running engine: {self.refusals[request.number]}"
         if self.taken:
             return "taken by the running engine"
         if not self.engine:
@@ -250,7 +257,9 @@ class Submitted:
         return f"recorded, but not taken within {rounded(PATIENCE)}; see `hostler status FILE`"
 
     def exit(self, *, waited: bool) -> Exit:
-        """Return the exit code."""
+        """Return the exit code: a refusal counts for more than that another was not taken."""
+        if self.refusals:
+            return Exit.FAILED
         return Exit.OK if self.taken or not waited else Exit.NOT_TAKEN
 
 
@@ -267,6 +276,7 @@ async def submit(
     for warning in dict.fromkeys(text for entry in entries for text in entry.warnings):
         screen.note(warning)
     async with services.store(config, Purpose.REQUEST) as store:
+        before = await store.newest_event()
         recorded = await record(store, entries)
         runs = services.engine_runs(config)
         numbers = {request.number for request in recorded}
@@ -274,7 +284,8 @@ async def submit(
             taken = (
                 runs and wait and await wait_until_taken(store, services.clock(), numbers, PATIENCE)
             )
-    return Submitted(requests=recorded, engine=runs, taken=taken)
+        refused = await refusals(store, before, numbers) if runs and wait else {}
+    return Submitted(requests=recorded, engine=runs, taken=taken, refusals=refused)
 
 
 def author_of(services: Services, options: RequestOptions) -> Author:

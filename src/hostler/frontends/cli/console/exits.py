@@ -31,8 +31,8 @@ class Exit(IntEnum):
 MEANINGS: dict[Exit, str] = {
     Exit.OK: "it did what was asked; `run`, `top` and `simulator`, which go on until Ctrl-C, were "
     "ended by it, or by SIGTERM",
-    Exit.FAILED: "it could not do what was asked, or its output could not be written; the message "
-    "says why",
+    Exit.FAILED: "it could not do what was asked, the engine refused it, or its output could not "
+    "be written; the message says why",
     Exit.USAGE: "the command or the fleet file is wrong; nothing was done",
     Exit.ORPHANS: "`orphans` only: there are orphans that somebody should look at",
     Exit.HELD: "another engine runs on this store",

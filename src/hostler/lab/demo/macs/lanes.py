@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from hostler.lab.macs.ground_truth import parse_name
+from hostler.lab.macs.names import parse_name
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 
 from .engines import IOS, POOL

@@ -14,7 +14,7 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.host import HostCondition
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Orphan
-from hostler.lab.macs.ground_truth import parse_name
+from hostler.lab.macs.names import parse_name
 from hostler.queries.wording import euros
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 

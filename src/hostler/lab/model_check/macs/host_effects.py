@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId
 from hostler.domain.model.resource import Stage
-from hostler.providers.scaleway.macs.plan.names import Name, name_of, pool_digest
+from hostler.lab.macs.names import HostName, digest_of, read_name
 
 from .calls import HOSTS, POOL, READY
 from .observations import Home
@@ -34,7 +34,7 @@ class Mirror:
         return None if box.user is None else MachineId(self._ids.get(box.user, box.user))
 
     def _text(self, text: str) -> str:
-        name = name_of(text)
+        name = read_name(text)
         if name is None:
             return text
         return str(
@@ -54,25 +54,25 @@ def _both(one: str, other: str) -> dict[str, str]:
 def claim_of(home: Home) -> str:
     """Return the name that says that an installation's first machine has claimed a host."""
     return str(
-        Name(
+        HostName(
             stage=Stage.CLAIMED,
             installation=home.installation,
             fleet=home.fleet,
             machine=home.ids[0],
-            pool=pool_digest(POOL),
+            pool=digest_of(POOL),
         )
     )
 
 
 def claimant(text: str) -> MachineId | None:
     """Return the machine that a name says has claimed the host, or None."""
-    name = name_of(text)
+    name = read_name(text)
     return name.machine if name is not None and name.stage is Stage.CLAIMED else None
 
 
 def pending_for(text: str) -> InstallationId | None:
     """Return the installation whose pending tag a name is, or None."""
-    name = name_of(text)
+    name = read_name(text)
     return name.installation if name is not None and name.stage is Stage.PENDING else None
 
 

@@ -12,8 +12,8 @@ from hostler.domain.ids import MachineId
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Stage
+from hostler.lab.macs.names import read_name
 from hostler.lab.model_check.explore import Transition, Violated
-from hostler.providers.scaleway.macs.plan.names import name_of
 
 from . import host_effects
 from .calls import HOSTS, POOL, WIPING, Write, host_in
@@ -260,7 +260,7 @@ class World:
             every = [pair for act in self.setting.calls for pair in names.get(act, {}).items()]
             for name, description in every:
                 if name != box.name:
-                    torn = box.torn or bool(name_of(box.name) or name_of(name))
+                    torn = box.torn or bool(read_name(box.name) or read_name(name))
                     label = f"a person names {HOSTS[host]} {description}"
                     yield label, host, box._replace(name=name, torn=torn)
             if Act.WIPE in self.setting.calls and box.status != WIPING:

@@ -5,7 +5,7 @@ from hostler.domain.ids import HostId
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Stage
-from hostler.providers.scaleway.macs.plan.names import name_of
+from hostler.lab.macs.names import read_name
 
 from .calls import HOSTS, POOL, READY
 from .installation import Side
@@ -54,7 +54,7 @@ class Properties:
         """Return the hosts that bear names of ours; None while one is being wiped."""
         if boxes not in self._still:
             every = self._world.boxes[boxes]
-            named = (HOSTS[n] for n, box in enumerate(every) if name_of(box.name) is not None)
+            named = (HOSTS[n] for n, box in enumerate(every) if read_name(box.name) is not None)
             still = all(box.status == READY for box in every)
             self._still[boxes] = frozenset(named) if still else None
         return self._still[boxes]
@@ -125,6 +125,6 @@ def _is_intact(machine: Machine, boxes: tuple[Box, ...]) -> bool:
     if host is None:
         return False
     box = boxes[HOSTS.index(host)]
-    name = name_of(box.name)
+    name = read_name(box.name)
     bears = name is not None and name.stage is Stage.CLAIMED and name.machine == machine.id
     return bears or box.torn or box.double

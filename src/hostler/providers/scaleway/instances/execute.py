@@ -47,6 +47,7 @@ class InstanceCalls:
             calls.DELETE_SERVER: self._delete_server,
             calls.TAG_VOLUME: self._tag_volume,
             calls.DELETE_VOLUME: self._delete_volume,
+            calls.TAG_ADDRESS: self._tag_address,
             calls.TAG_SERVER: self._tag_server,
         }
 
@@ -271,6 +272,13 @@ class InstanceCalls:
         tags = _with(self._tags(call, call.slot), there.tags)
         server = await self._api.change_server(call.zone, target, {"tags": tags})
         return Done(resources=(self._reader(call).server(server),))
+
+    async def _tag_address(self, call: Call, target: ResourceId) -> Outcome:
+        """Write the owner tag of an address beside the tags that it has."""
+        there = await self._api.address(call.zone, address_id(target))
+        body: dict[str, object] = {"tags": _with(self._tags(call, call.slot), there.tags)}
+        ip = await self._api.change_address(call.zone, there.id, body)
+        return Done(resources=(self._reader(call).address(ip),))
 
     async def _tag_volume(self, call: Call, target: ResourceId) -> Outcome:
         tags = self._tags(call, call.slot)

@@ -32,6 +32,7 @@ from .plan.calls import (
     MAKE_SERVER,
     RELEASE_ADDRESS,
     SERVER,
+    TAG_ADDRESS,
     TAG_SERVER,
     TAKE_ADDRESS,
 )
@@ -45,6 +46,7 @@ _COSTS = {
     ATTACH_NETWORK: 2,
     TAKE_ADDRESS: 3,
     RELEASE_ADDRESS: 2,
+    TAG_ADDRESS: 2,
     TAG_SERVER: 2,
 }
 """The most requests that a call takes; the others take one."""

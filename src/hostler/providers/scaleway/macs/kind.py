@@ -26,6 +26,7 @@ from .settings import PRICES, MacAccountTable, MacSite, MacTable, MacTemplate
 
 START, STOP = timedelta(minutes=45), timedelta(minutes=45)
 """A claim may have to wipe first, and a wipe takes 5 to 20 minutes (reference: section 7.2)."""
+_DAY = timedelta(days=1)
 
 
 class MacKind:
@@ -43,6 +44,8 @@ class MacKind:
                 f'os: expected a family, such as "Tahoe"; {table.os!r} names one image, which may '
                 "be retired any day"
             )
+        if table.order is not None and not timedelta(0) <= table.order.patience <= _DAY:
+            raise ValueError("order.patience: expected at most 24h, what a host is paid for")
         if table.order is not None and table.order.spend_per_day is not None:
             prices = _prices(table_of(MacAccountTable, settings))
             _all_priced(table, prices)

@@ -1,6 +1,7 @@
 """Settings: what an account and a fleet of Macs are made of, and what the fleet file may say."""
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -58,9 +59,19 @@ class OrderTable(Struct, frozen=True, kw_only=True):
         ),
     ] = None
 
+    patience: Annotated[
+        timedelta,
+        Meta(
+            description="how long the size must be asked for before a host is ordered for it: "
+            "until then a machine waits for one that comes free"
+        ),
+    ] = timedelta(0)
+
     def limits(self) -> Limits:
         """Return the limits that the policy is asked with."""
-        return Limits(batch=self.batch, most=self.most, cap=self.spend_per_day)
+        return Limits(
+            batch=self.batch, most=self.most, cap=self.spend_per_day, patience=self.patience
+        )
 
 
 class MacTable(Struct, frozen=True, kw_only=True):

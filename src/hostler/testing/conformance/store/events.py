@@ -37,11 +37,24 @@ async def events_are_numbered_in_order(stores: Stores) -> None:
     assert await store.events() == entries
 
 
+async def the_newest_event_is_what_later_ones_come_after(stores: Stores) -> None:
+    """For every handle; in a new store it is before all of them."""
+    store = await stores.fresh()
+    retry_at = await stores.retry_at(store)
+    assert await store.newest_event() == 0
+    read = await store.add_fleet(row())
+    read = await store.save_fleet(read, (), (event(kind="a"), event(kind="b")), OPEN)
+    before = await retry_at.newest_event()
+    await store.save_fleet(read, (), (event(kind="c"),), OPEN)
+    assert [entry.event.kind for entry in await retry_at.events(after=before)] == ["c"]
+
+
 async def every_field_of_an_event_comes_back(stores: Stores) -> None:
     """Hostile text too."""
     store = await stores.fresh()
     read = await store.add_fleet(row())
     full = replace(event(machine(1)), at=minutes(0.000001), reason=HOSTILE, detail="é" * 100_000)
+    full = replace(full, request=7)
     await store.save_fleet(read, (), (full,), OPEN)
     assert [entry.event for entry in await store.events()] == [full]
 

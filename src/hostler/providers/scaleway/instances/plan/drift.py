@@ -15,6 +15,7 @@ from .calls import (
     ATTACH_NETWORK,
     LOOK_AT,
     SERVER,
+    TAG_ADDRESS,
     TAG_SERVER,
     TAG_VOLUME,
 )
@@ -71,7 +72,7 @@ def _of_address(site: Site, address: Resource, server: Resource) -> Iterator[Cal
     elif address.owner not in {None, server.id}:
         yield _person(site, address, f"{address.slot} is attached to server {address.owner}")
     if address.owner_tag is None:
-        yield _person(site, address, f"the owner tag of {address.slot} is gone")
+        yield _mend(site, address, TAG_ADDRESS, f"the owner tag of {address.slot} is gone")
 
 
 def _of_volume(site: Site, volume: Resource, server: Resource) -> Iterator[Call]:
