@@ -9,11 +9,12 @@ import pytest
 import structlog
 from rich.console import Console
 
-from hostler.domain.ids import CycleId, FleetName, machine_id
+from hostler.domain.ids import CycleId, FleetName, InstallationId, MachineId, machine_id
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Stage
 from hostler.lab.demo.macs.bill import Bill, paid_hours
 from hostler.lab.demo.macs.demo import Pace
 from hostler.lab.demo.macs.engines import IOS, POOL, TYPE, ZONE, Engines
@@ -22,13 +23,25 @@ from hostler.lab.demo.macs.lanes import Lane, State, cells, state_of
 from hostler.lab.demo.macs.sampling import Sampler
 from hostler.lab.demo.macs.tally import MacTally, count_moves
 from hostler.lab.demo.macs.timeline import EVENTS, LENGTH, Timeline
+from hostler.lab.macs.names import HostName
 from hostler.ports.store import Fence
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.testing.time.clock import BEGINNING
 from hostler.testing.time.loop import SimLoop
 
 HOUR = timedelta(hours=1)
-OURS = "hostler.{}.demo.{}.m-aaaaaaaaaa.d4b1c5.00000000"
+
+
+def ours(stage: str, fleet: str) -> str:
+    """Return the name of a host of the demo's fleet, as a hostler writes it."""
+    name = HostName(
+        stage=Stage(stage),
+        installation=InstallationId("demo"),
+        fleet=FleetName(fleet),
+        machine=MachineId("m-aaaaaaaaaa"),
+        pool="d4b1c5",
+    )
+    return str(name)
 
 
 def at(hours: float) -> datetime:
@@ -60,13 +73,13 @@ def mac(engines: Engines) -> Mac:
     [
         ("pool-7", State.FREE),
         ("lent to ann", State.LENT),
-        (OURS.format("claimed", "ios"), State.IOS),
-        (OURS.format("pending", "tests"), State.TESTS),
-        (OURS.format("releasing", "ios"), State.WIPING),
-        (OURS.format("rested", "ios"), State.PARKED),
-        (OURS.format("parked", "ios"), State.PARKED),
-        (OURS.format("ordered", "ios"), State.FREE),
-        (OURS.format("retiring", "ios"), State.RETIRING),
+        (ours("claimed", "ios"), State.IOS),
+        (ours("pending", "tests"), State.TESTS),
+        (ours("releasing", "ios"), State.WIPING),
+        (ours("rested", "ios"), State.PARKED),
+        (ours("parked", "ios"), State.PARKED),
+        (ours("ordered", "ios"), State.FREE),
+        (ours("retiring", "ios"), State.RETIRING),
     ],
 )
 def test_a_host_is_drawn_as_its_name_says(mac: Mac, name: str, state: State) -> None:
@@ -76,9 +89,9 @@ def test_a_host_is_drawn_as_its_name_says(mac: Mac, name: str, state: State) -> 
 
 
 def test_a_host_is_drawn_as_its_status_says_where_its_name_does_not(mac: Mac) -> None:
-    mac.name, mac.status = OURS.format("claimed", "ios"), MacStatus.REINSTALLING
+    mac.name, mac.status = ours("claimed", "ios"), MacStatus.REINSTALLING
     assert state_of(mac) is State.WIPING
-    mac.name, mac.delivered = OURS.format("ordered", "ios"), False
+    mac.name, mac.delivered = ours("ordered", "ios"), False
     assert state_of(mac) is State.COMING
 
 
@@ -132,7 +145,7 @@ def test_a_host_under_our_name_without_a_record_is_a_leak_and_no_rest(
         await sampler.watch()
         leaks.append(await sampler.leaks())
         assert await sampler.rests()
-        mac.name = OURS.format("claimed", "ios")
+        mac.name = ours("claimed", "ios")
         leaks.append(await sampler.leaks())
         assert not await sampler.rests()
 
