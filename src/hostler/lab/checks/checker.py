@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 
 from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome, Shows
@@ -13,11 +12,13 @@ from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import ObservedScope
+from hostler.domain.model.snapshot import Orphan
 from hostler.ports.store import Fence
 from hostler.testing import invariants
 from hostler.testing.invariants import Attempts, Found, Recorded, Thing, Violation
-from hostler.testing.sureness import swept
+from hostler.testing.sureness import suspected, swept
 
+from . import issued_ids
 from .findings import Findings, SimulatedWorld
 from .shadow_store import ShadowStore
 from .trace import Trace
@@ -135,8 +136,7 @@ class Checker(Findings):
         """Check a row that was saved, with what it inserted."""
         self.changed = True
         shadow.rows[row.name] = row
-        for machine in inserts:
-            shadow.machines[machine.id] = replace(machine, version=1)
+        shadow.inserted(inserts)
         for event in events:
             about = event.machine or ""
             self.trace.note(f"  {about} {event.kind} {event.reason} {event.detail}", about)
@@ -144,6 +144,18 @@ class Checker(Findings):
         made = tuple(machine for machine in inserts if machine.origin == "made")
         self.found(invariants.grown(fleet, row, shadow.living(row.name), made))
         self.found(shadow.failures.inserted(made, self.now))
+
+    def orphans_saved(
+        self, shadow: ShadowStore, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...]
+    ) -> None:
+        """Check the changes of an orphan report."""
+        self.found(suspected(orphans, shadow.machines))
+        for orphan in orphans:
+            shadow.orphans[orphan.resource] = orphan
+            shadow.reported.setdefault(orphan.resource, self.now)
+        for resource in cleared:
+            shadow.orphans.pop(resource, None)
+            shadow.reported.pop(resource, None)
 
     def creation_tried(self, shadow: ShadowStore, fleet: FleetName) -> None:
         """Count an attempt to create a server."""
@@ -233,6 +245,8 @@ class Checker(Findings):
                 and t.owner_tag is not None
                 and (t.owner_tag.installation, t.owner_tag.fleet) == (shadow.own, name)
                 and t.created < old
+                and t.owner_tag.machine not in shadow.removed
+                and not issued_ids.is_unissued(shadow, t)
                 for t in things
             )
             held = sum(m.in_maximum for m in shadow.living(name))

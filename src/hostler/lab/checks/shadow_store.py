@@ -1,7 +1,8 @@
 """A shadow store: what a store holds, as its saves showed, and what its installation saw lately."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
@@ -17,9 +18,33 @@ FRESH = 75.0
 """An observation so young, in seconds, counts as somebody looking."""
 
 
+_HELD = (
+    "adopted",
+    "rows",
+    "machines",
+    "orphans",
+    "hosts",
+    "bindings",
+    "epochs",
+    "attempts",
+    "failures",
+    "onces",
+    "records",
+    "issued",
+    "reported",
+    "removed",
+    "bounds",
+)
+"""What is put back with a store; what its installation observed in the world stays observed."""
+
+
 @dataclass(slots=True)
 class ShadowStore:
-    """What one installation's store holds, as its saves told it; `lost`: nobody has it any more."""
+    """What one installation's store holds, as its saves told it; `lost`: nobody has it any more.
+
+    `issued` are the ids that it ever gave to machines; `reported` is since when each orphan stands
+    in its report; `removed` are machines whose records somebody removed by force.
+    """
 
     own: InstallationId
     fleets: dict[FleetName, Fleet]
@@ -38,6 +63,9 @@ class ShadowStore:
     observations: dict[tuple[Zone, str], float] = field(
         default_factory=dict[tuple[Zone, str], float]
     )
+    issued: set[MachineId] = field(default_factory=set[MachineId])
+    reported: dict[ResourceId, float] = field(default_factory=dict[ResourceId, float])
+    removed: set[MachineId] = field(default_factory=set[MachineId])
     bounds: Bounds | None = None
     lost: bool = False
     fresh: float = FRESH
@@ -60,6 +88,31 @@ class ShadowStore:
         self.failures.last.clear()
         if self.bounds is not None:
             self.bounds.spent.clear()
+
+    def inserted(self, machines: Iterable[Machine]) -> None:
+        """Note new machines, whose ids are issued with their records."""
+        for machine in machines:
+            self.machines[machine.id] = replace(machine, version=1)
+            self.issued.add(machine.id)
+            self.removed.discard(machine.id)
+
+    def forget_record(self, machine: MachineId) -> None:
+        """Somebody removed a record by force: what was known by it is known no more."""
+        del self.machines[machine]
+        self.removed.add(machine)
+        self.records.saved.pop(machine, None)
+        for key in [key for key in self.onces.last if key[0] == machine]:
+            del self.onces.last[key]
+
+    def copy(self) -> "ShadowStore":
+        """Return what the store holds now, which `put_back` takes."""
+        return deepcopy(self)
+
+    def put_back(self, backup: "ShadowStore") -> None:
+        """Hold again what was held when the backup was made, and nothing of what came since."""
+        held = deepcopy(backup)
+        for name in _HELD:
+            setattr(self, name, getattr(held, name))
 
     def explained(self) -> Iterable[ResourceId]:
         """Return every id that a record or the ledger explains."""

@@ -10,7 +10,7 @@ from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import FleetName, InstallationId
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind, Timers
 from hostler.lab.checks.trace import Trace
-from hostler.lab.scenario.session import opener
+from hostler.lab.scenario.stores import store_place
 from hostler.lab.servers.environment import ServerEnvironment
 from hostler.ports.store import Store
 from hostler.testing.fakes.metrics import CountingMetrics
@@ -68,7 +68,8 @@ class RunnerCourse:
     def _opener(self) -> Callable[[], Store]:
         filed = self._folder is not None and self.base.sqlite
         path = self._folder / "group.db" if self._folder is not None and filed else None
-        return opener(InstallationId(f"i1{self.scenario.seed}"), path, exclusive=True)
+        own = InstallationId(f"i1{self.scenario.seed}")
+        return store_place(own, path, exclusive=True).open
 
     def _fleet(self) -> Fleet:
         return replace(

@@ -29,6 +29,7 @@ from .metrics import CheckedMetrics
 from .prediction import MOST_GAP, PredictionCheck
 from .process_run import ProcessEnvironment, ProcessRun
 from .recorder import Recorder
+from .store_place import StorePlace
 from .watched import watched
 
 _LATENCY = 0.05
@@ -45,7 +46,7 @@ class Home:
     settings: Settings
     replicas: int
     environment: ProcessEnvironment
-    open_store: Callable[[], Store]
+    place: StorePlace
 
 
 class SimProber:
@@ -146,7 +147,7 @@ class Process:
         prediction = PredictionCheck(loop.time, max(MOST_GAP, 1.5 * quiet))
         provider = watched(home.environment.provider(run), run, prediction)
         metrics = CheckedMetrics(home.checker, prediction)
-        raw = home.open_store()
+        raw = home.place.open()
         fresh = Random(self._rng.getrandbits(64))
         ports = Ports(
             store=GatedStore(
@@ -226,6 +227,10 @@ class Process:
     async def end(self) -> None:
         """Kill it for good."""
         self.retired = True
+        await self.shut()
+
+    async def shut(self) -> None:
+        """Kill it and close its store; it may be started again."""
         self.kill()
         if self._now is not None:
             await self._now.store.close()

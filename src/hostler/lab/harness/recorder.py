@@ -12,7 +12,6 @@ from hostler.domain.model.snapshot import Orphan
 from hostler.lab.checks.checker import Checker
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.ports.store import Fence, Lease
-from hostler.testing.sureness import suspected
 
 
 @dataclass(slots=True)
@@ -58,10 +57,7 @@ class Recorder:
 
     def orphans_saved(self, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...]) -> None:
         """Note the ledger's changes."""
-        self.checker.found(suspected(orphans, self.shadow.machines))
-        self.shadow.orphans |= {orphan.resource: orphan for orphan in orphans}
-        for resource in cleared:
-            self.shadow.orphans.pop(resource, None)
+        self.checker.orphans_saved(self.shadow, orphans, cleared)
         self.checker.trace.note(f"{self.name} orphans: {len(self.shadow.orphans)}")
 
     def adopted(self, installations: tuple[InstallationId, ...]) -> None:

@@ -260,6 +260,25 @@ def everything_issued(_: Function) -> Function:
     return issued
 
 
+def unissued_is_right(good: Function) -> Function:
+    """See nothing wrong in what our store never issued."""
+
+    def world_is_right(snapshot: Snapshot) -> str:
+        return good(replace(snapshot, unissued=()))
+
+    return world_is_right
+
+
+def reclaim_unissued(good: Function) -> Function:
+    """Reclaim what our store never issued with what no record explains."""
+
+    def groups(current: Any, snapshot: Snapshot) -> Any:
+        both = (*snapshot.unexplained, *snapshot.unissued)
+        return good(current, replace(snapshot, unexplained=both, unissued=()))
+
+    return groups
+
+
 def without_address_tags(good: Function) -> Function:
     """Make addresses that do not say whose they are, until somebody notices."""
 

@@ -4,7 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from hostler.lab.scenario.faults import Disruption, OperatorAction, Scenario
+from hostler.lab.scenario.faults import (
+    STORE_COPIED,
+    STORE_RESTORED,
+    Disruption,
+    OperatorAction,
+    Scenario,
+)
 from hostler.simulators.scaleway.faults.rates import FaultRates as WorldFaultRates
 from hostler.simulators.scaleway.faults.rates import Rule
 
@@ -53,6 +59,19 @@ _FORBIDDEN = tuple(
 _PAUSES = tuple(
     Disruption(at=at * _MINUTE - 5, fault="paused", skip=0, length=200.0, port="save_fleet")
     for at in (2, 9, 18)
+)
+
+_RESTORED = (
+    Disruption(at=_MINUTE, fault=STORE_COPIED),
+    Disruption(at=14 * _MINUTE, fault=STORE_RESTORED, length=5.0),
+)
+_GROWS = tuple(
+    OperatorAction(at=at * _MINUTE, kind="scale", which=0.95) for at in (3, 12, 18, 24, 30)
+)
+_WITHOUT_SCOPE_AND_WORLD = tuple(
+    (f"{module}:pass_gate", server_mutations.without_check(check))
+    for module in ("domain.policy.gate", "controllers.execute.sending")
+    for check in ("G1", "G8")
 )
 
 MUTANTS: Mapping[str, Mutant[Scenario]] = {
@@ -220,6 +239,36 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
         puts=(("domain.fleets.offers:remember", server_mutations.remember_nothing),),
         scenario=_alone(rates={"start_falls_back": 0.9}),
         caught=("S4",),
+    ),
+    "newer-ids-are-ours": Mutant(
+        summary="what a newer copy of the store made is taken for leftovers of ours",
+        puts=(("lab.harness.gated_store:GatedStore.issued", server_mutations.everything_issued),),
+        scenario=_alone(*_RESTORED, actions=_GROWS, reclaim=True, replicas=1),
+        caught=("S5",),
+    ),
+    "unissued-reclaimed": Mutant(
+        summary="what our store never issued is reported as that, and reclaimed",
+        puts=(
+            ("domain.fleets.reclaim:blocked", server_mutations.only_foreign_is_blocked),
+            ("domain.fleets.reclaim:_groups", server_mutations.reclaim_unissued),
+            *_WITHOUT_SCOPE_AND_WORLD,
+        ),
+        scenario=_alone(*_RESTORED, actions=_GROWS, reclaim=True, replicas=1),
+        caught=("S5",),
+    ),
+    "bought-beside-unissued": Mutant(
+        summary="servers are made beside those that our store never issued",
+        puts=tuple(
+            (f"{module}:world_is_right", server_mutations.unissued_is_right)
+            for module in (
+                "controllers.cycle",
+                "domain.fleets.offers",
+                "domain.fleets.scaling",
+                "domain.machines.next_calls",
+            )
+        ),
+        scenario=_alone(*_RESTORED, actions=_GROWS, replicas=1),
+        caught=("S2",),
     ),
 }
 """Known bugs, by name."""

@@ -11,6 +11,7 @@ from hostler.lab.harness.process import Home, Process
 
 from .faults import Disruption
 from .session import Session
+from .store_disruptions import StoreDisruptions
 
 
 class Disruptions:
@@ -19,6 +20,7 @@ class Disruptions:
     def __init__(self, session: Session, group: asyncio.TaskGroup) -> None:
         self._session, self._group = session, group
         self._second: Home | None = None
+        self._stores = StoreDisruptions(session, self._later, self._start)
         self._ways: dict[str, Callable[[Process, Disruption], None]] = {
             "crash": self._crash,
             "paused": self._pause,
@@ -38,10 +40,11 @@ class Disruptions:
         for disruption in session.scenario.disruptions:
             await asyncio.sleep(max(0.0, disruption.at - session.loop.time()))
             self._rewrite(disruption)
-            own = next(home for home in session.homes if not home.shadow.lost).shadow.own
-            done = session.environment.strike(own, disruption)
+            done = session.environment.strike(session.standing().shadow.own, disruption)
             if done is not None:
                 session.checker.happened(disruption.fault, done=done)
+                continue
+            if await self._stores.strike(disruption):
                 continue
             if disruption.fault == "store_lost":
                 await self._lose_store()

@@ -29,6 +29,12 @@ OURS = (
 )
 """Faults of the processes and their hosts, beside those of the world."""
 
+STORE_COPIED, STORE_RESTORED = "store_copied", "store_restored"
+"""Somebody backs a store up, which is no fault; and puts the backup in its place."""
+
+RECORD_REMOVED = "record_removed"
+"""Somebody removes a machine's record by force."""
+
 _PORTS = ("", "", "http", "http", "bind", "save_machine", "save_host", "save_fleet", "unbind")
 
 _SEVERITIES = ("calm", "one", "few", "few", "some", "some", "storm")

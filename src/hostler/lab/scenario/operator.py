@@ -21,6 +21,9 @@ _ABOUT = {
     "wake": RequestKind.WAKE,
 }
 
+_OURS = frozenset({OrphanClass.UNRECORDED, OrphanClass.UNISSUED})
+"""What bears our own tags, and can only be adopted or removed."""
+
 
 class Operator:
     """Writes requests into the stores, as frontends do; never acts on machines."""
@@ -139,5 +142,5 @@ class Operator:
         }
         for installation in sorted(str(i) for i in foreign):
             await self.request(home, RequestKind.ADOPT, fleet=fleet, adopts=installation)
-        if not foreign and any(s.cls is OrphanClass.UNRECORDED for s in orphans):
+        if not foreign and any(s.cls in _OURS for s in orphans):
             await self.request(home, RequestKind.ADOPT, fleet=fleet)

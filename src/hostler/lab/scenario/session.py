@@ -1,8 +1,5 @@
 """The session of one seed: a world, a checker, installations, and their processes."""
 
-import sqlite3
-from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -11,15 +8,12 @@ from hostler.domain.model.snapshot import Request
 from hostler.lab.checks.shadow_store import shadow_for
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.process import Home, Process
-from hostler.ports.store import Store
-from hostler.stores.memory import MemoryStore
-from hostler.stores.sqlite.opening import open_beside, open_engine, open_shared
-from hostler.stores.sqlite.worker import Inline
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import SimLoop
 
 from .environment import Environment
 from .faults import FORGOTTEN
+from .stores import store_place
 
 
 class Session:
@@ -45,6 +39,7 @@ class Session:
         own = InstallationId(f"i{self._installations}{self.scenario.seed}")
         environment, fleets = self.environment, self.environment.fleets(other=other)
         shadow = shadow_for(own, fleets, environment.settings.quiet.total_seconds())
+        shadow.issued.add(FORGOTTEN)
         self.checker.shadows.append(shadow)
         home = Home(
             loop=self.loop,
@@ -54,10 +49,14 @@ class Session:
             settings=environment.settings,
             replicas=replicas,
             environment=environment,
-            open_store=opener(own, self._path(), exclusive=replicas == 1),
+            place=store_place(own, self._path(), exclusive=replicas == 1),
         )
         self.homes.append(home)
         return home
+
+    def standing(self) -> Home:
+        """Return the first installation of which somebody still has the store."""
+        return next(home for home in self.homes if not home.shadow.lost)
 
     def _path(self) -> Path | None:
         return self._folder / f"{self._installations}.db" if self.scenario.sqlite else None
@@ -71,25 +70,6 @@ class Session:
 
     async def put_request(self, home: Home, request: Request) -> None:
         """Write a request beside the engine, as the command line does."""
-        if not self.scenario.sqlite:
-            await home.open_store().request(request)
-            return
-        number = self.homes.index(home) + 1
-        store = open_beside(self._folder / f"{number}.db", runner=Inline)
+        store = home.place.open_beside()
         await store.request(request)
         await store.close()
-
-
-def opener(own: InstallationId, path: Path | None, *, exclusive: bool) -> Callable[[], Store]:
-    """Return what opens an installation's store; without a path it is in memory."""
-    if path is None:
-        memory = MemoryStore(own, exclusive=exclusive, issued=(FORGOTTEN,))
-        return lambda: memory
-
-    def opened() -> Store:
-        store = open_engine(path, own, runner=Inline) if exclusive else open_shared(path, own)
-        with closing(sqlite3.connect(path, isolation_level=None)) as db:
-            db.execute("INSERT OR IGNORE INTO issued (id) VALUES (?)", (FORGOTTEN,))
-        return store
-
-    return opened

@@ -1,8 +1,11 @@
 """The checker of servers: what is recorded and asked is held against what truly exists."""
 
-from hostler.domain.ids import ResourceId, Zone
+from hostler.domain.ids import FleetName, ResourceId, Zone
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import LOCKED, Machine
+from hostler.domain.model.snapshot import Orphan
+from hostler.lab.checks import issued_ids
+from hostler.lab.checks.checker import HIDDEN_FOR
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.scaleway.checker import THING, ScalewayChecker
@@ -82,9 +85,25 @@ class ServerChecker(ScalewayChecker):
         thing = next((t for t, _ in self.things() if t.id == match[2]), None)
         if thing is None:
             return
+        self.found(issued_ids.changed(shadow, thing, line))
         destroys = (request.method == "DELETE") or any(w in request.body for w in _ENDS)
         touch = Touch(thing=thing, by=shadow.ours, destroys=destroys)
         self.found(invariants.touched(touch, self._owner(thing.id)))
+
+    def creation_tried(self, shadow: ShadowStore, fleet: FleetName) -> None:
+        """Count an attempt to create a server, which nothing that was never issued forbids."""
+        super().creation_tried(shadow, fleet)
+        if self.now - self.hidden_at > HIDDEN_FOR:
+            things = (thing for thing, _ in self.things())
+            self.found(issued_ids.created_beside(shadow, things, self.now))
+
+    def orphans_saved(
+        self, shadow: ShadowStore, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...]
+    ) -> None:
+        """Check the changes of an orphan report, and what it calls what was never issued."""
+        things = (thing for thing, _ in self.things())
+        self.found(issued_ids.reported(shadow, orphans, things))
+        super().orphans_saved(shadow, orphans, cleared)
 
     def rested(self, shadow: ShadowStore, fleet: Fleet) -> Found:
         """Return what still keeps this fleet from rest; what no tag says whose it is counts too."""

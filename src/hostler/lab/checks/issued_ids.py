@@ -1,0 +1,73 @@
+"""Issued ids: what a store never issued is never its own (S5); the judge's own account of it.
+
+An id is on record before any call bears it. So what carries an installation's tag and an id, or an
+attempt, that its store does not know to have issued was made from a newer store, or by a twin.
+"""
+
+from collections.abc import Iterable
+
+from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.snapshot import Orphan
+from hostler.testing.invariants import Found, Thing, Violation
+
+from .shadow_store import ShadowStore
+
+AT_ONCE = 30.0
+"""So long after it was first reported, what was decided before may still be carried out."""
+_FINE: Found = ()
+
+
+def is_unissued(shadow: ShadowStore, thing: Thing) -> bool:
+    """Tell whether a thing carries a tag of ours with an id or attempt that was never issued."""
+    tag = thing.owner_tag
+    if tag is None or tag.installation not in shadow.ours:
+        return False
+    if tag.machine not in shadow.issued:
+        return True
+    record = shadow.machines.get(tag.machine)
+    if record is None or tag.attempt == 0 or thing.id in record.ids():
+        return False
+    return all(place.attempt < tag.attempt for place in record.places)
+
+
+def changed(shadow: ShadowStore, thing: Thing, call: str) -> Found:
+    """Check a request that changes a thing: never what was not issued."""
+    if thing.owner_tag is None or not is_unissued(shadow, thing):
+        return _FINE
+    text = f"{call}: the store never issued the id of this {thing.kind}"
+    return (Violation(invariant="S5", text=text, machine=thing.owner_tag.machine),)
+
+
+def reported(shadow: ShadowStore, orphans: Iterable[Orphan], things: Iterable[Thing]) -> Found:
+    """Check the orphan report: what was never issued is called so, and what was removed is not.
+
+    The cycle that adopts a resource still tells of it, so what a record explains by now is passed
+    over.
+    """
+    there = {thing.id: thing for thing in things}
+    for orphan in orphans:
+        thing = there.get(orphan.resource)
+        tag = thing.owner_tag if thing is not None else None
+        if thing is None or tag is None or tag.installation not in shadow.ours:
+            continue
+        unissued = is_unissued(shadow, thing)
+        if unissued and orphan.cls is not OrphanClass.UNISSUED:
+            return _misreported(orphan, "was never issued")
+        if tag.machine in shadow.removed and orphan.cls is OrphanClass.UNISSUED:
+            return _misreported(orphan, "was issued")
+    return _FINE
+
+
+def _misreported(orphan: Orphan, truth: str) -> Found:
+    text = f"{orphan.kind} {orphan.resource} is reported as {orphan.cls}, and its id {truth}"
+    return (Violation(invariant="S5", text=text, machine=orphan.machine),)
+
+
+def created_beside(shadow: ShadowStore, things: Iterable[Thing], now: float) -> Found:
+    """Check an attempt to create: none is made while what was never issued stands reported."""
+    for thing in things:
+        since = shadow.reported.get(thing.id)
+        if since is not None and now - since > AT_ONCE and is_unissued(shadow, thing):
+            text = f"a server was asked for beside {thing.kind} {thing.id}, which was never issued"
+            return (Violation(invariant="S2", text=text),)
+    return _FINE

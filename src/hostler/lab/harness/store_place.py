@@ -1,0 +1,33 @@
+"""The place of a store: what engines, and whoever stands beside them, can do to it as a whole."""
+
+from typing import Protocol
+
+from hostler.domain.ids import MachineId
+from hostler.ports.store import Store
+
+
+class StorePlace(Protocol):
+    """Where one installation's store lies, and what somebody may do to it beside the engines.
+
+    `put_back` and `remove_record` need that nobody has the store open.
+    """
+
+    def open(self) -> Store:
+        """Open the store as an engine does; make it where there is none."""
+        ...
+
+    def open_beside(self) -> Store:
+        """Open it beside the engines, as the command line does."""
+        ...
+
+    def copy(self) -> None:
+        """Make a backup of the store as it is, in place of an earlier one."""
+        ...
+
+    def put_back(self) -> None:
+        """Put the backup in the place of the store."""
+        ...
+
+    def remove_record(self, machine: MachineId) -> None:
+        """Remove a machine's record by force; that its id was issued stays known."""
+        ...

@@ -1,0 +1,72 @@
+"""Store disruptions: what somebody does to a store while no engine of its installation runs."""
+
+from collections.abc import Callable
+from functools import partial
+
+from hostler.lab.checks.shadow_store import ShadowStore
+from hostler.lab.harness.process import Home, Process
+
+from .faults import RECORD_REMOVED, STORE_COPIED, STORE_RESTORED, Disruption
+from .session import Session
+
+Later = Callable[[float, Callable[[], None]], None]
+"""Plans something for so many seconds on."""
+
+
+class StoreDisruptions:
+    """Copies stores, puts them back, and removes records by force.
+
+    What the judge knows of a store is copied and put back with it.
+    """
+
+    def __init__(self, session: Session, later: Later, start: Callable[[Process], None]) -> None:
+        self._session, self._later, self._start = session, later, start
+        self._backup: tuple[Home, ShadowStore] | None = None
+
+    async def strike(self, disruption: Disruption) -> bool:
+        """Do what the disruption says; tell whether it is one of these."""
+        match disruption.fault:
+            case fault if fault == STORE_COPIED:
+                self._copy()
+            case fault if fault == STORE_RESTORED:
+                await self._put_back(disruption)
+            case fault if fault == RECORD_REMOVED:
+                await self._remove_record(disruption)
+            case _:
+                return False
+        return True
+
+    def _copy(self) -> None:
+        home = self._session.standing()
+        home.place.copy()
+        self._backup = home, home.shadow.copy()
+        self._session.trace.note("the store is backed up")
+
+    async def _put_back(self, disruption: Disruption) -> None:
+        if self._backup is None or self._backup[0].shadow.lost:
+            return
+        home, backup = self._backup
+        await self._stop(home, disruption)
+        home.place.put_back()
+        home.shadow.put_back(backup)
+        self._session.trace.note("the store is put back from its backup")
+        self._session.checker.struck(STORE_RESTORED)
+
+    async def _remove_record(self, disruption: Disruption) -> None:
+        home = self._session.standing()
+        living = sorted(home.shadow.living(), key=lambda machine: machine.serial)
+        if not living:
+            return
+        machine = living[disruption.who % len(living)].id
+        await self._stop(home, disruption)
+        self._session.trace.note(f"the record of {machine} is removed by force", machine)
+        self._session.checker.struck(RECORD_REMOVED)
+        home.place.remove_record(machine)
+        home.shadow.forget_record(machine)
+
+    async def _stop(self, home: Home, disruption: Disruption) -> None:
+        """Let no engine of an installation run, nor have its store open, for a while."""
+        for process in self._session.processes:
+            if process.home is home and not process.retired:
+                await process.shut()
+                self._later(disruption.length, partial(self._start, process))

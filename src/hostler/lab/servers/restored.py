@@ -1,0 +1,59 @@
+"""Restored stores: some seeds put the store back to a copy, or remove a record by force.
+
+Whether a seed does is thrown for apart, so that every other one draws what it always drew.
+"""
+
+from dataclasses import replace
+from random import Random
+
+from hostler.lab.scenario.faults import (
+    RECORD_REMOVED,
+    STORE_COPIED,
+    STORE_RESTORED,
+    Disruption,
+    Scenario,
+)
+
+_SHARE = 0.06
+
+
+def with_store_by_hand(scenario: Scenario) -> Scenario:
+    """Return the scenario with what somebody does to its store, where the seed is one of those."""
+    rng = Random(f"hostler store by hand: {scenario.seed}")
+    if rng.random() >= _SHARE or scenario.severity == "calm":
+        return scenario
+    return do_by_hand(scenario, rng)
+
+
+def do_by_hand(scenario: Scenario, rng: Random) -> Scenario:
+    """Return the scenario with a store put back, records removed, or both."""
+    kind = rng.choice((STORE_RESTORED, RECORD_REMOVED, ""))
+    restored = _restored(scenario.span, rng) if kind != RECORD_REMOVED else ()
+    removed = _removed(scenario.span, rng) if kind != STORE_RESTORED else ()
+    struck = {one.fault for one in (*restored, *removed)} - {STORE_COPIED}
+    together = sorted((*scenario.disruptions, *restored, *removed), key=lambda one: one.at)
+    faults = tuple(sorted((*scenario.faults, *struck)))
+    return replace(scenario, disruptions=tuple(together), faults=faults)
+
+
+def _restored(span: float, rng: Random) -> tuple[Disruption, ...]:
+    """Draw a backup, from before anything was made or later, and when it is put back."""
+    copied = rng.uniform(0.0, 0.5) * span
+    at = min(copied + rng.choice((120.0, 600.0, 0.4 * span)) * rng.uniform(0.5, 1.5), 0.9 * span)
+    stopped = rng.choice((2.0, 60.0, 400.0)) * rng.uniform(0.5, 1.5)
+    return (
+        Disruption(at=copied, fault=STORE_COPIED),
+        Disruption(at=at, fault=STORE_RESTORED, length=stopped),
+    )
+
+
+def _removed(span: float, rng: Random) -> tuple[Disruption, ...]:
+    return tuple(
+        Disruption(
+            at=rng.uniform(0.05, 0.8) * span,
+            fault=RECORD_REMOVED,
+            who=rng.randrange(100),
+            length=rng.uniform(1.0, 90.0),
+        )
+        for _ in range(rng.choice((1, 1, 2)))
+    )

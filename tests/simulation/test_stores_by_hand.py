@@ -1,0 +1,186 @@
+"""What somebody does to stores by hand: put back, robbed of records; and the judge's account."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hostler.domain.ids import InstallationId, MachineId, ResourceId
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.resource import OrphanClass, OwnerTag
+from hostler.domain.model.snapshot import Orphan
+from hostler.lab.checks import issued_ids
+from hostler.lab.checks.shadow_store import ShadowStore, shadow_for
+from hostler.lab.harness.store_place import StorePlace
+from hostler.lab.scenario.faults import (
+    RECORD_REMOVED,
+    STORE_COPIED,
+    STORE_RESTORED,
+    Scenario,
+    Size,
+    severity_of,
+)
+from hostler.lab.scenario.stores import store_place
+from hostler.lab.servers.faults import draw_servers
+from hostler.lab.servers.restored import with_store_by_hand
+from hostler.lab.simulate.seeds import run_seed
+from hostler.ports.store import Fence, Store
+from hostler.testing.invariants import Thing
+from hostler.testing.scenes.builders import BEGIN, FLEET, machine
+
+OWN = InstallationId("i1")
+SIZE = Size()
+
+
+def by_hand(seed: int) -> Scenario:
+    return with_store_by_hand(draw_servers(seed, SIZE))
+
+
+# ------------------------------------------------------------ the judge's account
+
+
+def thing(of: Machine, attempt: int = 1, *, installation: str = OWN) -> Thing:
+    """Return a server that carries a machine's tag."""
+    tag = OwnerTag(
+        installation=InstallationId(installation), fleet=FLEET.name, machine=of.id, attempt=attempt
+    )
+    return Thing(id=ResourceId(f"s-{of.id}-{attempt}"), kind="server", created=0.0, owner_tag=tag)
+
+
+def shadow(*machines: Machine) -> ShadowStore:
+    """Return what a store holds that made these machines."""
+    found = shadow_for(OWN, (FLEET,), 30.0)
+    found.inserted(machines)
+    return found
+
+
+def orphan(of: Thing, cls: OrphanClass) -> Orphan:
+    assert of.owner_tag is not None
+    return Orphan(
+        resource=of.id,
+        kind=of.kind,
+        zone=FLEET.offers[0].zone,
+        fleet=FLEET.name,
+        cls=cls,
+        first=BEGIN,
+        last=BEGIN,
+        installation=of.owner_tag.installation,
+        machine=of.owner_tag.machine,
+    )
+
+
+def test_what_the_store_never_issued_may_not_be_changed():
+    newer = thing(machine(2))
+    found = issued_ids.changed(shadow(machine(1)), newer, "DELETE /servers/x")
+    assert [violation.invariant for violation in found] == ["S5"]
+
+
+def test_an_attempt_that_no_record_handed_out_was_never_issued():
+    mine = shadow(machine(1))
+    assert not issued_ids.is_unissued(mine, thing(machine(1), attempt=1))
+    assert issued_ids.is_unissued(mine, thing(machine(1), attempt=9))
+
+
+def test_what_was_issued_or_is_of_others_is_judged_by_other_rules():
+    mine = shadow(machine(1))
+    mine.forget_record(machine(1).id)
+    assert not issued_ids.changed(mine, thing(machine(1)), "DELETE")
+    assert not issued_ids.changed(mine, thing(machine(2), installation="i2"), "DELETE")
+
+
+def test_the_report_must_call_it_what_it_is():
+    mine, newer, removed = shadow(machine(1)), thing(machine(2)), thing(machine(1))
+    mine.forget_record(machine(1).id)
+    there = (newer, removed)
+    for one, right, wrong in (
+        (newer, OrphanClass.UNISSUED, OrphanClass.UNRECORDED),
+        (removed, OrphanClass.UNRECORDED, OrphanClass.UNISSUED),
+    ):
+        assert not issued_ids.reported(mine, (orphan(one, right),), there)
+        assert issued_ids.reported(mine, (orphan(one, wrong),), there)
+
+
+def test_nothing_is_created_beside_it_once_it_is_reported():
+    mine, newer = shadow(machine(1)), thing(machine(2))
+    assert not issued_ids.created_beside(mine, (newer,), 1000.0)
+    mine.reported[newer.id] = 900.0
+    assert not issued_ids.created_beside(mine, (newer,), 900.0 + issued_ids.AT_ONCE)
+    assert issued_ids.created_beside(mine, (newer,), 1000.0)
+    mine.inserted((machine(2),))  # adopted
+    assert not issued_ids.created_beside(mine, (newer,), 1000.0)
+
+
+def test_the_judge_knows_no_more_than_the_store_that_was_put_back():
+    mine = shadow(machine(1))
+    backup = mine.copy()
+    mine.inserted((machine(2),))
+    mine.machines[machine(1).id] = replace(machine(1), version=7)
+    mine.put_back(backup)
+    assert mine.issued == {machine(1).id}
+    assert [entry.version for entry in mine.living()] == [1]
+
+
+# ------------------------------------------------------------ the stores
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> StorePlace:
+    path = tmp_path / "1.db" if request.param == "sqlite" else None
+    return store_place(OWN, path, exclusive=True)
+
+
+async def insert(store: Store, *machines: Machine) -> None:
+    lease = next((one for one in await store.leases()), None)
+    taken = await store.take_lease(f"fleet/{FLEET.name}", "a", lease)
+    assert taken is not None
+    known = await store.add_fleet(FleetRow(name=FLEET.name, created=BEGIN))
+    await store.save_fleet(known, machines, (), Fence(lease=taken.name, epoch=taken.epoch))
+
+
+async def recorded(place: StorePlace) -> tuple[list[MachineId], frozenset[MachineId]]:
+    store = place.open()
+    living = [one.id for one in await store.machines(FLEET.name)]
+    issued = await store.issued((machine(1).id, machine(2).id))
+    await store.close()
+    return living, issued
+
+
+async def test_a_store_that_is_put_back_has_issued_no_more_than_its_backup(place: StorePlace):
+    store = place.open()
+    await insert(store, machine(1))
+    place.copy()
+    await insert(store, machine(2))
+    await store.close()
+    place.put_back()
+    assert await recorded(place) == ([machine(1).id], {machine(1).id})
+
+
+async def test_a_record_that_is_removed_by_force_leaves_its_id_issued(place: StorePlace):
+    store = place.open()
+    await insert(store, machine(1), machine(2))
+    await store.close()
+    place.remove_record(machine(1).id)
+    assert await recorded(place) == ([machine(2).id], {machine(1).id, machine(2).id})
+
+
+# ------------------------------------------------------------ the seeds
+
+
+def test_a_share_of_the_seeds_is_drawn_and_all_others_draw_what_they_did():
+    some = [seed for seed in range(1, 1001) if by_hand(seed) != draw_servers(seed, SIZE)]
+    assert 30 <= len(some) <= 80
+    assert "calm" not in {severity_of(seed) for seed in some}
+    faults = {fault for seed in some for fault in by_hand(seed).faults}
+    assert {STORE_RESTORED, RECORD_REMOVED} <= faults
+    for seed in some:
+        struck = [one.fault for one in by_hand(seed).disruptions]
+        assert struck.count(STORE_RESTORED) == struck.count(STORE_COPIED)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("seed", [121, 180, 183])
+def test_what_somebody_does_to_the_store_breaks_no_invariant(seed: int):
+    result = run_seed(seed, SIZE)
+    assert result.violation is None, "\n".join(result.story)
+    assert {STORE_RESTORED, RECORD_REMOVED} & result.faults.keys()
