@@ -142,12 +142,8 @@ class Meeting(MetalScene):
         about_host = subject is Subject.HOST or kind is K.POOL_ADOPT
         about_machine = subject is Subject.MACHINE and kind not in MAKERS
         return await self.store.request(
-            Request(
-                number=0,
-                kind=kind,
-                fleet=self.fleet.name,
-                at=self.clock.now(),
-                actor="ann",
+            replace(
+                self.blank(kind),
                 size=2 if kind is K.SCALE else None,
                 machine=self.machine if about_machine else None,
                 machines=(made,) if kind in MAKERS else (),

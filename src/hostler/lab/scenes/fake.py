@@ -116,18 +116,13 @@ class FakeScene:
         source: InstallationId | None = None,
     ) -> Request:
         """Request, as a frontend does."""
-        return await self.store.request(
-            Request(
-                number=0,
-                kind=kind,
-                fleet=self.fleet.name,
-                at=self.clock.now(),
-                actor="ann",
-                size=size,
-                machine=machine,
-                installation=source,
-            )
-        )
+        asked = replace(self.blank(kind), size=size, machine=machine, installation=source)
+        return await self.store.request(asked)
+
+    def blank(self, kind: RequestKind) -> Request:
+        """Return a request of now that says nothing yet of what it is about."""
+        now = self.clock.now()
+        return Request(number=0, kind=kind, fleet=self.fleet.name, at=now, actor="ann")
 
     async def pass_by(self, time: timedelta) -> None:
         """Let time go by."""
