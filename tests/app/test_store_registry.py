@@ -1,3 +1,5 @@
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,7 @@ from hostler.app.store_registry import STORES, fresh_installation
 from hostler.config.store_url import StoreUrl
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Settings
-from hostler.domain.errors import ConfigError, StoreError
+from hostler.domain.errors import ConfigError, StoreError, StoreMissing
 from hostler.domain.ids import FleetName, InstallationId
 from hostler.frontends.cli.context import Purpose
 from hostler.ports.store import Store
@@ -45,9 +47,29 @@ def test_fresh_installations_differ_and_fit_into_owner_tags() -> None:
 
 
 def test_reading_where_no_store_is_makes_none(tmp_path: Path) -> None:
-    store = open_store(at(tmp_path / "web.db"), Purpose.READ)
-    assert isinstance(store, MemoryStore)
+    for path in (tmp_path / "web.db", tmp_path / "not/there/web.db"):
+        assert isinstance(open_store(at(path), Purpose.READ), MemoryStore)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("mode", ["", "PRAGMA journal_mode = WAL"])
+def test_a_file_that_an_engine_is_just_making_is_read_as_no_store_yet(
+    mode: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "web.db"
+    path.touch()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(mode)
+    assert isinstance(open_store(at(path), Purpose.READ), MemoryStore)
+    assert not STORES["sqlite"].exists(at(path))
+    with pytest.raises(StoreMissing, match="hostler run"):
+        open_store(at(path), Purpose.REQUEST)
+
+
+def test_what_is_no_store_is_said_to_be_there(tmp_path: Path) -> None:
+    path = tmp_path / "web.db"
+    path.write_text("something else altogether, " * 100)
+    assert STORES["sqlite"].exists(at(path))
 
 
 async def test_a_request_needs_a_store(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from hostler.config.store_url import StoreUrl
-from hostler.domain.errors import ConfigError
+from hostler.domain.errors import ConfigError, StoreMissing
 from hostler.domain.ids import InstallationId
 from hostler.frontends.cli.context import Purpose
 from hostler.ports.store import Store
@@ -61,11 +61,16 @@ class SqliteStores:
             case Purpose.REQUEST:
                 return open_beside(url.path)
             case Purpose.READ:
-                return open_reading(url.path) if self.exists(url) else empty_store()
+                try:
+                    return open_reading(url.path)
+                except StoreMissing:
+                    return empty_store()
 
     def exists(self, url: StoreUrl) -> bool:
-        """Tell whether the file is there."""
-        return url.path.exists()
+        """Tell whether a file is there that is more than an empty one."""
+        from hostler.stores.sqlite.opening import is_made
+
+        return is_made(url.path)
 
     def is_held(self, url: StoreUrl) -> bool:
         """Try the lock that an engine holds beside the file."""

@@ -55,6 +55,10 @@ class StoreBusy(StoreError):
     retry_at = True
 
 
+class StoreMissing(StoreError):
+    """There is no store at this place yet, or none whose making is finished."""
+
+
 class StoreHeld(StoreError):
     """Another engine runs on this store."""
 

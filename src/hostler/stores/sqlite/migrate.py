@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from sqlite3 import Connection
 
-from hostler.domain.errors import StoreError, StoreTooNew
+from hostler.domain.errors import StoreError, StoreMissing, StoreTooNew
 from hostler.domain.ids import InstallationId
 
 from .file import damaged
@@ -36,10 +36,13 @@ def version(db: Connection, path: Path, newest: int) -> int:
 
 
 def check_current(db: Connection, path: Path) -> None:
-    """Raise StoreError unless the file has our version: only an engine brings it forward."""
+    """Raise StoreError unless the file has our version: only an engine brings it forward.
+
+    A file without any tables is StoreMissing: an engine is just making it, or never finished.
+    """
     found = version(db, path, len(STEPS))
     if found == 0:
-        raise StoreError(f"{path} holds no store yet; an engine makes it: hostler run")
+        raise StoreMissing(f"{path} holds no store yet; an engine makes it: hostler run")
     if found < len(STEPS):
         raise StoreError(
             f"{path} was written by an older hostler (schema {found}, ours is {len(STEPS)}); "

@@ -3,12 +3,12 @@
 import os
 import sqlite3
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import quote
 
-from hostler.domain.errors import StoreError
+from hostler.domain.errors import StoreError, StoreMissing
 from hostler.domain.ids import InstallationId
 
 from .file import FAULTS, as_store_error, not_made, take
@@ -48,7 +48,7 @@ def open_beside(
 ) -> SqliteStore:
     """Open a store that exists, to read records and write requests, beside an engine or alone.
 
-    Makes and migrates nothing: a missing, empty or older file is a StoreError.
+    Makes and migrates nothing: a missing or empty file is StoreMissing, an older one a StoreError.
     """
     path = _resolved(path)
     _require_there(path)
@@ -77,6 +77,19 @@ def open_reading(
                 raise
             database = _reading(path, "mode=ro&immutable=1", patience)
     return SqliteStore(runner(database), exclusive=False)
+
+
+def is_made(path: Path) -> bool:
+    """Tell whether there is a store, or anything else that is not merely to become one."""
+    try:
+        _require_there(path)
+        with _translated(path), closing(_connect(path, "mode=ro", PATIENCE)) as connection:
+            check_current(connection, path)
+    except StoreMissing:
+        return False
+    except StoreError:
+        return True
+    return True
 
 
 def _reading(path: Path, options: str, patience: timedelta) -> Database:
@@ -114,7 +127,7 @@ def _resolved(path: Path) -> Path:
     if path.is_dir():
         raise StoreError(f"{path} is a folder; name a file in it, such as {path / 'hostler.db'}")
     if not path.parent.is_dir():
-        raise StoreError(f"{path.parent} is no folder; make it, or name another place")
+        raise StoreMissing(f"{path.parent} is no folder; make it, or name another place")
     return path
 
 
@@ -129,7 +142,7 @@ def _opened(path: Path, fresh_id: str, patience: timedelta, *, durable: bool) ->
 
 def _require_there(path: Path) -> None:
     if not path.exists():
-        raise StoreError(f"there is no store at {path}; an engine makes it: hostler run")
+        raise StoreMissing(f"there is no store at {path}; an engine makes it: hostler run")
 
 
 def _make_private(path: Path) -> None:
