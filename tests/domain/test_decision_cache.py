@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hostler.domain.decide import decide
-from hostler.domain.decision.cache import DecisionCache
+from hostler.domain.decision.cache import DecisionCache, is_plain
 from hostler.domain.model.calls import Call
 from hostler.domain.model.fleet import Probe, ProbeKind
 from hostler.domain.model.machine import Deletion, Machine, Protection
@@ -89,6 +89,7 @@ CHANGES = [
     "address",
     "surplus",
     "unrecorded",
+    "unissued",
     "foreign",
     "request",
     "end",
@@ -120,6 +121,8 @@ def change(scene: Scene, what: str) -> None:  # noqa: C901, PLR0912 - one line e
             scene.exist(server(entry, attempt=2, name="other"))
         case "unrecorded":
             scene.exist(server(machine(90)))
+        case "unissued":
+            scene.intrude(server(machine(90)))
         case "foreign":
             scene.exist(server(machine(90), installation=ABROAD))
         case "request":
@@ -168,6 +171,14 @@ def test_whatever_changes_is_noticed_at_once(what: str) -> None:
         scene.reconcile()
         both(scene, cache)
         scene.later(20 * S)
+
+
+@pytest.mark.parametrize("field", ["foreign", "unexplained", "unissued"])
+def test_no_picture_with_somebodys_resource_in_it_is_plain(field: str) -> None:
+    scene, _ = resting()
+    snapshot = scene.snapshot()
+    assert is_plain(snapshot)
+    assert not is_plain(replace(snapshot, **{field: (server(machine(90)),)}))
 
 
 @pytest.mark.parametrize("field", ["max_age", "replace"])

@@ -1,9 +1,23 @@
 """What nobody's tags explain: who must know of it, and what only people can."""
 
+from dataclasses import replace
+from random import Random
+
+import pytest
+
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId
 from hostler.domain.model.resource import OwnerTag
+from hostler.lab.checks.shadow_store import ShadowStore
+from hostler.lab.checks.trace import Trace
+from hostler.lab.scaleway.bystanders import crowd
+from hostler.lab.scaleway.world import open_world
+from hostler.lab.servers.checker import ServerChecker
 from hostler.lab.servers.untagged import Untagged
+from hostler.simulators.scaleway.state.options import Options
 from hostler.testing.invariants import Thing
+from hostler.testing.scenes.builders import FLEET
+from hostler.testing.time.clock import BEGINNING
+from hostler.testing.time.loop import SimLoop
 
 TAG = OwnerTag(
     installation=InstallationId("i1"),
@@ -36,3 +50,20 @@ def test_what_a_record_had_is_known_whoever_took_its_tags() -> None:
 def test_what_was_there_before_any_process_is_nobodys_business() -> None:
     untagged = Untagged(frozenset({ADDRESS}))
     assert not untagged.is_taken(BARE, recorded=())
+
+
+@pytest.mark.parametrize("stranger", [True, False])
+def test_no_fleet_rests_while_something_without_tags_is_left_on_the_bill(stranger: bool) -> None:
+    loop = SimLoop()
+    world = open_world(Options(epoch=BEGINNING), loop, Random(1))
+    if stranger:
+        crowd(world, 1)
+    checker = ServerChecker(world, Trace(loop.time), 60.0)
+    fleet = replace(FLEET, size=0)
+    shadow = ShadowStore(InstallationId("i1"), {fleet.name: fleet})
+    checker.shadows.append(shadow)
+    assert checker.rested(shadow, fleet) == ()
+    if not stranger:
+        crowd(world, 1)
+        assert [violation.invariant for violation in checker.rested(shadow, fleet)] == ["L1"]
+    loop.close()

@@ -1,0 +1,29 @@
+"""Ripe requests: what waits, and what must not overtake it."""
+
+from hostler.domain.decision.ripe import ripe
+from hostler.domain.ids import HostId
+from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.testing.scenes.builders import BEGIN, MIN, WEB
+from hostler.testing.scenes.hosts import BOX, account_snapshot, box
+
+OTHER_BOX = HostId("host-2")
+
+
+def request(number: int, kind: RequestKind, host: HostId) -> Request:
+    return Request(number=number, kind=kind, fleet=WEB, at=BEGIN + MIN, actor="ann", host=host)
+
+
+def answered(*requests: Request) -> list[int]:
+    """Return which requests are ripe where the boxes bear names that nobody of ours wrote."""
+    boxes = (box("foreign"), box("foreign", host=OTHER_BOX))
+    account = account_snapshot(boxes, requests=requests)
+    return [one.number for one in ripe(account, WEB)]
+
+
+def test_what_is_asked_of_a_host_never_overtakes_what_was_asked_of_it_before() -> None:
+    retire, add = RequestKind.RETIRE, RequestKind.POOL_ADD
+    assert answered(request(2, add, BOX)) == [2]
+    assert answered(request(1, retire, BOX)) == []
+    assert answered(request(1, retire, BOX), request(2, add, BOX)) == []
+    assert answered(request(1, retire, BOX), request(2, add, OTHER_BOX)) == [2]
+    assert answered(request(1, add, BOX), request(2, add, BOX)) == [1, 2]
