@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome, Shows
-from hostler.domain.model.commands import Event
+from hostler.domain.model.commands import Decision, Event
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
@@ -20,6 +20,7 @@ from hostler.testing.sureness import suspected, swept
 
 from . import issued_ids
 from .findings import Findings, SimulatedWorld
+from .listings import Counts, Listed
 from .shadow_store import ShadowStore
 from .trace import Trace
 
@@ -34,6 +35,8 @@ class Checker(Findings):
 
     kinds: tuple[str, ...]
     """The kinds of resource of which a whole listing shows what is there."""
+    listed: Listed
+    """What must be listed in a zone for somebody to know how much there is (S3)."""
 
     def __init__(
         self, world: SimulatedWorld, trace: Trace, consistency_delay: float, bound: float = S1_BOUND
@@ -41,6 +44,7 @@ class Checker(Findings):
         super().__init__(world, trace)
         self.consistency_delay = consistency_delay
         self.shadows = list[ShadowStore]()
+        self.known_counts = Counts(self.listed)
         self.calls_at_rest = list[str]()
         self.commands = 0
         self.barred = Counter[str]()
@@ -84,6 +88,14 @@ class Checker(Findings):
     def explained(self, shadow: ShadowStore) -> Iterable[ResourceId]:
         """Return the ids of what a shadow store's records or its ledger explain."""
         return shadow.explained()
+
+    # ------------------------------------------------------------ what is decided
+
+    def decided(self, shadow: ShadowStore, process: str, fleet: FleetName, made: Decision) -> None:
+        """Note what a process decides, and which counts it knows by then (S3)."""
+        self.commands += len(made.commands)
+        known = shadow.machines
+        self.known_counts.decides(process, shadow.fleets[fleet], made.commands, known, self.now)
 
     # ------------------------------------------------------------ what is recorded
 

@@ -26,7 +26,7 @@ from hostler.frontends.fleeting.contract import ConnectInfo, Instance, State
 from hostler.lab.checks.findings import Findings
 from hostler.lab.checks.trace import Trace
 from hostler.lab.scaleway.world import ScalewayWorld, note_request
-from hostler.ports.http import HttpRequest
+from hostler.ports.http import HttpRequest, Response
 from hostler.simulators.scaleway.state.ledger import Line
 from hostler.simulators.scaleway.state.records import State as ServerState
 from hostler.testing.invariants import Violation
@@ -134,6 +134,9 @@ class Checker(Findings):
         self._check_request(request, INSIDE.get())
         if network_down:
             self.struck("network_down")
+
+    def receives(self, request: HttpRequest, response: Response, begun: float) -> None:
+        """What a plugin was answered is judged where engines run by themselves."""
 
     def _check_request(self, request: HttpRequest, inside: str) -> None:
         if inside in {"update", "shutdown"}:

@@ -28,6 +28,8 @@ class Recorder:
     def machine_saved(self, machine: Machine, events: tuple[Event, ...], fence: Fence) -> None:
         """Note a machine's record."""
         self.checker.fenced(self.shadow, fence, str(machine.id))
+        before = self.shadow.machines.get(machine.id)
+        self.checker.known_counts.saves(self.name, before, machine)
         self.checker.machine_saved(self.shadow, machine, events)
 
     def fleet_saved(

@@ -25,6 +25,7 @@ from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.watched import UNDER_WAY
 from hostler.lab.scaleway.checker import ScalewayChecker
+from hostler.lab.scaleway.listings import MACS
 from hostler.lab.scaleway.world import ScalewayWorld
 from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.ledger import Line
@@ -54,6 +55,7 @@ class MacChecker(ScalewayChecker):
     """All checkers of one run of Macs."""
 
     kinds = ("server", "host")
+    listed = MACS
 
     def __init__(
         self, world: ScalewayWorld, trace: Trace, consistency_delay: float, scenario: MacScenario
@@ -144,6 +146,15 @@ class MacChecker(ScalewayChecker):
         if act == "delete" and mac is not None:
             self._paid(mac)
 
+    def counted(self, shadow: ShadowStore, process: str, request: HttpRequest) -> None:
+        """Check a claim: the machine that it is for began when the count was known."""
+        del shadow, process
+        match, doing = _ID.search(request.path), UNDER_WAY.get()
+        if request.method == "PATCH" and match is not None and doing is not None:
+            machine = MachineId(str(doing.call.arg("machine") or ""))
+            line = f"{request.method} {request.path}"
+            self.found(self.known_counts.creates(machine, line))
+
     def _paid(self, mac: Mac) -> None:
         jumped = self.faults["clock_jump"] > 0
         if mac.deletable is not None and self.now < mac.deletable - _SKEW and not jumped:
@@ -167,6 +178,9 @@ class MacChecker(ScalewayChecker):
         self.found(shadow.onces.sending(call, record, self.now, there=False))
         if call.effect is Effect.MAKE and record is not None:
             self.creation_tried(shadow, record.fleet)
+        orders = call.arg("machines")
+        for order in orders if isinstance(orders, tuple) else ():
+            self.found(self.known_counts.creates(MachineId(str(order)), str(call)))
 
     # ------------------------------------------------------------ what happens to hosts
 

@@ -16,6 +16,7 @@ from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, OwnerTag
 from hostler.lab.checks.checker import Checker
+from hostler.lab.checks.listings import Listed
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.macs.quiescence import MAY_REST, hosts_rest
@@ -38,6 +39,7 @@ class MetalChecker(Checker):
     """All checkers of one run of metal."""
 
     kinds = ("server", "host")
+    listed: Listed = {kind: (kind,) for kind in kinds}
 
     def __init__(
         self, truth: MetalTruth, trace: Trace, consistency_delay: float, scenario: MetalScenario
@@ -96,6 +98,7 @@ class MetalChecker(Checker):
         del ahead
         if call.kind == SWITCH_ON:
             self._switches_on(str(call.target or "").partition("#")[0])
+            self.found(self.known_counts.creates(MachineId(str(call.arg("machine"))), str(call)))
         record = next((m for m in shadow.living() if m.id == call.arg("machine")), None)
         self.found(shadow.onces.sending(call, record, self.now, there=False))
 

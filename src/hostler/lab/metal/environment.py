@@ -57,9 +57,13 @@ class SimulatedMetal(FakeMetal):
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
         """Observe; nothing answers while the network of the process is down."""
         await self._run.gate.pass_through("http", before=True)
+        begun, whole = self._environment.truth.now, [s for s in scopes if s.machine is None]
         observation = await super().observe(scopes)
         await self._run.gate.pass_through("http", before=False)
         if not self._run.down:
+            listings = self._environment.metal_checker.known_counts.listings
+            for scope in whole:
+                listings.got(self._run.name, scope.zone, scope.kind, begun)
             return observation
         failed = (
             ObservedScope(scope=o.scope, begun=o.begun, complete=False, error="no network")

@@ -61,6 +61,11 @@ _PAUSES = tuple(
     for at in (2, 9, 18)
 )
 
+_UNSEEN = tuple(
+    Rule(fault="html_5xx", route="ip.list", after=after, count=100) for after in (12, 220, 440)
+)
+"""Three times addresses cannot be listed for some minutes."""
+
 _RESTORED = (
     Disruption(at=_MINUTE, fault=STORE_COPIED),
     Disruption(at=14 * _MINUTE, fault=STORE_RESTORED, length=5.0),
@@ -233,6 +238,26 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
         ),
         scenario=_LOST,
         caught=("S2",),
+    ),
+    "begun-uncounted": Mutant(
+        summary="machines are begun where nobody knows how many there are",
+        puts=(
+            ("domain.fleets.scaling:zone_is_known", server_mutations.always),
+            ("domain.fleets.offers:zone_is_known", server_mutations.always),
+        ),
+        scenario=_alone(scripts=_UNSEEN, actions=_SCALES),
+        caught=("S3",),
+    ),
+    "reclaimed-uncounted": Mutant(
+        summary="what no record explains is reclaimed where nobody knows how many there are",
+        puts=(("domain.fleets.reclaim:scope_is_known", server_mutations.always),),
+        scenario=_alone(
+            Disruption(at=30, fault="resource_without_record"),
+            reclaim=True,
+            crowd=130,
+            scripts=(Rule(fault="pages_shuffled", route="ip.list", after=30, count=400),),
+        ),
+        caught=("S3",),
     ),
     "back-off-forgotten": Mutant(
         summary="what failed is tried again at once by a new record",
