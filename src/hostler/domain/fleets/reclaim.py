@@ -197,6 +197,11 @@ def _forbidden(orphan: Orphan, snapshot: Snapshot) -> str:
         return why
     if not snapshot.fleet.reclaim:
         return "report only: set `reclaim = true` for this fleet"
+    return _not_yet(orphan, snapshot)
+
+
+def _not_yet(orphan: Orphan, snapshot: Snapshot) -> str:
+    """Return why an orphan that may go waits for a moment; unknown counts let nothing go (S3)."""
     if not scope_is_known(snapshot, orphan.zone, orphan.kind):
         return f"{orphan.zone} could not be observed whole lately"
     if (

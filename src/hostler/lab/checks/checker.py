@@ -107,6 +107,7 @@ class Checker(Findings):
         before = shadow.machines.get(machine.id)
         shadow.machines[machine.id] = machine
         shadow.records.note(machine, self.now)
+        shadow.jobs.saved(machine)
         for event in events:
             self.trace.note(
                 f"  {machine.id} {event.kind} {event.reason} {event.detail}", machine.id

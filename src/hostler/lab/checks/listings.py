@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from hostler.domain.ids import HostId, MachineId, ResourceId, Zone
 from hostler.domain.model.commands import Advance, Command, OrderHosts, Reclaim
 from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.host import Host, HostGoal
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.testing.invariants import Found, Violation
@@ -59,10 +60,10 @@ class Listings:
 class Counts:
     """S3: what is begun, ordered and reclaimed rests on counts that were known.
 
-    `listed` is what must be listed for each kind: all kinds for a size, for which a machine's count
-    in every one of them matters, and the kind of the thing for a reclaim. `begun` is the doubt, if any, in which each
-    machine was begun or host ordered, `decided` the same while that is not saved, and `reclaimed`
-    that in which a process decided to take a thing back.
+    `listed` is what must be listed for each kind: all kinds for a size, for a machine is made of
+    things of every kind, and for a reclaim the kind of its thing. `begun` is the doubt, if any, in
+    which each machine was begun or host ordered, `decided` the same while that is not saved, and
+    `reclaimed` that in which a process decided to take a thing back.
     """
 
     listed: Listed
@@ -124,6 +125,11 @@ class Counts:
         if not doubt:
             return _FINE
         return (Violation(invariant="S3", text=f"{what}: reclaimed when {doubt}"),)
+
+    def takes_back(self, process: str, before: Host | None, host: Host) -> Found:
+        """Check a host's record by which an orphan is taken back, to be cleaned."""
+        begins = host.goal is HostGoal.CLEAN and (before is None or before.goal is None)
+        return self.reclaims(process, host.id, f"host {host.id}") if begins else _FINE
 
 
 def _begins(machine: Machine, machines: Mapping[MachineId, Machine]) -> bool:

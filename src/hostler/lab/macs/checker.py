@@ -40,13 +40,10 @@ from .ground_truth import PERSON, Asked, Change, GroundTruth
 from .names import parse_name
 from .occupancy import FORGIVEN, IN_USE, shared, unwiped
 from .quiescence import MAY_REST, free_for, hosts_rest
+from .tenants import ended, paid
 
 _ID = re.compile(r"/servers/([0-9a-f-]{36})(?:/(\w+))?")
-_SKEW = 5.0
-"""How far apart, in seconds, our clocks and the provider's may be."""
 _CLAIMS = frozenset({"pending", "claimed", "standby", "rested"})
-
-
 _HIDING = ("list_shifted", "pages_shuffled", "truncated_page", "empty_list", "list_without_newest")
 """The faults by which a listing that looks whole lacks a host."""
 
@@ -143,23 +140,18 @@ class MacChecker(ScalewayChecker):
         asked = Asked(ours=shadow.ours, machine=machine, act=act, name=name, begun=doing.begun)
         self.truth.ask(host, asked)
         mac = self.truth.mac(host)
-        if act == "delete" and mac is not None:
-            self._paid(mac)
+        if mac is not None and act in {"delete", "reinstall"}:
+            self.found(ended(shadow, mac, act, self.now))
+        if mac is not None and act == "delete" and not self.faults["clock_jump"]:
+            self.found(paid(mac, self.now))
 
-    def counted(self, shadow: ShadowStore, process: str, request: HttpRequest) -> None:
+    def counted(self, process: str, request: HttpRequest) -> None:
         """Check a claim: the machine that it is for began when the count was known."""
-        del shadow, process
+        del process
         match, doing = _ID.search(request.path), UNDER_WAY.get()
         if request.method == "PATCH" and match is not None and doing is not None:
             machine = MachineId(str(doing.call.arg("machine") or ""))
-            line = f"{request.method} {request.path}"
-            self.found(self.known_counts.creates(machine, line))
-
-    def _paid(self, mac: Mac) -> None:
-        jumped = self.faults["clock_jump"] > 0
-        if mac.deletable is not None and self.now < mac.deletable - _SKEW and not jumped:
-            text = f"host {mac.id} was to be deleted, and is paid for until {mac.deletable:.0f}"
-            self.found((Violation(invariant="S11", text=text),))
+            self.found(self.known_counts.creates(machine, f"{request.method} {request.path}"))
 
     def answered(self, request: HttpRequest, source: str, line: Line) -> None:
         """Note what became of a request, and of all hosts by then."""

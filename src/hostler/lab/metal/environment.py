@@ -63,7 +63,7 @@ class SimulatedMetal(FakeMetal):
         if not self._run.down:
             listings = self._environment.metal_checker.known_counts.listings
             for scope in whole:
-                listings.got(self._run.name, scope.zone, scope.kind, begun)
+                listings.got(self._run.name, scope.zone, "boxes", begun)
             return observation
         failed = (
             ObservedScope(scope=o.scope, begun=o.begun, complete=False, error="no network")

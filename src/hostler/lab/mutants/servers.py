@@ -66,6 +66,12 @@ _UNSEEN = tuple(
 )
 """Three times addresses cannot be listed for some minutes."""
 
+_JOBS = (
+    OperatorAction(at=4 * _MINUTE, kind="protect", length=1200.0),
+    OperatorAction(at=6 * _MINUTE, kind="delete"),
+)
+"""A job runs on the eldest machine when somebody asks for its end."""
+
 _RESTORED = (
     Disruption(at=_MINUTE, fault=STORE_COPIED),
     Disruption(at=14 * _MINUTE, fault=STORE_RESTORED, length=5.0),
@@ -258,6 +264,16 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
             scripts=(Rule(fault="pages_shuffled", route="ip.list", after=30, count=400),),
         ),
         caught=("S3",),
+    ),
+    "protection-forgotten": Mutant(
+        summary="what a person protects, because a job runs on it, is ended as anything else is",
+        puts=(
+            ("domain.machines.repair:protection", server_mutations.unprotected),
+            ("domain.policy.gate:pass_gate", server_mutations.without_check("G5")),
+            ("controllers.execute.sending:pass_gate", server_mutations.without_check("G5")),
+        ),
+        scenario=_alone(actions=_JOBS),
+        caught=("S6",),
     ),
     "back-off-forgotten": Mutant(
         summary="what failed is tried again at once by a new record",

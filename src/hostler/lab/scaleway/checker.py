@@ -39,7 +39,7 @@ class ScalewayChecker(Checker):
         """Check a request at its beginning."""
 
     @abstractmethod
-    def counted(self, shadow: ShadowStore, process: str, request: HttpRequest) -> None:
+    def counted(self, process: str, request: HttpRequest) -> None:
         """Check, at its beginning, that a process knows the count that a request rests on (S3)."""
 
     def answered(self, request: HttpRequest, source: str, line: Line) -> None:

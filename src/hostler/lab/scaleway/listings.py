@@ -55,7 +55,7 @@ class Pages:
         if response.status != 200:
             self._running.pop(key, None)
             return
-        ids, total = _read(response, match[3])
+        ids, total = _read(response)
         place = process, Zone(match[2]), f"{match[1]} {match[3]}"
         running = self._running.get(key)
         if running is not None:  # the first page may be read again, for what is missing at the end
@@ -70,14 +70,27 @@ class Pages:
             self.listings.got(*place, running.begun)
 
 
-def _read(response: Response, key: str) -> tuple[set[str], int]:
-    """Return the ids of a page, and how many there are in all; what cannot be read is not there."""
+class _Item(msgspec.Struct, frozen=True):
+    """One thing of a list."""
+
+    id: str
+
+
+class _Page(msgspec.Struct, frozen=True):
+    """One page of a list; where its body says how many there are, it is in `total_count`."""
+
+    servers: tuple[_Item, ...] = ()
+    ips: tuple[_Item, ...] = ()
+    volumes: tuple[_Item, ...] = ()
+    total_count: int | None = None
+
+
+def _read(response: Response) -> tuple[set[str], int]:
+    """Return the ids of a page, and how many there are in all; of garbage one is always missing."""
     try:
-        body = msgspec.json.decode(response.body, type=dict[str, object])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        page = msgspec.json.decode(response.body, type=_Page)
+    except msgspec.DecodeError:
         return set(), 1
-    items = body.get(key)
-    listed = items if isinstance(items, list) else []
-    ids = {item["id"] for item in listed if isinstance(item, dict) and "id" in item}
-    total = response.header("X-Total-Count") or body.get("total_count")
-    return ids, int(str(total)) if total is not None else len(listed)
+    ids = {item.id for item in (*page.servers, *page.ips, *page.volumes)}
+    total = response.header("X-Total-Count")
+    return ids, int(total) if total is not None else page.total_count or len(ids)

@@ -66,7 +66,7 @@ class EngineRequests:
         """Check what would be changed, and under which lease."""
         holds_lease = self._run.holds_lease()
         self._checker.asked(self._run.shadow, request, holds_lease=holds_lease)
-        self._checker.counted(self._run.shadow, self._run.name, request)
+        self._checker.counted(self._run.name, request)
 
     def sends(self, request: HttpRequest, *, network_down: bool) -> None:
         """Count creations, and what a network that is down swallows."""

@@ -94,9 +94,12 @@ class ServerChecker(ScalewayChecker):
             return
         self.found(issued_ids.changed(shadow, thing, line))
         touch = Touch(thing=thing, by=shadow.ours, destroys=is_destroying(request))
-        self.found(invariants.touched(touch, self._owner(thing.id)))
+        owner = self._owner(thing.id)
+        self.found(invariants.touched(touch, owner))
+        if owner is not None and touch.destroys and is_healthy(self.world, owner):
+            self.found(shadow.jobs.ended(owner.id, line, self.now))
 
-    def counted(self, shadow: ShadowStore, process: str, request: HttpRequest) -> None:
+    def counted(self, process: str, request: HttpRequest) -> None:
         """Check what is made, and what is removed that no record explains."""
         line = f"{request.method} {request.path}"
         made = MADE.search(request.path) if request.method == "POST" else None
