@@ -118,10 +118,8 @@ class MacEnvironment:
 
     def help(self, checker: Checker) -> None:
         """Take hosts out of every hostler's hands of which only people can tell whose they are."""
-        shadows = [shadow for shadow in checker.shadows if not shadow.lost]
-        for shadow in shadows:
-            for host in to_people(shadow, shadows):
-                self.world.console.rename(host, f"lent to ann {host[:8]}")
+        for host in to_people(self._checker.truth, checker.shadows):
+            self.world.console.rename(host, f"lent to ann {host[:8]}")
 
     def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
         """Return a fleet for each of the pools; the other installation's may be namesakes."""

@@ -1,6 +1,5 @@
 """The checker of runs in which fleets order hosts, attach networks, have bootstraps."""
 
-from hostler.domain.hosts.purchasing import is_paid
 from hostler.domain.ids import HostId, MachineId, ResourceId
 from hostler.domain.model.calls import Call
 from hostler.domain.model.commands import Event
@@ -183,8 +182,7 @@ class OrderChecker(MacChecker):
         limits, row = self._demands.limits, shadow.rows.get(fleet.name)
         if limits is None or limits.most is None or row is None or self.faults["clock_jump"]:
             return []
-        mine = [h for h in shadow.hosts.values() if h.purchase.buyer == fleet.name]
-        standing = sum(is_paid(h) or h.condition is HostCondition.COMING for h in mine)
+        standing = self.purchases.standing(shadow.own, fleet.name)
         if not all(self._is_sold(offer) for offer in fleet.offers):
             return []
         room = limits.most - standing
