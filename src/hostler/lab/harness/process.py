@@ -158,6 +158,7 @@ class Process:
             metrics=metrics,
             fresh=lambda: machine_id(fresh.getrandbits(50)),
             preparer=home.environment.preparer(run),
+            asker=home.environment.asker(run),
         )
         account = Account(name=AccountName("main"), provider=provider, fleets=home.fleets)
         engine = Engine(ports, (account,), run.name, home.settings)

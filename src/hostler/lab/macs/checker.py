@@ -40,7 +40,7 @@ from .ground_truth import PERSON, Asked, Change, GroundTruth
 from .names import parse_name
 from .occupancy import FORGIVEN, IN_USE, shared, unwiped
 from .quiescence import MAY_REST, free_for, hosts_rest
-from .tenants import ended, paid
+from .tenants import claimant, ended, paid
 
 _ID = re.compile(r"/servers/([0-9a-f-]{36})(?:/(\w+))?")
 _CLAIMS = frozenset({"pending", "claimed", "standby", "rested"})
@@ -141,17 +141,18 @@ class MacChecker(ScalewayChecker):
         self.truth.ask(host, asked)
         mac = self.truth.mac(host)
         if mac is not None and act in {"delete", "reinstall"}:
-            self.found(ended(shadow, mac, act, self.now))
+            self._ends(shadow, mac, act)
         if mac is not None and act == "delete" and not self.faults["clock_jump"]:
             self.found(paid(mac, self.now))
+
+    def _ends(self, shadow: ShadowStore, mac: Mac, act: str) -> None:
+        self.found(ended(shadow, mac, act, self.now))
 
     def counted(self, process: str, request: HttpRequest) -> None:
         """Check a claim: the machine that it is for began when the count was known."""
         del process
-        match, doing = _ID.search(request.path), UNDER_WAY.get()
-        if request.method == "PATCH" and match is not None and doing is not None:
-            machine = MachineId(str(doing.call.arg("machine") or ""))
-            self.found(self.known_counts.creates(machine, f"{request.method} {request.path}"))
+        if (machine := claimant(request)) is not None:
+            self.found(self.known_counts.creates(machine, f"claim at {request.path}"))
 
     def answered(self, request: HttpRequest, source: str, line: Line) -> None:
         """Note what became of a request, and of all hosts by then."""

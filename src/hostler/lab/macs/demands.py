@@ -29,6 +29,11 @@ COMMANDS = (
 LATER = (*COMMANDS[:2], "launchctl load -w /Library/LaunchDaemons/runner.plist")
 """The list that somebody writes into the fleet file in the middle of a run."""
 
+BUSY = "pgrep -x Runner.Worker"
+"""What hosts are asked: whether a job runs."""
+_ASKED_SINCE = 800_000
+"""No host is asked in the seeds before: those of past failures keep their course."""
+
 ORDERS = (
     "out_of_stock_create",
     "quota_exceeded",
@@ -82,14 +87,18 @@ class Demands:
     """What the fleets ask for; nothing where all is empty.
 
     `limits` are those of orders. `networks` are private ones. `commands` make the bootstrap, and
-    need a login; `later` is the list that they become. `crowd` is how many Macs of somebody else
-    are in the project. `troubles` are the probabilities of `LOGINS` for each login or command.
+    need a login; `later` is the list that they become; `busy` is what hosts are asked before what
+    runs there is ended, and `drain` how long that is waited for, in seconds. `crowd` is how many
+    Macs of somebody else are in the project. `troubles` are the probabilities of `LOGINS` for each
+    login or command.
     """
 
     limits: Limits | None = None
     networks: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
+    busy: str = ""
+    drain: float = 1800.0
     crowd: int = 0
     troubles: Mapping[str, float] = field(default_factory=dict[str, float])
 
@@ -115,6 +124,8 @@ def draw_demands(scenario: Scenario, types: tuple[str, ...]) -> tuple[Demands, S
     faults = _faults(demands, scenario.severity, rng)
     demands = replace(demands, troubles={f: _rate(f, rng) for f in faults if f in LOGINS})
     demands = replace(demands, later=LATER if CHANGED in faults else ())
+    if demands.commands and scenario.seed >= _ASKED_SINCE and scenario.seed % 2:
+        demands = replace(demands, busy=BUSY)
     return demands, _befallen(scenario, faults, demands, rng)
 
 

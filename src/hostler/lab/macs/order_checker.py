@@ -19,6 +19,7 @@ from .checker import MacChecker
 from .demands import HOUR
 from .faults import MacScenario
 from .ground_truth import Change
+from .host_jobs import HostJobs
 from .images import ImagesOfWipes
 from .names import parse_name
 from .orders import Purchases
@@ -46,6 +47,7 @@ class OrderChecker(MacChecker):
         self.purchases.known |= {HostId(mac.id) for mac in world.cloud.macs}
         self.bootstraps = BootstrapCheck(self.truth, scenario.demands, logins)
         self.images = ImagesOfWipes(self.truth)
+        self.jobs = HostJobs(self.truth, scenario.base.seed)
         self._demands = scenario.demands
         self._logins = logins
         logins.struck = self.struck
@@ -58,6 +60,13 @@ class OrderChecker(MacChecker):
             login.order.machine,
         )
         self.found(self.bootstraps.tried(shadow, login))
+
+    def _ends(self, shadow: ShadowStore, mac: Mac, act: str) -> None:
+        """Check a wipe or an end, also by what runs where hosts are asked."""
+        super()._ends(shadow, mac, act)
+        if self._demands.busy and not self._was_jumped():
+            host, drain = HostId(mac.id), self._demands.drain
+            self.found(self.jobs.ended(shadow, host, act, drain))
 
     def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
         """Check a call before it is sent."""
@@ -103,6 +112,7 @@ class OrderChecker(MacChecker):
         before = shadow.machines.get(machine.id)
         super().machine_saved(shadow, machine, events)
         self.found(self.bootstraps.saved(shadow, before, machine))
+        self.jobs.saved(shadow, machine)
 
     def host_saved(self, shadow: ShadowStore, host: Host) -> None:
         """Check the key that is believed."""

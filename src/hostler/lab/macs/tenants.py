@@ -1,11 +1,22 @@
 """Tenants: who is on a host that is to be wiped or deleted, and until when is it paid for?"""
 
+from hostler.domain.ids import MachineId
 from hostler.lab.checks.shadow_store import ShadowStore
+from hostler.lab.harness.watched import UNDER_WAY
+from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.testing.invariants import Found, Violation
 
 _SKEW = 5.0
 """How far apart, in seconds, our clocks and the provider's may be."""
+
+
+def claimant(request: HttpRequest) -> MachineId | None:
+    """Return the machine in whose call a host is changed, None where no machine's is."""
+    doing = UNDER_WAY.get()
+    if request.method != "PATCH" or doing is None:
+        return None
+    return MachineId(str(doing.call.arg("machine") or ""))
 
 
 def ended(shadow: ShadowStore, mac: Mac, act: str, now: float) -> Found:

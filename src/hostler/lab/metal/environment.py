@@ -17,6 +17,7 @@ from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.process_run import ProcessRun
 from hostler.lab.scenario.environment import CONSISTENCY_DELAY, Cadence
 from hostler.lab.scenario.faults import Disruption
+from hostler.ports.command import Asker
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Provider
 from hostler.testing.fakes.metal import FakeMetal, metal
@@ -181,6 +182,10 @@ class MetalEnvironment:
 
     def preparer(self, run: ProcessRun) -> Preparer | None:
         """Nobody logs in."""
+        del run
+
+    def asker(self, run: ProcessRun) -> Asker | None:
+        """Nobody asks whether anything runs there."""
         del run
 
     def strike(self, own: InstallationId, disruption: Disruption) -> bool | None:
