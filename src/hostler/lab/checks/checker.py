@@ -262,7 +262,7 @@ class Checker(Findings):
                 and not issued_ids.is_unissued(shadow, t)
                 for t in things
             )
-            held = sum(m.in_maximum for m in shadow.living(name))
+            held = invariants.in_maximum(shadow.living(name))
             size = max(row.desired(fleet) if row else 0, held - fleet.caps.stuck)
             self.found(invariants.crowded(fleet, size, servers))
 

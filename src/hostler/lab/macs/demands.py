@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from hostler.domain.policy.billing import FLOOR
 from hostler.domain.policy.purchasing import Limits
 from hostler.lab.scenario.faults import Disruption, Scenario
 from hostler.simulators.scaleway.faults.rates import FaultRates
+from hostler.simulators.scaleway.state.mac_catalogue import LEASE
 
 HOUR = 3600.0
 FAMILY = "Tahoe"
@@ -131,7 +131,7 @@ def draw_demands(scenario: Scenario, types: tuple[str, ...]) -> tuple[Demands, S
 
 def _limits(types: tuple[str, ...], rng: Random) -> Limits:
     """Draw limits: the cap lets one, two or four hosts of the dearest type be ordered a day."""
-    day = max(PRICES[name] for name in types) * (FLOOR.total_seconds() / HOUR)
+    day = max(PRICES[name] for name in types) * (LEASE / HOUR)
     many = rng.choice((None, 1, 2, 4))
     cap = None if many is None else day * many + 0.01
     batch, most = rng.choice((1, 2, 5)), rng.choice((1, 2, 3, 5))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from hostler.domain.ids import HostId
+from hostler.domain.ids import HostId, MachineId
 from hostler.domain.policy.bootstrap import Applied, asks, cause_of
 from hostler.lab.harness.gates import Gate
 from hostler.ports.command import Question, Reply
@@ -26,12 +26,20 @@ _DEAF = (60.0, 1800.0)
 """For how long a host refuses our key, in seconds."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A list of commands that ran to its end on a disk, and the machine that it ran for."""
+
+    commands: tuple[str, ...]
+    machine: MachineId
+
+
 @dataclass(slots=True)
 class Disk:
     """What one disk of a host knows: the note, the lists that ran to their end, what is broken."""
 
     noted: Applied | None = None
-    whole: set[Applied] = field(default_factory=set[Applied])
+    whole: set[Ran] = field(default_factory=set[Ran])
     ran: Counter[str] = field(default_factory=Counter[str])
     broken: set[str] = field(default_factory=set[str])
 
@@ -167,7 +175,7 @@ class SimulatedPreparer:
         if not self._is_there(met):
             return replace(found, error="all ran, but that cannot be noted at the host")
         disk.noted = wanted
-        disk.whole.add(wanted)
+        disk.whole.add(Ran(order.commands, order.machine))
         return replace(found, ran=True, applied=order.wanted)
 
     async def _command(self, met: Reach, order: Order, text: str) -> str:
