@@ -150,7 +150,9 @@ class Guest(GroundTruth):
         return "m-1"
 
     def up(self, instance: str) -> Server | None:
-        return cast("Server", instance) if self.answers else None  # anything that is there
+        return (
+            cast("Server", cast("object", instance)) if self.answers else None
+        )  # anything that is there
 
 
 @pytest.mark.parametrize(
