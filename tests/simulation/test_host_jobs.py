@@ -102,7 +102,7 @@ def test_drained_for_its_bound_or_ended_at_once_it_may_be_wiped() -> None:
     scene = working()
     scene.saves(replace(scene.ready, phase=Phase.DRAINING, deletion=DELETION))
     assert scene.wiped()
-    scene.jobs.tenancies[scene.host].until = scene.now - DRAIN
+    scene.jobs.allocations[scene.host].until = scene.now - DRAIN
     assert not scene.wiped()
     at_once = working()
     at_once.saves(replace(at_once.ready, deletion=replace(DELETION, now=True)))

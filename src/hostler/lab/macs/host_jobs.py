@@ -26,7 +26,7 @@ _SKEW = 5.0
 
 
 @dataclass(slots=True, kw_only=True)
-class Tenancy:
+class Allocation:
     """A machine's time on a host: handed over `since`, and `until` it took no more jobs."""
 
     own: str
@@ -42,7 +42,7 @@ class HostJobs:
 
     truth: GroundTruth
     seed: int
-    tenancies: dict[HostId, Tenancy] = field(default_factory=dict[HostId, Tenancy])
+    allocations: dict[HostId, Allocation] = field(default_factory=dict[HostId, Allocation])
     _tables: dict[HostId, list[tuple[float, float]]] = field(
         default_factory=dict[HostId, list[tuple[float, float]]]
     )
@@ -52,14 +52,14 @@ class HostJobs:
         mac = self.truth.mac(machine.host) if machine.host is not None else None
         if mac is None or machine.host is None:
             return
-        known = self.tenancies.get(machine.host)
+        known = self.allocations.get(machine.host)
         same = known is not None and known.machine.id == machine.id and known.disk is mac.disk
         takes = machine.phase is Phase.READY and machine.goal is Goal.PRESENT
         if known is not None and same:
             known.own, known.machine = shadow.own, machine
             known.until = None if takes else known.until or self.now
         elif takes:
-            self.tenancies[machine.host] = Tenancy(
+            self.allocations[machine.host] = Allocation(
                 own=shadow.own, machine=machine, disk=mac.disk, since=self.now
             )
 
@@ -70,23 +70,30 @@ class HostJobs:
 
     def is_busy(self, host: HostId) -> bool:
         """Tell whether a job runs on a host, as its own command says."""
-        tenancy, begun = self.tenancies.get(host), self._begun(host)
+        allocation, begun = self.allocations.get(host), self._begun(host)
         mac, fact = self.truth.mac(host), self.truth.hosts.get(host)
-        if tenancy is None or begun is None or mac is None or fact is None:
+        if allocation is None or begun is None or mac is None or fact is None:
             return False
-        taken = tenancy.since <= begun and (tenancy.until is None or begun < tenancy.until)
-        stands = mac.disk is tenancy.disk and mac.status is MacStatus.READY and fact.moved <= begun
+        taken = allocation.since <= begun and (allocation.until is None or begun < allocation.until)
+        stands = (
+            mac.disk is allocation.disk and mac.status is MacStatus.READY and fact.moved <= begun
+        )
         return taken and stands
 
     def ended(self, shadow: ShadowStore, host: HostId, act: str, drain: float) -> Found:
         """Check a wipe or an end that is asked for; `drain` is how long a machine is waited for."""
-        tenancy, fact = self.tenancies.get(host), self.truth.hosts.get(host)
-        if tenancy is None or fact is None or not self.is_busy(host) or tenancy.own != shadow.own:
+        allocation, fact = self.allocations.get(host), self.truth.hosts.get(host)
+        if (
+            allocation is None
+            or fact is None
+            or not self.is_busy(host)
+            or allocation.own != shadow.own
+        ):
             return ()
-        machine, until = tenancy.machine, tenancy.until
+        machine, until = allocation.machine, allocation.until
         at_once = machine.deletion is not None and machine.deletion.now
         waited = until is not None and self.now - until >= drain - _SKEW
-        if at_once or waited or max(fact.handled, fact.late) > tenancy.since:
+        if at_once or waited or max(fact.handled, fact.late) > allocation.since:
             return ()
         text = f"{act} of {host} while a job runs there for {machine.id}, which is {machine.phase}"
         return (Violation(invariant="S6", text=text, machine=machine.id),)
