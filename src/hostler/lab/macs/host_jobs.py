@@ -35,6 +35,10 @@ class Allocation:
     since: float
     until: float | None = None
 
+    def takes(self, begun: float) -> bool:
+        """Tell whether a job could begin at a time."""
+        return self.since <= begun and (self.until is None or begun < self.until)
+
 
 @dataclass(slots=True)
 class HostJobs:
@@ -93,7 +97,8 @@ class HostJobs:
         machine, until = allocation.machine, allocation.until
         at_once = machine.deletion is not None and machine.deletion.now
         waited = until is not None and self.now - until >= drain - _SKEW
-        if at_once or waited or max(fact.handled, fact.late) > allocation.since:
+        named = max(fact.handled, fact.late) > allocation.since
+        if at_once or waited or named or not self.is_busy(host):
             return ()
         text = f"{act} of {host} while a job runs there for {machine.id}, which is {machine.phase}"
         return (Violation(invariant="S6", text=text, machine=machine.id),)
