@@ -213,7 +213,7 @@ def moved(before: Machine | None, after: Machine) -> Found:
     return (Violation(invariant="illegal move", text=text, machine=after.id),)
 
 
-SLACK = timedelta(minutes=5)
+SLACK = timedelta(minutes=3)
 """How much later than its bound a phase may end: observations, delays and caps take their time."""
 _CAPPED = timedelta(minutes=60)
 

@@ -250,7 +250,7 @@ class Checker(Findings):
         if shadow.bounds is not None:
             counts = {m.id: passed for m in living if self._may_move(shadow, m)}
             self.found(shadow.bounds.check(living, counts))
-        old = self.now - self.consistency_delay - 2 * S1_BOUND - 240.0
+        old = self.now - self.consistency_delay - S1_BOUND
         for name, fleet in shadow.fleets.items():
             row = shadow.rows.get(name)
             servers = sum(
