@@ -156,9 +156,10 @@ class Checker(Findings):
     def _ends(self, name: str, reported: Reported, request: str) -> None:
         """S6: where a job runs, nothing ends but what the runner asked the end of.
 
-        A job that was there when its guest did not answer is broken, whatever the runner thinks.
+        A job that was there when its guest did not answer, or had lost an address, is broken,
+        whatever the runner thinks.
         """
-        well = name not in self._fell and self.truth.up(name) is not None
+        well = name not in self._fell and self.truth.well(name)
         if well and self.jobs(name) and not reported.ended:
             self.broken("S6", f"{request} while a job runs on {name}", name)
 
@@ -167,7 +168,7 @@ class Checker(Findings):
         for name in self.reported:
             if not self.jobs(name):
                 self._fell.discard(name)
-            elif self.truth.up(name) is None:
+            elif not self.truth.well(name):
                 self._fell.add(name)
 
     def saved(self, machine: Machine, events: tuple[Event, ...]) -> None:
