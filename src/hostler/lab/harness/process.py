@@ -144,7 +144,7 @@ class Process:
         home, loop = self.home, self.home.loop
         run = self._run_of(Gate(loop, life))
         quiet = home.settings.quiet.total_seconds()
-        prediction = PredictionCheck(loop.time, max(MOST_GAP, 1.5 * quiet))
+        prediction = PredictionCheck(loop.time, max(MOST_GAP, 1.5 * quiet), home.checker.plans)
         provider = watched(home.environment.provider(run), run, prediction)
         metrics = CheckedMetrics(home.checker, prediction)
         raw = home.place.open()
