@@ -35,6 +35,9 @@ STORE_COPIED, STORE_RESTORED = "store_copied", "store_restored"
 RECORD_REMOVED = "record_removed"
 """Somebody removes a machine's record by force."""
 
+HISTORY_PRUNED = "history_pruned"
+"""An engine lets its store forget what ended a while ago; `length` is how long ago."""
+
 _PORTS = ("", "", "http", "http", "bind", "save_machine", "save_host", "save_fleet", "unbind")
 
 _SEVERITIES = ("calm", "one", "few", "few", "some", "some", "storm")
