@@ -96,6 +96,7 @@ class Scenario:
     actions: tuple[OperatorAction, ...] = ()
     replicas: int = 1
     sqlite: bool = False
+    wired: bool = False
     reclaim: bool = False
     probe: str = "tcp"
     two_zones: bool = False
@@ -126,6 +127,11 @@ def on_sqlite(seed: int, share: float) -> bool:
     The same seed goes the same way on either store, to the byte of its trace.
     """
     return Random(f"hostler store: {seed}").random() < share
+
+
+def on_wire(seed: int, share: float) -> bool:
+    """Draw whether a seed speaks real HTTP, by dice of its own: all else is drawn as before."""
+    return Random(f"hostler wire: {seed}").random() < share
 
 
 def severity_of(seed: int) -> str:

@@ -12,6 +12,7 @@ from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.process_run import ProcessRun
 from hostler.lab.scaleway.bystanders import crowd, leave_resource, remove_volume
 from hostler.lab.scaleway.transport import client_of
+from hostler.lab.scaleway.wire import WiredTransport
 from hostler.lab.scaleway.world import ScalewayWorld, draw_generation, open_world, start_faults
 from hostler.lab.scenario.environment import CONSISTENCY_DELAY, Cadence
 from hostler.lab.scenario.faults import Disruption, Scenario
@@ -39,13 +40,14 @@ class ServerEnvironment:
     cadence = Cadence()
     world: ScalewayWorld
     _checker: ServerChecker
+    _loop: SimLoop
 
     def __init__(self, scenario: Scenario) -> None:
         self.base = scenario
 
     def open(self, loop: SimLoop, rng: Random) -> None:
         """Open the world; somebody has things in the same project."""
-        scenario = self.base
+        self._loop, scenario = loop, self.base
         options = Options(
             epoch=BEGINNING,
             list_lag=scenario.list_lag,
@@ -87,7 +89,9 @@ class ServerEnvironment:
 
     def provider(self, run: ProcessRun) -> Provider:
         """Return the account."""
-        made = client_of(run, self.world, self._checker)
+        wired = self.base.wired
+        wire = WiredTransport(self.world, run.name, self._loop) if wired else None
+        made = client_of(run, self.world, self._checker, wire)
         return self.account(made, run.clock, run.shadow.own, FLEET)
 
     def account(
