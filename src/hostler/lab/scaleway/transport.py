@@ -74,16 +74,15 @@ class EngineRequests:
             self._checker.creation_tried(self._run.shadow, next(iter(self._run.shadow.fleets)))
 
 
-def client_of(
-    run: ProcessRun, world: World, checker: ScalewayChecker, wire: Wire | None = None
-) -> Client:
-    """Return the real client of one run of an engine, through its gate.
+def client_of(run: ProcessRun, world: World, checker: ScalewayChecker) -> Client:
+    """Return the real client of one run of an engine, over a transport through its gate."""
+    return client(gated(WorldTransport(world, run.name), run, checker), world, run.clock)
 
-    Where no `wire` is named, requests go to the world without any HTTP.
-    """
-    inner = wire or WorldTransport(world, run.name)
-    run.link(inner)
-    return client(GatedTransport(inner, run.gate, EngineRequests(run, checker)), world, run.clock)
+
+def gated(wire: Wire, run: ProcessRun, checker: ScalewayChecker) -> GatedTransport:
+    """Return the transport of one run of an engine, through its gate and cut with its network."""
+    run.link(wire)
+    return GatedTransport(wire, run.gate, EngineRequests(run, checker))
 
 
 def client(transport: Transport, world: World, clock: Clock) -> Client:

@@ -29,7 +29,7 @@ def draw_any_servers(seed: int, size: Size) -> Scenario:
     rng = Random(f"hostler large fleet: {seed}")
     if size.machines is not None or rng.random() >= _SHARE:
         scenario = with_pruned_history(with_store_by_hand(draw_servers(seed, size)))
-        return replace(scenario, wired=on_wire(seed, _WIRED))
+        return replace(scenario, wired=on_wire(seed, _WIRED) and not scenario.protected)
     large = Size(machines=rng.randint(LEAST, _MOST), days=size.days / _SHORTER)
     return _with_loss(draw_servers(seed, large), rng)
 
