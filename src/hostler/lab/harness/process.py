@@ -256,7 +256,7 @@ class Process:
     def jump(self, by: timedelta) -> None:
         """Let its wall clock jump."""
         self.clock.jump(by)
-        self.home.shadow.forget_times()
+        self.home.shadow.clock_jumped(by.total_seconds())
         if self.incarnation is not None:
             self.incarnation.prediction.invalidate()
 
