@@ -491,3 +491,15 @@ def test_what_a_machine_leaves_behind_in_the_moment_of_its_end_is_no_orphan_yet(
     assert (snapshot.late, snapshot.unexplained, snapshot.removing) == ((), (), ())
     scene.moving.clear()
     assert scene.snapshot().late
+
+
+def test_what_somebody_adopts_is_not_reclaimed_by_the_same_decision() -> None:
+    scene = littered()
+    scene.reconcile()
+    scene.later(GAP)
+    scene.observe()
+    assert reclaimed(scene.decide()) == [ORPHAN.id]
+    scene.request(RequestKind.ADOPT)
+    decision = scene.reconcile()
+    assert reclaimed(decision) == []
+    assert machine(50).id in scene.machines
