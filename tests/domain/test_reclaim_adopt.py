@@ -54,6 +54,19 @@ def sighted(scene: Scene) -> Decision:
     return scene.reconcile()
 
 
+def test_nothing_is_reclaimed_where_the_count_is_old() -> None:
+    """Two sightings and the grace period are no proof of a zone that fails to be listed since."""
+    scene = littered(reclaim=False)
+    sighted(scene)
+    scene.fleet = replace(scene.fleet, reclaim=True)
+    scene.later(FLEET.timers.observation_limit + 1 * S)
+    scene.observe(complete=False)
+    assert not reclaimed(scene.reconcile())
+    assert "could not be observed whole" in scene.orphans[ORPHAN.id].blocked
+    scene.observe()
+    assert reclaimed(scene.reconcile()) == [ORPHAN.id]
+
+
 # ---------------------------------------------------------------- the ledger
 
 

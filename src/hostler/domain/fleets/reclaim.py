@@ -14,7 +14,7 @@ from hostler.domain.model.provider import Planner
 from hostler.domain.model.resource import OrphanClass, Resource
 from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.model.unused import claimant
-from hostler.domain.observation.blockers import paused
+from hostler.domain.observation.blockers import paused, scope_is_known
 from hostler.domain.policy.billing import cost_between
 
 ENOUGH = 2
@@ -197,6 +197,13 @@ def _forbidden(orphan: Orphan, snapshot: Snapshot) -> str:
         return why
     if not snapshot.fleet.reclaim:
         return "report only: set `reclaim = true` for this fleet"
+    return _not_yet(orphan, snapshot)
+
+
+def _not_yet(orphan: Orphan, snapshot: Snapshot) -> str:
+    """Return why an orphan that may go waits for a moment; unknown counts let nothing go (S3)."""
+    if not scope_is_known(snapshot, orphan.zone, orphan.kind):
+        return f"{orphan.zone} could not be observed whole lately"
     if (
         orphan.tried is not None
         and snapshot.now - orphan.tried < snapshot.fleet.timers.sighting_gap

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from hostler.domain.ids import Zone
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
@@ -34,11 +35,14 @@ def world_is_right(snapshot: Snapshot) -> str:
 
 def zone_is_known(snapshot: Snapshot, offer: Offer) -> bool:
     """Tell whether every kind of resource in the offer's zone was listed whole, and lately (S3)."""
-    for kind in snapshot.capabilities.kinds:
-        whole = snapshot.inventory.whole.get((offer.zone, kind))
-        if whole is None or snapshot.now - whole > snapshot.fleet.timers.observation_limit:
-            return False
-    return True
+    return all(scope_is_known(snapshot, offer.zone, kind) for kind in snapshot.capabilities.kinds)
+
+
+def scope_is_known(snapshot: Snapshot, zone: Zone, kind: str) -> bool:
+    """Tell whether all resources of a kind in a zone were listed whole, and lately (S3)."""
+    whole = snapshot.inventory.whole.get((zone, kind))
+    limit = snapshot.fleet.timers.observation_limit
+    return whole is not None and snapshot.now - whole <= limit
 
 
 def protected_until(machine: Machine, now: datetime) -> str:
