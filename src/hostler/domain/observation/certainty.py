@@ -97,7 +97,7 @@ def _at_rest(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...] | Non
         sighting = _only_living(place, snapshot)
         if sighting is None:
             return None
-        resources.append(_judged(machine, sighting.resource))
+        resources.append(_marked(sighting.resource, surplus=False))
         ids.append(place.known[0].id)
     if _strange(machine, ids, snapshot) and any(r not in ids for r in _tagged(machine, snapshot)):
         return None
@@ -171,15 +171,20 @@ def _tagged(machine: Machine, snapshot: Snapshot) -> tuple[ResourceId, ...]:
 
 def unissued_of(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...]:
     """Return the resources that carry the machine's owner tag, and attempts that it never made."""
-    sightings = snapshot.inventory.sightings
     strange = _strange(machine, machine.ids(), snapshot)
+    if not strange:
+        return ()
+    sightings = snapshot.inventory.sightings
     found = (sightings[resource].resource for resource in strange)
     return tuple(resource for resource in found if is_unissued(machine, resource))
 
 
 def _judged(machine: Machine, resource: Resource) -> Resource:
     bound = machine.bound(resource.slot)
-    surplus = bound is not None and resource.id != bound
+    return _marked(resource, surplus=bound is not None and resource.id != bound)
+
+
+def _marked(resource: Resource, *, surplus: bool) -> Resource:
     return resource if resource.surplus == surplus else replace(resource, surplus=surplus)
 
 
