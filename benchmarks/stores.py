@@ -1,6 +1,6 @@
 """What the SQLite store costs: saves, shared commits, reads; `--json` for one line a figure.
 
-The collector of garbage runs seldom, as it does in an engine.
+The collector of garbage runs seldom, as it does in every process of ours.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hostler.app.compose import collect_seldom
+from hostler.app.collector import collect_seldom
 from hostler.domain.ids import CycleId, Epoch, FleetName, ResourceId, Zone, machine_id
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
