@@ -97,7 +97,7 @@ def _at_rest(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...] | Non
         sighting = _only_living(place, snapshot)
         if sighting is None:
             return None
-        resources.append(_marked(sighting.resource, surplus=False))
+        resources.append(_judged(machine, sighting.resource))
         ids.append(place.known[0].id)
     if _strange(machine, ids, snapshot) and any(r not in ids for r in _tagged(machine, snapshot)):
         return None
@@ -181,10 +181,7 @@ def unissued_of(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...]:
 
 def _judged(machine: Machine, resource: Resource) -> Resource:
     bound = machine.bound(resource.slot)
-    return _marked(resource, surplus=bound is not None and resource.id != bound)
-
-
-def _marked(resource: Resource, *, surplus: bool) -> Resource:
+    surplus = bound is not None and resource.id != bound
     return resource if resource.surplus == surplus else replace(resource, surplus=surplus)
 
 
