@@ -179,7 +179,6 @@ def draw(seed: int, size: Size) -> Scenario:
 
 
 FAKE = Simulated(
-    summary="a fake",
     draw=draw,
     course=engines(FakeEnvironment),
     faults=draw(1, SIZE).faults,

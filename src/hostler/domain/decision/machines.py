@@ -158,16 +158,16 @@ def _aim(transition: Transition, context: Context) -> Transition:
 
 def _patience(transition: Transition, snapshot: Snapshot) -> Transition:
     machine = transition.machine
-    bound = lifecycle.bound_of(machine, snapshot)
-    at = machine.since + bound if bound is not None else None
     match machine.phase:
         case Phase.STARTING:
             detail = f"until it is up (now: {machine.observed or 'not seen yet'})"
-            return wait(transition, "observe", detail, at)
         case Phase.STOPPING:
-            return wait(transition, "observe", "until complete observations show nothing of it", at)
+            detail = "until complete observations show nothing of it"
         case _:
             return transition
+    bound = lifecycle.bound_of(machine, snapshot)
+    at = machine.since + bound if bound is not None else None
+    return wait(transition, "observe", detail, at)
 
 
 def bound_retries(draft: Draft, context: Context) -> Draft:

@@ -36,7 +36,7 @@ def named(account: AccountSnapshot) -> tuple[MachineId, ...]:
     if account.capabilities.hosts:
         holders = {resource.host.holder for resource in _hosts(account) if resource.host.holder}
         return tuple(sorted({*holders, *account.bindings.values()} - account.machines.keys()))
-    unknown = inventory.tagged.keys() - account.machines.keys() - account.moving
+    unknown = inventory.tagged.keys() - account.machines.keys()
     tags = (
         (machine, inventory.sightings[resource].resource.owner_tag)
         for machine in unknown
@@ -69,6 +69,7 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
         foreign=foreign,
         unissued=strangers.unissued,
         unexplained=strangers.unexplained,
+        removing=strangers.removing,
         aside=_of_fleet((*set_aside(account), *outside(account)), account, fleet),
         late=strangers.late,
         orphans=tuple(orphan for orphan in account.orphans if orphan.fleet == fleet.name),
@@ -89,9 +90,9 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
 def _strange(account: AccountSnapshot, fleet: Fleet) -> tuple[tuple[Resource, ...], Explained]:
     """Return what is foreign, and what no record explains; among hosts, host by host."""
     inventory, machines = account.inventory, account.living[fleet.name]
-    living = {machine.id for machine in machines} | account.moving
+    living = {machine.id for machine in machines}
     found = sort_out(inventory, fleet.name, living, lambda: bound_in(machines), account.ours)
-    explained = explain(found.strangers, account.past, account.issued)
+    explained = explain(found.strangers, account.past, account.issued, account.moving)
     if not account.capabilities.host_kind:
         return found.foreign, explained
     own = (r for r in others(account) if r.owner_tag and r.owner_tag.fleet == fleet.name)
