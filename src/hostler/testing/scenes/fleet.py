@@ -185,7 +185,9 @@ class Scene:
         """Return what a cycle would see now."""
         living = set(self.machines) | self.moving
         machines = self.in_order()
-        found = sort_out(self.inventory, WEB, living, lambda: bound_in(machines), self.ours)
+        found = sort_out(
+            self.inventory, frozenset({WEB}), living, lambda: bound_in(machines), self.ours
+        )
         strangers = explain(found.strangers, self.history, self.issued)
         return Snapshot(
             cycle=CycleId(f"turn-{self.cycles}"),
