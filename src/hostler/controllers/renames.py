@@ -37,8 +37,8 @@ class FleetRenames:
             self._fleets.forget(gone)
         left = False
         for fleet in self._state.account.fleets:
-            row = self._state.rows[fleet.name]
-            if row.adopts is not None:
+            row = self._state.rows.get(fleet.name)  # none of one whose machines were just moved
+            if row is not None and row.adopts is not None:
                 left = not await self._carry(row, row.adopts, cycle) or left
         await self._rename_hosts(cycle)
         return left

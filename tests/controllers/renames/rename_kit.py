@@ -56,6 +56,7 @@ async def has_moved(rig: FakeScene, before: set[MachineId]) -> None:
     assert len(rig.calls(MAKE_SERVER)) == 3
     assert not rig.calls(TERMINATE)
     assert await rig.store.orphans() == ()
+    assert not rig.metrics.faults()
     found = await rows(rig)
     assert found.keys() == {BUILDERS}
     assert (found[BUILDERS].adopts, found[BUILDERS].former) == (None, (WEB,))

@@ -41,7 +41,7 @@ def _bound(left: FleetRow, snapshot: Snapshot) -> str:
     if left.ends:
         return f"{left.name} is being deleted with all that it has"
     if left.adopts:
-        return f"{left.name} is taking over the machines of {left.adopts}: ask again after that"
+        return f"{left.name} is taking over the machines of {left.adopts}: ask after that"
     return ""
 
 
