@@ -5,13 +5,15 @@ from datetime import timedelta
 
 import pytest
 
+from hostler.domain.fleets.reclaim import orphan_report
 from hostler.domain.fleets.renames import Move, begun, finished, impossible, joined
-from hostler.domain.ids import CycleId, Epoch, FleetName, MachineId
+from hostler.domain.ids import CycleId, Epoch, FleetName, MachineId, ResourceId
 from hostler.domain.model.fleet import FleetRow, Order, Setback, Sized, renames
 from hostler.domain.model.machine import CallState, Protection
-from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.snapshot import Orphan, Request, RequestKind
 from hostler.domain.observation.effects import certain_from
-from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, OFFER, S, asked, machine
+from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, OFFER, ZONE, S, asked, machine
 from hostler.testing.scenes.fleet import Scene
 
 WEB, BUILDERS, CI = FleetName("web"), FleetName("builders"), FleetName("ci")
@@ -43,7 +45,7 @@ def taken(old: FleetRow, new: FleetRow = NEW) -> FleetRow:
         (
             replace(OLD, adopts=CI),
             (),
-            "web is taking over the machines of ci: ask again after that",
+            "web is taking over the machines of ci: ask after that",
         ),
         (OLD, (WEB,), "another fleet is taking over the machines of web already"),
         (OLD, (CI,), ""),
@@ -124,3 +126,21 @@ def test_an_open_call_is_in_doubt_whatever_the_epochs_of_the_two_leases_are(epoc
 def test_a_call_that_is_over_is_left_as_it_is() -> None:
     call = replace(asked("server.make", NOW), call_state=CallState.DONE, epoch=Epoch(3))
     assert MOVE.moved(replace(machine(1), asked=(call,)), 7)[0].asked == (call,)
+
+
+def test_what_was_reported_for_the_old_fleet_is_the_new_ones_also_while_nothing_shows_it() -> None:
+    scene = Scene(fleet=replace(FLEET, name=BUILDERS))
+    scene.observe(complete=False)
+    orphan = Orphan(
+        resource=ResourceId("r-1"),
+        kind="server",
+        zone=ZONE,
+        fleet=WEB,
+        cls=OrphanClass.UNRECORDED,
+        first=BEGIN,
+        last=scene.now,
+    )
+    report = orphan_report(replace(scene.snapshot(), orphans=(orphan,)))
+    assert report.orphans == (replace(orphan, fleet=BUILDERS),)
+    assert report.cleared == ()
+    assert orphan_report(replace(scene.snapshot(), orphans=report.orphans)).orphans == ()
