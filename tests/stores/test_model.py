@@ -117,8 +117,8 @@ async def save_fleet(store: Store, ask: Ask) -> object:
 async def remove_fleet(store: Store, ask: Ask) -> object:
     rows = {found.name: found for found in await store.fleets()}
     read = rows.get(ask.fleet, row(ask.fleet))
-    gone = replace(read, version=read.version - ask.old)
-    return await store.remove_fleet(gone, (event(at=ask.at),), ask.fence)
+    removed = replace(read, version=read.version - ask.old)
+    return await store.remove_fleet(removed, (event(at=ask.at),), ask.fence)
 
 
 async def move(store: Store, ask: Ask) -> object:

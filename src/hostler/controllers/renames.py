@@ -33,8 +33,8 @@ class FleetRenames:
 
     async def carry_on(self, cycle: CycleId) -> bool:
         """Do what can be done now; tell whether anything of it is left. Conflict: observe again."""
-        for gone in await read_all(self._ports, self._state):
-            self._fleets.forget(gone)
+        for taken in await read_all(self._ports, self._state):
+            self._fleets.forget(taken)
         left = False
         for fleet in self._state.account.fleets:
             row = self._state.rows.get(fleet.name)  # none of one whose machines were just moved
@@ -66,7 +66,7 @@ class FleetRenames:
             row = await self._take(row, move, tenure.fence)
             self._fleets.forget(source)
             self._state.rows.pop(source, None)
-        await self._save(finished(row), tenure.fence, move.told(row.name, text))
+        await self._save(finished(row), tenure.fence, move.events_of(row.name, text))
         log.info("fleet renamed", fleet=row.name, source=source, detail=text, cycle=cycle)
         return True
 
@@ -87,7 +87,7 @@ class FleetRenames:
             self._state.keep(await store.save_machine(taken, events, fence))
         if old is not None:
             text = f"it goes on as fleet {move.fleet}"
-            await store.remove_fleet(old, move.told(old.name, text), fence)
+            await store.remove_fleet(old, move.events_of(old.name, text), fence)
         return saved
 
     async def _save(self, row: FleetRow, fence: Fence, events: tuple[Event, ...] = ()) -> FleetRow:

@@ -32,13 +32,13 @@ class Dies:
         if not name.startswith(("save_", "remove_", "take_requests")):
             return found
 
-        async def write(*given: Any) -> object:
+        async def write(*args: Any) -> object:
             self.writes += 1
             self.kinds.append(name)
             if self.writes < self.at:
-                return await found(*given)
+                return await found(*args)
             if self.writes == self.at and self.effect:
-                await found(*given)
+                await found(*args)
             self.died.set()
             return await asyncio.Event().wait()
 

@@ -27,9 +27,9 @@ async def test_machines_of_a_renamed_fleet_are_carried_over_and_no_other_is_made
         assert await rig.phases() == [READY] * 3
     await has_moved(rig, {machine.id for machine in before})
     assert [m.id for m in await rig.machines()] == [m.id for m in before], "in their order"
-    told = [entry.event for entry in await rig.events("renamed")]
-    assert {event.machine for event in told} == {None, *(m.id for m in before)}
-    assert [event.fleet for event in told if event.machine is None] == [WEB, BUILDERS]
+    events = [entry.event for entry in await rig.events("renamed")]
+    assert {event.machine for event in events} == {None, *(m.id for m in before)}
+    assert [event.fleet for event in events if event.machine is None] == [WEB, BUILDERS]
 
 
 async def test_the_past_of_a_machine_that_was_carried_over_stays_its_own() -> None:

@@ -42,8 +42,8 @@ def test_what_names_a_fleet_that_is_taken_over_waits_until_the_other_one_has_its
     builders, web = replace(FLEET, name=BUILDERS), replace(FLEET, removed=True)
 
     def ripe_by(row: FleetRow, *fleets: Fleet) -> list[int]:
-        facts = {"fleets": fleets, "rows": {BUILDERS: row}, "requests": (asked, own)}
-        return [one.number for one in ripe(account_snapshot((), **facts), BUILDERS)]
+        account = account_snapshot((), fleets=fleets, rows={BUILDERS: row}, requests=(asked, own))
+        return [one.number for one in ripe(account, BUILDERS)]
 
     assert ripe_by(row, builders, web) == [2]
     assert ripe_by(replace(row, adopts=WEB), builders, web) == [2]

@@ -100,7 +100,7 @@ def _requests(state: AccountState, now: datetime) -> tuple[Request, ...]:
 
 
 async def read_all(ports: Ports, state: AccountState) -> tuple[FleetName, ...]:
-    """Read the records of fleets of which nothing is known, or no longer; return which are gone.
+    """Read the records of fleets of which nothing is known, or no longer; return whose are taken over.
 
     What one fleet may do hangs on the row of another that takes over its machines. A fleet that
     was taken over has no row any more, and is not recorded again.
@@ -111,11 +111,11 @@ async def read_all(ports: Ports, state: AccountState) -> tuple[FleetName, ...]:
         return ()
     stored = {row.name: row for row in await ports.store.fleets()}
     former = {name for row in stored.values() for name in row.former}
-    gone = {f.name for f in unread if f.removed and f.name in former - stored.keys()}
+    taken = {f.name for f in unread if f.removed and f.name in former - stored.keys()}
     for fleet in unread:
-        if fleet.name not in gone:
+        if fleet.name not in taken:
             await records(ports, state, fleet)
-    return tuple(gone)
+    return tuple(taken)
 
 
 async def records(

@@ -123,7 +123,7 @@ class Move:
         )
         return taken, (about, replace(about, fleet=self.fleet))
 
-    def told(self, fleet: FleetName, text: str) -> tuple[Event, ...]:
+    def events_of(self, fleet: FleetName, text: str) -> tuple[Event, ...]:
         """Return an event about the whole of one of the two fleets."""
         return (Event(kind="renamed", at=self.now, fleet=fleet, cycle=self.cycle, detail=text),)
 

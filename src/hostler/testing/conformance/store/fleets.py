@@ -118,8 +118,8 @@ async def a_machine_that_is_saved_for_another_fleet_is_its_from_then_on(stores: 
     before = await stored(store, machine(1).id)
     await store.save_machine(before, (event(before),), OPEN)
     moved = replace(before, version=2, fleet=CI, serial=9)
-    told = (event(before, minutes(2)), event(moved, minutes(2)))
-    saved = await store.save_machine(moved, told, OPEN)
+    events = (event(before, minutes(2)), event(moved, minutes(2)))
+    saved = await store.save_machine(moved, events, OPEN)
     assert saved == replace(moved, version=3)
     assert [found.serial for found in await retry_at.machines(WEB)] == [2]
     assert [found.serial for found in await retry_at.machines(CI)] == [3, 9]
