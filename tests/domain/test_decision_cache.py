@@ -173,7 +173,7 @@ def test_whatever_changes_is_noticed_at_once(what: str) -> None:
         scene.later(20 * S)
 
 
-@pytest.mark.parametrize("field", ["foreign", "unexplained", "unissued"])
+@pytest.mark.parametrize("field", ["foreign", "unexplained", "removing", "unissued"])
 def test_no_picture_with_somebodys_resource_in_it_is_plain(field: str) -> None:
     scene, _ = resting()
     snapshot = scene.snapshot()

@@ -466,3 +466,40 @@ def test_adopted_machine_may_be_of_a_type_that_the_fleet_does_not_know() -> None
     scene.observe()
     adopt(scene)
     assert scene.the(7).offer.type == "huge"
+
+
+def test_nothing_is_created_while_what_no_record_explains_is_being_removed() -> None:
+    """The fleet said "all is well", and made a machine, during each call that removed an orphan."""
+    scene = littered()
+    assert reclaimed(sighted(scene)) == [ORPHAN.id]
+    scene.fleet = replace(scene.fleet, size=scene.fleet.size + 1)
+    scene.moving.add(machine(50).id)
+    decision = scene.reconcile()
+    assert reclaimed(decision) == []
+    assert not [c for c in decision.commands if isinstance(c, SaveFleet) and c.inserts]
+    assert scene.row.condition.startswith("no record explains 1 of")
+
+
+def test_what_a_machine_leaves_behind_in_the_moment_of_its_end_is_no_orphan_yet() -> None:
+    ended = machine(60, Phase.DELETED)
+    scene = littered(server(machine(1)))
+    scene.keep(ended)
+    scene.exist(server(ended))
+    scene.moving.add(ended.id)
+    scene.observe()
+    snapshot = scene.snapshot()
+    assert (snapshot.late, snapshot.unexplained, snapshot.removing) == ((), (), ())
+    scene.moving.clear()
+    assert scene.snapshot().late
+
+
+def test_what_somebody_adopts_is_not_reclaimed_by_the_same_decision() -> None:
+    scene = littered()
+    scene.reconcile()
+    scene.later(GAP)
+    scene.observe()
+    assert reclaimed(scene.decide()) == [ORPHAN.id]
+    scene.request(RequestKind.ADOPT)
+    decision = scene.reconcile()
+    assert reclaimed(decision) == []
+    assert machine(50).id in scene.machines

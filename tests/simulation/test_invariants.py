@@ -107,6 +107,18 @@ def test_s4_fires_when_creations_exceed_the_hour():
     assert not checker.made(5000.0, 5)
 
 
+def test_s4_counts_the_hour_by_the_clock_of_the_engine_that_jumped():
+    checker = Attempts()
+    assert not any(checker.made(float(second), 5) for second in range(5))
+    checker.jumped(1800.0)
+    assert not checker.made(1900.0, 5)
+    behind = Attempts()
+    assert not any(behind.made(float(second), 5) for second in range(5))
+    behind.jumped(-1800.0)
+    assert names(behind.made(1900.0, 5)) == ["S4"]
+    assert not behind.made(9000.0, 5)
+
+
 def test_s4_fires_when_an_offer_is_tried_again_within_its_pause():
     checker = Failures(pause=25.0)
     before = machine(Phase.STARTING)

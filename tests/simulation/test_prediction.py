@@ -1,10 +1,17 @@
+from collections import Counter
 from dataclasses import replace
 
-from hostler.domain.ids import MachineId, ResourceId, Zone
+import pytest
+
+from hostler.controllers.plan import planned_machines
+from hostler.domain.decide import decide
+from hostler.domain.ids import FleetName, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Effect, Refusal, Refused
 from hostler.domain.model.commands import Decision
+from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Slot
 from hostler.lab.harness.prediction import MOST_GAP, Predicted, PredictionCheck
+from hostler.testing.scenes.builders import FLEET, WEB
 from hostler.testing.scenes.fleet import Scene
 
 M = MachineId("m-aaaaaaaaaa")
@@ -22,7 +29,9 @@ LINE = "server.create server - 1"
 
 def teller(*calls: str) -> PredictionCheck:
     found = PredictionCheck(lambda: 0.0)
-    found._steps[M] = Predicted(calls=calls, announced="call server.create for server", at=0.0)
+    found._steps[WEB] = {
+        M: Predicted(calls=calls, announced="call server.create for server", at=0.0)
+    }
     return found
 
 
@@ -80,3 +89,126 @@ def test_s10_counts_from_the_lease_not_from_a_cycle_before_it():
     found.took()
     assert not cycle(1010.0)
     assert cycle(1011.0 + MOST_GAP) == ["S10"]
+
+
+class Followed:
+    """A scene of one machine, whose decisions a prediction check sees."""
+
+    def __init__(self) -> None:
+        self.fates = Counter[str]()
+        self.check = PredictionCheck(lambda: 0.0, fates=self.fates)
+        self.scene = Scene(fleet=replace(FLEET, size=1))
+        self.scene.observe()
+
+    def decide(self) -> list[str]:
+        """Decide once, write it down, and return what was found."""
+        snapshot, planner = self.scene.snapshot(), self.scene.planner
+        decision = decide(snapshot, planner)
+        self.plan = tuple(planned_machines(decision, snapshot, planner))
+        found = self.check.decided(snapshot, planner, decision)
+        self.scene.reconcile()
+        return [violation.invariant for violation in found]
+
+    def carry_out(self, many: int | None = None) -> None:
+        """Make the calls of the newest plan, or the first ones of them."""
+        for call in self.plan[0].calls[:many]:
+            self.check.doing(call)
+
+
+def test_a_plan_whose_calls_all_came_is_whole_from_the_making_of_its_machine_on():
+    followed = Followed()
+    assert not followed.decide()
+    assert followed.plan[0].subject is None
+    assert not followed.decide()
+    followed.carry_out()
+    assert not followed.decide()
+    assert followed.fates == {"whole": 1}
+
+
+def test_e2_fires_when_a_plan_falls_short_and_nothing_spoke_against_it():
+    followed = Followed()
+    followed.decide()
+    followed.decide()
+    followed.carry_out(1)
+    assert followed.decide() == ["E2"]
+    assert followed.fates == {"otherwise": 1}
+
+
+def test_e2_fires_when_what_was_planned_of_a_new_machine_is_not_what_is_planned_once_it_is_there():
+    followed = Followed()
+    followed.decide()
+    machine = next(iter(followed.scene.machines.values()))
+    followed.scene.keep(replace(machine, phase=Phase.FAILED))
+    assert followed.decide() == ["E2"]
+
+
+@pytest.mark.parametrize("reason", ["answer", "observation", "interruption"])
+def test_what_cuts_a_plan_short_is_counted_by_its_reason(reason: str):
+    followed = Followed()
+    followed.decide()
+    followed.decide()
+    followed.carry_out(1)
+    match reason:
+        case "answer":
+            followed.check.invalidate_steps()
+            followed.check.done(followed.plan[0].calls[0], Refused(why=Refusal.BUSY, text="busy"))
+        case "observation":
+            followed.check.invalidate_steps()
+        case _:
+            followed.check.invalidate()
+    assert not followed.decide()
+    assert followed.fates == {reason: 1}
+
+
+def test_one_fleets_decisions_end_no_plan_of_another():
+    followed, other = Followed(), Scene(fleet=replace(FLEET, name=FleetName("other")))
+    followed.decide()
+    followed.decide()
+    other.row = replace(other.row, name=FleetName("other"))
+    snapshot = other.snapshot()
+    assert not followed.check.decided(snapshot, other.planner, decide(snapshot, other.planner))
+    assert not followed.fates
+    followed.carry_out(1)
+    assert followed.decide() == ["E2"]
+
+
+def test_only_the_call_that_was_planned_counts_as_followed():
+    followed = Followed()
+    followed.decide()
+    followed.decide()
+    followed.check.invalidate_steps()
+    for call in followed.plan[0].calls:
+        followed.check.doing(replace(call, kind="something.else"))
+    assert not followed.decide()
+    assert followed.fates == {"observation": 1}
+
+
+def test_what_is_seen_meanwhile_may_change_the_plan_of_a_machine_that_is_to_be_made():
+    followed = Followed()
+    followed.decide()
+    followed.check.invalidate_steps()
+    machine = next(iter(followed.scene.machines.values()))
+    followed.scene.keep(replace(machine, phase=Phase.FAILED))
+    assert not followed.decide()
+    assert followed.fates == {"observation": 1}
+
+
+def test_s10_counts_from_the_lease_where_no_cycle_came_yet():
+    moment = [0.0]
+    found = PredictionCheck(lambda: moment[0])
+    found.took()
+    moment[0] = 1.0 + MOST_GAP
+    scene = Scene()
+    wrong = found.decided(scene.snapshot(), scene.planner, Decision())
+    assert [violation.invariant for violation in wrong] == ["S10"]
+
+
+def test_what_was_to_be_reclaimed_is_watched_again_once_it_is_adopted():
+    followed = Followed()
+    followed.decide()
+    machine = next(iter(followed.scene.machines.values()))
+    followed.check._sweeps.add(machine.id)
+    followed.decide()
+    followed.carry_out()
+    assert not followed.decide()
+    assert followed.fates == {"whole": 1}

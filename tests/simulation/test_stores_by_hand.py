@@ -1,11 +1,13 @@
 """What somebody does to stores by hand: put back, robbed of records; and the judge's account."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from hostler.domain.ids import InstallationId, MachineId, ResourceId
+from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import OrphanClass, OwnerTag
@@ -14,6 +16,7 @@ from hostler.lab.checks import issued_ids
 from hostler.lab.checks.shadow_store import ShadowStore, shadow_for
 from hostler.lab.harness.store_place import StorePlace
 from hostler.lab.scenario.faults import (
+    HISTORY_PRUNED,
     RECORD_REMOVED,
     STORE_COPIED,
     STORE_RESTORED,
@@ -21,9 +24,17 @@ from hostler.lab.scenario.faults import (
     Size,
     severity_of,
 )
+from hostler.lab.scenario.run import play
 from hostler.lab.scenario.stores import store_place
+from hostler.lab.servers.environment import ServerEnvironment
 from hostler.lab.servers.faults import draw_servers
-from hostler.lab.servers.restored import with_store_by_hand
+from hostler.lab.servers.restored import (
+    do_by_hand,
+    prune,
+    with_pruned_history,
+    with_store_by_hand,
+)
+from hostler.lab.simulate.providers import engines
 from hostler.lab.simulate.seeds import run_seed
 from hostler.ports.store import Fence, Store
 from hostler.testing.invariants import Thing
@@ -111,6 +122,29 @@ def test_nothing_is_created_beside_it_once_it_is_reported():
     assert not issued_ids.created_beside(mine, (newer,), 1000.0)
 
 
+def test_nothing_is_created_beside_what_has_lost_its_record():
+    mine, left = shadow(machine(1)), thing(machine(1))
+    mine.reported[left.id] = 900.0
+    assert not issued_ids.created_beside(mine, (left,), 1000.0)
+    mine.forget_record(machine(1).id)
+    assert issued_ids.created_beside(mine, (left,), 1000.0)
+    assert not issued_ids.created_beside(mine, (left,), 900.0 + issued_ids.AT_ONCE)
+
+
+def test_its_fleet_says_so_once_it_is_reported():
+    mine, newer = shadow(machine(1)), thing(machine(2))
+    silent = FleetRow(name=FLEET.name, created=BEGIN)
+    assert not issued_ids.concealed(mine, silent, (newer,), 1000.0)
+    mine.reported[newer.id] = 900.0
+    assert not issued_ids.concealed(mine, silent, (newer,), 900.0 + issued_ids.AT_ONCE)
+    assert issued_ids.concealed(mine, silent, (newer,), 1000.0)
+    assert not issued_ids.concealed(mine, replace(silent, condition="why"), (newer,), 1000.0)
+    assert not issued_ids.concealed(
+        mine, replace(silent, name=FleetName("other")), (newer,), 1000.0
+    )
+    assert not issued_ids.concealed(mine, None, (newer,), 1000.0)
+
+
 def test_the_judge_knows_no_more_than_the_store_that_was_put_back():
     mine = shadow(machine(1))
     backup = mine.copy()
@@ -184,3 +218,34 @@ def test_what_somebody_does_to_the_store_breaks_no_invariant(seed: int):
     result = run_seed(seed, SIZE)
     assert result.violation is None, "\n".join(result.story)
     assert {STORE_RESTORED, RECORD_REMOVED} & result.faults.keys()
+
+
+def test_a_share_of_the_seeds_prunes_its_history_and_all_others_draw_what_they_did():
+    drawn = {seed: draw_servers(seed, SIZE) for seed in range(1, 1001)}
+    some = {n: with_pruned_history(one) for n, one in drawn.items()}
+    pruned = [n for n, one in some.items() if one != drawn[n]]
+    assert 30 <= len(pruned) <= 70
+    assert all(HISTORY_PRUNED in some[n].faults for n in pruned)
+    assert "calm" not in {severity_of(n) for n in pruned}
+
+
+def forced(seed: int, how: Callable[[Scenario, Random], Scenario]) -> Scenario:
+    """Return a seed's scenario, with something done to its store for sure."""
+    return how(draw_servers(seed, SIZE), Random(f"hostler store by hand forced: {seed}"))
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    ("seed", "how", "fault"),
+    [
+        (51009, do_by_hand, RECORD_REMOVED),  # a machine was made while an orphan was removed
+        (50001, prune, HISTORY_PRUNED),
+        (50004, prune, HISTORY_PRUNED),
+    ],
+)
+def test_what_is_done_to_a_store_for_sure_breaks_no_invariant(
+    seed: int, how: Callable[[Scenario, Random], Scenario], fault: str, tmp_path: Path
+):
+    result = play(engines(ServerEnvironment)(forced(seed, how), tmp_path))
+    assert result.violation is None, "\n".join(result.story)
+    assert fault in result.faults

@@ -119,11 +119,12 @@ async def plan(ports: Ports, account: Account, fleet: Fleet, settings: Settings)
     """Observe everything once, decide, and list the calls; nothing is recorded or sent."""
     snapshot = await observe_fleet(ports, account, fleet, settings)
     decision = decide(snapshot, account.provider)
-    machines = tuple(_planned(decision, snapshot, account.provider))
+    machines = tuple(planned_machines(decision, snapshot, account.provider))
     return Plan(snapshot=snapshot, decision=decision, machines=machines)
 
 
-def _planned(decision: Decision, snapshot: Snapshot, planner: Planner) -> Iterator[Planned]:
+def planned_machines(decision: Decision, snapshot: Snapshot, planner: Planner) -> Iterator[Planned]:
+    """Yield what a decision comes to for each machine, those included that it makes."""
     for command in decision.commands:
         match command:
             case Advance() if command.goal is not None:

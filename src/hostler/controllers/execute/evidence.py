@@ -164,7 +164,7 @@ class EvidenceMaker:
                     paid_until=None,
                 ),
                 protection=self._state.protection(snapshot.fleet.name, now),
-                world=world_is_right(replace(snapshot, unexplained=())),
+                world=world_is_right(replace(snapshot, unexplained=(), removing=())),
                 proof=Proof(
                     reread=timedelta(0) <= now - read.at <= _JUST,
                     age=now - max(since, snapshot.jumped or since),

@@ -100,7 +100,7 @@ def _requests(state: AccountState, now: datetime) -> tuple[Request, ...]:
 
 
 async def read_all(ports: Ports, state: AccountState) -> tuple[FleetName, ...]:
-    """Read the records of fleets of which nothing is known, or no longer; return whose are taken over.
+    """Read the records of fleets that are not known (any more); return those that were taken over.
 
     What one fleet may do hangs on the row of another that takes over its machines. A fleet that
     was taken over has no row any more, and is not recorded again.

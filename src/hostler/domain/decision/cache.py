@@ -180,6 +180,7 @@ def is_plain(snapshot: Snapshot) -> bool:
     strange = (
         snapshot.foreign
         or snapshot.unexplained
+        or snapshot.removing
         or snapshot.unissued
         or snapshot.aside
         or snapshot.late

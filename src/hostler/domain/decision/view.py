@@ -39,7 +39,7 @@ def named(account: AccountSnapshot) -> tuple[MachineId, ...]:
     if account.capabilities.hosts:
         holders = {resource.host.holder for resource in _hosts(account) if resource.host.holder}
         return tuple(sorted({*holders, *account.bindings.values()} - account.machines.keys()))
-    unknown = inventory.tagged.keys() - account.machines.keys() - account.moving
+    unknown = inventory.tagged.keys() - account.machines.keys()
     tags = (
         (machine, inventory.sightings[resource].resource.owner_tag)
         for machine in unknown
@@ -73,6 +73,7 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
         foreign=foreign,
         unissued=strangers.unissued,
         unexplained=strangers.unexplained,
+        removing=strangers.removing,
         aside=_of_fleet((*set_aside(account), *outside(account)), account, fleet, renamed),
         late=strangers.late,
         orphans=tuple(o for o in account.orphans if renamed.get(o.fleet, o.fleet) == fleet.name),
@@ -109,9 +110,9 @@ def _strange(
     """
     names = frozenset({fleet.name, *(old for old, now in renamed.items() if now == fleet.name)})
     machines = tuple(m for name in _kin(account, names) for m in account.living.get(name, ()))
-    living = {machine.id for machine in machines} | account.moving
+    living = {machine.id for machine in machines}
     found = sort_out(account.inventory, names, living, lambda: bound_in(machines), account.ours)
-    explained = explain(found.strangers, account.past, account.issued)
+    explained = explain(found.strangers, account.past, account.issued, account.moving)
     if not account.capabilities.host_kind:
         return found.foreign, explained
     own = (r for r in others(account) if r.owner_tag and r.owner_tag.fleet in names)

@@ -1,6 +1,6 @@
 """Reclaim: which resources does no record explain, what do they cost, and may one be removed?"""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -205,6 +205,14 @@ def _forbidden(orphan: Orphan, snapshot: Snapshot) -> str:
     ):
         return f"its removal was tried at {orphan.tried:%H:%M:%S} UTC"
     return ""
+
+
+def without(adopted: Collection[MachineId], snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot without what no record explained until these were adopted."""
+    if not adopted:
+        return snapshot
+    left = (r for r in snapshot.unexplained if not (r.owner_tag and r.owner_tag.machine in adopted))
+    return replace(snapshot, unexplained=tuple(left))
 
 
 def reclaims(

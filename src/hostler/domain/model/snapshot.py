@@ -145,7 +145,8 @@ class Snapshot:
     `ours` are the installations whose owner tags are ours (our own first); `foreign` are resources
     under the fleet's name with other owner tags; `unissued` those with our owner tag and an id or
     an attempt that our store never issued; `unexplained` those with our owner tag and an id that
-    it issued, which no record and no history explains; `aside` hosts that no machine can have for
+    it issued, which no record and no history explains, and `removing` those of them that calls
+    in flight remove; `aside` hosts that no machine can have for
     now, ours or not; `late` those whose machine is in our history. `steady` is when this
     process started or the clock last jumped, `jumped` the latter alone; `took` is when this
     epoch began. `moving` are machines with calls in flight: they are not touched. Where
@@ -175,6 +176,7 @@ class Snapshot:
     foreign: tuple[Resource, ...] = ()
     unissued: tuple[Resource, ...] = ()
     unexplained: tuple[Resource, ...] = ()
+    removing: tuple[Resource, ...] = ()
     aside: tuple[Resource, ...] = ()
     late: tuple[Machine, ...] = ()
     orphans: tuple[Orphan, ...] = ()

@@ -29,9 +29,10 @@ def world_is_right(snapshot: Snapshot) -> str:
             "store never issued: it was put back from a backup, or another engine runs on a copy "
             "of it. Stop the other engine, then `hostler adopt FILE` makes them ours"
         )
-    if snapshot.unexplained and not snapshot.capabilities.hosts:
+    unexplained = len(snapshot.unexplained) + len(snapshot.removing)
+    if unexplained and not snapshot.capabilities.hosts:
         return (
-            f"no record explains {len(snapshot.unexplained)} of the resources that carry our owner "
+            f"no record explains {unexplained} of the resources that carry our owner "
             "tag: see `hostler orphans FILE`, then `hostler adopt FILE` or set `reclaim = true`"
         )
     return ""

@@ -27,10 +27,14 @@ class Sorted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
-    """What strangers are: `late` are the machines of the history that some of them belong to."""
+    """What strangers are: `late` are the machines of the history that some of them belong to.
+
+    `removing` are those no record explains and that calls under way remove.
+    """
 
     late: tuple[Machine, ...] = ()
     unexplained: tuple[Resource, ...] = ()
+    removing: tuple[Resource, ...] = ()
     unissued: tuple[Resource, ...] = ()
 
 
@@ -38,21 +42,32 @@ def explain(
     strangers: Iterable[Resource],
     past: Mapping[MachineId, Machine],
     issued: Collection[MachineId],
+    moving: Collection[MachineId] = (),
 ) -> Explained:
-    """Return what strangers are, by the history and by the ids that our store once issued."""
+    """Return what strangers are, by the history and by the ids that our store once issued.
+
+    Calls are in flight for those `moving`: a machine that just ended, or what is being removed.
+    """
     late, unexplained, unissued = dict[MachineId, Machine](), list[Resource](), list[Resource]()
+    removing = list[Resource]()
     for resource in strangers:
         if (tag := resource.owner_tag) is None:
             continue
         machine = past.get(tag.machine)
-        if machine is None:
+        if tag.machine in moving:
+            if machine is None and tag.machine in issued:
+                removing.append(resource)
+        elif machine is None:
             (unexplained if tag.machine in issued else unissued).append(resource)
         elif is_unissued(machine, resource):
             unissued.append(resource)
         else:
             late[machine.id] = machine
     return Explained(
-        late=tuple(late.values()), unexplained=tuple(unexplained), unissued=tuple(unissued)
+        late=tuple(late.values()),
+        unexplained=tuple(unexplained),
+        removing=tuple(removing),
+        unissued=tuple(unissued),
     )
 
 

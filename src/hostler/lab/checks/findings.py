@@ -36,6 +36,7 @@ class Findings(ABC):
         self.first: Violation | None = None
         self.faults = Counter[str]()
         self.pairs = set[tuple[str, str]]()
+        self.plans = Counter[str]()
         self.machine_seconds: float = 0.0
         self._ambient = dict[str, int]()
 

@@ -4,8 +4,10 @@ An id is on record before any call bears it. So what carries an installation's t
 attempt, that its store does not know to have issued was made from a newer store, or by a twin.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Orphan
 from hostler.testing.invariants import Found, Thing, Violation
@@ -53,7 +55,9 @@ def reported(shadow: ShadowStore, orphans: Iterable[Orphan], things: Iterable[Th
         unissued = is_unissued(shadow, thing)
         if unissued and orphan.cls is not OrphanClass.UNISSUED:
             return _misreported(orphan, "was never issued")
-        if tag.machine in shadow.removed and orphan.cls is OrphanClass.UNISSUED:
+        record = shadow.machines.get(tag.machine)
+        is_over = record is None or record.phase is Phase.DELETED
+        if is_over and not unissued and orphan.cls is OrphanClass.UNISSUED:
             return _misreported(orphan, "was issued")
     return _FINE
 
@@ -64,10 +68,35 @@ def _misreported(orphan: Orphan, truth: str) -> Found:
 
 
 def created_beside(shadow: ShadowStore, things: Iterable[Thing], now: float) -> Found:
-    """Check an attempt to create: none is made while what was never issued stands reported."""
-    for thing in things:
-        since = shadow.reported.get(thing.id)
-        if since is not None and now - since > AT_ONCE and is_unissued(shadow, thing):
-            text = f"a server was asked for beside {thing.kind} {thing.id}, which was never issued"
-            return (Violation(invariant="S2", text=text),)
+    """Check an attempt to create: none while what was never issued, or has no record, is reported.
+
+    It may do the work of a machine that would be made.
+    """
+    for thing in _standing(shadow, things, now):
+        why = "was never issued" if is_unissued(shadow, thing) else "has no record"
+        text = f"a server was asked for beside {thing.kind} {thing.id}, which {why}"
+        return (Violation(invariant="S2", text=text),)
     return _FINE
+
+
+def concealed(
+    shadow: ShadowStore, row: FleetRow | None, things: Iterable[Thing], now: float
+) -> Found:
+    """Check a fleet's row: while what was never issued stands reported, its condition says so."""
+    for thing in _standing(shadow, things, now):
+        never = is_unissued(shadow, thing) and row is not None and not row.condition
+        if never and thing.owner_tag and row and thing.owner_tag.fleet == row.name:
+            text = f"{thing.kind} {thing.id} was never issued, and the fleet's condition is empty"
+            return (Violation(invariant="S5", text=text, machine=thing.owner_tag.machine),)
+    return _FINE
+
+
+def _standing(shadow: ShadowStore, things: Iterable[Thing], now: float) -> Iterator[Thing]:
+    """Yield what no record explains, and was reported long enough ago to be decided upon."""
+    for thing in things:
+        since, tag = shadow.reported.get(thing.id), thing.owner_tag
+        if since is None or now - since <= AT_ONCE or tag is None:
+            continue
+        removed = tag.installation in shadow.ours and tag.machine in shadow.removed
+        if removed or is_unissued(shadow, thing):
+            yield thing

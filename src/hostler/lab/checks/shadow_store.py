@@ -83,8 +83,10 @@ class ShadowStore:
             if m.phase is not Phase.DELETED and fleet in {None, m.fleet}
         ]
 
-    def forget_times(self) -> None:
-        """A clock jumped: what the engine measures begins anew."""
+    def clock_jumped(self, by: float) -> None:
+        """A clock jumped by so many seconds: what the engine measures begins anew."""
+        for attempts in self.attempts.values():
+            attempts.jumped(by)
         self.failures.last.clear()
         if self.bounds is not None:
             self.bounds.spent.clear()

@@ -1,20 +1,29 @@
-"""The prediction check: what decisions say comes next, against what comes next (E1, E2, S10)."""
+"""The prediction check: what decisions say comes next, against what comes next (E1, E2, S10).
 
+It also counts how far plans are carried out: what `plan` would print at each decision.
+"""
+
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hostler.controllers.expected_calls import SEE, MachineSteps, expected_calls
-from hostler.domain.ids import MachineId
+from hostler.controllers.expected_calls import SEE
+from hostler.controllers.plan import Planned, planned_machines
+from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.calls import Call, Done, Outcome
-from hostler.domain.model.commands import Advance, Decision, Reclaim
+from hostler.domain.model.commands import Decision, Reclaim
 from hostler.domain.model.provider import Planner
 from hostler.domain.model.snapshot import Snapshot
-from hostler.domain.observation.certainty import resources_of
 from hostler.testing.invariants import Found, Violation, delayed, wedged
 
 MOST_WAIT = 60.0
 MOST_GAP = 240.0
 ANY = "whatever its answer calls for"
+ANSWER, OBSERVATION, INTERRUPTION, RIVAL = "answer", "observation", "interruption", "rival"
+"""What cuts a plan short: what a call of its own came to, what was seen, what interfered with the
+process, or another fleet that took the host."""
+OTHERWISE = "otherwise"
+"""The fate of a plan that fell short although nothing spoke against it."""
 _FINE: Found = ()
 
 
@@ -22,92 +31,157 @@ _FINE: Found = ()
 class Predicted:
     """What one machine's step was said to do, and how far it has come.
 
-    `invalidated`: something else was observed, or an outcome was not definite; then anything may
-    come.
+    `invalidated`: why anything may come by now: something was observed, an outcome was not
+    definite, or somebody interfered. `followed` counts the calls that came as planned even so.
     """
 
     calls: tuple[str, ...]
     announced: str
     at: float
     done: int = 0
-    invalidated: bool = False
+    followed: int = 0
+    invalidated: str = ""
+
+    @property
+    def firm(self) -> tuple[str, ...]:
+        """The calls that depend on no answer."""
+        return self.calls[: self.calls.index(ANY)] if ANY in self.calls else self.calls
+
+    def follow(self, line: str) -> None:
+        """Take in a call that is about to be made."""
+        firm = self.firm
+        if self.followed < len(firm) and _same(firm[self.followed], line):
+            self.followed += 1
+
+    @property
+    def fate(self) -> str:
+        """What became of it: it was carried out whole, or what cut it short, or neither."""
+        return "whole" if self.followed == len(self.firm) else self.invalidated or OTHERWISE
+
+    def invalidate(self, why: str) -> None:
+        """Let anything come from now on; of several reasons its own answer counts."""
+        if why == ANSWER or not self.invalidated:
+            self.invalidated = why
+
+
+Steps = dict[MachineId, Predicted]
 
 
 class PredictionCheck:
     """Watches the decisions and calls of one incarnation of a process."""
 
-    def __init__(self, time: Callable[[], float], gap: float = MOST_GAP) -> None:
+    def __init__(
+        self,
+        time: Callable[[], float],
+        gap: float = MOST_GAP,
+        fates: Counter[str] | None = None,
+    ) -> None:
         self._time, self._gap = time, gap
-        self._steps = dict[MachineId, Predicted]()
+        self._fates = Counter[str]() if fates is None else fates
+        self._steps = dict[FleetName, dict[MachineId, Predicted]]()
+        self._coming = dict[tuple[FleetName, int], Predicted]()
         self._sweeps = set[MachineId]()
-        self._reconciled: float | None = None
+        self._reconciled = dict[FleetName, float]()
+        self._took: float | None = None
         self.observed = 0.0
 
     def invalidate(self) -> None:
         """Something was refused or stopped: what was said before binds no more."""
-        self.invalidate_steps()
-        self._reconciled = None
+        self._invalidate(INTERRUPTION)
+        self._reconciled, self._took = {}, None
 
     def invalidate_steps(self) -> None:
         """Something new was observed: what steps were said to do may change."""
-        for step in self._steps.values():
-            step.invalidated = True
+        self._invalidate(OBSERVATION)
+
+    def _invalidate(self, why: str) -> None:
+        steps = (step for steps in self._steps.values() for step in steps.values())
+        for step in (*steps, *self._coming.values()):
+            step.invalidate(why)
 
     def took(self) -> None:
         """A fleet's lease was taken: until now cycles were another's, from now on they are ours."""
-        self._reconciled = self._time()
+        self._reconciled, self._took = {}, self._time()
 
     def decided(self, snapshot: Snapshot, planner: Planner, decision: Decision) -> Found:
         """Take in a decision; hold the last steps to what was said of them."""
-        now = self._time()
-        found = (
-            list(wedged(now - self._reconciled, self._gap)) if self._reconciled is not None else []
-        )
-        self._reconciled = now
+        now, fleet = self._time(), snapshot.fleet.name
+        since = self._reconciled.get(fleet, self._took)
+        found = [] if since is None else list(wedged(now - since, self._gap))
+        self._reconciled[fleet] = now
+        before = self._steps.get(fleet, {})
         for machine in snapshot.machines:
-            found += self._check_step(machine.id, snapshot, now)
+            if (step := before.get(machine.id)) is not None:
+                found += self._check_step(machine.id, step, snapshot, now)
         verdicts = {verdict.machine: verdict for verdict in decision.verdicts}
-        advances = {c.machine.id: c for c in decision.commands if isinstance(c, Advance)}
+        plan = tuple(planned_machines(decision, snapshot, planner))
+        lines = {entry.subject: _lines(entry) for entry in plan if entry.subject is not None}
+        self._sweeps -= {machine.id for machine in snapshot.machines}  # adopted since
         self._sweeps |= {c.placeholder.id for c in decision.commands if isinstance(c, Reclaim)}
-        moving = {m: s for m, s in self._steps.items() if m in snapshot.moving}
+        moving = {m: s for m, s in before.items() if m in snapshot.moving}
         for name, verdict in verdicts.items():
             if name not in snapshot.moving:
                 announced = f"{verdict.next.kind} {verdict.next.detail}"
-                calls = self._calls(advances.get(name), snapshot, planner)
+                calls = lines.get(name, ())
                 moving[name] = Predicted(calls=calls, announced=announced, at=now)
                 found += _matches(name, announced, calls, is_call=verdict.next.kind == "call")
-        self._steps = moving
+        found += self._ended(before, moving, snapshot)
+        self._steps[fleet] = moving
+        made = [entry for entry in plan if entry.subject is None]
+        for serial, entry in enumerate(made, snapshot.row.serial + 1):
+            self._coming[fleet, serial] = Predicted(calls=_lines(entry), announced="", at=now)
         return tuple(found)
 
-    def _calls(
-        self, advance: Advance | None, snapshot: Snapshot, planner: Planner
-    ) -> tuple[str, ...]:
-        if advance is None or advance.goal is None:
-            return ()
-        resources = resources_of(advance.machine, snapshot)
-        steps = MachineSteps(advance.goal, snapshot, planner)
-        ready = expected_calls(advance.machine, resources, steps)
-        more = (ANY,) if ready.waits == SEE else ()
-        return (*(_line(call) for call in ready.calls), *more)
+    def _ended(self, before: Steps, after: Steps, snapshot: Snapshot) -> Found:
+        """Count what became of the plans that end here, and say which fell short without a reason.
 
-    def _check_step(self, machine: MachineId, snapshot: Snapshot, now: float) -> Found:
-        step = self._steps.get(machine)
-        if step is None or step.invalidated or step.done or not step.calls:
+        A plan that stays the same goes on. Fleets of one pool may plan with the same free host.
+        """
+        ended = {name: step for name, step in before.items() if after.get(name) is not step}
+        for machine in snapshot.machines:
+            coming = self._coming.pop((machine.fleet, machine.serial), None)
+            new = after.get(machine.id)
+            if coming is not None and (new is None or not _alike(coming, new)):
+                if new is not None and not new.calls and len(self._steps) > 1:
+                    coming.invalidate(RIVAL)
+                ended[machine.id] = coming
+        fates = {name: step.fate for name, step in ended.items() if step.firm}
+        self._fates.update(fates.values())
+        return tuple(
+            Violation(
+                invariant="E2",
+                text=f"{name}: planned {', '.join(ended[name].firm)}; nothing spoke against it, "
+                f"and {ended[name].followed} came",
+                machine=name,
+            )
+            for name, fate in fates.items()
+            if fate == OTHERWISE
+        )
+
+    def _check_step(
+        self, machine: MachineId, step: Predicted, snapshot: Snapshot, now: float
+    ) -> Found:
+        if step.invalidated or step.done or not step.calls:
             return _FINE
         if machine in snapshot.moving:
             return delayed(machine, now - step.at, MOST_WAIT)
         text = f"{machine}: explain said {step.announced!r}, and nothing was called"
         return (Violation(invariant="E1", text=text, machine=machine),)
 
+    def _step_of(self, machine: str) -> Predicted | None:
+        found = (steps.get(MachineId(machine)) for steps in self._steps.values())
+        return next((step for step in found if step is not None), None)
+
     def doing(self, call: Call) -> Found:
         """Take in a call that is about to be made."""
         machine = call.arg("machine")
-        step = self._steps.get(MachineId(machine)) if isinstance(machine, str) else None
-        if step is None or step.invalidated or not isinstance(machine, str):
-            return _FINE
-        if machine in self._sweeps:
+        step = self._step_of(machine) if isinstance(machine, str) else None
+        if step is None or not isinstance(machine, str) or machine in self._sweeps:
             return _FINE
         line, place = _line(call), step.done
+        step.follow(line)
+        if step.invalidated:
+            return _FINE
         if ANY in step.calls[: place + 1]:
             return _FINE
         step.done += 1
@@ -121,9 +195,9 @@ class PredictionCheck:
     def done(self, call: Call, outcome: Outcome) -> None:
         """Take in an outcome: after one that is not definite and good, anything may come."""
         machine = call.arg("machine")
-        step = self._steps.get(MachineId(machine)) if isinstance(machine, str) else None
+        step = self._step_of(machine) if isinstance(machine, str) else None
         if step is not None and not isinstance(outcome, Done):
-            step.invalidated = True
+            step.invalidate(ANSWER)
 
 
 def _matches(name: MachineId, announced: str, calls: tuple[str, ...], *, is_call: bool) -> Found:
@@ -131,6 +205,21 @@ def _matches(name: MachineId, announced: str, calls: tuple[str, ...], *, is_call
         return _FINE
     text = f"{name}: explain says {announced!r}, plan lists {len(calls)} calls"
     return (Violation(invariant="E1", text=text, machine=name),)
+
+
+def _lines(entry: Planned) -> tuple[str, ...]:
+    """Return what a plan lists of a machine, as lines; ANY stands where the plan itself ends."""
+    more = (ANY,) if entry.ready.waits == SEE else ()
+    return (*(_line(call) for call in entry.ready.calls), *more)
+
+
+def _alike(one: Predicted, other: Predicted) -> bool:
+    """Tell whether two plans list the same calls, whatever they are about."""
+    return [_act(line) for line in one.calls] == [_act(line) for line in other.calls]
+
+
+def _act(line: str) -> tuple[str, str]:
+    return line.split(" ", 1)[0], line.rsplit(" ", 1)[-1]
 
 
 def _line(call: Call) -> str:

@@ -87,6 +87,11 @@ class Incarnation:
         checker.found(shadow.records.check(snapshot, self.prediction.observed))
         checker.found(self.prediction.decided(snapshot, planner, decision))
 
+    async def give_back(self) -> None:
+        """Close what the computer closes for a process that has died."""
+        await self.process.cut()
+        await self.store.close()
+
     @property
     def gate(self) -> Gate:
         """What stands before each call of a port."""
@@ -127,7 +132,7 @@ class Process:
         if self.incarnation is not None:
             return
         if self._now is not None:
-            await self._now.store.close()
+            await self._now.give_back()
         self._starts += 1
         life = Life()
         run = self._now = self._make(life)
@@ -144,7 +149,7 @@ class Process:
         home, loop = self.home, self.home.loop
         run = self._run_of(Gate(loop, life))
         quiet = home.settings.quiet.total_seconds()
-        prediction = PredictionCheck(loop.time, max(MOST_GAP, 1.5 * quiet))
+        prediction = PredictionCheck(loop.time, max(MOST_GAP, 1.5 * quiet), home.checker.plans)
         provider = watched(home.environment.provider(run), run, prediction)
         metrics = CheckedMetrics(home.checker, prediction)
         raw = home.place.open()
@@ -233,7 +238,7 @@ class Process:
         """Kill it and close its store; it may be started again."""
         self.kill()
         if self._now is not None:
-            await self._now.store.close()
+            await self._now.give_back()
 
     def stop(self) -> None:
         """Let it stand still, as by SIGSTOP."""
@@ -251,7 +256,7 @@ class Process:
     def jump(self, by: timedelta) -> None:
         """Let its wall clock jump."""
         self.clock.jump(by)
-        self.home.shadow.forget_times()
+        self.home.shadow.clock_jumped(by.total_seconds())
         if self.incarnation is not None:
             self.incarnation.prediction.invalidate()
 

@@ -18,6 +18,10 @@ class Link(Protocol):
 
     down: bool
 
+    async def close(self) -> None:
+        """Give back what it holds."""
+        ...
+
 
 @dataclass(slots=True, kw_only=True)
 class ProcessRun:
@@ -40,6 +44,11 @@ class ProcessRun:
         """Let a connection go down with the network of this run, and come up with it."""
         link.down = self.down
         self._links.append(link)
+
+    async def cut(self) -> None:
+        """Close every connection, as a computer does for a process that is no more."""
+        for link in self._links:
+            await link.close()
 
     def set_network(self, *, down: bool) -> None:
         """Cut the network, or mend it."""

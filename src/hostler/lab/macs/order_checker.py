@@ -1,7 +1,7 @@
 """The checker of runs in which fleets order hosts, attach networks, have bootstraps."""
 
 from hostler.domain.hosts.purchasing import is_paid
-from hostler.domain.ids import HostId, MachineId, ResourceId
+from hostler.domain.ids import FleetName, HostId, MachineId, ResourceId
 from hostler.domain.model.calls import Call
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet, FleetRow
@@ -159,7 +159,7 @@ class OrderChecker(MacChecker):
         return [*found, *resting, *self._to_order(shadow, fleet)]
 
     def _is_parked(self, mac: Mac, shadow: ShadowStore, fleet: Fleet) -> bool:
-        """Tell whether a host that was bought waits for a machine of the fleet.
+        """Tell whether a host that was bought waits for a machine of the fleet, or of its pool.
 
         Not one that had to be wiped to another system: it is given up at the end of its window.
         """
@@ -169,7 +169,12 @@ class OrderChecker(MacChecker):
         if self.images.is_spoilt(mac, fleet.offers[0].image):
             return False
         mine = owner[1].installation == shadow.own
+        mine = mine and self._pool_of(shadow, owner[1].fleet) == self._pool_of(shadow, fleet.name)
         return mine and record.condition is HostCondition.FREE and mac.status is MacStatus.READY
+
+    def _pool_of(self, shadow: ShadowStore, fleet: FleetName) -> str | None:
+        """Return the prefix of the names in a fleet's pool; None where the file has no such."""
+        return dict(zip(shadow.fleets, self._scenario.pools, strict=False)).get(fleet)
 
     def _is_sold(self, offer: Offer) -> bool:
         """Tell whether a type can be had with the system that is asked for."""

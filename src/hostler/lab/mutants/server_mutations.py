@@ -260,6 +260,25 @@ def everything_issued(_: Function) -> Function:
     return issued
 
 
+def nothing_issued(_: Function) -> Function:
+    """Take no id for one that our store issued, unless a record bears it."""
+
+    async def issued(_: object, machines: tuple[MachineId, ...]) -> frozenset[MachineId]:
+        del machines
+        return frozenset()
+
+    return issued
+
+
+def removal_is_right(good: Function) -> Function:
+    """See nothing wrong in what no record explains once it is being removed."""
+
+    def world_is_right(snapshot: Snapshot) -> str:
+        return good(replace(snapshot, removing=()))
+
+    return world_is_right
+
+
 def unissued_is_right(good: Function) -> Function:
     """See nothing wrong in what our store never issued."""
 

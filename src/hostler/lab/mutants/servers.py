@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from hostler.lab.scenario.faults import (
+    RECORD_REMOVED,
     STORE_COPIED,
     STORE_RESTORED,
     Disruption,
@@ -64,6 +65,9 @@ _PAUSES = tuple(
 _RESTORED = (
     Disruption(at=_MINUTE, fault=STORE_COPIED),
     Disruption(at=14 * _MINUTE, fault=STORE_RESTORED, length=5.0),
+)
+_ROBBED = tuple(
+    Disruption(at=at * _MINUTE, fault=RECORD_REMOVED, who=at, length=5.0) for at in (5, 15, 25)
 )
 _GROWS = tuple(
     OperatorAction(at=at * _MINUTE, kind="scale", which=0.95) for at in (3, 12, 18, 24, 30)
@@ -255,6 +259,26 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
         ),
         scenario=_alone(*_RESTORED, actions=_GROWS, reclaim=True, replicas=1),
         caught=("S5",),
+    ),
+    "removed-is-unissued": Mutant(
+        summary="ids whose records somebody removed are taken for those of a newer store",
+        puts=(("lab.harness.gated_store:GatedStore.issued", server_mutations.nothing_issued),),
+        scenario=_alone(*_ROBBED, replicas=1),
+        caught=("S5",),
+    ),
+    "made-beside-removal": Mutant(
+        summary="a machine is made while what no record explains is being removed",
+        puts=tuple(
+            (f"{module}:world_is_right", server_mutations.removal_is_right)
+            for module in (
+                "controllers.cycle",
+                "domain.fleets.offers",
+                "domain.fleets.scaling",
+                "domain.machines.next_calls",
+            )
+        ),
+        scenario=_alone(_ROBBED[0], rates={"slow": 0.9}, reclaim=True, replicas=1),
+        caught=("S2",),
     ),
     "bought-beside-unissued": Mutant(
         summary="servers are made beside those that our store never issued",

@@ -16,6 +16,12 @@ from .bystanders import SECRET
 from .checker import ScalewayChecker
 
 
+class Wire(Transport, Protocol):
+    """A transport whose network can be down."""
+
+    down: bool
+
+
 class SendObserver(Protocol):
     """Who hears of what a process sends."""
 
@@ -31,7 +37,7 @@ class SendObserver(Protocol):
 class GatedTransport:
     """Sends to the world through a gate; implements `hostler.ports.http.Transport`."""
 
-    def __init__(self, inner: WorldTransport, gate: Gate, observer: SendObserver) -> None:
+    def __init__(self, inner: Wire, gate: Gate, observer: SendObserver) -> None:
         self._inner, self._gate, self._observer = inner, gate, observer
 
     async def send(self, request: HttpRequest, deadline: timedelta) -> Response:
@@ -70,9 +76,13 @@ class EngineRequests:
 
 def client_of(run: ProcessRun, world: World, checker: ScalewayChecker) -> Client:
     """Return the real client of one run of an engine, over a transport through its gate."""
-    inner = WorldTransport(world, run.name)
-    run.link(inner)
-    return client(GatedTransport(inner, run.gate, EngineRequests(run, checker)), world, run.clock)
+    return client(gated(WorldTransport(world, run.name), run, checker), world, run.clock)
+
+
+def gated(wire: Wire, run: ProcessRun, checker: ScalewayChecker) -> GatedTransport:
+    """Return the transport of one run of an engine, through its gate and cut with its network."""
+    run.link(wire)
+    return GatedTransport(wire, run.gate, EngineRequests(run, checker))
 
 
 def client(transport: Transport, world: World, clock: Clock) -> Client:

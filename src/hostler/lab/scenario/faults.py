@@ -35,6 +35,9 @@ STORE_COPIED, STORE_RESTORED = "store_copied", "store_restored"
 RECORD_REMOVED = "record_removed"
 """Somebody removes a machine's record by force."""
 
+HISTORY_PRUNED = "history_pruned"
+"""An engine lets its store forget what ended a while ago; `length` is how long ago."""
+
 _PORTS = ("", "", "http", "http", "bind", "save_machine", "save_host", "save_fleet", "unbind")
 
 _SEVERITIES = ("calm", "one", "few", "few", "some", "some", "storm")
@@ -93,6 +96,7 @@ class Scenario:
     actions: tuple[OperatorAction, ...] = ()
     replicas: int = 1
     sqlite: bool = False
+    wired: bool = False
     reclaim: bool = False
     probe: str = "tcp"
     two_zones: bool = False
@@ -123,6 +127,11 @@ def on_sqlite(seed: int, share: float) -> bool:
     The same seed goes the same way on either store, to the byte of its trace.
     """
     return Random(f"hostler store: {seed}").random() < share
+
+
+def on_wire(seed: int, share: float) -> bool:
+    """Draw whether a seed speaks real HTTP, by dice of its own: all else is drawn as before."""
+    return Random(f"hostler wire: {seed}").random() < share
 
 
 def severity_of(seed: int) -> str:

@@ -26,6 +26,7 @@ class Result:
     machine_seconds: float
     faults: dict[str, int]
     pairs: tuple[tuple[str, str], ...]
+    plans: dict[str, int]
     calm: bool = False
     seconds: float = field(default=0.0, compare=False)
 
@@ -81,5 +82,6 @@ def play(course: Course) -> Result:
         machine_seconds=checker.machine_seconds,
         faults=dict(sorted(checker.faults.items())),
         pairs=tuple(sorted(checker.pairs)),
+        plans=dict(sorted(checker.plans.items())),
         calm=course.base.severity == "calm",
     )

@@ -1,16 +1,25 @@
-"""Store disruptions: what somebody does to a store while no engine of its installation runs."""
+"""Store disruptions: what somebody does to a store while no engine of its installation runs.
+
+Only the history is pruned by an engine itself, as it does for what is older than `remember`.
+"""
 
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
 from functools import partial
 
+from hostler.domain.errors import StoreError
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.harness.process import Home, Process
 
-from .faults import RECORD_REMOVED, STORE_COPIED, STORE_RESTORED, Disruption
+from .faults import HISTORY_PRUNED, RECORD_REMOVED, STORE_COPIED, STORE_RESTORED, Disruption
 from .session import Session
 
 Later = Callable[[float, Callable[[], None]], None]
 """Plans something for so many seconds on."""
+
+_MOST = 10_000
+"""More rows than any history of a run has."""
 
 
 class StoreDisruptions:
@@ -32,6 +41,8 @@ class StoreDisruptions:
                 await self._put_back(disruption)
             case fault if fault == RECORD_REMOVED:
                 await self._remove_record(disruption)
+            case fault if fault == HISTORY_PRUNED:
+                await self._prune(disruption)
             case _:
                 return False
         return True
@@ -63,6 +74,24 @@ class StoreDisruptions:
         self._session.checker.struck(RECORD_REMOVED)
         home.place.remove_record(machine)
         home.shadow.forget_record(machine)
+
+    async def _prune(self, disruption: Disruption) -> None:
+        """Let the engine that leads forget every machine that ended a while ago."""
+        home = self._session.standing()
+        for process in self._session.processes:
+            run = process.incarnation
+            if process.home is not home or run is None or not process.alive:
+                continue
+            names = (f"fleet/{fleet.name}" for fleet in home.fleets)
+            tenures = (run.engine.leases.tenure(name) for name in names)
+            tenure = next((tenure for tenure in tenures if tenure is not None), None)
+            if tenure is None:
+                continue
+            before = process.clock.now() - timedelta(seconds=disruption.length)
+            with suppress(StoreError):
+                if await run.store.forget(before, _MOST, tenure.fence):
+                    self._session.trace.note(f"what ended before {before} is forgotten")
+                    self._session.checker.struck(HISTORY_PRUNED)
 
     async def _stop(self, home: Home, disruption: Disruption) -> None:
         """Let no engine of an installation run, nor have its store open, for a while."""

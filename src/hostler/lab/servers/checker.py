@@ -1,7 +1,8 @@
 """The checker of servers: what is recorded and asked is held against what truly exists."""
 
 from hostler.domain.ids import FleetName, ResourceId, Zone
-from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import LOCKED, Machine
 from hostler.domain.model.snapshot import Orphan
 from hostler.lab.checks import issued_ids
@@ -97,6 +98,23 @@ class ServerChecker(ScalewayChecker):
             things = (thing for thing, _ in self.things())
             self.found(issued_ids.created_beside(shadow, things, self.now))
 
+    def fleet_saved(
+        self,
+        shadow: ShadowStore,
+        row: FleetRow,
+        inserts: tuple[Machine, ...],
+        events: tuple[Event, ...],
+    ) -> None:
+        """Check a row that was saved, and whether it conceals what was never issued."""
+        super().fleet_saved(shadow, row, inserts, events)
+        self.found(self._concealed(shadow, row))
+
+    def _concealed(self, shadow: ShadowStore, row: FleetRow | None) -> Found:
+        if self.now - self.hidden_at <= HIDDEN_FOR:
+            return ()
+        things = (thing for thing, _ in self.things())
+        return issued_ids.concealed(shadow, row, things, self.now)
+
     def orphans_saved(
         self, shadow: ShadowStore, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...]
     ) -> None:
@@ -107,7 +125,10 @@ class ServerChecker(ScalewayChecker):
 
     def rested(self, shadow: ShadowStore, fleet: Fleet) -> Found:
         """Return what still keeps this fleet from rest; what no tag says whose it is counts too."""
-        return super().rested(shadow, fleet) or self._left_untagged()
+        row = shadow.rows.get(fleet.name)
+        return (
+            super().rested(shadow, fleet) or self._left_untagged() or self._concealed(shadow, row)
+        )
 
     def _left_untagged(self) -> Found:
         explained = {resource for shadow in self._stores() for resource in shadow.explained()}

@@ -11,7 +11,8 @@ from hostler.lab.checks.checker import Checker
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.process_run import ProcessRun
 from hostler.lab.scaleway.bystanders import crowd, leave_resource, remove_volume
-from hostler.lab.scaleway.transport import client_of
+from hostler.lab.scaleway.transport import client_of, gated
+from hostler.lab.scaleway.wire import Cable, serve, transports
 from hostler.lab.scaleway.world import ScalewayWorld, draw_generation, open_world, start_faults
 from hostler.lab.scenario.environment import CONSISTENCY_DELAY, Cadence
 from hostler.lab.scenario.faults import Disruption, Scenario
@@ -25,6 +26,7 @@ from hostler.testing.time.clock import BEGINNING, SimClock
 from hostler.testing.time.loop import SimLoop
 
 from .checker import ServerChecker
+from .from_file import fleets_of, open_account
 from .large import HALF_DELETED, LEAST, delete_half
 
 FLEET = FleetName("web")
@@ -39,13 +41,14 @@ class ServerEnvironment:
     cadence = Cadence()
     world: ScalewayWorld
     _checker: ServerChecker
+    _loop: SimLoop
 
     def __init__(self, scenario: Scenario) -> None:
         self.base = scenario
 
     def open(self, loop: SimLoop, rng: Random) -> None:
         """Open the world; somebody has things in the same project."""
-        scenario = self.base
+        self._loop, scenario = loop, self.base
         options = Options(
             epoch=BEGINNING,
             list_lag=scenario.list_lag,
@@ -65,6 +68,8 @@ class ServerEnvironment:
         """Return the one fleet; the other installation's has the same name."""
         del other
         scenario = self.base
+        if scenario.wired:
+            return fleets_of(scenario)
         zones = ("fr-par-1", "nl-ams-1") if scenario.two_zones else ("fr-par-1",)
         types = ("DEV1-S",) if scenario.local_disk else ("PLAY2-PICO", "PLAY2-NANO")
         fleet = Fleet(
@@ -87,6 +92,10 @@ class ServerEnvironment:
 
     def provider(self, run: ProcessRun) -> Provider:
         """Return the account."""
+        if self.base.wired:
+            endpoint = serve(self.world, run.name, self._loop)
+            with transports(lambda inner: gated(Cable(inner), run, self._checker)):
+                return open_account(self.base, run, endpoint)
         made = client_of(run, self.world, self._checker)
         return self.account(made, run.clock, run.shadow.own, FLEET)
 

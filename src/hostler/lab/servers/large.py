@@ -7,18 +7,19 @@ from dataclasses import replace
 from random import Random
 
 from hostler.domain.ids import InstallationId
-from hostler.lab.scenario.faults import Disruption, Scenario, Size
+from hostler.lab.scenario.faults import Disruption, Scenario, Size, on_wire
 from hostler.simulators.scaleway.world import World
 
 from .faults import draw_servers
 from .ground_truth import things_in
-from .restored import with_store_by_hand
+from .restored import with_pruned_history, with_store_by_hand
 
 HALF_DELETED = "half_deleted"
 """Somebody deletes half of the servers at once."""
 
 LEAST, _MOST = 40, 80
 _SHARE = 0.04
+_WIRED = 0.1
 _SHORTER = 8.0
 """By how much: a seed costs its machines times its time, and somewhat more for growing."""
 
@@ -27,7 +28,8 @@ def draw_any_servers(seed: int, size: Size) -> Scenario:
     """Draw the scenario of a seed, large or not; where a size is asked for, it is that one."""
     rng = Random(f"hostler large fleet: {seed}")
     if size.machines is not None or rng.random() >= _SHARE:
-        return with_store_by_hand(draw_servers(seed, size))
+        scenario = with_pruned_history(with_store_by_hand(draw_servers(seed, size)))
+        return replace(scenario, wired=on_wire(seed, _WIRED) and not scenario.protected)
     large = Size(machines=rng.randint(LEAST, _MOST), days=size.days / _SHORTER)
     return _with_loss(draw_servers(seed, large), rng)
 

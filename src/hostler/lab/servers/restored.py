@@ -1,4 +1,4 @@
-"""Restored stores: some seeds put the store back to a copy, or remove a record by force.
+"""Restored stores: some seeds put the store back to a copy, remove a record, or prune the history.
 
 Whether a seed does is thrown for apart, so that every other one draws what it always drew.
 """
@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from hostler.lab.scenario.faults import (
+    HISTORY_PRUNED,
     RECORD_REMOVED,
     STORE_COPIED,
     STORE_RESTORED,
@@ -15,6 +16,7 @@ from hostler.lab.scenario.faults import (
 )
 
 _SHARE = 0.06
+_PRUNED = 0.05
 
 
 def with_store_by_hand(scenario: Scenario) -> Scenario:
@@ -25,13 +27,39 @@ def with_store_by_hand(scenario: Scenario) -> Scenario:
     return do_by_hand(scenario, rng)
 
 
+def with_pruned_history(scenario: Scenario) -> Scenario:
+    """Return the scenario with a history that is pruned, where the seed is one of those."""
+    rng = Random(f"hostler pruned history: {scenario.seed}")
+    if rng.random() >= _PRUNED or scenario.severity == "calm":
+        return scenario
+    return prune(scenario, rng)
+
+
+def prune(scenario: Scenario, rng: Random) -> Scenario:
+    """Return the scenario with a history that is pruned a few times."""
+    pruned = (
+        Disruption(
+            at=rng.uniform(0.1, 0.9) * scenario.span,
+            fault=HISTORY_PRUNED,
+            length=rng.choice((0.0, 60.0, 600.0)) * rng.uniform(0.5, 1.5),
+        )
+        for _ in range(rng.choice((1, 3, 6)))
+    )
+    return _with(scenario, tuple(pruned))
+
+
 def do_by_hand(scenario: Scenario, rng: Random) -> Scenario:
     """Return the scenario with a store put back, records removed, or both."""
     kind = rng.choice((STORE_RESTORED, RECORD_REMOVED, ""))
     restored = _restored(scenario.span, rng) if kind != RECORD_REMOVED else ()
     removed = _removed(scenario.span, rng) if kind != STORE_RESTORED else ()
-    struck = {one.fault for one in (*restored, *removed)} - {STORE_COPIED}
-    together = sorted((*scenario.disruptions, *restored, *removed), key=lambda one: one.at)
+    return _with(scenario, (*restored, *removed))
+
+
+def _with(scenario: Scenario, more: tuple[Disruption, ...]) -> Scenario:
+    """Return the scenario with these disruptions too, all in their order."""
+    together = sorted((*scenario.disruptions, *more), key=lambda one: one.at)
+    struck = {one.fault for one in more} - {STORE_COPIED}
     faults = tuple(sorted((*scenario.faults, *struck)))
     return replace(scenario, disruptions=tuple(together), faults=faults)
 

@@ -22,7 +22,13 @@ from hostler.lab.mutants import servers as server_mutants
 from hostler.lab.mutants.mutant import Mutant, planted
 from hostler.lab.scenario.course import EngineCourse
 from hostler.lab.scenario.environment import Environment
-from hostler.lab.scenario.faults import RECORD_REMOVED, STORE_RESTORED, Scenario, Size
+from hostler.lab.scenario.faults import (
+    HISTORY_PRUNED,
+    RECORD_REMOVED,
+    STORE_RESTORED,
+    Scenario,
+    Size,
+)
 from hostler.lab.scenario.run import Course, Result, play
 from hostler.lab.servers import faults as server_faults
 from hostler.lab.servers.environment import ServerEnvironment
@@ -98,7 +104,13 @@ PROVIDERS: Mapping[
         draw=draw_any_servers,
         summary="engines by themselves",
         course=engines(ServerEnvironment),
-        faults=(*server_faults.ALL, HALF_DELETED, STORE_RESTORED, RECORD_REMOVED),
+        faults=(
+            *server_faults.ALL,
+            HALF_DELETED,
+            STORE_RESTORED,
+            RECORD_REMOVED,
+            HISTORY_PRUNED,
+        ),
         mutants=server_mutants.MUTANTS,
         impossible=_DELETED | _STANDBY,
     ),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from hostler.domain.model.phases import Phase
+from hostler.lab.harness.prediction import ANSWER, INTERRUPTION, OBSERVATION, OTHERWISE, RIVAL
 from hostler.lab.scenario.faults import Size
 from hostler.lab.scenario.run import Result
 
@@ -14,6 +15,13 @@ from .providers import INSTANCES, PROVIDERS
 _ENOUGH = 50
 """Fewer seeds than this cannot meet every fault."""
 _YEAR = 365.25 * 24 * 3600.0
+_ENDS = {
+    ANSWER: "an answer",
+    OBSERVATION: "an observation",
+    INTERRUPTION: "an interruption",
+    RIVAL: "another fleet that took the host",
+    OTHERWISE: "none of these",
+}
 
 
 @dataclass(slots=True)
@@ -32,6 +40,7 @@ class Report:
     failed: list[Result] = field(default_factory=list[Result])
     faults: Counter[str] = field(default_factory=Counter[str])
     pairs: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    plans: Counter[str] = field(default_factory=Counter[str])
 
     def take(self, result: Result) -> None:
         """Add one seed."""
@@ -40,6 +49,7 @@ class Report:
         self.machine_seconds += result.machine_seconds
         self.faults.update(result.faults)
         self.pairs.update(result.pairs)
+        self.plans.update(result.plans)
         if result.calm:
             self.calm_simulated += result.simulated
             self.calm_seconds += result.seconds
@@ -91,6 +101,7 @@ def as_json(report: Report) -> str:
         "seeds_per_second": round(report.seeds / seconds, 2),
         "seconds": round(seconds, 2),
         "faults": dict(sorted(report.faults.items())),
+        "plans": dict(sorted(report.plans.items())),
         "unreached": report.unreached,
         "unreached_pairs": [" × ".join(pair) for pair in report.unreached_pairs],
         "impossible_pairs": {
@@ -98,6 +109,13 @@ def as_json(report: Report) -> str:
         },
     }
     return msgspec.json.encode(body).decode()
+
+
+def _of_plans(plans: Counter[str]) -> str:
+    """Return how many plans were carried out whole, and with what the others ended."""
+    many, others = plans.total(), sorted(plans.keys() - {"whole"})
+    ended = "".join(f", {plans[why] / many:.1%} ended with {_ENDS[why]}" for why in others)
+    return f"plans: {many:,}; {plans['whole'] / many:.1%} were carried out whole{ended}"
 
 
 def as_text(report: Report) -> str:
@@ -112,6 +130,8 @@ def as_text(report: Report) -> str:
         f"{held} in {seconds:.1f} s: {pace} real time",
         f"faults: {most or 'none'}",
     ]
+    if report.plans:
+        lines.append(_of_plans(report.plans))
     if report.calm_seconds:
         lines.append(f"a calm day goes by {report.calm_speedup:,.0f} times faster, on one core")
     if report.seeds >= _ENOUGH:

@@ -183,12 +183,12 @@ class Scene:
 
     def snapshot(self) -> Snapshot:
         """Return what a cycle would see now."""
-        living = set(self.machines) | self.moving
         machines = self.in_order()
+        names = frozenset({WEB})
         found = sort_out(
-            self.inventory, frozenset({WEB}), living, lambda: bound_in(machines), self.ours
+            self.inventory, names, self.machines, lambda: bound_in(machines), self.ours
         )
-        strangers = explain(found.strangers, self.history, self.issued)
+        strangers = explain(found.strangers, self.history, self.issued, self.moving)
         return Snapshot(
             cycle=CycleId(f"turn-{self.cycles}"),
             now=self.now,
@@ -205,6 +205,7 @@ class Scene:
             foreign=found.foreign,
             unissued=strangers.unissued,
             unexplained=strangers.unexplained,
+            removing=strangers.removing,
             late=strangers.late,
             orphans=tuple(self.orphans.values()),
             requests=tuple(self.requests),

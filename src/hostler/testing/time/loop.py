@@ -1,16 +1,24 @@
 """SimLoop: an event loop whose time is simulated: it never waits, it goes to the next timer.
 
-There are no sockets and no threads, so the same program does the same things in the same order,
-as often as it is run. Each simulated process has a *Life*: what it planned on the loop stands still
-while it is stopped, and what it planned before a suspend comes later by as much.
+There are no sockets but pipes inside the loop, and no threads, so the same program does the same
+things in the same order, as often as it is run. Each simulated process has a *Life*: what it
+planned on the loop stands still while it is stopped, and what it planned before a suspend comes
+later by as much.
 """
 
 import asyncio
 import contextvars
+import errno
 import heapq
+import socket
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+from .pipes import Factory, Pipe, connect
+
+T = TypeVar("T")
+Address = tuple[str, int]
 
 LIFE: contextvars.ContextVar["Life | None"] = contextvars.ContextVar("life", default=None)
 """Whose work is running; tasks inherit it from whoever started them."""
@@ -71,6 +79,8 @@ class SimLoop(asyncio.BaseEventLoop):
         self._spun = 0
         self._halt = False
         self.failures = list[str]()
+        self.listeners = dict[Address, Factory]()
+        self._led = dict[int, Address]()
 
     def time(self) -> float:
         """Return the simulated time in seconds."""
@@ -107,6 +117,39 @@ class SimLoop(asyncio.BaseEventLoop):
         """Keep what went wrong where nobody was listening."""
         error = context.get("exception")
         self.failures.append(f"{context.get('message')}: {error!r}")
+
+    def run_in_executor(
+        self, executor: object, func: Callable[..., T], *args: object
+    ) -> "asyncio.Future[T]":
+        """Call what would be called in a thread, here and at once."""
+        del executor
+        future = asyncio.Future[T](loop=self)
+        try:
+            future.set_result(func(*args))
+        except Exception as error:  # noqa: BLE001 - whoever awaits it gets what it raised
+            future.set_exception(error)
+        return future
+
+    async def sock_connect(self, sock: socket.socket, address: object) -> None:
+        """Note where a socket is to lead; ConnectionRefusedError where nothing in the loop listens.
+
+        The real socket is never connected.
+        """
+        place = next((place for place in self.listeners if place == address), None)
+        if place is None:
+            raise ConnectionRefusedError(errno.ECONNREFUSED, f"nothing listens at {address}")
+        self._led[sock.fileno()] = place
+
+    async def create_connection(  # pyright: ignore[reportIncompatibleMethodOverride] - only with a socket
+        self, protocol_factory: Factory, *args: object, sock: socket.socket, **options: object
+    ) -> tuple[Pipe, asyncio.BaseProtocol]:
+        """Connect to what listens in the loop where the socket was to lead."""
+        del args, options
+        server = self.listeners[self._led.pop(sock.fileno())]
+        sock.close()
+        near = connect(self, protocol_factory, server)
+        await asyncio.sleep(0)  # both ends begin before anybody may write
+        return near, near.get_protocol()
 
     def stop_life(self, life: Life) -> None:
         """Let nothing of this process run until it is resumed."""

@@ -1,0 +1,31 @@
+"""The report of many seeds: what people and programs read of it."""
+
+import json
+from collections import Counter
+
+import pytest
+
+from hostler.lab.harness.prediction import ANSWER, INTERRUPTION, OBSERVATION, OTHERWISE, RIVAL
+from hostler.lab.scenario.faults import Size
+from hostler.lab.simulate.report import Report, as_json, as_text
+
+FATES = (ANSWER, INTERRUPTION, OBSERVATION, OTHERWISE, RIVAL)
+
+
+def test_plans_are_counted_by_what_became_of_them() -> None:
+    report = Report(size=Size(), plans=Counter({"whole": 150, ANSWER: 48, RIVAL: 2}))
+    line = next(line for line in as_text(report).splitlines() if line.startswith("plans:"))
+    assert line == (
+        "plans: 200; 75.0% were carried out whole, 24.0% ended with an answer, "
+        "1.0% ended with another fleet that took the host"
+    )
+    assert json.loads(as_json(report))["plans"] == {"answer": 48, "rival": 2, "whole": 150}
+
+
+def test_no_plan_at_all_is_not_reported_to_people() -> None:
+    assert "plans" not in as_text(Report(size=Size()))
+
+
+@pytest.mark.parametrize("fate", FATES)
+def test_every_end_of_a_plan_has_its_words(fate: str) -> None:
+    assert "100.0% ended with" in as_text(Report(size=Size(), plans=Counter({fate: 3})))
