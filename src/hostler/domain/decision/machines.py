@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from hostler.domain.fleets import offers
 from hostler.domain.hosts import allocation, power
+from hostler.domain.ids import evolve
 from hostler.domain.machines import drift, lifecycle, repair, retry
 from hostler.domain.machines.next_calls import allowed
 from hostler.domain.model.calls import Shows
@@ -191,5 +192,6 @@ def reopen(draft: Draft, context: Context) -> Draft:
 
 def _reopened(snapshot: Snapshot) -> Iterator[Transition]:
     for machine in snapshot.reopening:
-        transition = Transition(before=machine, machine=machine, resources=())
+        own = evolve(machine, fleet=snapshot.fleet.name)  # it may be of one that was taken over
+        transition = Transition(before=machine, machine=own, resources=())
         yield move(transition, Phase.STOPPING, Reason.APPEARED_LATE, snapshot)

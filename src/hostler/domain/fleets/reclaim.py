@@ -30,7 +30,7 @@ NOBODYS = "it names no machine, so nobody can say whose it is"
 def orphan_report(snapshot: Snapshot) -> SaveOrphans:
     """Return the orphans of this cycle: new and old ones as they stand, and those to take out."""
     stored = {orphan.resource: orphan for orphan in snapshot.orphans}
-    older = {resource: _present(orphan, snapshot.now) for resource, orphan in stored.items()}
+    older = {resource: _present(orphan, snapshot) for resource, orphan in stored.items()}
     resources = [(resource, OrphanClass.FOREIGN) for resource in snapshot.foreign]
     resources += [(resource, OrphanClass.UNISSUED) for resource in snapshot.unissued]
     resources += [
@@ -51,11 +51,13 @@ def orphan_report(snapshot: Snapshot) -> SaveOrphans:
     return SaveOrphans(orphans=(*changed, *redated), cleared=cleared)
 
 
-def _present(orphan: Orphan, now: datetime) -> Orphan:
+def _present(orphan: Orphan, snapshot: Snapshot) -> Orphan:
     """Bring dates that lie in the future back to now: the clock jumped back since they were set.
 
-    Nothing could be observed after them until the clock is there again.
+    Nothing could be observed after them until the clock is there again. What was reported for a
+    fleet that this one took over is its own.
     """
+    now, orphan = snapshot.now, evolve(orphan, fleet=snapshot.fleet.name)
     if max(at for at in _dates(orphan) if at is not None) <= now:
         return orphan
     first, last, counted, tried = (at and min(at, now) for at in _dates(orphan))

@@ -2,15 +2,20 @@
 
 from datetime import datetime
 
-from hostler.domain.ids import Zone
+from hostler.domain.ids import FleetName, Zone
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.snapshot import RequestKind, Snapshot
 
 
 def world_is_right(snapshot: Snapshot) -> str:
     """Return why nothing may be created here (G8), or an empty string."""
+    if source := _taken_over(snapshot):
+        return (
+            f"it takes over the machines of the fleet {source}: nothing is made or reclaimed until "
+            "it has them"
+        )
     if snapshot.foreign:
         whose = sorted({str(p.owner_tag.installation) for p in snapshot.foreign if p.owner_tag})
         return (
@@ -31,6 +36,12 @@ def world_is_right(snapshot: Snapshot) -> str:
             "tag: see `hostler orphans FILE`, then `hostler adopt FILE` or set `reclaim = true`"
         )
     return ""
+
+
+def _taken_over(snapshot: Snapshot) -> FleetName | None:
+    """Return the fleet whose machines this one is getting, or is about to; they count for it."""
+    asked = (r.source for r in snapshot.requests if r.kind is RequestKind.ADOPT_FLEET)
+    return snapshot.row.adopts or next(asked, None)
 
 
 def zone_is_known(snapshot: Snapshot, offer: Offer) -> bool:
