@@ -20,7 +20,7 @@ from hostler.frontends.cli.console.format import parse_span
 from hostler.frontends.cli.console.guard import Guard
 from hostler.frontends.cli.console.options import File, Name, RequestOptions
 from hostler.frontends.cli.console.screen import Screen
-from hostler.frontends.cli.context import Purpose, Services, open_records
+from hostler.frontends.cli.context import Purpose, Services, open_records, standing_of
 from hostler.frontends.cli.render.tables import ink
 from hostler.queries import documents
 from hostler.queries.lookup import find_machine
@@ -253,13 +253,15 @@ class RequestCommands:
 class Submitted:
     """Requests as they were recorded; whether an engine runs, and whether it took them all.
 
-    `refusals` say why it refused some of them, by their numbers.
+    `refusals` say why it refused some of them, by their numbers; `older` whether the engine runs
+    another file than this one.
     """
 
     requests: tuple[Request, ...]
     engine: bool
     taken: bool
     refusals: Mapping[int, str]
+    older: bool
 
     def sentence(self, request: Request, *, waited: bool) -> str:
         """Return what has become of one of the requests up to now."""
@@ -271,7 +273,10 @@ class Submitted:
             return "recorded; no engine is running, the next one takes it (`hostler run FILE`)"
         if not waited:
             return "recorded; the running engine takes it"
-        return f"recorded, but not taken within {rounded(PATIENCE)}; see `hostler status FILE`"
+        late = f"recorded, but not taken within {rounded(PATIENCE)}"
+        if self.older:
+            return f"{late}: the engine does not run this file yet, see `hostler reload FILE`"
+        return f"{late}; see `hostler status FILE`"
 
     def exit(self, *, waited: bool) -> Exit:
         """Return the exit code: a refusal counts for more than that another was not taken."""
@@ -302,7 +307,8 @@ async def submit(
                 runs and wait and await wait_until_taken(store, services.clock(), numbers, PATIENCE)
             )
         refused = await refusals(store, before, numbers) if runs and wait else {}
-    return Submitted(requests=recorded, engine=runs, taken=taken, refusals=refused)
+        older = bool((await standing_of(services, config, store)).differs)
+    return Submitted(requests=recorded, engine=runs, taken=taken, refusals=refused, older=older)
 
 
 def author_of(services: Services, options: RequestOptions) -> Author:
