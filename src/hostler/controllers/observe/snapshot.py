@@ -35,7 +35,7 @@ async def gather(
     """
     if state.account.provider.capabilities.hosts:
         await state.host_records.refresh(ports.store)
-    await read_all(ports, state)
+    await read_all(ports, state, beside=occasion.fleets)
     read = {fleet.name: await records(ports, state, fleet) for fleet in occasion.fleets}
     facts = _facts(ports, state, occasion, steadiness)
     living = {**facts.living, **{fleet: machines for fleet, (_, machines) in read.items()}}
@@ -99,13 +99,15 @@ def _requests(state: AccountState, now: datetime) -> tuple[Request, ...]:
     return tuple(r for r in state.requests if r.kind is not RequestKind.ADOPT)
 
 
-async def read_all(ports: Ports, state: AccountState) -> tuple[FleetName, ...]:
-    """Read the records of fleets that are not known (any more); return those that were taken over.
+async def read_all(
+    ports: Ports, state: AccountState, beside: tuple[Fleet, ...] = ()
+) -> tuple[FleetName, ...]:
+    """Read the records of fleets that are not known (any more), but for those `beside`.
 
-    What one fleet may do hangs on the row of another that takes over its machines. A fleet that
+    Return those that were taken over. What one fleet may do hangs on the row of another that takes over its machines. A fleet that
     was taken over has no row any more, and is not recorded again.
     """
-    fleets = state.account.fleets
+    fleets = [fleet for fleet in state.account.fleets if fleet not in beside]
     unread = [f for f in fleets if f.name not in state.rows or f.name in state.stale]
     if not unread:
         return ()
