@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from figures import Figure, show
 
+from hostler.app.collector import collect_seldom
 from hostler.domain.decide import decide
 from hostler.domain.decision.cache import DecisionCache
 from hostler.domain.model.inventory import merge
@@ -75,7 +76,7 @@ def restless(scene: Scene, cache: DecisionCache) -> None:
 
 def figures() -> Iterator[Figure]:
     """Measure each size."""
-    gc.set_threshold(50_000, 20, 50)  # as the engine does: seldom
+    collect_seldom()
     for size in SIZES:
         scene, cache = fleet(size), DecisionCache()
         seen = scene.snapshot()

@@ -17,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 import structlog
 from figures import Figure, show
 
+from hostler.app.collector import collect_seldom
 from hostler.controllers.observe.snapshot import Occasion, gather
 from hostler.controllers.runtime.leases import Tenure
 from hostler.controllers.runtime.settings import Account, Ports
@@ -191,7 +192,7 @@ async def measured() -> tuple[float, float]:
 
 def figures() -> Iterator[Figure]:
     """Measure one account."""
-    gc.set_threshold(50_000, 20, 50)  # as the engine does: seldom
+    collect_seldom()
     quiet = structlog.make_filtering_bound_logger(logging.CRITICAL)
     structlog.configure(wrapper_class=quiet)
     first, best = asyncio.run(measured())

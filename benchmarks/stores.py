@@ -1,4 +1,7 @@
-"""What the SQLite store costs: saves, shared commits, reads; `--json` for one line a figure."""
+"""What the SQLite store costs: saves, shared commits, reads; `--json` for one line a figure.
+
+The collector of garbage runs seldom, as it does in every process of ours.
+"""
 
 import asyncio
 import json
@@ -10,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hostler.app.collector import collect_seldom
 from hostler.domain.ids import CycleId, Epoch, FleetName, ResourceId, Zone, machine_id
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
@@ -150,6 +154,7 @@ def show(figure: Figure) -> None:
 
 def main() -> None:
     """Measure in a folder that is thrown away."""
+    collect_seldom()
     folder = Path(tempfile.mkdtemp(prefix="hostler-bench-"))
     try:
         for figure in asyncio.run(measure(folder)):

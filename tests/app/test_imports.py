@@ -1,4 +1,7 @@
-"""A fleet pays only for the capabilities that it has: an engine imports what its own fleets use."""
+"""A fleet pays only for the capabilities that it has: an engine imports what its own fleets use.
+
+Nor does who reads the help wait for what the commands need once they run.
+"""
 
 import subprocess
 import sys
@@ -58,3 +61,30 @@ def test_an_engine_of_cloud_servers_imports_nothing_for_hosts_logins_or_simulati
         [sys.executable, "-c", CODE], capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert (ran.stdout, ran.returncode) == ("[]\n", 0), ran.stderr
+
+
+UNREAD = (
+    "aiohttp",
+    "cryptography",
+    "google.protobuf",
+    "hostler.lab.scenario",
+    "hostler.simulators",
+)
+
+HELP = f"""
+import sys
+from hostler.app.command_line import run
+
+code = run(["--help"])
+print(code, sorted(set({UNREAD!r}) & set(sys.modules)))
+"""
+
+
+def test_the_help_names_every_command_and_imports_no_laboratory_and_no_network() -> None:
+    ran = subprocess.run(  # noqa: S603 - ours
+        [sys.executable, "-c", HELP], capture_output=True, text=True, check=False
+    )
+    *lines, last = ran.stdout.splitlines()
+    assert last == "0 []", ran.stderr
+    named = {word for line in lines for word in line.split()[1:2]}
+    assert {"run", "status", "demo", "simulate", "fleeting", "cost"} <= named

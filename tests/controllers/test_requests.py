@@ -34,6 +34,8 @@ STAYS = {K.SCALE, K.PAUSE, K.PROTECT, K.STANDBY}
 OPPOSED = {(K.RESUME, K.PAUSE), (K.UNPROTECT, K.PROTECT)}
 """Both are carried out, and the later one undoes what the earlier one came to."""
 APART = 10 * MIN
+LEFT = FleetName("old")
+"""A fleet that left the file, and has nothing."""
 
 
 class PooledMetal(FakeMetal):
@@ -79,13 +81,15 @@ class Pair:
         """Tell whether the fleet cannot do that, whatever else is asked of it."""
         if self.subject is not Subject.FLEET:
             return False
-        return kind is K.ADOPT or (kind is K.GROW and self.fleet.renews)
+        unmet = {K.ADOPT, K.ADOPT_FLEET} if self.fleet.removed else {K.ADOPT}
+        return kind in unmet or (kind is K.GROW and self.fleet.renews)
 
     @property
     def refused(self) -> list[bool]:
         """Whether the earlier and the later one are to be refused."""
         earlier = self.is_unmet(self.earlier)
         over = self.subject is Subject.MACHINE and self.earlier in ENDS and bool(self.apart)
+        over = over or {self.earlier, self.later} == {K.ADOPT_FLEET}
         barred = not earlier and self.rule is Precedence.REFUSED
         return [earlier, self.is_unmet(self.later) or over or barred]
 
@@ -117,6 +121,7 @@ class Meeting(MetalScene):
 
     def __post_init__(self) -> None:
         MetalScene.__post_init__(self)
+        self.beside = (replace(FLEET, name=LEFT, removed=True),)
         self.metal = PooledMetal(self.rack, self.metal.capabilities)
 
     async def prepare(self, pair: Pair) -> None:
@@ -149,6 +154,7 @@ class Meeting(MetalScene):
                 machines=(made,) if kind in MAKERS else (),
                 host=self.free if about_host else None,
                 installation=ABROAD if kind is K.ADOPT else None,
+                source=LEFT if kind is K.ADOPT_FLEET else None,
             )
         )
 
@@ -189,6 +195,7 @@ EFFECTS: dict[tuple[Subject, RequestKind], Callable[[Meeting], bool]] = {
     (Subject.FLEET, K.PAUSE): lambda s: _row(s).pause is not None,
     (Subject.FLEET, K.RESUME): lambda s: _row(s).pause is None,
     (Subject.FLEET, K.DELETE): lambda s: _row(s).ends,
+    (Subject.FLEET, K.ADOPT_FLEET): lambda s: _row(s).former == (LEFT,),
     (Subject.MACHINE, K.GROW): lambda s: s.record is not None,
     (Subject.MACHINE, K.POOL_ADOPT): lambda s: s.record is not None,
     (Subject.MACHINE, K.DELETE): lambda s: s.record is None or s.record.deletion is not None,

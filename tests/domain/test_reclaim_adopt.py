@@ -54,6 +54,19 @@ def sighted(scene: Scene) -> Decision:
     return scene.reconcile()
 
 
+def test_nothing_is_reclaimed_where_the_count_is_old() -> None:
+    """Two sightings and the grace period are no proof of a zone that fails to be listed since."""
+    scene = littered(reclaim=False)
+    sighted(scene)
+    scene.fleet = replace(scene.fleet, reclaim=True)
+    scene.later(FLEET.timers.observation_limit + 1 * S)
+    scene.observe(complete=False)
+    assert not reclaimed(scene.reconcile())
+    assert "could not be observed whole" in scene.orphans[ORPHAN.id].blocked
+    scene.observe()
+    assert reclaimed(scene.reconcile()) == [ORPHAN.id]
+
+
 # ---------------------------------------------------------------- the ledger
 
 
@@ -500,3 +513,15 @@ def test_what_a_machine_leaves_behind_in_the_moment_of_its_end_is_no_orphan_yet(
     assert (snapshot.late, snapshot.unexplained, snapshot.removing) == ((), (), ())
     scene.moving.clear()
     assert scene.snapshot().late
+
+
+def test_what_somebody_adopts_is_not_reclaimed_by_the_same_decision() -> None:
+    scene = littered()
+    scene.reconcile()
+    scene.later(GAP)
+    scene.observe()
+    assert reclaimed(scene.decide()) == [ORPHAN.id]
+    scene.request(RequestKind.ADOPT)
+    decision = scene.reconcile()
+    assert reclaimed(decision) == []
+    assert machine(50).id in scene.machines

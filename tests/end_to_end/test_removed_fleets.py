@@ -114,3 +114,32 @@ def test_a_fleet_that_left_while_no_engine_ran_is_looked_after_by_the_next_one(
     assert ABOUT in run("status", file).stderr
     with process(log, "run", str(file)):
         wait_until(lambda: ready(file) == {"builders": 1})
+
+
+@pytest.mark.timeout(300)
+def test_machines_of_a_renamed_fleet_are_carried_over_by_the_line_that_is_offered(
+    tmp_path: Path, endpoint: str
+) -> None:
+    file, log = tmp_path / "fleet.toml", tmp_path / "engine.log"
+    (tmp_path / "key").write_text(KEY)
+    file.write_text(FILE.format(endpoint=endpoint, name="web"))
+    with process(log, "run", str(file)):
+        wait_until(lambda: log.exists() and ready(file) == {"web": 1})
+        (machine,) = json.loads(run("status", file, "--json").stdout)["fleets"][0]["machines"]
+
+        file.write_text(FILE.format(endpoint=endpoint, name="builders"))
+        line = "hostler adopt FILE --fleet builders --from-fleet web"
+        assert line in " ".join(run("status", file).stderr.split())
+        assert line in run("check", file, "--json").stdout
+        _, verb, _, *options = line.split()
+        asked = json.loads(run(verb, file, *options, "--no-wait", "--json").stdout)
+        assert (asked["request"]["kind"], asked["request"]["source"]) == ("adopt_fleet", "web")
+        assert run("reload", file).returncode == 0
+        wait_until(lambda: ready(file) == {"builders": 1})
+        assert ABOUT not in run("status", file).stderr
+        (after,) = json.loads(run("status", file, "--json").stdout)["fleets"][0]["machines"]
+        assert after["id"] == machine["id"], "none was made in its place"
+        assert "now a machine of fleet builders" in run("history", file, machine["id"]).stdout
+        assert "ready" in run("explain", file, machine["id"]).stdout
+        again = run(verb, file, *options)
+        assert (again.returncode, "nothing is left of a fleet web" in again.stderr) == (2, True)

@@ -5,12 +5,14 @@ from datetime import timedelta
 import pytest
 from cli_kit import FILE, FLEET, NOW, InMemory, StillClock, cli, fill, made, run
 
+from hostler.config.digests import digests
 from hostler.domain.errors import ConfigError, Remedy
 from hostler.domain.ids import machine_id
 from hostler.domain.model.machine import Protection
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.frontends.cli.console.exits import HINTS
 from hostler.frontends.cli.main import GROUPS
+from hostler.ports.engine_record import EngineRecord
 
 Out = pytest.CaptureFixture[str]
 FIRST = machine_id(1)
@@ -101,6 +103,19 @@ def test_a_request_that_a_busy_engine_does_not_take_is_reported(capsys: Out) -> 
     assert result.code == 5
     assert (result.json["engine"], result.json["taken"]) == (True, False)
     assert services.clock_.at - NOW >= timedelta(seconds=5)
+
+
+@pytest.mark.parametrize(("digest", "cure"), [("older", "reload"), ("", "status")])
+def test_a_request_to_an_engine_of_an_older_file_names_the_cure(
+    digest: str, cure: str, capsys: Out
+) -> None:
+    services = filled(runs=True)
+    config = services.load(FILE)
+    known = digests(config) | ({"fleet.web": digest} if digest else {})
+    run(services.store_.save_engine_record(EngineRecord(file="web.toml", since=NOW, tables=known)))
+    result = cli(services, capsys, "pause", str(FILE))
+    assert result.code == 5
+    assert f"`hostler {cure} FILE`" in result.out
 
 
 @pytest.mark.parametrize(

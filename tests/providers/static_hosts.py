@@ -130,13 +130,17 @@ class FakeHost:
 
 @dataclass(slots=True)
 class Park:
-    """Some hosts, and providers over them; `keys` are the host keys on record."""
+    """Some hosts, and providers over them; `keys` are the host keys on record.
+
+    `fleet` is the only one that providers know.
+    """
 
     folder: Path
     hosts: list[FakeHost]
     clock: RigClock = field(default_factory=RigClock)
     release: str = ""
     fingerprint: str = ""
+    fleet: FleetName = FLEET
     keys: dict[HostId, str] = field(default_factory=dict[HostId, str])
 
     def provider(self, installation: InstallationId = HOME, call: timedelta = CALL) -> StaticHosts:
@@ -154,7 +158,7 @@ class Park:
                 )
                 for host in self.hosts
             ),
-            templates={FLEET: StaticTemplate(release=self.release)},
+            templates={self.fleet: StaticTemplate(release=self.release)},
             installation=installation,
         )
         provider = StaticHosts(site, HostShell(SshShell(call=call)), self.clock)

@@ -353,6 +353,44 @@ class TestCleaning:
         host = host_in(await observed(hosts, provider)).host
         assert (host.stage, host.witness, host.cleaned) == (Stage.WIPING, "", False)
 
+    async def test_a_host_of_a_renamed_fleet_is_cleaned_as_its_record_says(
+        self, hosts: Park
+    ) -> None:
+        """Its claim bears the old name, of which no file says any more how to clean after it."""
+        hosts.release = "echo done >> log"
+        made(await hosts.provider().do(claim(hosts)))
+        hosts.fleet, box = FleetName("workers"), hosts.hosts[0]
+        provider, now = hosts.provider(), hosts.clock.now()
+        (allocation,) = (
+            r for r in (await provider.observe((WHOLE,))).resources if r.slot == SERVER
+        )
+        taken = replace(machine_of(hosts, allocation), fleet=hosts.fleet)
+        (call,) = provider.next_calls(Goal.ABSENT, taken, (allocation,), now)
+        assert isinstance(await provider.do(call), Done)
+        assert box.claim.read_text().startswith("hostler-clean ")
+        assert FLEET in box.claim.read_text()
+        resource = host_in(await provider.observe((WHOLE,)))
+        host = Host(id=HostId("box1"), account=AccountName("lab"), zone=ZONE, fleet=hosts.fleet)
+        (clean,) = provider.host_calls(HostGoal.CLEAN, host, resource, now)
+        assert clean.kind == "host.clean"
+        assert isinstance(await provider.do(clean), Done)
+        await self.reaches(provider, "cleaned")
+        assert (box.home / "log").read_text() == "done\n"
+
+    async def test_a_host_of_a_fleet_that_nobody_knows_is_never_handed_on_as_it_is(
+        self, hosts: Park
+    ) -> None:
+        hosts.release = "true"
+        resource = made(await hosts.provider().do(claim(hosts)))
+        call = release(hosts, resource)
+        hosts.fleet = FleetName("workers")
+        provider = hosts.provider()
+        assert isinstance(await provider.do(call), Done)
+        assert hosts.hosts[0].claim.read_text().startswith("hostler-clean ")
+        assert not await self.calls(hosts, provider)
+        (free,) = await self.calls(hosts, provider, proved=True)
+        assert free.kind == "host.free"
+
     async def test_nobody_claims_a_host_that_is_not_clean(self, hosts: Park) -> None:
         provider = await self.released(hosts, "true")
         resource = host_in(await observed(hosts))
@@ -418,8 +456,12 @@ class TestCleaning:
         resource = made(await provider.do(call))
         assert resource.owner_tag is not None
         assert resource.owner_tag.fleet == FleetName("others")
-        await provider.do(release(hosts, resource))
-        assert not hosts.hosts[0].claim.exists()
+        others = replace(machine_of(hosts, resource), fleet=FleetName("others"))
+        (end,) = provider.next_calls(Goal.ABSENT, others, (resource,), hosts.clock.now())
+        assert isinstance(await provider.do(end), Done)
+        assert not await self.calls(hosts, provider)
+        assert hosts.hosts[0].claim.read_text().startswith("hostler-clean "), "nor handed on"
+        assert not (hosts.hosts[0].home / "harm").exists()
 
 
 class TestSilence:

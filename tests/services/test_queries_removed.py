@@ -8,7 +8,7 @@ from pathlib import Path
 from hostler.config.store_url import StoreUrl
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Settings
-from hostler.domain.ids import FleetName, HostId
+from hostler.domain.ids import AccountName, FleetName, HostId
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.model.machine import Billing, Machine
@@ -96,3 +96,38 @@ async def test_every_reading_command_says_what_becomes_of_it() -> None:
 async def test_nothing_is_said_where_there_is_no_store() -> None:
     found = await standing(config(), await store_of(ROW, PAID), NOW, exists=False, runs=False)
     assert found.removed == ()
+
+
+BUILDERS = replace(FLEET, name=FleetName("builders"))
+GONE = replace(FLEET, removed=True)
+OFFER = "hostler adopt FILE --fleet builders --from-fleet web"
+
+
+async def offered(row: FleetRow, *others: FleetRow, fleets: tuple[Fleet, ...]) -> str:
+    store = await store_of(row, PAID)
+    for other in others:
+        await store.add_fleet(other)
+    (found,) = await removed_fleets(store, config(*fleets), NOW)
+    return found.sentence({}, NOW)
+
+
+async def test_carrying_over_is_offered_to_a_fleet_that_came_as_it_left() -> None:
+    left = replace(ROW, removed=BEGIN + timedelta(hours=5))
+    new = FleetRow(name=BUILDERS.name, created=BEGIN + timedelta(hours=5))
+    assert OFFER in await offered(ROW, fleets=(BUILDERS, GONE)), "before an engine runs the file"
+    text = await offered(left, new, fleets=(BUILDERS, GONE))
+    assert OFFER in text
+    assert "hostler delete FILE web" in text
+    older = replace(new, created=BEGIN + timedelta(hours=4))
+    assert "adopt" not in await offered(left, older, fleets=(BUILDERS, GONE))
+    other = replace(BUILDERS, account=AccountName("other"))
+    assert "adopt" not in await offered(ROW, fleets=(other, GONE))
+    assert "adopt" not in await offered(replace(left, ends=True), fleets=(BUILDERS, GONE))
+    assert "adopt" not in await offered(ROW, fleets=(replace(BUILDERS, removed=True), GONE))
+
+
+async def test_a_fleet_that_is_being_carried_over_says_to_which_one() -> None:
+    taker = FleetRow(name=BUILDERS.name, created=BEGIN, adopts=ROW.name)
+    text = await offered(ROW, taker, fleets=(BUILDERS, GONE))
+    assert "fleet builders takes them over" in text
+    assert "hostler" not in text

@@ -15,12 +15,14 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import Condition
 from hostler.lab.checks.checker import Checker
+from hostler.lab.checks.listings import Listed
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.process_run import ProcessRun
 from hostler.lab.scenario.environment import Cadence
 from hostler.lab.scenario.faults import Disruption, Scenario, Size
 from hostler.lab.scenario.run import play
 from hostler.lab.simulate.providers import Simulated, engines
+from hostler.ports.command import Asker
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Provider
 from hostler.simulators.scaleway.faults.rates import FaultRates
@@ -52,8 +54,11 @@ class World:
         self.fake.catch_up()
 
 
+LISTED: Listed = {"server": ("servers",), "address": ("addresses",)}
+
+
 class FakeChecker(Checker):
-    kinds = ("server", "address")
+    kinds, listed = ("server", "address"), LISTED
 
     def __init__(self, world: World, trace: Trace) -> None:
         super().__init__(world, trace, 60.0)
@@ -137,6 +142,9 @@ class FakeEnvironment:
     def preparer(self, run: ProcessRun) -> Preparer | None:
         del run
 
+    def asker(self, run: ProcessRun) -> Asker | None:
+        del run
+
     def strike(self, own: InstallationId, disruption: Disruption) -> bool | None:
         del own
         if disruption.fault != "deleted_by_hand":
@@ -171,7 +179,6 @@ def draw(seed: int, size: Size) -> Scenario:
 
 
 FAKE = Simulated(
-    summary="a fake",
     draw=draw,
     course=engines(FakeEnvironment),
     faults=draw(1, SIZE).faults,

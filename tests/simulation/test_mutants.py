@@ -6,7 +6,8 @@ import pytest
 
 from hostler.lab.mutants.mutant import locate
 from hostler.lab.scenario.faults import Size
-from hostler.lab.simulate.providers import INSTANCES, MACS, METAL, PROVIDERS
+from hostler.lab.simulate.names import INSTANCES, MACS, METAL
+from hostler.lab.simulate.providers import PROVIDERS
 from hostler.lab.simulate.seeds import run_seed
 
 SIZES = {INSTANCES: Size(), MACS: Size(days=1.0), METAL: Size()}

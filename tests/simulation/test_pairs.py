@@ -1,14 +1,22 @@
-"""Pairs of fault and phase that are said to be impossible: no run may meet one of them."""
+"""What can be simulated: named where the help reads it, and no run meets an impossible pair.
+
+A pair is a fault, and the phase of a machine that it strikes.
+"""
 
 import pytest
 
 from hostler.domain.model.phases import Phase
 from hostler.lab.scenario.faults import Size
+from hostler.lab.simulate.names import SUMMARIES
 from hostler.lab.simulate.providers import EVERY_FAULT, EVERY_PHASE, PROVIDERS
 from hostler.lab.simulate.report import Report
 from hostler.lab.simulate.seeds import run_seed
 
 PHASED = [name for name, simulated in PROVIDERS.items() if simulated.phased]
+
+
+def test_the_help_names_what_can_be_simulated_and_nothing_else() -> None:
+    assert list(SUMMARIES) == list(PROVIDERS)
 
 
 @pytest.mark.timeout(180)

@@ -201,3 +201,14 @@ def test_s10_counts_from_the_lease_where_no_cycle_came_yet():
     scene = Scene()
     wrong = found.decided(scene.snapshot(), scene.planner, Decision())
     assert [violation.invariant for violation in wrong] == ["S10"]
+
+
+def test_what_was_to_be_reclaimed_is_watched_again_once_it_is_adopted():
+    followed = Followed()
+    followed.decide()
+    machine = next(iter(followed.scene.machines.values()))
+    followed.check._sweeps.add(machine.id)
+    followed.decide()
+    followed.carry_out()
+    assert not followed.decide()
+    assert followed.fates == {"whole": 1}

@@ -11,9 +11,10 @@ import pytest
 
 from hostler.frontends.fleeting.contract import Instance, State
 from hostler.lab.checks.trace import Trace
-from hostler.lab.gitlab_runner.checker import STUCK, Checker
+from hostler.lab.gitlab_runner.checker import STUCK, Checker, Reported
 from hostler.lab.gitlab_runner.course import RunnerCourse
 from hostler.lab.gitlab_runner.faults import ALL, OURS, draw_runner
+from hostler.lab.gitlab_runner.ground_truth import GroundTruth
 from hostler.lab.mutants.runner import MUTANTS
 from hostler.lab.scaleway.world import ScalewayWorld
 from hostler.lab.scenario.faults import Size
@@ -21,6 +22,7 @@ from hostler.lab.scenario.run import Result, play
 from hostler.lab.simulate.providers import FLEETING, PROVIDERS
 from hostler.lab.simulate.seeds import main
 from hostler.lab.simulate.seeds import run_seed as run_any
+from hostler.ports.http import HttpRequest
 
 SIZE = Size()
 MANY = 20
@@ -34,6 +36,7 @@ PAST_FAILURES = {
     2138: "R2: no delete may begin while its zone is dead (the checker was wrong)",
     700769: "R2: a server that somebody protected was told to be deleting all the while",
     700944: "R2: nobody could delete while no plugin ran (the checker was wrong)",
+    2100004: "S6: a person took an address away, so that its instance was failed (the judge)",
     701384: "R2: a clock that is put back comes to old pauses again (the checker was wrong)",
 }
 """Seeds of failures that were found and mended, and what each found."""
@@ -134,6 +137,47 @@ def test_r8_fires_when_more_are_told_than_may_be(state: State, most: int) -> Non
 
     assert not broken(most)
     assert broken(most + 1)
+
+
+class Guest(GroundTruth):
+    """One server of one instance, whose guest answers or not."""
+
+    answers = True
+
+    def owner(self, thing: str) -> str:
+        del thing
+        return "m-1"
+
+    def well(self, instance: str) -> bool:
+        del instance
+        return self.answers
+
+
+@pytest.mark.parametrize(
+    ("jobs", "ended", "answered", "broken"),
+    [
+        (1, False, True, True),
+        (0, False, True, False),
+        (1, True, True, False),
+        (1, False, False, False),
+    ],
+    ids=["a job runs", "no job", "the runner asked for it", "its guest had not answered"],
+)
+def test_s6_fires_when_an_instance_ends_on_which_a_job_runs(
+    jobs: int, *, ended: bool, answered: bool, broken: bool
+) -> None:
+    world = ScalewayWorld(lambda: 0.0, Random(1))
+    checker = Checker(world, Trace(lambda: 0.0), most=2)
+    checker.truth = guest = Guest(world)
+    checker.jobs = lambda _: jobs
+    checker.reported["m-1"] = Reported(key=b"", ended=ended)
+    guest.answers = answered
+    checker.tick()
+    guest.answers = True
+    path = "/instance/v1/zones/fr-par-1/servers/00000000-0000-4000-8000-000000000001"
+    checker.sends(HttpRequest(method="DELETE", path=path), network_down=False)
+    assert (checker.first is not None) is broken
+    assert checker.first is None or checker.first.invariant == "S6"
 
 
 def test_simulate_reports_seeds_of_a_runner(capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,7 +81,7 @@ ASKS = st.builds(
     act=st.sampled_from(
         [
             *["save_machine"] * 10,
-            *["add_fleet", "save_fleet", "save_fleet"],
+            *["add_fleet", "save_fleet", "save_fleet", "remove_fleet", "move"],
             *["adopt", "save_host", "bind", "unbind", "save_orphans", "request", "take_requests"],
             *["take_lease", "renew_lease", "drop_lease"],
             *["forget"] * 3,
@@ -112,6 +112,21 @@ async def save_fleet(store: Store, ask: Ask) -> object:
     output = (event(new, ask.at), event(at=ask.at))
     saved = replace(read, version=read.version - ask.old, serial=ask.number)
     return await store.save_fleet(saved, inserts[: 1 + ask.other % 2], output, ask.fence)
+
+
+async def remove_fleet(store: Store, ask: Ask) -> object:
+    rows = {found.name: found for found in await store.fleets()}
+    read = rows.get(ask.fleet, row(ask.fleet))
+    removed = replace(read, version=read.version - ask.old)
+    return await store.remove_fleet(removed, (event(at=ask.at),), ask.fence)
+
+
+async def move(store: Store, ask: Ask) -> object:
+    """Save a machine for another fleet, with an event in the name of each."""
+    read = await store.machine(MACHINES[ask.number]) or machine(ask.number, ask.fleet)
+    changed = replace(read, fleet=ask.fleet, version=read.version - ask.old)
+    events = (event(read, ask.at), event(changed, ask.at))
+    return await store.save_machine(changed, events, ask.fence)
 
 
 async def save_machine(store: Store, ask: Ask) -> object:
@@ -193,6 +208,8 @@ async def forget(store: Store, ask: Ask) -> object:
 ACTS: dict[str, Callable[[Store, Ask], Awaitable[object]]] = {
     "add_fleet": add_fleet,
     "save_fleet": save_fleet,
+    "remove_fleet": remove_fleet,
+    "move": move,
     "save_machine": save_machine,
     "adopt": adopt,
     "save_host": save_host,

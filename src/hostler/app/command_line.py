@@ -36,13 +36,14 @@ def costs() -> Mapping[str, Callable[..., int]]:
 
 def fleeting() -> Mapping[str, Callable[..., int]]:
     """Return the commands about GitLab Runner's plugin, under `hostler fleeting`."""
-    from .fleeting.doctor import doctor
-    from .fleeting.inspect import inspect, pin
+    from .fleeting.commands import doctor, inspect, pin
 
     return {"fleeting inspect": inspect, "fleeting doctor": doctor, "fleeting pin": pin}
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run one command line and return its exit code."""
+    """Run one command line and return its exit code; the version is told without any command."""
+    if list(argv) == ["--version"]:
+        return run_command(application({}), argv)
     verb = argv[0] if argv and not argv[0].startswith("-") else ""
     return run_command(application(groups(verb)), argv)

@@ -1,6 +1,5 @@
 """Compose: the one place where adapters are chosen; each is imported where it is needed."""
 
-import gc
 import getpass
 import os
 import secrets
@@ -25,17 +24,9 @@ from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
 
 from .clock import SystemClock
+from .collector import collect_seldom
 from .provider_registry import Kinds
 from .store_registry import STORES
-
-
-def collect_seldom() -> None:
-    """Let the collector of garbage run less: its full passes cost a third of a large fleet's look.
-
-    Records and parts are trees, which go when nobody has them; only cycles wait for the collector.
-    """
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
 
 
 def _quiet() -> None:

@@ -6,6 +6,9 @@ import sys
 def main() -> None:
     """Run the command line of this process, and exit."""
     try:
+        from .collector import collect_seldom
+
+        collect_seldom()
         from hostler.frontends.cli.console.process import run_process
 
         code = run_process(lambda: _run(sys.argv[1:]))

@@ -1,24 +1,23 @@
-"""The command `simulate`: seeded runs of every provider that the registry knows."""
+"""The command `simulate`: seeded runs of every provider that can be simulated."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from hostler.lab.simulate.providers import INSTANCES, PROVIDERS
-from hostler.lab.simulate.seeds import main
+from hostler.lab.simulate.names import INSTANCES, SUMMARIES
 
 if TYPE_CHECKING:
     ProviderName = str
 else:
-    ProviderName = Literal[tuple(PROVIDERS)]
+    ProviderName = Literal[tuple(SUMMARIES)]
 
 
 def simulate(  # noqa: PLR0913 - options of one command
     *,
     provider: Annotated[
         ProviderName,
-        Parameter(help="; ".join(f"{name}: {one.summary}" for name, one in PROVIDERS.items())),
+        Parameter(help="; ".join(f"{name}: {summary}" for name, summary in SUMMARIES.items())),
     ] = INSTANCES,
     seeds: Annotated[
         int | None,
@@ -44,6 +43,8 @@ def simulate(  # noqa: PLR0913 - options of one command
     ] = False,
 ) -> int:
     """Run the whole program through seeded disasters in simulated time; exit 1 if any failed."""
+    from hostler.lab.simulate.seeds import main
+
     return main(
         provider=provider,
         seeds=seeds or (100 if seed is None else 1),

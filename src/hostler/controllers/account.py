@@ -31,6 +31,7 @@ from .host_cycle import HostReconciler
 from .observe.observer import Observer
 from .observe.proofs import still_asked
 from .observe.snapshot import Occasion
+from .renames import FleetRenames
 from .runtime.fleets import FleetChanges
 from .runtime.leases import Leases, Tenure
 from .runtime.rate_limit import Budget
@@ -73,6 +74,7 @@ class AccountLoop:
         self._outfitter = Outfitter(ports, self.state, leases)
         self._observer = Observer(ports, self.state, self.budget, settings)
         self.fleets = FleetChanges(ports, self.state)
+        self._renames = FleetRenames(ports, self.state, leases, self.fleets)
         self._nudged = asyncio.Event()
         self._hurried = asyncio.Event()
         self._cycles = itertools.count(1)
@@ -174,8 +176,12 @@ class AccountLoop:
             self.nudge()
             return
         identity = await self._ports.store.identity()
-        expecting, due, asked = False, list[datetime](), list[Scope]()
+        due, asked = list[datetime](), list[Scope]()
+        expecting = await self._renames.carry_on(self._cycle_id())
         for fleet in self.fleets.decided():
+            if fleet.name in self.state.adopted():  # since this round began
+                self.nudge()
+                continue
             tenure = self._leases.tenure(f"fleet/{fleet.name}")
             if tenure is None:
                 expecting = True

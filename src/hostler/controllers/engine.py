@@ -7,7 +7,7 @@ import structlog
 
 from hostler.domain.errors import RequestRefused, StoreError, StoreUnusable
 from hostler.domain.ids import AccountName, FleetName
-from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.fleet import Fleet, renames
 
 from .account import AccountLoop
 from .retention import Retention
@@ -196,8 +196,12 @@ class Engine:
 
     async def _read_requests(self) -> None:
         requests = await self._ports.store.requests()
+        known = {name for loop in self.loops for name in loop.fleets.names}
+        strange = any(request.fleet not in known for request in requests)
+        rows = {row.name: row for row in await self._ports.store.fleets()} if strange else {}
         for loop in self.loops:
-            fleets, taken = loop.fleets.names, loop.state.taken
+            renamed = renames(loop.state.account.fleets, rows)
+            fleets, taken = loop.fleets.names | renamed.keys(), loop.state.taken
             mine = tuple(w for w in requests if w.fleet in fleets and w.number not in taken)
             loop.state.taken = taken & {request.number for request in requests}
             if mine != loop.state.requests:

@@ -101,6 +101,14 @@ class Store(Protocol):
         """
         ...
 
+    async def remove_fleet(self, row: FleetRow, events: tuple[Event, ...], fence: Fence) -> None:
+        """Remove the row at the version that it carries, with these events, all or nothing.
+
+        Raises Conflict when somebody saved or removed it first, or while machines of the fleet
+        live, and Fenced. What is in its history stays, and so do the ids that were issued.
+        """
+        ...
+
     async def machines(self, fleet: FleetName) -> tuple[Machine, ...]:
         """Return the living machines of a fleet, by serial."""
         ...
@@ -127,7 +135,8 @@ class Store(Protocol):
     ) -> Machine:
         """Save over the version that the record carries; return it at its next version.
 
-        A machine whose phase is *deleted* moves to the history; one that leaves *deleted* moves
+        A record that names another fleet than before is that one's from then on. A machine whose
+        phase is *deleted* moves to the history; one that leaves *deleted* moves
         back. Bound and known ids are unique over all machines: AlreadyBound when another has one
         (ids confirmed gone do not count). Raises Conflict and Fenced as `save_fleet` does.
         """
@@ -154,6 +163,9 @@ class Store(Protocol):
 
     async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
         """Return the fleet as of a time: each machine's last image before it; not those deleted.
+
+        Nor those that were another fleet's by then: the save that moves a machine has an event in
+        the name of each.
 
         Before the time that `forgotten` returns, machines may be missing.
         """

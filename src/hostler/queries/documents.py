@@ -120,6 +120,7 @@ def request(entry: Request) -> Json:
         "size": entry.size,
         "host": entry.host,
         "machines": entry.machines,
+        "source": entry.source,
         "actor": entry.actor,
         "at": entry.at,
         "why": entry.why,

@@ -1,8 +1,8 @@
 """Removed fleets: what the store still holds of fleets that the file has no longer."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from hostler.config.values import Config
 from hostler.domain.ids import FleetName
@@ -15,12 +15,18 @@ from .wording import clock_time, euros
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemovedFleet:
-    """A fleet that the file has no longer, with what is on the bill in its name."""
+    """A fleet that the file has no longer, with what is on the bill in its name.
+
+    `taker` is the fleet that takes its machines over, and `successor` one of the file that came as
+    this one left: perhaps it was only renamed.
+    """
 
     row: FleetRow
     machines: int
     hosts: int
     cost: float
+    taker: FleetName | None = None
+    successor: FleetName | None = None
 
     def sentence(self, unreadable: Mapping[FleetName, str], now: datetime) -> str:
         """Return what a person must know of it."""
@@ -30,9 +36,17 @@ class RemovedFleet:
         about = f"the fleet {name} is not in the file{since}, and has {self._what}{cost}"
         if why := unreadable.get(name):
             return f"{about}: nobody looks after them, for {why}"
+        if self.taker:
+            return f"{about}: fleet {self.taker} takes them over"
         if row.ends:
             return f"{about}: they end"
-        return f"{about}: kept as they are; put it back, or end them: hostler delete FILE {name}"
+        ways = f"put it back, or end them: hostler delete FILE {name}"
+        if self.successor:
+            ways += (
+                f"; or, if it was renamed to {self.successor}, carry them over: hostler adopt FILE "
+                f"--fleet {self.successor} --from-fleet {name}"
+            )
+        return f"{about}: kept as they are; {ways}"
 
     @property
     def _what(self) -> str:
@@ -48,13 +62,37 @@ def _counted(number: int, word: str) -> str:
 async def removed_fleets(store: Store, config: Config, now: datetime) -> tuple[RemovedFleet, ...]:
     """Return the fleets of the store that the file lacks, and that still hold anything."""
     names = {fleet.name for fleet in config.fleets if not fleet.removed}
-    hosts = await store.hosts()
+    hosts, rows = await store.hosts(), {row.name: row for row in await store.fleets()}
+    takers = {row.adopts: row.name for row in rows.values() if row.adopts}
     found = [
-        await _removed(store, row, hosts, now)
-        for row in await store.fleets()
+        replace(
+            await _removed(store, row, hosts, now),
+            taker=takers.get(row.name),
+            successor=_successor(row, rows, config, now),
+        )
+        for row in rows.values()
         if row.name not in names
     ]
     return tuple(one for one in found if one.machines or one.hosts or one.row.orders)
+
+
+_AT_ONCE = timedelta(minutes=1)
+"""How long before another left a fleet may have been recorded that came in its place: an engine
+finds both in one file, and records one after the other."""
+
+
+def _successor(
+    left: FleetRow, rows: Mapping[FleetName, FleetRow], config: Config, now: datetime
+) -> FleetName | None:
+    """Return a fleet of the file and of the same account that is new since one left; else None."""
+    known = config.known(left.name)
+    since = (left.removed or now) - _AT_ONCE
+    for fleet in config.fleets:
+        row = rows.get(fleet.name)
+        same = known is not None and not fleet.removed and fleet.account == known.account
+        if same and (row is None or row.created >= since):
+            return fleet.name
+    return None
 
 
 async def _removed(

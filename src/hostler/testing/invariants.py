@@ -45,6 +45,9 @@ class Thing:
 Found = tuple[Violation, ...]
 _FINE: Found = ()
 
+COUNTED = frozenset({Phase.PENDING, Phase.STARTING, Phase.READY})
+"""Phases in which a machine counts towards the size that was asked for, unless it is to end."""
+
 LIVE = frozenset({Phase.PENDING, Phase.STARTING, Phase.READY, Phase.DRAINING, Phase.STANDBY})
 """Phases in which what a record binds must not be destroyed."""
 
@@ -82,6 +85,11 @@ class Recorded:
         return tuple(found)
 
 
+def in_maximum(machines: Iterable[Machine]) -> int:
+    """Return how many machines count towards a fleet's maximum; what is stuck in its end not."""
+    return sum(m.phase is not Phase.DELETED and not m.health.stuck for m in machines)
+
+
 def grown(
     fleet: Fleet, row: FleetRow, machines: Iterable[Machine], inserts: Collection[Machine]
 ) -> Found:
@@ -90,8 +98,8 @@ def grown(
         return _FINE
     living = tuple(machines)
     size = row.desired(fleet)
-    wanted = sum(machine.wanted for machine in living)
-    held = sum(machine.in_maximum for machine in living)
+    wanted = sum(m.phase in COUNTED and m.deletion is None for m in living)
+    held = in_maximum(living)
     most = fleet.most(size)
     found = list[Violation]()
     if wanted > size + fleet.surge:
@@ -210,7 +218,7 @@ def moved(before: Machine | None, after: Machine) -> Found:
     return (Violation(invariant="illegal move", text=text, machine=after.id),)
 
 
-SLACK = timedelta(minutes=5)
+SLACK = timedelta(minutes=3)
 """How much later than its bound a phase may end: observations, delays and caps take their time."""
 _CAPPED = timedelta(minutes=60)
 

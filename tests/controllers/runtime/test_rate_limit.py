@@ -54,6 +54,28 @@ async def test_rate_holds_beyond_the_burst() -> None:
     assert now() - begun == pytest.approx(10.0, abs=0.5)
 
 
+async def test_no_stretch_of_a_crowded_time_has_more_than_the_rate_and_one_burst() -> None:
+    budget, granted, pages = Budget(10.0, 20.0), list[tuple[float, int]](), 11
+
+    async def demand(priority: Priority, cost: int, pause: float) -> None:
+        while now() < 300:
+            await budget.take(priority, cost)
+            granted.append((now(), cost))
+            await asyncio.sleep(pause)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(20):
+            group.create_task(demand(Priority.GO_ON, 1, 0.5))
+        group.create_task(demand(Priority.MAKE, 1, 0.1))
+        group.create_task(demand(Priority.OBSERVE, pages, 7.0))
+    assert sum(cost for _, cost in granted) > 0.98 * 10.0 * 300
+    for place, (begun, _) in enumerate(granted):
+        total = 0
+        for at, cost in granted[place:]:
+            total += cost
+            assert total <= 10.0 * (at - begun) + 20.0 + pages
+
+
 async def test_idle_time_saves_up_one_burst_and_no_more() -> None:
     budget = await emptied()
     await asyncio.sleep(3600)

@@ -1,9 +1,12 @@
 """Ripe requests: what waits, and what must not overtake it."""
 
+from dataclasses import replace
+
 from hostler.domain.decision.ripe import ripe
-from hostler.domain.ids import HostId
+from hostler.domain.ids import FleetName, HostId
+from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.snapshot import Request, RequestKind
-from hostler.testing.scenes.builders import BEGIN, MIN, WEB
+from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, WEB
 from hostler.testing.scenes.hosts import BOX, account_snapshot, box
 
 OTHER_BOX = HostId("host-2")
@@ -27,3 +30,22 @@ def test_what_is_asked_of_a_host_never_overtakes_what_was_asked_of_it_before() -
     assert answered(request(1, retire, BOX), request(2, add, BOX)) == []
     assert answered(request(1, retire, BOX), request(2, add, OTHER_BOX)) == [2]
     assert answered(request(1, add, BOX), request(2, add, BOX)) == [1, 2]
+
+
+BUILDERS = FleetName("builders")
+
+
+def test_what_names_a_fleet_that_is_taken_over_waits_until_the_other_one_has_its_machines() -> None:
+    asked = Request(number=1, kind=RequestKind.SCALE, fleet=WEB, at=BEGIN, actor="ann", size=2)
+    own = replace(asked, number=2, fleet=BUILDERS)
+    row = FleetRow(name=BUILDERS, created=BEGIN)
+    builders, web = replace(FLEET, name=BUILDERS), replace(FLEET, removed=True)
+
+    def ripe_by(row: FleetRow, *fleets: Fleet) -> list[int]:
+        account = account_snapshot((), fleets=fleets, rows={BUILDERS: row}, requests=(asked, own))
+        return [one.number for one in ripe(account, BUILDERS)]
+
+    assert ripe_by(row, builders, web) == [2]
+    assert ripe_by(replace(row, adopts=WEB), builders, web) == [2]
+    assert ripe_by(replace(row, former=(WEB,)), builders) == [1, 2]
+    assert ripe_by(replace(row, former=(WEB,)), builders, replace(FLEET)) == [2]

@@ -5,15 +5,11 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from hostler.app.compose import Composed
 from hostler.app.provider_registry import Kinds
 from hostler.app.store_registry import STORES, empty_store
 from hostler.frontends.cli.console.exits import Exit
-from hostler.frontends.cli.console.guard import guarded
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Purpose
 from hostler.frontends.fleeting.config.load import ExaminedGroup, LoadContext
@@ -37,26 +33,8 @@ _SIGNS = {
 }
 
 
-def doctor(
-    file: Annotated[
-        Path | None,
-        Parameter(help="the runner's config.toml, or a JSON file with a plugin_config"),
-    ] = None,
-    /,
-    *,
-    runner: Annotated[
-        str, Parameter(help="the runner's name; required if several use the plugin")
-    ] = "",
-    binary: Annotated[
-        Path | None, Parameter(help="the runner's executable; default: the one on the PATH")
-    ] = None,
-    json: Annotated[bool, Parameter(name="--json", negative=(), help="print JSON")] = False,
-) -> int:
-    """Check an installation of the runner's plugin from end to end, creating nothing."""
-    return guarded(json, lambda screen: _doctor(file, runner, binary, screen))
-
-
-async def _doctor(file: Path | None, runner: str, binary: Path | None, screen: Screen) -> int:
+async def examine(file: Path | None, runner: str, binary: Path | None, screen: Screen) -> int:
+    """Check an installation, print what is found, and return the exit code."""
     services = DoctorServices(
         context=LoadContext(
             environment=os.environ,

@@ -13,7 +13,8 @@ import structlog
 
 from hostler.access.prober import SystemProber
 from hostler.app.clock import SystemClock
-from hostler.app.compose import Composed, collect_seldom
+from hostler.app.collector import collect_seldom
+from hostler.app.compose import Composed
 from hostler.app.provider_registry import Kinds
 from hostler.app.store_registry import STORES
 from hostler.controllers.engine import Engine

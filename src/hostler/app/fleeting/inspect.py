@@ -1,56 +1,18 @@
-"""Inspecting: `hostler fleeting inspect` and `pin`: a runner's schema shown, and written down."""
+"""Inspecting: a runner's schema shown, and its mapping written down."""
 
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from hostler.app.clock import SystemClock
 from hostler.domain.errors import HostlerError
 from hostler.frontends.cli.console.exits import Exit
-from hostler.frontends.cli.console.guard import guarded
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.fleeting.schema.cache import read_cache
 from hostler.frontends.fleeting.schema.inspect import as_json, picture
 from hostler.frontends.fleeting.schema.learn import Learning, Learnt, learn, relearn, usual
 from hostler.frontends.fleeting.schema.pin import write_pin
-
-Json = Annotated[bool, Parameter(name="--json", negative=(), help="print JSON")]
-OverrideFile = Annotated[
-    Path | None, Parameter(help="a file of overrides; default: the plugin's own")
-]
-
-
-def inspect(
-    path: Annotated[Path, Parameter(help="the runner's executable, or a descriptor set")],
-    /,
-    *,
-    override: OverrideFile = None,
-    json: Json = False,
-) -> int:
-    """Show the schema in a runner's binary, and how the plugin maps it."""
-    return guarded(json, lambda screen: _inspect(path, override, screen))
-
-
-def pin(
-    path: Annotated[
-        Path | None,
-        Parameter(help="the runner's executable; default: the schema that was used last"),
-    ] = None,
-    /,
-    *,
-    file: Annotated[
-        Path | None,
-        Parameter(help="where to write the pin; default: where the plugin looks for it"),
-    ] = None,
-    override: OverrideFile = None,
-    json: Json = False,
-) -> int:
-    """Pin a mapping, so that the plugin refuses a runner whose schema differs."""
-    return guarded(json, lambda screen: _pin(path, file, override, screen))
 
 
 def here(environment: Mapping[str, str]) -> Learning:
@@ -59,13 +21,17 @@ def here(environment: Mapping[str, str]) -> Learning:
     return usual(environment, pid=os.getpid(), root=os.geteuid() == 0, now=clock.now)
 
 
-async def _inspect(path: Path, override: Path | None, screen: Screen) -> int:
+async def show_schema(path: Path, override: Path | None, screen: Screen) -> int:
+    """Show the schema of a runner, and how it is mapped; return the exit code."""
     learnt = learn(_of(path, override))
     screen.show(picture(learnt), as_json(learnt))
     return int(Exit.FAILED if learnt.refusal else Exit.OK)
 
 
-async def _pin(path: Path | None, file: Path | None, override: Path | None, screen: Screen) -> int:
+async def pin_mapping(
+    path: Path | None, file: Path | None, override: Path | None, screen: Screen
+) -> int:
+    """Write the mapping of a schema down, and return the exit code."""
     learning = here(os.environ)
     place = file or learning.pin
     learnt = _to_pin(path, override, learning)

@@ -9,7 +9,7 @@ from hostler.controllers.runtime.measurements import measure_orphans
 from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState, Steadiness
 from hostler.domain.decision.view import named
-from hostler.domain.ids import CycleId, MachineId
+from hostler.domain.ids import CycleId, FleetName, MachineId
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import AccountSnapshot, Orphan, Request, RequestKind
@@ -35,6 +35,7 @@ async def gather(
     """
     if state.account.provider.capabilities.hosts:
         await state.host_records.refresh(ports.store)
+    await read_all(ports, state)
     read = {fleet.name: await records(ports, state, fleet) for fleet in occasion.fleets}
     facts = _facts(ports, state, occasion, steadiness)
     living = {**facts.living, **{fleet: machines for fleet, (_, machines) in read.items()}}
@@ -96,6 +97,25 @@ def _requests(state: AccountState, now: datetime) -> tuple[Request, ...]:
     if state.adoption(now) is None:
         return state.requests
     return tuple(r for r in state.requests if r.kind is not RequestKind.ADOPT)
+
+
+async def read_all(ports: Ports, state: AccountState) -> tuple[FleetName, ...]:
+    """Read the records of fleets that are not known (any more); return those that were taken over.
+
+    What one fleet may do hangs on the row of another that takes over its machines. A fleet that
+    was taken over has no row any more, and is not recorded again.
+    """
+    fleets = state.account.fleets
+    unread = [f for f in fleets if f.name not in state.rows or f.name in state.stale]
+    if not unread:
+        return ()
+    stored = {row.name: row for row in await ports.store.fleets()}
+    former = {name for row in stored.values() for name in row.former}
+    taken = {f.name for f in unread if f.removed and f.name in former - stored.keys()}
+    for fleet in unread:
+        if fleet.name not in taken:
+            await records(ports, state, fleet)
+    return tuple(taken)
 
 
 async def records(

@@ -55,9 +55,9 @@ class FleetChanges:
         return frozenset(fleet.name for fleet in self.state.account.fleets)
 
     def decided(self) -> tuple[Fleet, ...]:
-        """Return the fleets that a cycle decides."""
-        fleets = self.state.account.fleets
-        return tuple(fleet for fleet in fleets if fleet.name not in self.suspended)
+        """Return the fleets that a cycle decides; not those whose machines another takes over."""
+        fleets, idle = self.state.account.fleets, self.suspended | self.state.adopted()
+        return tuple(fleet for fleet in fleets if fleet.name not in idle)
 
     async def put(self, fleet: Fleet) -> None:
         """Decide this fleet from the next cycle on: a new one, or the new form of one of its name.
@@ -84,7 +84,7 @@ class FleetChanges:
             await self.in_flight.ended(name)
             async with self.cycle:
                 await self._check_empty(name)
-                self._forget(name)
+                self.forget(name)
         finally:
             self.suspended -= {name}
 
@@ -117,7 +117,7 @@ class FleetChanges:
         self.state.cache.pop(fleet.name, None)
         self.state.account = replace(account, fleets=fleets)
 
-    def _forget(self, name: FleetName) -> None:
+    def forget(self, name: FleetName) -> None:
         """Forget the fleet. Its row stays in memory too: hosts may come that it ordered."""
         state = self.state
         fleets = tuple(fleet for fleet in state.account.fleets if fleet.name != name)

@@ -100,6 +100,10 @@ class AccountState:
             self.ordered[fleet] = tuple(sorted(records, key=lambda m: (m.serial, m.id)))
         return self.ordered[fleet]
 
+    def adopted(self) -> frozenset[FleetName]:
+        """Return the fleets whose machines another one takes over: they decide nothing."""
+        return frozenset(row.adopts for row in self.rows.values() if row.adopts is not None)
+
     def orders(self) -> dict[MachineId, datetime]:
         """Return when each order was made that is on a row."""
         return {order.id: order.at for row in self.rows.values() for order in row.orders}

@@ -160,7 +160,7 @@ def _refusal(event: Event, why: str) -> Event:
 
 
 def _about(request: Request) -> str:
-    return str(request.machine or request.host or request.fleet)
+    return str(request.machine or request.host or request.source or request.fleet)
 
 
 def _expects(transition: Transition) -> bool:

@@ -103,7 +103,12 @@ def pardon(draft: Draft, context: Context) -> Draft:
 
 
 def reclaim_orphans(draft: Draft, context: Context) -> Draft:
-    """What does no record explain? It is reported, and removed where that may be."""
-    report = reclaim.orphan_report(context.snapshot)
-    reclaims, report, row = reclaim.reclaims(report, draft.row, context.snapshot, context.planner)
+    """What does no record explain? It is reported, and removed where that may be.
+
+    What this very decision adopts is explained.
+    """
+    snapshot, adopted = context.snapshot, {machine.id for machine in draft.adopted}
+    report = reclaim.orphan_report(snapshot)
+    rest = reclaim.without(adopted, snapshot)
+    reclaims, report, row = reclaim.reclaims(report, draft.row, rest, context.planner)
     return replace(draft, row=row, orphan_report=report, reclaims=reclaims)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from hostler.domain.fleets import offers
 from hostler.domain.hosts import allocation, power
+from hostler.domain.ids import evolve
 from hostler.domain.machines import drift, lifecycle, repair, retry
 from hostler.domain.machines.next_calls import allowed
 from hostler.domain.model.calls import Shows
@@ -158,16 +159,16 @@ def _aim(transition: Transition, context: Context) -> Transition:
 
 def _patience(transition: Transition, snapshot: Snapshot) -> Transition:
     machine = transition.machine
-    bound = lifecycle.bound_of(machine, snapshot)
-    at = machine.since + bound if bound is not None else None
     match machine.phase:
         case Phase.STARTING:
             detail = f"until it is up (now: {machine.observed or 'not seen yet'})"
-            return wait(transition, "observe", detail, at)
         case Phase.STOPPING:
-            return wait(transition, "observe", "until complete observations show nothing of it", at)
+            detail = "until complete observations show nothing of it"
         case _:
             return transition
+    bound = lifecycle.bound_of(machine, snapshot)
+    at = machine.since + bound if bound is not None else None
+    return wait(transition, "observe", detail, at)
 
 
 def bound_retries(draft: Draft, context: Context) -> Draft:
@@ -191,5 +192,6 @@ def reopen(draft: Draft, context: Context) -> Draft:
 
 def _reopened(snapshot: Snapshot) -> Iterator[Transition]:
     for machine in snapshot.reopening:
-        transition = Transition(before=machine, machine=machine, resources=())
+        own = evolve(machine, fleet=snapshot.fleet.name)  # it may be of one that was taken over
+        transition = Transition(before=machine, machine=own, resources=())
         yield move(transition, Phase.STOPPING, Reason.APPEARED_LATE, snapshot)

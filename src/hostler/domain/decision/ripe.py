@@ -17,10 +17,14 @@ _COMES = frozenset({Phase.PENDING, Phase.STARTING})
 
 
 def ripe(account: AccountSnapshot, fleet: FleetName) -> Iterator[Request]:
-    """Yield the fleet's requests that can be answered now, in their order; the others wait."""
-    waiting = set[MachineId | HostId]()
+    """Yield the fleet's requests that can be answered now, in their order; the others wait.
+
+    What names a fleet whose machines it takes over waits until it has them.
+    """
+    waiting, renamed = set[MachineId | HostId](), account.renamed
+    moving = {row.adopts for row in account.rows.values()}
     for request in account.requests:
-        if request.fleet != fleet:
+        if renamed.get(request.fleet, request.fleet) != fleet or request.fleet in moving:
             continue
         behind = request.kind in _POWER and request.machine in waiting
         behind = behind or (request.host is not None and request.host in waiting)

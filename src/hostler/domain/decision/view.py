@@ -1,20 +1,23 @@
 """View: what of an account one fleet's cycle may know, out of the facts gathered for all of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hostler.domain.hosts.free import Fits, free_hosts
 from hostler.domain.hosts.orphans import copied, orphans, others, set_aside, usurped
 from hostler.domain.hosts.outside import outside
-from hostler.domain.ids import HostId, MachineId
+from hostler.domain.ids import FleetName, HostId, MachineId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import host_of
-from hostler.domain.model.resource import OrphanClass, Resource
+from hostler.domain.model.resource import OrphanClass, OwnerTag, Resource
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 from hostler.domain.observation.ownership import Explained, bound_in, explain, sort_out
 from hostler.domain.policy.purchasing import Limits
 
 from .ripe import ripe
+
+Renamed = Mapping[FleetName, FleetName]
+"""Under which name a fleet goes on that had another one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +55,8 @@ def _hosts(account: AccountSnapshot) -> Iterable[Resource]:
 
 def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> Snapshot:
     """Return what a cycle of this fleet may know; `terms` where hosts outlive machines."""
-    foreign, strangers = _strange(account, fleet)
+    renamed = account.renamed
+    foreign, strangers = _strange(account, fleet, renamed)
     return Snapshot(
         cycle=account.cycle,
         now=account.now,
@@ -70,9 +74,9 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
         unissued=strangers.unissued,
         unexplained=strangers.unexplained,
         removing=strangers.removing,
-        aside=_of_fleet((*set_aside(account), *outside(account)), account, fleet),
+        aside=_of_fleet((*set_aside(account), *outside(account)), account, fleet, renamed),
         late=strangers.late,
-        orphans=tuple(orphan for orphan in account.orphans if orphan.fleet == fleet.name),
+        orphans=tuple(o for o in account.orphans if renamed.get(o.fleet, o.fleet) == fleet.name),
         requests=tuple(ripe(account, fleet.name)),
         moving=account.moving,
         probed=account.probed,
@@ -84,20 +88,42 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
         usurped=frozenset(usurped(account)),
         moving_hosts=account.moving_hosts,
         answers=account.answers,
+        left={
+            one.name: account.rows[one.name] for one in account.fleets if _has_left(one, account)
+        },
+        adopted=frozenset(row.adopts for row in account.rows.values() if row.adopts),
     )
 
 
-def _strange(account: AccountSnapshot, fleet: Fleet) -> tuple[tuple[Resource, ...], Explained]:
-    """Return what is foreign, and what no record explains; among hosts, host by host."""
-    inventory, machines = account.inventory, account.living[fleet.name]
+def _has_left(fleet: Fleet, account: AccountSnapshot) -> bool:
+    """Tell whether a fleet is on record and no longer in the file."""
+    return fleet.removed and fleet.name in account.rows
+
+
+def _strange(
+    account: AccountSnapshot, fleet: Fleet, renamed: Renamed
+) -> tuple[tuple[Resource, ...], Explained]:
+    """Return what is foreign, and what no record explains; among hosts, host by host.
+
+    Machines that are being taken over are as good as the fleet's own; and those that another fleet
+    took over may still bear this one's name.
+    """
+    names = frozenset({fleet.name, *(old for old, now in renamed.items() if now == fleet.name)})
+    machines = tuple(m for name in _kin(account, names) for m in account.living.get(name, ()))
     living = {machine.id for machine in machines}
-    found = sort_out(inventory, fleet.name, living, lambda: bound_in(machines), account.ours)
+    found = sort_out(account.inventory, names, living, lambda: bound_in(machines), account.ours)
     explained = explain(found.strangers, account.past, account.issued, account.moving)
     if not account.capabilities.host_kind:
         return found.foreign, explained
-    own = (r for r in others(account) if r.owner_tag and r.owner_tag.fleet == fleet.name)
-    hosts = _of_fleet((*orphans(account), *copied(account)), account, fleet)
+    own = (r for r in others(account) if r.owner_tag and r.owner_tag.fleet in names)
+    hosts = _of_fleet((*orphans(account), *copied(account)), account, fleet, renamed)
     return (*found.foreign, *own), _of_hosts(hosts, explained.unissued, account)
+
+
+def _kin(account: AccountSnapshot, names: frozenset[FleetName]) -> tuple[FleetName, ...]:
+    """Return the fleets of these names, and those that once took over one of them."""
+    rows = account.rows.values()
+    return tuple({*names, *(row.name for row in rows if not names.isdisjoint(row.former))})
 
 
 def _of_hosts(
@@ -117,11 +143,13 @@ def _of_hosts(
 
 
 def _of_fleet(
-    found: Iterable[Resource], account: AccountSnapshot, fleet: Fleet
+    found: Iterable[Resource], account: AccountSnapshot, fleet: Fleet, renamed: Renamed
 ) -> tuple[Resource, ...]:
     """Return those under the fleet's name; those of no fleet in the file are the first one's."""
-    names = {one.name for one in account.fleets}
-    if fleet.name == account.fleets[0].name:
-        names.remove(fleet.name)
-        return tuple(r for r in found if r.owner_tag and r.owner_tag.fleet not in names)
-    return tuple(r for r in found if r.owner_tag and r.owner_tag.fleet == fleet.name)
+    names, first = {one.name for one in account.fleets}, account.fleets[0].name
+
+    def whose(tag: OwnerTag) -> FleetName:
+        name = renamed.get(tag.fleet, tag.fleet)
+        return name if name in names else first
+
+    return tuple(r for r in found if r.owner_tag and whose(r.owner_tag) == fleet.name)

@@ -16,6 +16,7 @@ from hostler.domain.model.phases import PHASES, Goal, Phase
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 from hostler.domain.observation.blockers import paused_by
 
+from . import renames
 from .precedence import REFUSALS, TABLES, Precedence, Subject
 from .requests import RESTS, by_file, for_fleet, for_machine, to_go
 
@@ -152,6 +153,8 @@ def _standing_on_fleet(row: FleetRow, snapshot: Snapshot) -> dict[RequestKind, s
         standing[RequestKind.PAUSE] = f"the pause by {row.pause.actor}"
     if row.ends:
         standing[RequestKind.DELETE] = "its deletion"
+    if row.adopts is not None:
+        standing[RequestKind.ADOPT_FLEET] = f"the machines of {row.adopts}"
     return standing
 
 
@@ -176,6 +179,10 @@ def _standing_on_machine(machine: Machine, snapshot: Snapshot) -> dict[RequestKi
 def _impossible_of_fleet(row: FleetRow, request: Request, snapshot: Snapshot) -> str:
     """Return why a fleet cannot do what is asked, as its file is by now; empty where it can."""
     fleet = snapshot.fleet
+    if request.fleet != fleet.name:
+        return f"fleet {request.fleet} was taken over by {fleet.name}: ask that of {fleet.name}"
+    if request.kind is RequestKind.ADOPT_FLEET:
+        return renames.impossible(row, request, snapshot)
     if request.kind is RequestKind.SCALE and not fleet.renews:
         return "it has no size of its own (`renews = false`): whoever uses it requests each machine"
     if request.kind is RequestKind.GROW and fleet.renews:

@@ -58,14 +58,15 @@ _K = RequestKind
 
 TABLES: Mapping[Subject, Table] = {
     Subject.FLEET: Table(
-        (_K.SCALE, _K.GROW, _K.PAUSE, _K.RESUME, _K.DELETE, _K.ADOPT),
+        (_K.SCALE, _K.GROW, _K.PAUSE, _K.RESUME, _K.DELETE, _K.ADOPT, _K.ADOPT_FLEET),
         {
-            _K.SCALE: (_R, _B, _B, _B, _B, _B),
-            _K.GROW: (_B, _B, _B, _B, _B, _B),
-            _K.PAUSE: (_B, _B, _R, _R, _B, _B),
-            _K.RESUME: (_B, _B, _B, _B, _B, _B),
-            _K.DELETE: (_X, _X, _B, _B, _B, _X),
-            _K.ADOPT: (_B, _B, _B, _B, _B, _B),
+            _K.SCALE: (_R, _B, _B, _B, _B, _B, _B),
+            _K.GROW: (_B, _B, _B, _B, _B, _B, _B),
+            _K.PAUSE: (_B, _B, _R, _R, _B, _B, _B),
+            _K.RESUME: (_B, _B, _B, _B, _B, _B, _B),
+            _K.DELETE: (_X, _X, _B, _B, _B, _X, _X),
+            _K.ADOPT: (_B, _B, _B, _B, _B, _B, _B),
+            _K.ADOPT_FLEET: (_B, _B, _B, _B, _X, _B, _X),
         },
     ),
     Subject.MACHINE: Table(
@@ -94,6 +95,8 @@ TABLES: Mapping[Subject, Table] = {
 
 REFUSALS: Mapping[tuple[Subject, RequestKind], str] = {
     (Subject.FLEET, _K.DELETE): "it is being deleted with all that it has",
+    (Subject.FLEET, _K.ADOPT_FLEET): "it is taking over the machines of another fleet: ask again "
+    "once it has them",
     (Subject.MACHINE, _K.DELETE): "it is being deleted",
     (Subject.MACHINE, _K.RETIRE): "it is being deleted, and its host retired",
     (Subject.HOST, _K.POOL_ADOPT): "a machine has it: name the machine instead",

@@ -1,6 +1,6 @@
 """Reclaim: which resources does no record explain, what do they cost, and may one be removed?"""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from hostler.domain.model.provider import Planner
 from hostler.domain.model.resource import OrphanClass, Resource
 from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.model.unused import claimant
-from hostler.domain.observation.blockers import paused
+from hostler.domain.observation.blockers import paused, scope_is_known
 from hostler.domain.policy.billing import cost_between
 
 ENOUGH = 2
@@ -30,7 +30,7 @@ NOBODYS = "it names no machine, so nobody can say whose it is"
 def orphan_report(snapshot: Snapshot) -> SaveOrphans:
     """Return the orphans of this cycle: new and old ones as they stand, and those to take out."""
     stored = {orphan.resource: orphan for orphan in snapshot.orphans}
-    older = {resource: _present(orphan, snapshot.now) for resource, orphan in stored.items()}
+    older = {resource: _present(orphan, snapshot) for resource, orphan in stored.items()}
     resources = [(resource, OrphanClass.FOREIGN) for resource in snapshot.foreign]
     resources += [(resource, OrphanClass.UNISSUED) for resource in snapshot.unissued]
     resources += [
@@ -51,11 +51,13 @@ def orphan_report(snapshot: Snapshot) -> SaveOrphans:
     return SaveOrphans(orphans=(*changed, *redated), cleared=cleared)
 
 
-def _present(orphan: Orphan, now: datetime) -> Orphan:
+def _present(orphan: Orphan, snapshot: Snapshot) -> Orphan:
     """Bring dates that lie in the future back to now: the clock jumped back since they were set.
 
-    Nothing could be observed after them until the clock is there again.
+    Nothing could be observed after them until the clock is there again. What was reported for a
+    fleet that this one took over is its own.
     """
+    now, orphan = snapshot.now, evolve(orphan, fleet=snapshot.fleet.name)
     if max(at for at in _dates(orphan) if at is not None) <= now:
         return orphan
     first, last, counted, tried = (at and min(at, now) for at in _dates(orphan))
@@ -197,12 +199,27 @@ def _forbidden(orphan: Orphan, snapshot: Snapshot) -> str:
         return why
     if not snapshot.fleet.reclaim:
         return "report only: set `reclaim = true` for this fleet"
+    return _not_yet(orphan, snapshot)
+
+
+def _not_yet(orphan: Orphan, snapshot: Snapshot) -> str:
+    """Return why an orphan that may go waits for a moment; unknown counts let nothing go (S3)."""
+    if not scope_is_known(snapshot, orphan.zone, orphan.kind):
+        return f"{orphan.zone} could not be observed whole lately"
     if (
         orphan.tried is not None
         and snapshot.now - orphan.tried < snapshot.fleet.timers.sighting_gap
     ):
         return f"its removal was tried at {orphan.tried:%H:%M:%S} UTC"
     return ""
+
+
+def without(adopted: Collection[MachineId], snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot without what no record explained until these were adopted."""
+    if not adopted:
+        return snapshot
+    left = (r for r in snapshot.unexplained if not (r.owner_tag and r.owner_tag.machine in adopted))
+    return replace(snapshot, unexplained=tuple(left))
 
 
 def reclaims(

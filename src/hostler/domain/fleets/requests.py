@@ -15,6 +15,8 @@ from hostler.domain.model.machine import (
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 
+from . import renames
+
 RESTS = frozenset({Phase.READY, Phase.STANDBY})
 """The phases in which a machine is put into standby, or woken."""
 
@@ -65,12 +67,13 @@ def for_fleet(row: FleetRow, request: Request, snapshot: Snapshot) -> FleetRow:
             return replace(row, size=request.size)
         case RequestKind.GROW:
             return replace(row, grown=max(row.grown, request.number))
-        case RequestKind.PAUSE:
-            return replace(row, pause=_protection(request, snapshot))
-        case RequestKind.RESUME:
-            return replace(row, pause=None)
+        case RequestKind.PAUSE | RequestKind.RESUME:
+            pauses = request.kind is RequestKind.PAUSE
+            return replace(row, pause=_protection(request, snapshot) if pauses else None)
         case RequestKind.DELETE:
             return evolve(row, ends=row.removed is not None)
+        case RequestKind.ADOPT_FLEET:
+            return renames.begun(row, request, snapshot)
         case _:
             return row
 

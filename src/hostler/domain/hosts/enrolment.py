@@ -91,15 +91,16 @@ def unrecorded(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
 
 def ordered(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
     """Record each host that is seen under the name of its order for the first time."""
+    renamed = snapshot.renamed
     for resource in delivery.came(snapshot):
+        named = resource.host.fleet
+        buyer = renamed.get(named, named) if named else None
         blank = Host(id=HostId(resource.id), account=snapshot.account, zone=resource.zone)
         host = replace(
-            blank.with_purchase(
-                origin=HostOrigin.ORDERED, order=resource.host.holder, buyer=resource.host.fleet
-            ),
+            blank.with_purchase(origin=HostOrigin.ORDERED, order=resource.host.holder, buyer=buyer),
             condition=HostCondition.COMING,
             since=snapshot.now,
-            fleet=resource.host.fleet,
+            fleet=buyer,
             reason="it was ordered",
         )
         yield HostTransition(

@@ -93,9 +93,10 @@ def is_missing(machine: Machine) -> bool:
 
 
 def _missing(machine: Machine) -> Slot | None:
-    for place in machine.places:
-        if any(known.absent and known.id == place.bound for known in place.known):
-            return place.slot
+    for place in machine.places:  # asked so often that a generator would be felt
+        for known in place.known:
+            if known.absent and known.id == place.bound:
+                return place.slot
     return None
 
 

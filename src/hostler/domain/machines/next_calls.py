@@ -16,6 +16,9 @@ from hostler.domain.observation.ready import Ready, pausing, ready
 
 from .drift import mendable
 
+_NOTHING = Ready(named=())
+"""What most machines come to: the provider was asked, and named no call."""
+
 
 def allowed(
     machine: Machine,
@@ -34,7 +37,7 @@ def allowed(
         return Ready(waits="somebody else may use its host: its name tells of an unknown tenant")
     named = planner.next_calls(goal, machine, resources, snapshot.now)
     if not named:
-        return Ready(named=named)
+        return _NOTHING
     calls, unmended = mendable(machine, named, snapshot)
     if not calls:
         return Ready(waits=unmended, named=named)

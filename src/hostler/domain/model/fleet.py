@@ -1,5 +1,6 @@
 """Fleet: what somebody asked for, and what is remembered about asking for it."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -196,7 +197,9 @@ class FleetRow:
     of the past weeks. `revision` is what is known of the setup script in force.
 
     `definition` is the fleet's table as an engine last found it in the file, `removed` since when
-    the file has it no longer; its machines are kept as they are unless it `ends`.
+    the file has it no longer; its machines are kept as they are unless it `ends`. `adopts` is the
+    fleet whose machines it takes over now, and `former` those of which it has done so: what bears
+    their names is its own.
     """
 
     name: FleetName
@@ -217,6 +220,8 @@ class FleetRow:
     definition: str = ""
     removed: datetime | None = None
     ends: bool = False
+    adopts: FleetName | None = None
+    former: tuple[FleetName, ...] = ()
 
     @property
     def is_kept(self) -> bool:
@@ -250,6 +255,23 @@ class FleetRow:
     def without_setback(self, offer: Offer) -> "FleetRow":
         """Return the row with the offer's record clean again."""
         return replace(self, setbacks=tuple(s for s in self.setbacks if s.offer != offer))
+
+
+def renames(
+    fleets: Iterable[Fleet], rows: Mapping[FleetName, FleetRow]
+) -> dict[FleetName, FleetName]:
+    """Return under which name each fleet goes on that another one of these took over.
+
+    A former name that is a fleet's again is that fleet's.
+    """
+    known = tuple(fleets)
+    found, names = dict[FleetName, FleetName](), {fleet.name for fleet in known}
+    for fleet in known:
+        row = rows.get(fleet.name)
+        if row is not None and (row.former or row.adopts):
+            found |= {name: fleet.name for name in row.former if name not in names}
+            found |= {row.adopts: fleet.name} if row.adopts else {}
+    return found
 
 
 def recent(times: tuple[datetime, ...], now: datetime, window: timedelta) -> tuple[datetime, ...]:

@@ -330,4 +330,4 @@ class Machine:
 
     def ids(self) -> tuple[ResourceId, ...]:
         """Return every id that is or was ours and is not confirmed gone, in slot order."""
-        return tuple(k.id for place in self.places for k in place.known if not k.deleted)
+        return tuple([k.id for place in self.places for k in place.known if not k.deleted])

@@ -156,6 +156,7 @@ class Reason(StrEnum):
     MADE = "made"
     ADMITTED = "admitted"
     ADOPTED = "adopted"
+    RENAMED = "renamed"
     MADE_AGAIN = "made_again"
     NOT_ADMITTED = "not_admitted"
     PROBE_PASSED = "probe_passed"
@@ -201,6 +202,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.MADE: "the fleet's size asks for one more machine",
     Reason.ADMITTED: "there is room, and its zone was just observed",
     Reason.ADOPTED: "it was taken over with its owner tags",
+    Reason.RENAMED: "its fleet goes on under another name",
     Reason.MADE_AGAIN: "its start failed and left nothing: it is tried again under the same id",
     Reason.NOT_ADMITTED: "nothing could be asked of the provider in time",
     Reason.PROBE_PASSED: "it is up and the readiness probe passed",

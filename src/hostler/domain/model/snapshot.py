@@ -21,7 +21,7 @@ from hostler.domain.model.resource import OrphanClass
 from hostler.domain.policy.purchasing import Limits
 from hostler.domain.policy.revisions import Revision
 
-from .fleet import Fleet, FleetRow
+from .fleet import Fleet, FleetRow, renames
 from .host import Free, Host, HostGoal
 from .inventory import Inventory
 from .machine import Machine, MachineSpec
@@ -70,6 +70,7 @@ class RequestKind(StrEnum):
     PAUSE = "pause"
     RESUME = "resume"
     ADOPT = "adopt"
+    ADOPT_FLEET = "adopt_fleet"
     RETIRE = "retire"
     POOL_ADD = "pool_add"
     POOL_ADOPT = "pool_adopt"
@@ -84,7 +85,7 @@ class Request:
     of each of them, in the same order, where that is more than the fleet's template says. `host` is
     what POOL_ADD puts into the fleet's pool, POOL_ADOPT makes a machine of under the id in
     `machines`, and RETIRE gives up where it names no machine; `keep` says
-    that its disk is left as it is.
+    that its disk is left as it is. `source` is the fleet that ADOPT_FLEET takes the machines of.
     """
 
     number: int
@@ -102,6 +103,7 @@ class Request:
     installation: InstallationId | None = None
     host: HostId | None = None
     keep: bool = False
+    source: FleetName | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +157,8 @@ class Snapshot:
     tenant that no record knows, and `stirring` hosts with calls in flight. `answers` are what
     hosts said last to the question whether they are busy. `revision` is what is known of the
     setup script by now, and `canaries` are the machines in use that it may be brought to, None:
-    all of them; decide() fills both in.
+    all of them; decide() fills both in. `left` are the rows of the account's fleets that are no
+    longer in the file, and `adopted` the names among them whose machines another fleet takes over.
     """
 
     cycle: CycleId
@@ -190,6 +193,8 @@ class Snapshot:
     answers: Mapping[MachineId, Answered] = field(default_factory=dict[MachineId, Answered])
     revision: Revision = Revision()
     canaries: frozenset[MachineId] | None = None
+    left: Mapping[FleetName, FleetRow] = field(default_factory=dict[FleetName, FleetRow])
+    adopted: frozenset[FleetName] = frozenset()
 
     @property
     def reopening(self) -> tuple[Machine, ...]:
@@ -239,6 +244,11 @@ class AccountSnapshot:
     starved: frozenset[FleetName] = frozenset()
     orders: Mapping[MachineId, datetime] = field(default_factory=dict[MachineId, datetime])
     protected: Mapping[FleetName, str] = field(default_factory=dict[FleetName, str])
+
+    @property
+    def renamed(self) -> Mapping[FleetName, FleetName]:
+        """Under which name a fleet of the account goes on that had another one."""
+        return renames(self.fleets, self.rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

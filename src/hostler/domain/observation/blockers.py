@@ -2,14 +2,20 @@
 
 from datetime import datetime
 
+from hostler.domain.ids import FleetName, Zone
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.snapshot import RequestKind, Snapshot
 
 
 def world_is_right(snapshot: Snapshot) -> str:
     """Return why nothing may be created here (G8), or an empty string."""
+    if source := _taken_over(snapshot):
+        return (
+            f"it takes over the machines of the fleet {source}: nothing is made or reclaimed until "
+            "it has them"
+        )
     if snapshot.foreign:
         whose = sorted({str(p.owner_tag.installation) for p in snapshot.foreign if p.owner_tag})
         return (
@@ -32,13 +38,22 @@ def world_is_right(snapshot: Snapshot) -> str:
     return ""
 
 
+def _taken_over(snapshot: Snapshot) -> FleetName | None:
+    """Return the fleet whose machines this one is getting, or is about to; they count for it."""
+    asked = (r.source for r in snapshot.requests if r.kind is RequestKind.ADOPT_FLEET)
+    return snapshot.row.adopts or next(asked, None)
+
+
 def zone_is_known(snapshot: Snapshot, offer: Offer) -> bool:
     """Tell whether every kind of resource in the offer's zone was listed whole, and lately (S3)."""
-    for kind in snapshot.capabilities.kinds:
-        whole = snapshot.inventory.whole.get((offer.zone, kind))
-        if whole is None or snapshot.now - whole > snapshot.fleet.timers.observation_limit:
-            return False
-    return True
+    return all(scope_is_known(snapshot, offer.zone, kind) for kind in snapshot.capabilities.kinds)
+
+
+def scope_is_known(snapshot: Snapshot, zone: Zone, kind: str) -> bool:
+    """Tell whether all resources of a kind in a zone were listed whole, and lately (S3)."""
+    whole = snapshot.inventory.whole.get((zone, kind))
+    limit = snapshot.fleet.timers.observation_limit
+    return whole is not None and snapshot.now - whole <= limit
 
 
 def protected_until(machine: Machine, now: datetime) -> str:

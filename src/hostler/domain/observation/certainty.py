@@ -172,8 +172,10 @@ def _tagged(machine: Machine, snapshot: Snapshot) -> tuple[ResourceId, ...]:
 
 def unissued_of(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...]:
     """Return the resources that carry the machine's owner tag, and attempts that it never made."""
-    sightings = snapshot.inventory.sightings
     strange = _strange(machine, machine.ids(), snapshot)
+    if not strange:
+        return ()
+    sightings = snapshot.inventory.sightings
     found = (sightings[resource].resource for resource in strange)
     return tuple(resource for resource in found if is_unissued(machine, resource))
 

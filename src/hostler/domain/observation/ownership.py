@@ -86,18 +86,18 @@ def is_unissued(machine: Machine, resource: Resource) -> bool:
 
 def sort_out(
     inventory: Inventory,
-    fleet: FleetName,
+    names: frozenset[FleetName],
     living: Collection[MachineId],
     bound: Callable[[], Collection[ResourceId]],
     ours: Collection[InstallationId],
 ) -> Sorted:
-    """Return what in the inventory carries this fleet's name and is explained by no living record.
+    """Return what in the inventory carries the fleet's name and is explained by no living record.
 
-    `bound` is asked for the ids in living records only where there is a resource to compare with
-    them.
+    `names` are its own, and those of the fleets that it took over. `bound` is asked for the ids in
+    living records only where there is a resource to compare with them.
     """
     foreign, strangers = list[Resource](), list[Resource]()
-    candidates = tuple(_tagged_for(inventory, fleet, living))
+    candidates = tuple(_tagged_for(inventory, names, living))
     explained = bound() if candidates else ()
     for resource in candidates:
         if resource.id in explained or resource.owner_tag is None:
@@ -119,14 +119,14 @@ def _by_place(resource: Resource) -> tuple[str, str]:
 
 
 def _tagged_for(
-    inventory: Inventory, fleet: FleetName, living: Collection[MachineId]
+    inventory: Inventory, names: frozenset[FleetName], living: Collection[MachineId]
 ) -> Iterator[Resource]:
     for machine, ids in inventory.tagged.items():
         if machine in living:
             continue
         for resource_id in ids:
             resource = _with_owners_tag(inventory, resource_id)
-            if resource.owner_tag is not None and resource.owner_tag.fleet == fleet:
+            if resource.owner_tag is not None and resource.owner_tag.fleet in names:
                 yield resource
 
 

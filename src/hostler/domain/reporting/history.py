@@ -102,6 +102,11 @@ def _probe_failed(event: Event) -> str:
     return f"not ready yet: its readiness probe ({event.reason}) failed: {event.detail}"
 
 
+def _renamed(event: Event) -> str:
+    before, _, after = event.detail.partition(" > ")
+    return f"now a machine of fleet {after}, no longer of {before}" if after else event.detail
+
+
 def _drift(event: Event) -> str:
     return f"no longer as recorded: {event.reason} ({event.detail})"
 
@@ -136,6 +141,7 @@ _TELLERS: dict[str, Callable[[Event], str]] = {
     "host_taken": _host_lost,
     "release_skipped": _host_lost,
     "alarm": _alarm,
+    "renamed": _renamed,
     "drift": _drift,
     "drift_over": _drift_over,
     "probe_failed": _probe_failed,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome, Shows
-from hostler.domain.model.commands import Event
+from hostler.domain.model.commands import Decision, Event
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
@@ -20,6 +20,7 @@ from hostler.testing.sureness import suspected, swept
 
 from . import issued_ids
 from .findings import Findings, SimulatedWorld
+from .listings import Counts, Listed
 from .shadow_store import ShadowStore
 from .trace import Trace
 
@@ -34,6 +35,8 @@ class Checker(Findings):
 
     kinds: tuple[str, ...]
     """The kinds of resource of which a whole listing shows what is there."""
+    listed: Listed
+    """What must be listed in a zone for somebody to know how much there is (S3)."""
 
     def __init__(
         self, world: SimulatedWorld, trace: Trace, consistency_delay: float, bound: float = S1_BOUND
@@ -41,6 +44,7 @@ class Checker(Findings):
         super().__init__(world, trace)
         self.consistency_delay = consistency_delay
         self.shadows = list[ShadowStore]()
+        self.known_counts = Counts(self.listed)
         self.calls_at_rest = list[str]()
         self.commands = 0
         self.barred = Counter[str]()
@@ -85,6 +89,14 @@ class Checker(Findings):
         """Return the ids of what a shadow store's records or its ledger explain."""
         return shadow.explained()
 
+    # ------------------------------------------------------------ what is decided
+
+    def decided(self, shadow: ShadowStore, process: str, fleet: FleetName, made: Decision) -> None:
+        """Note what a process decides, and which counts it knows by then (S3)."""
+        self.commands += len(made.commands)
+        known = shadow.machines
+        self.known_counts.decides(process, shadow.fleets[fleet], made.commands, known, self.now)
+
     # ------------------------------------------------------------ what is recorded
 
     def machine_saved(
@@ -95,6 +107,7 @@ class Checker(Findings):
         before = shadow.machines.get(machine.id)
         shadow.machines[machine.id] = machine
         shadow.records.note(machine, self.now)
+        shadow.jobs.saved(machine)
         for event in events:
             self.trace.note(
                 f"  {machine.id} {event.kind} {event.reason} {event.detail}", machine.id
@@ -237,7 +250,7 @@ class Checker(Findings):
         if shadow.bounds is not None:
             counts = {m.id: passed for m in living if self._may_move(shadow, m)}
             self.found(shadow.bounds.check(living, counts))
-        old = self.now - self.consistency_delay - 2 * S1_BOUND - 240.0
+        old = self.now - self.consistency_delay - S1_BOUND
         for name, fleet in shadow.fleets.items():
             row = shadow.rows.get(name)
             servers = sum(
@@ -249,7 +262,7 @@ class Checker(Findings):
                 and not issued_ids.is_unissued(shadow, t)
                 for t in things
             )
-            held = sum(m.in_maximum for m in shadow.living(name))
+            held = invariants.in_maximum(shadow.living(name))
             size = max(row.desired(fleet) if row else 0, held - fleet.caps.stuck)
             self.found(invariants.crowded(fleet, size, servers))
 

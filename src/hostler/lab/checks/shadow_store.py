@@ -14,6 +14,8 @@ from hostler.domain.model.snapshot import Orphan
 from hostler.testing.invariants import SLACK, Attempts, Bounds
 from hostler.testing.sureness import Failures, Onces, Records
 
+from .jobs import ProtectedJobs
+
 FRESH = 75.0
 """An observation so young, in seconds, counts as somebody looking."""
 
@@ -34,6 +36,7 @@ _HELD = (
     "reported",
     "removed",
     "bounds",
+    "jobs",
 )
 """What is put back with a store; what its installation observed in the world stays observed."""
 
@@ -67,6 +70,7 @@ class ShadowStore:
     reported: dict[ResourceId, float] = field(default_factory=dict[ResourceId, float])
     removed: set[MachineId] = field(default_factory=set[MachineId])
     bounds: Bounds | None = None
+    jobs: ProtectedJobs = field(default_factory=ProtectedJobs)
     lost: bool = False
     fresh: float = FRESH
 
@@ -88,6 +92,7 @@ class ShadowStore:
         for attempts in self.attempts.values():
             attempts.jumped(by)
         self.failures.last.clear()
+        self.jobs.forget()
         if self.bounds is not None:
             self.bounds.spent.clear()
 

@@ -11,12 +11,13 @@ R8  neither instances nor servers exceed the maximum; no instance has two server
 R9  a job reaches the instance that it was given, with the key that it knows; the same all along.
 R10 Shutdown ends no machine, and Update sends nothing.
 R11 only states that the schema offers are told.
+S6  an instance on which a job runs is not ended, unless the runner asked for its end.
 L   without faults the wanted capacity is reached; asked for nothing, nothing is left.
 """
 
 import contextvars
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from hostler.domain.ids import MachineId
@@ -26,7 +27,7 @@ from hostler.frontends.fleeting.contract import ConnectInfo, Instance, State
 from hostler.lab.checks.findings import Findings
 from hostler.lab.checks.trace import Trace
 from hostler.lab.scaleway.world import ScalewayWorld, note_request
-from hostler.ports.http import HttpRequest
+from hostler.ports.http import HttpRequest, Response
 from hostler.simulators.scaleway.state.ledger import Line
 from hostler.simulators.scaleway.state.records import State as ServerState
 from hostler.testing.invariants import Violation
@@ -101,6 +102,8 @@ class Checker(Findings):
         self.able_from = 0.0
         self._checked = 0.0
         self._up = set[str]()
+        self.jobs: Callable[[str], int] = _none
+        self._fell = set[str]()
 
     # ------------------------------------------------------------ what happened
 
@@ -135,6 +138,9 @@ class Checker(Findings):
         if network_down:
             self.struck("network_down")
 
+    def receives(self, request: HttpRequest, response: Response, begun: float) -> None:
+        """What a plugin was answered is judged where engines run by themselves."""
+
     def _check_request(self, request: HttpRequest, inside: str) -> None:
         if inside in {"update", "shutdown"}:
             self.broken("R10", f"{inside} sent {request.method} {request.path}")
@@ -144,7 +150,26 @@ class Checker(Findings):
             return
         reported = self.reported.get(self.truth.owner(match[1]))
         if reported is not None:
+            self._ends(self.truth.owner(match[1]), reported, f"{request.method} {request.path}")
             reported.tried, reported.untried = True, 0.0
+
+    def _ends(self, name: str, reported: Reported, request: str) -> None:
+        """S6: where a job runs, nothing ends but what the runner asked the end of.
+
+        A job that was there when its guest did not answer, or had lost an address, is broken,
+        whatever the runner thinks.
+        """
+        well = name not in self._fell and self.truth.well(name)
+        if well and self.jobs(name) and not reported.ended:
+            self.broken("S6", f"{request} while a job runs on {name}", name)
+
+    def _note_jobs(self) -> None:
+        """Note where guests do not answer while jobs are there."""
+        for name in self.reported:
+            if not self.jobs(name):
+                self._fell.discard(name)
+            elif not self.truth.well(name):
+                self._fell.add(name)
 
     def saved(self, machine: Machine, events: tuple[Event, ...]) -> None:
         """Put a record's events into the story."""
@@ -174,6 +199,7 @@ class Checker(Findings):
         self.world.advance()
         self.truth.note()
         self._up.update(self.world.guests.values())
+        self._note_jobs()
         self.count_ambient()
         return self.now
 
@@ -313,3 +339,8 @@ class Checker(Findings):
         if reported is not None and info.connector.key != reported.key:
             self.broken("R9", f"{name} does not know the key that jobs are given", name)
         return not wrong
+
+
+def _none(_: str) -> int:
+    """No job runs anywhere before there is a runner."""
+    return 0

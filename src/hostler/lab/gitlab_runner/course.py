@@ -90,6 +90,7 @@ class RunnerCourse:
         async with asyncio.TaskGroup() as tasks:
             setting = Setting(options=scenario.options, states=scenario.states)
             runner = self.runner = Runner(self.site, checker, setting, tasks)
+            checker.jobs = runner.jobs_on
             runner.launch()
             disruptions = Disruptions(self.site, checker, runner, scenario.disruptions)
             work = [tasks.create_task(disruptions.run()), tasks.create_task(self._feed(runner))]

@@ -107,6 +107,11 @@ class Runner:
         """Tell whether the instance answers there; implements `Network`."""
         return not self._site.down and self._checker.dialled(instance, info)
 
+    def jobs_on(self, instance: str) -> int:
+        """Return how many jobs run on an instance, by the runner that lives."""
+        slots = self.scaler.ready.get(instance) if self.scaler is not None else None
+        return slots.busy if slots is not None else 0
+
     def retire(self) -> None:
         """Ask for nothing any more: jobs end, and no idle capacity is kept."""
         self.options = replace(self.options, idle_count=0, idle_time=0.0)

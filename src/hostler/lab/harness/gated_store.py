@@ -116,6 +116,12 @@ class GatedStore:
             lambda saved: self._listener.fleet_saved(saved, inserts, events, fence),
         )
 
+    async def remove_fleet(self, row: FleetRow, events: tuple[Event, ...], fence: Fence) -> None:
+        """Remove a row."""
+        await self._write(
+            "remove_fleet", lambda: self._store.remove_fleet(row, events, fence), _nothing
+        )
+
     async def machines(self, fleet: FleetName) -> tuple[Machine, ...]:
         """Return the living machines."""
         return await self._read(lambda: self._store.machines(fleet))

@@ -116,6 +116,7 @@ class PredictionCheck:
         verdicts = {verdict.machine: verdict for verdict in decision.verdicts}
         plan = tuple(planned_machines(decision, snapshot, planner))
         lines = {entry.subject: _lines(entry) for entry in plan if entry.subject is not None}
+        self._sweeps -= {machine.id for machine in snapshot.machines}  # adopted since
         self._sweeps |= {c.placeholder.id for c in decision.commands if isinstance(c, Reclaim)}
         moving = {m: s for m, s in before.items() if m in snapshot.moving}
         for name, verdict in verdicts.items():

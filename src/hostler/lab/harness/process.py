@@ -83,7 +83,7 @@ class Incarnation:
     def decided(self, snapshot: Snapshot, planner: Planner, decision: Decision) -> None:
         """Hold a decision against the last one."""
         checker, shadow = self.process.checker, self.process.shadow
-        checker.commands += len(decision.commands)
+        checker.decided(shadow, self.process.name, snapshot.fleet.name, decision)
         checker.found(shadow.records.check(snapshot, self.prediction.observed))
         checker.found(self.prediction.decided(snapshot, planner, decision))
 
@@ -163,6 +163,7 @@ class Process:
             metrics=metrics,
             fresh=lambda: machine_id(fresh.getrandbits(50)),
             preparer=home.environment.preparer(run),
+            asker=home.environment.asker(run),
         )
         account = Account(name=AccountName("main"), provider=provider, fleets=home.fleets)
         engine = Engine(ports, (account,), run.name, home.settings)

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from hostler.lab.checks.checker import Checker
 from hostler.lab.checks.shadow_store import ShadowStore
+from hostler.ports.command import Asker
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Provider
 from hostler.testing.time.clock import SimClock
@@ -74,4 +75,8 @@ class ProcessEnvironment(Protocol):
 
     def preparer(self, run: ProcessRun) -> Preparer | None:
         """Return what logs in to hosts for one run of a process, where anything does."""
+        ...
+
+    def asker(self, run: ProcessRun) -> Asker | None:
+        """Return what asks hosts whether they are busy, where anything does."""
         ...

@@ -28,6 +28,8 @@ class Recorder:
     def machine_saved(self, machine: Machine, events: tuple[Event, ...], fence: Fence) -> None:
         """Note a machine's record."""
         self.checker.fenced(self.shadow, fence, str(machine.id))
+        before = self.shadow.machines.get(machine.id)
+        self.checker.known_counts.saves(self.name, before, machine)
         self.checker.machine_saved(self.shadow, machine, events)
 
     def fleet_saved(
@@ -40,6 +42,8 @@ class Recorder:
     def host_saved(self, host: Host, fence: Fence) -> None:
         """Note a host's record."""
         self.checker.fenced(self.shadow, fence, f"host {host.id}")
+        before = self.shadow.hosts.get(host.id)
+        self.checker.found(self.checker.known_counts.takes_back(self.name, before, host))
         self.shadow.hosts[host.id] = host
         self.checker.host_saved(self.shadow, host)
 

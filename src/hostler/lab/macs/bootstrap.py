@@ -15,7 +15,6 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.policy.bootstrap import Applied, digest_of
 from hostler.domain.policy.host_keys import HostKey
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.simulators.scaleway.macs.reach import fingerprint
@@ -23,7 +22,7 @@ from hostler.testing.invariants import Found, Violation
 
 from .demands import Demands
 from .ground_truth import Change, GroundTruth
-from .ssh import Login, Logins
+from .ssh import Login, Logins, Ran
 
 _FRESH = frozenset({Phase.STARTING, Phase.PENDING})
 _AWAITED = 3600.0
@@ -52,7 +51,7 @@ class BootstrapCheck:
     presented: dict[tuple[str, HostId, str], float] = field(
         default_factory=dict[tuple[str, HostId, str], float]
     )
-    lists: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    lists: dict[str, set[tuple[str, ...]]] = field(default_factory=dict[str, set[tuple[str, ...]]])
     by_hand: dict[HostId, float] = field(default_factory=dict[HostId, float])
 
     @property
@@ -103,8 +102,8 @@ class BootstrapCheck:
         if not self.demands.commands or disk is None or self._wiped_since(machine):
             return ()
         known = self.lists.setdefault(shadow.own, set())
-        known.add(digest_of(fleet.probe.commands))
-        if any(Applied(digest=digest, machine=machine.id) in disk.whole for digest in known):
+        known.add(fleet.probe.commands)
+        if any(Ran(commands, machine.id) in disk.whole for commands in known):
             return ()
         text = f"{machine.id} is ready on {machine.host}, whose disk its commands never ran on"
         return (Violation(invariant="bootstrap", text=text, machine=machine.id),)
@@ -143,7 +142,7 @@ class BootstrapCheck:
     def changed_list(self, shadow: ShadowStore) -> None:
         """Note that the fleet file has another list: what was asked for before may be found too."""
         known = self.lists.setdefault(shadow.own, set())
-        known |= {digest_of(fleet.probe.commands) for fleet in shadow.fleets.values()}
+        known |= {fleet.probe.commands for fleet in shadow.fleets.values()}
 
     def believed(self, shadow: ShadowStore, host: Host) -> Found:
         """Check the key that an installation believes: another one only after a wipe of its own.
@@ -188,12 +187,12 @@ class BootstrapCheck:
 
     def rested(self, shadow: ShadowStore, fleet: Fleet) -> Found:
         """Check that each ready machine carries its fleet's list in the end."""
-        wanted = digest_of(fleet.probe.commands)
+        wanted = fleet.probe.commands
         for machine in shadow.living(fleet.name):
             if machine.phase is not Phase.READY or machine.host is None or not wanted:
                 continue
             disk = self.logins.disk(machine.host)
-            carried = disk is None or any(one.digest == wanted for one in disk.whole)
+            carried = disk is None or any(one.commands == wanted for one in disk.whole)
             if not carried and not self._wiped_since(machine):
                 text = f"{machine.id} does not carry its fleet's list of commands"
                 return (Violation(invariant="L1", text=text, machine=machine.id),)

@@ -25,6 +25,7 @@ from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.watched import UNDER_WAY
 from hostler.lab.scaleway.checker import ScalewayChecker
+from hostler.lab.scaleway.listings import MACS
 from hostler.lab.scaleway.world import ScalewayWorld
 from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.ledger import Line
@@ -39,13 +40,10 @@ from .ground_truth import PERSON, Asked, Change, GroundTruth
 from .names import parse_name
 from .occupancy import FORGIVEN, IN_USE, shared, unwiped
 from .quiescence import MAY_REST, free_for, hosts_rest
+from .tenants import claimant, ended, paid
 
 _ID = re.compile(r"/servers/([0-9a-f-]{36})(?:/(\w+))?")
-_SKEW = 5.0
-"""How far apart, in seconds, our clocks and the provider's may be."""
 _CLAIMS = frozenset({"pending", "claimed", "standby", "rested"})
-
-
 _HIDING = ("list_shifted", "pages_shuffled", "truncated_page", "empty_list", "list_without_newest")
 """The faults by which a listing that looks whole lacks a host."""
 
@@ -54,6 +52,7 @@ class MacChecker(ScalewayChecker):
     """All checkers of one run of Macs."""
 
     kinds = ("server", "host")
+    listed = MACS
 
     def __init__(
         self, world: ScalewayWorld, trace: Trace, consistency_delay: float, scenario: MacScenario
@@ -141,14 +140,19 @@ class MacChecker(ScalewayChecker):
         asked = Asked(ours=shadow.ours, machine=machine, act=act, name=name, begun=doing.begun)
         self.truth.ask(host, asked)
         mac = self.truth.mac(host)
-        if act == "delete" and mac is not None:
-            self._paid(mac)
+        if mac is not None and act in {"delete", "reinstall"}:
+            self._ends(shadow, mac, act)
+        if mac is not None and act == "delete" and not self.faults["clock_jump"]:
+            self.found(paid(mac, self.now))
 
-    def _paid(self, mac: Mac) -> None:
-        jumped = self.faults["clock_jump"] > 0
-        if mac.deletable is not None and self.now < mac.deletable - _SKEW and not jumped:
-            text = f"host {mac.id} was to be deleted, and is paid for until {mac.deletable:.0f}"
-            self.found((Violation(invariant="S11", text=text),))
+    def _ends(self, shadow: ShadowStore, mac: Mac, act: str) -> None:
+        self.found(ended(shadow, mac, act, self.now))
+
+    def counted(self, process: str, request: HttpRequest) -> None:
+        """Check a claim: the machine that it is for began when the count was known."""
+        del process
+        if (machine := claimant(request)) is not None:
+            self.found(self.known_counts.creates(machine, f"claim at {request.path}"))
 
     def answered(self, request: HttpRequest, source: str, line: Line) -> None:
         """Note what became of a request, and of all hosts by then."""
@@ -167,6 +171,9 @@ class MacChecker(ScalewayChecker):
         self.found(shadow.onces.sending(call, record, self.now, there=False))
         if call.effect is Effect.MAKE and record is not None:
             self.creation_tried(shadow, record.fleet)
+        orders = call.arg("machines")
+        for order in orders if isinstance(orders, tuple) else ():
+            self.found(self.known_counts.creates(MachineId(str(order)), str(call)))
 
     # ------------------------------------------------------------ what happens to hosts
 

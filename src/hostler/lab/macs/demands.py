@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from hostler.domain.policy.billing import FLOOR
 from hostler.domain.policy.purchasing import Limits
 from hostler.lab.scenario.faults import Disruption, Scenario
 from hostler.simulators.scaleway.faults.rates import FaultRates
+from hostler.simulators.scaleway.state.mac_catalogue import LEASE
 
 HOUR = 3600.0
 FAMILY = "Tahoe"
@@ -28,6 +28,11 @@ COMMANDS = (
 
 LATER = (*COMMANDS[:2], "launchctl load -w /Library/LaunchDaemons/runner.plist")
 """The list that somebody writes into the fleet file in the middle of a run."""
+
+BUSY = "pgrep -x Runner.Worker"
+"""What hosts are asked: whether a job runs."""
+_ASKED_SINCE = 800_000
+"""No host is asked in the seeds before: those of past failures keep their course."""
 
 ORDERS = (
     "out_of_stock_create",
@@ -82,14 +87,18 @@ class Demands:
     """What the fleets ask for; nothing where all is empty.
 
     `limits` are those of orders. `networks` are private ones. `commands` make the bootstrap, and
-    need a login; `later` is the list that they become. `crowd` is how many Macs of somebody else
-    are in the project. `troubles` are the probabilities of `LOGINS` for each login or command.
+    need a login; `later` is the list that they become; `busy` is what hosts are asked before what
+    runs there is ended, and `drain` how long that is waited for, in seconds. `crowd` is how many
+    Macs of somebody else are in the project. `troubles` are the probabilities of `LOGINS` for each
+    login or command.
     """
 
     limits: Limits | None = None
     networks: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
+    busy: str = ""
+    drain: float = 1800.0
     crowd: int = 0
     troubles: Mapping[str, float] = field(default_factory=dict[str, float])
 
@@ -115,12 +124,14 @@ def draw_demands(scenario: Scenario, types: tuple[str, ...]) -> tuple[Demands, S
     faults = _faults(demands, scenario.severity, rng)
     demands = replace(demands, troubles={f: _rate(f, rng) for f in faults if f in LOGINS})
     demands = replace(demands, later=LATER if CHANGED in faults else ())
+    if demands.commands and scenario.seed >= _ASKED_SINCE and scenario.seed % 2:
+        demands = replace(demands, busy=BUSY)
     return demands, _befallen(scenario, faults, demands, rng)
 
 
 def _limits(types: tuple[str, ...], rng: Random) -> Limits:
     """Draw limits: the cap lets one, two or four hosts of the dearest type be ordered a day."""
-    day = max(PRICES[name] for name in types) * (FLOOR.total_seconds() / HOUR)
+    day = max(PRICES[name] for name in types) * (LEASE / HOUR)
     many = rng.choice((None, 1, 2, 4))
     cap = None if many is None else day * many + 0.01
     batch, most = rng.choice((1, 2, 5)), rng.choice((1, 2, 3, 5))

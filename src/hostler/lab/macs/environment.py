@@ -16,6 +16,7 @@ from hostler.lab.scaleway.transport import client_of
 from hostler.lab.scaleway.world import ScalewayWorld, draw_generation, open_world, start_faults
 from hostler.lab.scenario.environment import CONSISTENCY_DELAY, Cadence
 from hostler.lab.scenario.faults import Disruption
+from hostler.ports.command import Asker
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Provider
 from hostler.providers.scaleway.macs.provider import Macs
@@ -31,7 +32,7 @@ from .demands import CHANGED, FAMILY, PRICES, SOLD_OUT
 from .faults import PEOPLE, MacScenario
 from .order_checker import OrderChecker
 from .quiescence import to_people
-from .ssh import Logins, SimulatedPreparer
+from .ssh import Logins, SimulatedAsker, SimulatedPreparer
 
 FLEETS = (FleetName("macs"), FleetName("ci"))
 ZONES = (Zone("fr-par-1"),)
@@ -118,10 +119,8 @@ class MacEnvironment:
 
     def help(self, checker: Checker) -> None:
         """Take hosts out of every hostler's hands of which only people can tell whose they are."""
-        shadows = [shadow for shadow in checker.shadows if not shadow.lost]
-        for shadow in shadows:
-            for host in to_people(shadow, shadows):
-                self.world.console.rename(host, f"lent to ann {host[:8]}")
+        for host in to_people(self._checker.truth, checker.shadows):
+            self.world.console.rename(host, f"lent to ann {host[:8]}")
 
     def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
         """Return a fleet for each of the pools; the other installation's may be namesakes."""
@@ -135,14 +134,20 @@ class MacEnvironment:
                 offers=tuple(Offer(t, zone, FAMILY) for t in types for zone in ZONES),
                 reclaim=base.reclaim,
                 probe=self._probe(scenario.demands.commands),
-                timers=Timers(start=START, stop=START, observation_limit=self._observations),
+                timers=self._timers(),
             )
             for name, _ in zip(FLEETS, self._scenario.pools, strict=False)
         )
 
+    def _timers(self) -> Timers:
+        timers = Timers(start=START, stop=START, observation_limit=self._observations)
+        demands = self._scenario.demands
+        drain = timedelta(seconds=demands.drain) if demands.busy else timers.drain
+        return replace(timers, drain=drain)
+
     def _probe(self, commands: tuple[str, ...]) -> Probe:
         kind = ProbeKind.SSH if commands else ProbeKind(self._scenario.base.probe)
-        return Probe(kind=kind, commands=commands)
+        return Probe(kind=kind, commands=commands, busy=self._scenario.demands.busy)
 
     def rewritten(self, fleet: Fleet, disruption: Disruption) -> Fleet:
         """Return a fleet with the list of commands that somebody writes into its file."""
@@ -186,6 +191,14 @@ class MacEnvironment:
             return None
         report = partial(checker.tried, run.shadow)
         return SimulatedPreparer(logins, run.gate, cut=lambda: run.down, report=report)
+
+    def asker(self, run: ProcessRun) -> Asker | None:
+        """Return what asks hosts whether they are busy, where the fleets do."""
+        logins, checker = self._logins, self._checker
+        if logins is None or not isinstance(checker, OrderChecker):
+            return None
+        is_busy = checker.jobs.is_busy
+        return SimulatedAsker(logins, run.gate, cut=lambda: run.down, is_busy=is_busy)
 
     def strike(self, own: InstallationId, disruption: Disruption) -> bool | None:
         """Do what a person does, or the shop; None where the disruption is none of theirs."""

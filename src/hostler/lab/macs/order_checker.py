@@ -1,6 +1,5 @@
 """The checker of runs in which fleets order hosts, attach networks, have bootstraps."""
 
-from hostler.domain.hosts.purchasing import is_paid
 from hostler.domain.ids import FleetName, HostId, MachineId, ResourceId
 from hostler.domain.model.calls import Call
 from hostler.domain.model.commands import Event
@@ -20,6 +19,7 @@ from .checker import MacChecker
 from .demands import HOUR
 from .faults import MacScenario
 from .ground_truth import Change
+from .host_jobs import HostJobs
 from .images import ImagesOfWipes
 from .names import parse_name
 from .orders import Purchases
@@ -47,6 +47,7 @@ class OrderChecker(MacChecker):
         self.purchases.known |= {HostId(mac.id) for mac in world.cloud.macs}
         self.bootstraps = BootstrapCheck(self.truth, scenario.demands, logins)
         self.images = ImagesOfWipes(self.truth)
+        self.jobs = HostJobs(self.truth, scenario.base.seed)
         self._demands = scenario.demands
         self._logins = logins
         logins.struck = self.struck
@@ -59,6 +60,13 @@ class OrderChecker(MacChecker):
             login.order.machine,
         )
         self.found(self.bootstraps.tried(shadow, login))
+
+    def _ends(self, shadow: ShadowStore, mac: Mac, act: str) -> None:
+        """Check a wipe or an end, also by what runs where hosts are asked."""
+        super()._ends(shadow, mac, act)
+        if self._demands.busy and not self._was_jumped():
+            host, drain = HostId(mac.id), self._demands.drain
+            self.found(self.jobs.ended(shadow, host, act, drain))
 
     def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
         """Check a call before it is sent."""
@@ -104,6 +112,7 @@ class OrderChecker(MacChecker):
         before = shadow.machines.get(machine.id)
         super().machine_saved(shadow, machine, events)
         self.found(self.bootstraps.saved(shadow, before, machine))
+        self.jobs.saved(shadow, machine)
 
     def host_saved(self, shadow: ShadowStore, host: Host) -> None:
         """Check the key that is believed."""
@@ -188,8 +197,7 @@ class OrderChecker(MacChecker):
         limits, row = self._demands.limits, shadow.rows.get(fleet.name)
         if limits is None or limits.most is None or row is None or self.faults["clock_jump"]:
             return []
-        mine = [h for h in shadow.hosts.values() if h.purchase.buyer == fleet.name]
-        standing = sum(is_paid(h) or h.condition is HostCondition.COMING for h in mine)
+        standing = self.purchases.standing(shadow.own, fleet.name)
         if not all(self._is_sold(offer) for offer in fleet.offers):
             return []
         room = limits.most - standing

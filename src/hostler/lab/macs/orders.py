@@ -57,6 +57,7 @@ class Purchases:
     )
     idle: dict[HostId, float] = field(default_factory=dict[HostId, float])
     owned: dict[HostId, str] = field(default_factory=dict[HostId, str])
+    buyers: dict[HostId, Fleets] = field(default_factory=dict[HostId, Fleets])
 
     @property
     def now(self) -> float:
@@ -92,6 +93,7 @@ class Purchases:
             mac, fact = self.truth.mac(host), self.truth.hosts[host]
             if mac is None or fact.owner is None or fact.owner[0] != "ordered":
                 continue
+            self.buyers[host] = (fact.owner[1].installation, fact.owner[1].fleet)
             if mac.name in self.names:
                 continue
             self.names.add(mac.name)
@@ -103,6 +105,14 @@ class Purchases:
                 found += self._needed(shadow, owner_tag.fleet)
                 found += self._most(shadow)
         return tuple(found)
+
+    def standing(self, installation: str, fleet: FleetName) -> int:
+        """Return how many hosts there truly are that a fleet ordered, doubled ones too."""
+        buyer = installation, fleet
+        return sum(self.buyers[host] == buyer and self._stands(host) for host in self.buyers)
+
+    def _stands(self, host: HostId) -> bool:
+        return self.truth.mac(host) is not None
 
     def _afford(self, fleet: Fleets, mac: Mac) -> Found:
         """The spend cap of a day holds, whatever was lost; effects may be late."""

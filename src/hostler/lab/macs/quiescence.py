@@ -1,13 +1,13 @@
 """Quiescence: what keeps fleets of Macs from it: hosts that could be taken, hosts on their way."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
-from hostler.domain.ids import HostId, ResourceId
+from hostler.domain.ids import HostId, MachineId, ResourceId
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.host import HostCondition, host_of
+from hostler.domain.model.host import HostCondition
 from hostler.domain.model.machine import LEFT, Machine
 from hostler.domain.model.phases import Reason
-from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.resource import OwnerTag
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.simulators.scaleway.world import World
@@ -64,11 +64,33 @@ keeps it apart, and names it so next.
 _TENANT = frozenset({"pending", "claimed", "standby", "rested", "releasing"})
 
 
-def to_people(shadow: ShadowStore, shadows: Iterable[ShadowStore]) -> list[str]:
-    """Return the hosts that a book's ledger tells as doubles, and that nobody's machine has."""
-    held = {machine.host for one in shadows for machine in one.living()}
-    doubles = (s for s in shadow.orphans.values() if s.cls is OrphanClass.DOUBLE)
-    return [host for s in doubles if (host := host_of(s.resource)) not in held]
+def to_people(truth: GroundTruth, shadows: Iterable[ShadowStore]) -> list[HostId]:
+    """Return the hosts of which only people can tell whose they are, and that nobody's machine has.
+
+    Their names tell of tenants, and either came later than the consistency delay, so that nothing
+    is proved by them; or a person copied them, of a machine that lives elsewhere or whose store is
+    lost. A name that a person copied of a machine which is over is an orphan like any other.
+    """
+    stores = list(shadows)
+    living = {m.id: m for one in stores if not one.lost for m in one.living()}
+    held = {machine.host for machine in living.values()}
+    lost = {one.own for one in stores if one.lost}
+    return [
+        host
+        for host, fact in truth.hosts.items()
+        if host not in held
+        and (owner := fact.owner) is not None
+        and owner[0] in _TENANT
+        and (_is_late(fact) or (fact.by_person and _is_elsewhere(owner[1], living, lost)))
+    ]
+
+
+def _is_late(fact: Fact) -> bool:
+    return fact.late >= fact.named
+
+
+def _is_elsewhere(tag: OwnerTag, living: Container[MachineId], lost: Container[str]) -> bool:
+    return tag.machine in living or tag.installation in lost
 
 
 def left_of(machine: Machine, truth: GroundTruth) -> set[ResourceId]:
@@ -92,4 +114,4 @@ def left_of(machine: Machine, truth: GroundTruth) -> set[ResourceId]:
 
 def _left(machine: Machine, host: HostId, fact: Fact) -> bool:
     """Tell whether a host's name came too late, for a machine that had let go of it."""
-    return machine.fact(f"{LEFT} {host}") is not None and fact.late >= fact.named
+    return machine.fact(f"{LEFT} {host}") is not None and _is_late(fact)

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from hostler.domain.ids import HostId
+from hostler.domain.ids import HostId, MachineId
 from hostler.domain.policy.bootstrap import Applied, asks, cause_of
 from hostler.lab.harness.gates import Gate
+from hostler.ports.command import Question, Reply
 from hostler.ports.preparer import Order, Prepared
 from hostler.ports.provider import Connection
 from hostler.simulators.scaleway.macs.reach import Reach, Ssh, ssh_of
@@ -25,12 +26,20 @@ _DEAF = (60.0, 1800.0)
 """For how long a host refuses our key, in seconds."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A list of commands that ran to its end on a disk, and the machine that it ran for."""
+
+    commands: tuple[str, ...]
+    machine: MachineId
+
+
 @dataclass(slots=True)
 class Disk:
     """What one disk of a host knows: the note, the lists that ran to their end, what is broken."""
 
     noted: Applied | None = None
-    whole: set[Applied] = field(default_factory=set[Applied])
+    whole: set[Ran] = field(default_factory=set[Ran])
     ran: Counter[str] = field(default_factory=Counter[str])
     broken: set[str] = field(default_factory=set[str])
 
@@ -166,7 +175,7 @@ class SimulatedPreparer:
         if not self._is_there(met):
             return replace(found, error="all ran, but that cannot be noted at the host")
         disk.noted = wanted
-        disk.whole.add(wanted)
+        disk.whole.add(Ran(order.commands, order.machine))
         return replace(found, ran=True, applied=order.wanted)
 
     async def _command(self, met: Reach, order: Order, text: str) -> str:
@@ -196,6 +205,36 @@ class SimulatedPreparer:
         if mac is None or mac.disk is not met.disk:
             return False
         return ssh_of(world.cloud, mac) is Ssh.UP
+
+
+class SimulatedAsker:
+    """Asks hosts for one process. Implements `hostler.ports.command.Asker`."""
+
+    def __init__(
+        self,
+        logins: Logins,
+        gate: Gate,
+        *,
+        cut: Callable[[], bool],
+        is_busy: Callable[[HostId], bool],
+    ) -> None:
+        """`cut` says whether its network is down; `is_busy` whether a job runs on a host."""
+        self._logins, self._gate, self._cut, self._is_busy = logins, gate, cut, is_busy
+
+    async def ask(self, connection: Connection, question: Question) -> Reply:
+        """Log in and ask; whoever shows another key than the pinned one is told nothing."""
+        await self._gate.pass_through("ssh", before=True)
+        await asyncio.sleep(_LATENCY)
+        met = None if self._cut() else self._logins.world.reach(connection.address)
+        if met is not None and met.ssh is Ssh.SILENT:
+            await asyncio.sleep(question.login.total_seconds())
+        if met is None or met.ssh is not Ssh.UP:
+            return Reply(text="no login: see that the host is up")
+        if met.host_key != question.fingerprint or self._logins.refuses(met.mac_id):
+            return Reply(text="no login: another key, or ours is not accepted")
+        status = 0 if self._is_busy(HostId(met.mac_id)) else 1
+        await self._gate.pass_through("ssh", before=False)
+        return Reply(status=status, text=f"`busy` exited with {status}")
 
 
 def _may(text: str, order: Order, met: Reach) -> bool:

@@ -11,26 +11,30 @@ from hostler.domain.model.calls import Call
 from hostler.domain.model.capabilities import Cleaning
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.host import Host, HostCondition, HostGoal
+from hostler.domain.model.host import Host, HostCondition, HostGoal, host_of
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, OwnerTag
 from hostler.lab.checks.checker import Checker
+from hostler.lab.checks.listings import Listed
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.macs.quiescence import MAY_REST, hosts_rest
 from hostler.testing import invariants
-from hostler.testing.fakes.metal_planner import HOST_OFF, REST, SWITCH_ON
+from hostler.testing.fakes.metal_planner import CLEAN, HOST_OFF, REST, SWITCH_ON
 from hostler.testing.invariants import Found, Thing, Violation
 
 from .faults import MetalScenario
 from .ground_truth import MetalTruth
 
+BOXES: Listed = {"server": ("boxes",), "host": ("boxes",)}
+"""What must be listed for somebody to know all boxes of a rack."""
 STEADY = 240.0
 """So long, in seconds, a box is up before nobody may take it for lost."""
 _SEEN = 90.0
 """So long, in seconds, after it went on or off an engine that looks knows of it."""
 _USED = frozenset({Phase.READY, Phase.DRAINING})
+_ENDING = frozenset({REST, HOST_OFF, CLEAN})
 _ON = frozenset({Condition.STARTING, Condition.UP})
 
 
@@ -38,6 +42,7 @@ class MetalChecker(Checker):
     """All checkers of one run of metal."""
 
     kinds = ("server", "host")
+    listed = BOXES
 
     def __init__(
         self, truth: MetalTruth, trace: Trace, consistency_delay: float, scenario: MetalScenario
@@ -96,8 +101,17 @@ class MetalChecker(Checker):
         del ahead
         if call.kind == SWITCH_ON:
             self._switches_on(str(call.target or "").partition("#")[0])
+            self.found(self.known_counts.creates(MachineId(str(call.arg("machine"))), str(call)))
+        if call.kind in _ENDING:
+            self._ends(shadow, HostId(host_of(call.target or ResourceId(""))), str(call))
         record = next((m for m in shadow.living() if m.id == call.arg("machine")), None)
         self.found(shadow.onces.sending(call, record, self.now, there=False))
+
+    def _ends(self, shadow: ShadowStore, box: HostId, call: str) -> None:
+        """A box on which a job runs is neither switched off nor cleaned by us (S6)."""
+        user = next((machine for machine in shadow.living() if machine.host == box), None)
+        if user is not None and self.truth.condition(box) is Condition.UP:
+            self.found(shadow.jobs.ended(user.id, call, self.now))
 
     def _switches_on(self, box: str) -> None:
         """Boxes are told to start one after the other, as far apart as their limits say."""

@@ -17,6 +17,7 @@ from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.process_run import ProcessRun
 from hostler.lab.scenario.environment import CONSISTENCY_DELAY, Cadence
 from hostler.lab.scenario.faults import Disruption
+from hostler.ports.command import Asker
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Provider
 from hostler.testing.fakes.metal import FakeMetal, metal
@@ -57,9 +58,13 @@ class SimulatedMetal(FakeMetal):
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
         """Observe; nothing answers while the network of the process is down."""
         await self._run.gate.pass_through("http", before=True)
+        begun, whole = self._environment.truth.now, [s for s in scopes if s.machine is None]
         observation = await super().observe(scopes)
         await self._run.gate.pass_through("http", before=False)
         if not self._run.down:
+            listings = self._environment.metal_checker.known_counts.listings
+            for scope in whole:
+                listings.got(self._run.name, scope.zone, "boxes", begun)
             return observation
         failed = (
             ObservedScope(scope=o.scope, begun=o.begun, complete=False, error="no network")
@@ -177,6 +182,10 @@ class MetalEnvironment:
 
     def preparer(self, run: ProcessRun) -> Preparer | None:
         """Nobody logs in."""
+        del run
+
+    def asker(self, run: ProcessRun) -> Asker | None:
+        """Nobody asks whether anything runs there."""
         del run
 
     def strike(self, own: InstallationId, disruption: Disruption) -> bool | None:

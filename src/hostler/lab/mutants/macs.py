@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from hostler.domain.policy.purchasing import Limits
-from hostler.lab.macs.demands import COMMANDS, NETWORKS, NOTHING, PRICES, Demands
+from hostler.lab.macs.demands import BUSY, COMMANDS, NETWORKS, NOTHING, PRICES, Demands
 from hostler.lab.macs.faults import HOUR, MacScenario
 from hostler.lab.scenario.faults import Disruption, OperatorAction
 from hostler.simulators.scaleway.faults.rates import FaultRates
@@ -15,7 +15,7 @@ from hostler.simulators.scaleway.state.options import Stock
 
 from . import mac_mutations
 from .mutant import Mutant
-from .server_mutations import always, never, only_foreign_is_blocked
+from .server_mutations import always, never, only_foreign_is_blocked, unprotected
 
 _MINUTE = 60.0
 _ENDS = tuple(
@@ -234,6 +234,15 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
         puts=(("domain.policy.purchasing:windows_over", mac_mutations.none_is_over),),
         scenario=Alone(actions=_UP_AND_DOWN, demands=_ORDERS, span=66 * HOUR),
         caught=("S11",),
+    ),
+    "busy-unasked": Mutant(
+        summary="a host is wiped without asking whether a job runs there",
+        puts=(
+            ("domain.machines.drain:bars", unprotected),
+            ("controllers.execute.evidence:bars", unprotected),
+        ),
+        scenario=Alone(demands=Demands(commands=COMMANDS[:1], busy=BUSY)),
+        caught=("S6",),
     ),
     "any-key": Mutant(
         summary="a pinned host key is opened again without a wipe",

@@ -18,6 +18,7 @@ from .mutant import Mutant
 
 _MINUTE = 60.0
 _JOBS = tuple(Job(at, 240.0) for at in (5.0, 6.0, 7.0, 600.0, 601.0, 1500.0, 1501.0))
+_LONG_JOB = (Job(5.0, 2000.0), Job(6.0, 60.0))
 _RESTARTS = tuple(
     Disruption(at=at * _MINUTE, fault="runner_restarted", length=5.0) for at in (8, 16, 30)
 )
@@ -35,6 +36,8 @@ class Alone:
     rates: Mapping[str, float] | None = None
     spells: Mapping[str, tuple[float, float]] | None = None
     disruptions: tuple[Disruption, ...] = ()
+    jobs: tuple[Job, ...] = _JOBS
+    idle_count: int = 2
 
     def __call__(self, scenario: RunnerScenario) -> RunnerScenario:
         """Return the scenario, reduced to this; records are in memory."""
@@ -50,7 +53,7 @@ class Alone:
         options = replace(
             scenario.options,
             max_instances=max(3, scenario.options.max_instances),
-            idle_count=2,
+            idle_count=self.idle_count,
             idle_time=600.0,
             max_use_count=0,
             state_storage=True,
@@ -60,7 +63,7 @@ class Alone:
             base=base,
             options=options,
             states=frozenset(State),
-            jobs=_JOBS,
+            jobs=self.jobs,
             disruptions=self.disruptions,
             span=40 * _MINUTE,
         )
@@ -258,6 +261,13 @@ MUTANTS: Mapping[str, Mutant[RunnerScenario]] = {
         puts=((_GROUP, runner_mutations.around(runner_mutations.Replaces)),),
         scenario=Alone(rates=_POWEROFF),
         caught=("R6",),
+        within=4,
+    ),
+    "decrease-by-count": Mutant(
+        summary="Decrease ends as many as were named, those that came first, whatever runs there",
+        puts=((_GROUP, runner_mutations.around(runner_mutations.DecreaseByCount)),),
+        scenario=Alone(jobs=_LONG_JOB, idle_count=0),
+        caught=("S6",),
         within=4,
     ),
     "decrease-forgotten": Mutant(

@@ -248,6 +248,21 @@ class Replaces(Passing):
         return await self.inner.decrease(ids)
 
 
+class DecreaseByCount(Passing):
+    """Ends as many as are named: the first of the list."""
+
+    async def decrease(self, ids: Sequence[str]) -> Sequence[str]:
+        """End others than those that are named."""
+        first = sorted(instance.id for instance in await self.inner.update())
+        eldest = sorted(first, key=self._made)
+        await self.inner.decrease(eldest[: len(ids)])
+        return ids
+
+    def _made(self, instance: str) -> float:
+        server = self.server(instance)
+        return server.created if server is not None else 0.0
+
+
 class DecreaseForgotten(Passing):
     """Says that it deletes, and does nothing."""
 

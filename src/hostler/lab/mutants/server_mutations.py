@@ -41,6 +41,15 @@ def always(_: Function) -> Function:
     return yes
 
 
+def unprotected(_: Function) -> Function:
+    """Find no protection, whatever is asked."""
+
+    def protection(*_: object) -> str:
+        return ""
+
+    return protection
+
+
 def stopped_is_deleting(good: Function) -> Function:
     """Read both kinds of stopped as being on the way to deletion."""
 

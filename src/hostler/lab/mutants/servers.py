@@ -62,6 +62,17 @@ _PAUSES = tuple(
     for at in (2, 9, 18)
 )
 
+_UNSEEN = tuple(
+    Rule(fault="html_5xx", route="ip.list", after=after, count=100) for after in (12, 220, 440)
+)
+"""Three times addresses cannot be listed for some minutes."""
+
+_JOBS = (
+    OperatorAction(at=4 * _MINUTE, kind="protect", length=1200.0),
+    OperatorAction(at=6 * _MINUTE, kind="delete"),
+)
+"""A job runs on the eldest machine when somebody asks for its end."""
+
 _RESTORED = (
     Disruption(at=_MINUTE, fault=STORE_COPIED),
     Disruption(at=14 * _MINUTE, fault=STORE_RESTORED, length=5.0),
@@ -100,10 +111,7 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
         summary="only the first page of a list is read",
         puts=(("providers.scaleway.common.pages:_ended", server_mutations.first_page_is_all),),
         scenario=_alone(rates={"reply_lost": 0.2}, crowd=130),
-        caught=(
-            "L1",
-            "S1",
-        ),
+        caught=("L1", "S1", "S3"),
     ),
     "forbidden-is-gone": Mutant(
         summary="a 403 is read as: it is not there",
@@ -238,6 +246,36 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
         scenario=_LOST,
         caught=("S2",),
     ),
+    "begun-uncounted": Mutant(
+        summary="machines are begun where nobody knows how many there are",
+        puts=(
+            ("domain.fleets.scaling:zone_is_known", server_mutations.always),
+            ("domain.fleets.offers:zone_is_known", server_mutations.always),
+        ),
+        scenario=_alone(scripts=_UNSEEN, actions=_SCALES),
+        caught=("S3",),
+    ),
+    "reclaimed-uncounted": Mutant(
+        summary="what no record explains is reclaimed where nobody knows how many there are",
+        puts=(("domain.fleets.reclaim:scope_is_known", server_mutations.always),),
+        scenario=_alone(
+            Disruption(at=30, fault="resource_without_record"),
+            reclaim=True,
+            crowd=130,
+            scripts=(Rule(fault="pages_shuffled", route="ip.list", after=30, count=400),),
+        ),
+        caught=("S3",),
+    ),
+    "protection-forgotten": Mutant(
+        summary="what a person protects, because a job runs on it, is ended as anything else is",
+        puts=(
+            ("domain.machines.repair:protection", server_mutations.unprotected),
+            ("domain.policy.gate:pass_gate", server_mutations.without_check("G5")),
+            ("controllers.execute.sending:pass_gate", server_mutations.without_check("G5")),
+        ),
+        scenario=_alone(actions=_JOBS),
+        caught=("S6",),
+    ),
     "back-off-forgotten": Mutant(
         summary="what failed is tried again at once by a new record",
         puts=(("domain.fleets.offers:remember", server_mutations.remember_nothing),),
@@ -292,7 +330,7 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
             )
         ),
         scenario=_alone(*_RESTORED, actions=_GROWS, replicas=1),
-        caught=("S2",),
+        caught=("S2", "S5"),
     ),
 }
 """Known bugs, by name."""

@@ -12,6 +12,7 @@ from hostler.lab.harness.watched import ANSWERS
 from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.ledger import Line
 
+from .listings import Pages
 from .world import ScalewayWorld, note_request
 
 _HIDE = frozenset({"empty_list", "list_without_newest", "truncated_page", "pages_shuffled"})
@@ -30,11 +31,16 @@ class ScalewayChecker(Checker):
     ) -> None:
         super().__init__(world, trace, consistency_delay, bound)
         self.world = world
+        self.pages = Pages(self.known_counts.listings)
         world.observer = self
 
     @abstractmethod
     def asked(self, shadow: ShadowStore, request: HttpRequest, *, holds_lease: bool) -> None:
         """Check a request at its beginning."""
+
+    @abstractmethod
+    def counted(self, process: str, request: HttpRequest) -> None:
+        """Check, at its beginning, that a process knows the count that a request rests on (S3)."""
 
     def answered(self, request: HttpRequest, source: str, line: Line) -> None:
         """Note what became of a request in the world; count the faults that took effect."""

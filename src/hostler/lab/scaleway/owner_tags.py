@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from string import ascii_letters, ascii_lowercase, digits
 
+import msgspec
+
 from hostler.domain.ids import FleetName, InstallationId, MachineId
 from hostler.domain.model.resource import OwnerTag, Slot
 
@@ -60,10 +62,26 @@ def _is_machine(text: str) -> bool:
     return len(text) == 12 and text[:2] == "m-" and _ID.issuperset(text[2:])
 
 
+class _Asked(msgspec.Struct, frozen=True):
+    """What a request that makes something says of it."""
+
+    tags: tuple[str, ...] = ()
+    name: str = ""
+
+
 @lru_cache(maxsize=4096)
 def owned_by(tags: tuple[str, ...], name: str, kind: str) -> Owned | None:
     """Return whose a resource of a kind is by its tags, or else by its name; None: nobody's."""
     return _by_tags(tags, kind) or _by_name(name, kind)
+
+
+def owned_in(body: bytes, kind: str) -> Owned | None:
+    """Return whose a resource is to be that a request makes, by the tags or the name in it."""
+    try:
+        asked = msgspec.json.decode(body, type=_Asked)
+    except msgspec.DecodeError:
+        return None
+    return owned_by(asked.tags, asked.name, kind)
 
 
 def _by_tags(tags: Sequence[str], kind: str) -> Owned | None:

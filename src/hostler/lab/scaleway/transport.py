@@ -1,5 +1,6 @@
 """The transport of a simulated process to the simulated Scaleway, through the process's gate."""
 
+import asyncio
 from datetime import timedelta
 from typing import Protocol
 
@@ -33,6 +34,10 @@ class SendObserver(Protocol):
         """Note a request that the process lived to send, whether or not it arrives."""
         ...
 
+    def receives(self, request: HttpRequest, response: Response, begun: float) -> None:
+        """Note an answer that the process lived to get to what it sent then."""
+        ...
+
 
 class GatedTransport:
     """Sends to the world through a gate; implements `hostler.ports.http.Transport`."""
@@ -46,8 +51,10 @@ class GatedTransport:
             self._observer.begins(request)
         await self._gate.pass_through("http", before=True)
         self._observer.sends(request, network_down=self._inner.down)
+        begun = asyncio.get_running_loop().time()
         response = await self._inner.send(request, deadline)
         await self._gate.pass_through("http", before=False)
+        self._observer.receives(request, response, begun)
         return response
 
     async def close(self) -> None:
@@ -65,6 +72,7 @@ class EngineRequests:
         """Check what would be changed, and under which lease."""
         holds_lease = self._run.holds_lease()
         self._checker.asked(self._run.shadow, request, holds_lease=holds_lease)
+        self._checker.counted(self._run.name, request)
 
     def sends(self, request: HttpRequest, *, network_down: bool) -> None:
         """Count creations, and what a network that is down swallows."""
@@ -72,6 +80,10 @@ class EngineRequests:
             self._checker.struck("network_down")
         elif request.method == "POST" and request.path.endswith("/servers"):
             self._checker.creation_tried(self._run.shadow, next(iter(self._run.shadow.fleets)))
+
+    def receives(self, request: HttpRequest, response: Response, begun: float) -> None:
+        """Read listings by what came of them."""
+        self._checker.pages.answered(self._run.name, request, response, begun)
 
 
 def client_of(run: ProcessRun, world: World, checker: ScalewayChecker) -> Client:

@@ -78,6 +78,10 @@ class Operator:
         known = home.shadow.machines.get(machine) if machine is not None else None
         fleet = fleet or (known.fleet if known is not None else home.fleets[0].name)
         at = BEGINNING + timedelta(seconds=self._session.loop.time())
+        if machine is not None and kind is RequestKind.PROTECT and length is not None:
+            home.shadow.jobs.protects(machine, (at + length - BEGINNING).total_seconds())
+        if machine is not None and kind is RequestKind.UNPROTECT:
+            home.shadow.jobs.releases(machine)
         source = next((b.own for b in self._session.checker.shadows if b.own == adopts), None)
         request = Request(
             number=0,

@@ -34,7 +34,8 @@ SETTINGS = Settings()
 class FakeScene:
     """One world, one provider's account, one store; engines over them come and go.
 
-    The store once `issued` these ids, and knows no more of them.
+    The store once `issued` these ids, and knows no more of them. `beside` are further fleets of the
+    account.
     """
 
     fleet: Fleet = FLEET
@@ -45,6 +46,7 @@ class FakeScene:
     burst: float = 100.0
     settings: Settings = SETTINGS
     issued: tuple[MachineId, ...] = ()
+    beside: tuple[Fleet, ...] = ()
     clock: SimClock = field(init=False)
     world: FakeWorld = field(init=False)
     provider: FakeProvider = field(init=False)
@@ -88,7 +90,7 @@ class FakeScene:
         account = Account(
             name=AccountName("main"),
             provider=self.served(),
-            fleets=(self.fleet,),
+            fleets=(self.fleet, *self.beside),
             rate=self.rate,
             burst=self.burst,
         )

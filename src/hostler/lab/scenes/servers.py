@@ -171,7 +171,7 @@ def _macs(
 
 
 class Hostler:
-    """One running engine."""
+    """One engine that runs from the next moment on; `beside` are further fleets of its account."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - what one engine is made of
         self,
@@ -183,6 +183,7 @@ class Hostler:
         name: str,
     ) -> None:
         self.rig, self.fleet, self.store, self.wire = rig, fleet, store, wire
+        self.beside: tuple[Fleet, ...] = ()
         self.task = rig.group.create_task(self._run(make, name))
 
     async def _run(self, make: Maker, name: str) -> None:
@@ -199,7 +200,8 @@ class Hostler:
             preparer=rig.preparer,
             asker=rig.asker,
         )
-        main = Account(name=AccountName("main"), provider=provider, fleets=(self.fleet,))
+        fleets = (self.fleet, *self.beside)
+        main = Account(name=AccountName("main"), provider=provider, fleets=fleets)
         await Engine(ports, [main], name, rig.settings).run()
 
     async def stop(self) -> None:

@@ -1,5 +1,7 @@
 """The checker of servers: what is recorded and asked is held against what truly exists."""
 
+import re
+
 from hostler.domain.ids import FleetName, ResourceId, Zone
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet, FleetRow
@@ -10,6 +12,8 @@ from hostler.lab.checks.checker import HIDDEN_FOR
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.scaleway.checker import THING, ScalewayChecker
+from hostler.lab.scaleway.listings import INSTANCES
+from hostler.lab.scaleway.owner_tags import owned_in
 from hostler.lab.scaleway.world import ScalewayWorld
 from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.ledger import Line
@@ -20,12 +24,15 @@ from .ground_truth import KINDS, is_healthy, is_of, things_in
 from .untagged import Untagged
 
 _ENDS = (b'"terminate"', b'"poweroff"', b'"stop_in_place"')
+MADE = re.compile(r"/(servers|ips|volumes)$")
+_SLOTS = {"servers": "server", "ips": "address", "volumes": "volume"}
 
 
 class ServerChecker(ScalewayChecker):
     """All checkers of one run of servers."""
 
     kinds = KINDS
+    listed = INSTANCES
 
     def __init__(self, world: ScalewayWorld, trace: Trace, consistency_delay: float) -> None:
         super().__init__(world, trace, consistency_delay)
@@ -87,9 +94,23 @@ class ServerChecker(ScalewayChecker):
         if thing is None:
             return
         self.found(issued_ids.changed(shadow, thing, line))
-        destroys = (request.method == "DELETE") or any(w in request.body for w in _ENDS)
-        touch = Touch(thing=thing, by=shadow.ours, destroys=destroys)
-        self.found(invariants.touched(touch, self._owner(thing.id)))
+        touch = Touch(thing=thing, by=shadow.ours, destroys=is_destroying(request))
+        owner = self._owner(thing.id)
+        self.found(invariants.touched(touch, owner))
+        if owner is not None and touch.destroys and is_healthy(self.world, owner):
+            self.found(shadow.jobs.ended(owner.id, line, self.now))
+
+    def counted(self, process: str, request: HttpRequest) -> None:
+        """Check what is made, and what is removed that no record explains."""
+        line = f"{request.method} {request.path}"
+        made = MADE.search(request.path) if request.method == "POST" else None
+        if made is not None:
+            owned = owned_in(request.body, _SLOTS[made[1]])
+            if owned is not None:
+                self.found(self.known_counts.creates(owned.owner_tag.machine, line))
+        match = THING.search(request.path)
+        if match is not None and match[2] is not None and is_destroying(request):
+            self.found(self.known_counts.reclaims(process, ResourceId(match[2]), line))
 
     def creation_tried(self, shadow: ShadowStore, fleet: FleetName) -> None:
         """Count an attempt to create a server, which nothing that was never issued forbids."""
@@ -145,3 +166,8 @@ class ServerChecker(ScalewayChecker):
                     if any(place.bound == resource for place in machine.places):
                         return machine
         return None
+
+
+def is_destroying(request: HttpRequest) -> bool:
+    """Tell whether a request ends, stops or deletes something."""
+    return request.method == "DELETE" or any(word in request.body for word in _ENDS)

@@ -16,6 +16,7 @@ from hostler.lab.scaleway.wire import Cable, serve, transports
 from hostler.lab.scaleway.world import ScalewayWorld, draw_generation, open_world, start_faults
 from hostler.lab.scenario.environment import CONSISTENCY_DELAY, Cadence
 from hostler.lab.scenario.faults import Disruption, Scenario
+from hostler.ports.command import Asker
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Provider
 from hostler.providers.scaleway.common.client import Client
@@ -130,6 +131,10 @@ class ServerEnvironment:
 
     def preparer(self, run: ProcessRun) -> Preparer | None:
         """Nobody logs in to a server that is made for one machine."""
+        del run
+
+    def asker(self, run: ProcessRun) -> Asker | None:
+        """Nobody asks whether anything runs there."""
         del run
 
     def strike(self, own: InstallationId, disruption: Disruption) -> bool | None:

@@ -34,7 +34,8 @@ from hostler.lab.servers import faults as server_faults
 from hostler.lab.servers.environment import ServerEnvironment
 from hostler.lab.servers.large import HALF_DELETED, draw_any_servers
 
-INSTANCES, FLEETING, MACS, METAL = "instances", "fleeting", "macs", "metal"
+from .names import FLEETING, INSTANCES, MACS, METAL
+
 EVERY_FAULT, EVERY_PHASE = "every fault", "every phase"
 
 S = TypeVar("S")
@@ -46,15 +47,14 @@ Pair = tuple[str, str]
 class Simulated(Generic[S]):
     """One provider as it is simulated.
 
-    `summary` stands in the help of `simulate`. `draw` makes the scenario of a seed: the same seed
-    and size, the same scenario. `course` is what a run goes through: `engines` of an `Environment`,
-    unless something else drives the engine. `faults` are the names of all that may be drawn; each
-    is counted under its name when it truly strikes. `mutants` are known bugs that must be caught.
+    `draw` makes the scenario of a seed: the same seed and size, the same scenario. `course` is what
+    a run goes through: `engines` of an `Environment`, unless something else drives the engine.
+    `faults` are the names of all that may be drawn; each is counted under its name when it truly
+    strikes. `mutants` are known bugs that must be caught.
     `impossible` are the pairs of fault and phase that cannot be, each with its reason; `phased` is
     whether a run sees phases at all. `days` is how long a run lasts unless somebody says otherwise.
     """
 
-    summary: str
     draw: Callable[[int, Size], S]
     course: Callable[[S, Path], Course]
     faults: tuple[str, ...]
@@ -102,7 +102,6 @@ PROVIDERS: Mapping[
 ] = {
     INSTANCES: Simulated(
         draw=draw_any_servers,
-        summary="engines by themselves",
         course=engines(ServerEnvironment),
         faults=(
             *server_faults.ALL,
@@ -116,7 +115,6 @@ PROVIDERS: Mapping[
     ),
     FLEETING: Simulated(
         draw=draw_runner,
-        summary="a runner over its plugin",
         course=RunnerCourse,
         faults=runner_faults.ALL,
         mutants=runner_mutants.MUTANTS,
@@ -124,7 +122,6 @@ PROVIDERS: Mapping[
     ),
     MACS: Simulated(
         draw=draw_macs,
-        summary="hosts that are claimed from a pool",
         course=engines(MacEnvironment),
         faults=mac_faults.ALL,
         mutants=mac_mutants.MUTANTS,
@@ -133,7 +130,6 @@ PROVIDERS: Mapping[
     ),
     METAL: Simulated(
         draw=draw_metal,
-        summary="boxes that are switched on and off",
         course=engines(MetalEnvironment),
         faults=metal_faults.ALL,
         mutants=metal_mutants.MUTANTS,

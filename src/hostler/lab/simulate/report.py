@@ -10,7 +10,8 @@ from hostler.lab.harness.prediction import ANSWER, INTERRUPTION, OBSERVATION, OT
 from hostler.lab.scenario.faults import Size
 from hostler.lab.scenario.run import Result
 
-from .providers import INSTANCES, PROVIDERS
+from .names import INSTANCES
+from .providers import PROVIDERS
 
 _ENOUGH = 50
 """Fewer seeds than this cannot meet every fault."""

@@ -22,7 +22,8 @@ from hostler.frontends.cli.console.screen import Screen
 from hostler.lab.scenario.faults import Size
 from hostler.lab.scenario.run import Result
 
-from .providers import INSTANCES, PROVIDERS
+from .names import INSTANCES
+from .providers import PROVIDERS
 from .report import Report, as_json, as_story, as_text
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only where the stores of seeds lie

@@ -79,7 +79,7 @@ class StaticHosts:
         self, goal: HostGoal, host: Host, resource: Resource, now: datetime
     ) -> tuple[Call, ...]:
         del now
-        command = self._cleaning(resource.host.fleet)
+        command = self._cleaning(planner.cleaned_for(host, resource))
         return planner.host_calls(goal, host, resource, command)
 
     def fits(self, fleet: FleetName, offer: Offer, resource: Resource) -> str:
@@ -88,9 +88,10 @@ class StaticHosts:
             return f"it is of the group {resource.zone}"
         return "" if resource.host.stage is Stage.POOL else resource.status
 
-    def _cleaning(self, fleet: FleetName | None) -> str:
-        template = self._site.templates.get(fleet) if fleet else None
-        return template.release if template is not None else ""
+    def _cleaning(self, fleet: FleetName) -> str | None:
+        """Return the command that cleans after a fleet; None where there is no such fleet."""
+        template = self._site.templates.get(fleet)
+        return template.release if template is not None else None
 
     async def do(self, call: Call) -> Outcome:
         name, claim = str(call.arg("host")), claim_of(str(call.arg("claim")))
@@ -112,15 +113,15 @@ class StaticHosts:
 
     def _command(self, call: Call, claim: Claim) -> str:
         """Return the command of a call; empty where there is no such call."""
-        cleaning = self._cleaning(claim.fleet)
+        cleaning = self._cleaning(FleetName(str(call.arg("fleet") or claim.fleet)))
         match call.kind:
             case planner.CLAIM:
                 return scripts.take(claim)
-            case planner.RELEASE if cleaning:
+            case planner.RELEASE if cleaning != "":
                 return scripts.hand_over(claim)
             case planner.RELEASE | planner.FREE:
                 return scripts.release(claim)
-            case planner.CLEAN:
+            case planner.CLEAN if cleaning:
                 return scripts.clean(claim, cleaning)
             case _:
                 return ""

@@ -90,10 +90,7 @@ class MemoryStore:
         events: tuple[Event, ...],
         fence: Fence,
     ) -> FleetRow:
-        self._check(fence)
-        stored = self._fleets.get(row.name)
-        if stored is None or stored.version != row.version:
-            raise Conflict(f"fleet {row.name} changed since version {row.version} was read")
+        self._check_row(row, fence)
         saved = storable(replace(row, version=row.version + 1))
         made = tuple(storable(replace(machine, version=1)) for machine in inserts)
         self._check_new(made)
@@ -106,6 +103,15 @@ class MemoryStore:
         self._past.add(entries)
         self._revision += 1
         return saved
+
+    async def remove_fleet(self, row: FleetRow, events: tuple[Event, ...], fence: Fence) -> None:
+        self._check_row(row, fence)
+        if self._machines.get(row.name):
+            raise Conflict(f"machines of fleet {row.name} live")
+        entries = self._numbered(events, ())
+        del self._fleets[row.name]
+        self._past.add(entries)
+        self._revision += 1
 
     # ------------------------------------------------------------ machines
 
@@ -274,6 +280,12 @@ class MemoryStore:
         lease = self._leases.get(fence.lease)
         if lease is not None and lease.epoch > fence.epoch:
             raise Fenced(f"lease {fence.lease} is at epoch {lease.epoch}; ours was {fence.epoch}")
+
+    def _check_row(self, row: FleetRow, fence: Fence) -> None:
+        self._check(fence)
+        stored = self._fleets.get(row.name)
+        if stored is None or stored.version != row.version:
+            raise Conflict(f"fleet {row.name} changed since version {row.version} was read")
 
     def _find(self, machine: MachineId) -> Machine | None:
         fleet = self._living.get(machine)

@@ -48,7 +48,8 @@ class Past:
     def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
         """Return each machine's last image before a time, deleted ones left out, by serial."""
         last = (entry.image for entry in self._last_images(at) if entry.event.fleet == fleet)
-        there = (image for image in last if image and image.phase is not Phase.DELETED)
+        mine = (image for image in last if image and image.fleet == fleet)
+        there = (image for image in mine if image.phase is not Phase.DELETED)
         return tuple(sorted(there, key=lambda machine: (machine.serial, machine.id)))
 
     def named_since(self, at: datetime) -> set[MachineId | None]:

@@ -72,7 +72,8 @@ def newest(db: Connection) -> int:
 def images(db: Connection, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
     """Return each machine's last image before a time, deleted ones left out, by serial."""
     rows = db.execute(SQL["images"], {"fleet": fleet, "at": microseconds(at)})
-    there = (m for m in MACHINE.read_all(rows) if m.phase is not Phase.DELETED)
+    mine = (m for m in MACHINE.read_all(rows) if m.fleet == fleet)
+    there = (m for m in mine if m.phase is not Phase.DELETED)
     return tuple(sorted(there, key=lambda m: (m.serial, m.id)))
 
 

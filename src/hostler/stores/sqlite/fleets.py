@@ -70,3 +70,13 @@ def save(
     images = {machine.id: machines.insert(db, machine) for machine in inserts}
     story.add(db, events, images)
     return saved
+
+
+def remove(db: Connection, row: FleetRow, events: tuple[Event, ...], fence: Fence) -> None:
+    """Remove a row at the version that it carries, once no machine of the fleet lives."""
+    leases.check(db, fence)
+    if not db.execute(SQL["remove_fleet"], {"name": row.name, "version": row.version}).rowcount:
+        raise Conflict(
+            f"fleet {row.name} changed since version {row.version} was read, or its machines live"
+        )
+    story.add(db, events, {})

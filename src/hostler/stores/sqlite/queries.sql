@@ -52,6 +52,11 @@ INSERT INTO fleets (name, version, doc) VALUES (:name, 1, :doc) ON CONFLICT DO N
 -- name: save_fleet
 UPDATE fleets SET version = version + 1, doc = :doc WHERE name = :name AND version = :version;
 
+-- name: remove_fleet
+DELETE FROM fleets
+WHERE name = :name AND version = :version
+    AND NOT EXISTS (SELECT 1 FROM machines WHERE fleet = :name);
+
 -- name: machines
 SELECT doc FROM machines WHERE fleet = :fleet ORDER BY serial, id;
 

@@ -69,6 +69,9 @@ class SqliteStore:
     ) -> FleetRow:
         return await self._write(lambda db: fleets.save(db, row, inserts, events, fence))
 
+    async def remove_fleet(self, row: FleetRow, events: tuple[Event, ...], fence: Fence) -> None:
+        await self._write(lambda db: fleets.remove(db, row, events, fence))
+
     async def machines(self, fleet: FleetName) -> tuple[Machine, ...]:
         return await self._read(lambda db: records.living(db, fleet))
 

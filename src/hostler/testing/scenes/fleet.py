@@ -184,7 +184,10 @@ class Scene:
     def snapshot(self) -> Snapshot:
         """Return what a cycle would see now."""
         machines = self.in_order()
-        found = sort_out(self.inventory, WEB, self.machines, lambda: bound_in(machines), self.ours)
+        names = frozenset({WEB})
+        found = sort_out(
+            self.inventory, names, self.machines, lambda: bound_in(machines), self.ours
+        )
         strangers = explain(found.strangers, self.history, self.issued, self.moving)
         return Snapshot(
             cycle=CycleId(f"turn-{self.cycles}"),

@@ -10,7 +10,8 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from hostler.config.values import Config
-from hostler.domain.ids import InstallationId
+from hostler.domain.errors import RequestRefused
+from hostler.domain.ids import FleetName, InstallationId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import Request
@@ -19,12 +20,12 @@ from hostler.frontends.cli.console.format import parse_span
 from hostler.frontends.cli.console.guard import Guard
 from hostler.frontends.cli.console.options import File, Name, RequestOptions
 from hostler.frontends.cli.console.screen import Screen
-from hostler.frontends.cli.context import Purpose, Services, open_records
+from hostler.frontends.cli.context import Purpose, Services, open_records, standing_of
 from hostler.frontends.cli.render.tables import ink
 from hostler.queries import documents
 from hostler.queries.lookup import find_machine
 from hostler.queries.wording import rounded
-from hostler.requests import fleets, machines
+from hostler.requests import fleets, machines, renames
 from hostler.requests.recording import Accepted, Author, record, refusals, wait_until_taken
 
 PATIENCE = timedelta(seconds=5)
@@ -172,17 +173,33 @@ class RequestCommands:
                 "default: only resources with our own tag that no record explains",
             ),
         ] = None,
+        from_fleet: Annotated[
+            str | None,
+            Parameter(
+                help="a fleet that is no longer in the file: its machines become this fleet's, as "
+                "after a rename",
+            ),
+        ] = None,
         options: RequestOptions | None = None,
     ) -> int:
-        """Take over servers with the fleet's name: after a store was lost, or from elsewhere."""
+        """Take over what another had: servers with the fleet's name, or a renamed fleet's machines.
+
+        Servers with its name are there after a store was lost, or from elsewhere.
+        """
         chosen = options or RequestOptions()
         source = InstallationId(from_) if from_ else None
 
         async def work(screen: Screen) -> int:
+            author = author_of(self.services, chosen)
+            if from_ and from_fleet:
+                raise RequestRefused("--from and --from-fleet ask for two things: one at a time")
             async with open_records(self.services, file, screen) as (config, store):
                 fleet = config.fleet(chosen.fleet)
-                orphans = await store.orphans()
-            accepted = fleets.adopt(author_of(self.services, chosen), fleet, source, orphans)
+                if from_fleet is not None:
+                    found = await renames.source_of(config, store, fleet, FleetName(from_fleet))
+                    accepted = renames.adopt_fleet(author, fleet, found)
+                else:
+                    accepted = fleets.adopt(author, fleet, source, await store.orphans())
             return await self._submit(config, accepted, chosen, screen)
 
         return self.guard(chosen.json, work)
@@ -236,13 +253,15 @@ class RequestCommands:
 class Submitted:
     """Requests as they were recorded; whether an engine runs, and whether it took them all.
 
-    `refusals` say why it refused some of them, by their numbers.
+    `refusals` say why it refused some of them, by their numbers; `older` whether the engine runs
+    another file than this one.
     """
 
     requests: tuple[Request, ...]
     engine: bool
     taken: bool
     refusals: Mapping[int, str]
+    older: bool
 
     def sentence(self, request: Request, *, waited: bool) -> str:
         """Return what has become of one of the requests up to now."""
@@ -254,7 +273,10 @@ class Submitted:
             return "recorded; no engine is running, the next one takes it (`hostler run FILE`)"
         if not waited:
             return "recorded; the running engine takes it"
-        return f"recorded, but not taken within {rounded(PATIENCE)}; see `hostler status FILE`"
+        late = f"recorded, but not taken within {rounded(PATIENCE)}"
+        if self.older:
+            return f"{late}: the engine does not run this file yet, see `hostler reload FILE`"
+        return f"{late}; see `hostler status FILE`"
 
     def exit(self, *, waited: bool) -> Exit:
         """Return the exit code: a refusal counts for more than that another was not taken."""
@@ -285,7 +307,8 @@ async def submit(
                 runs and wait and await wait_until_taken(store, services.clock(), numbers, PATIENCE)
             )
         refused = await refusals(store, before, numbers) if runs and wait else {}
-    return Submitted(requests=recorded, engine=runs, taken=taken, refusals=refused)
+        older = bool((await standing_of(services, config, store)).differs)
+    return Submitted(requests=recorded, engine=runs, taken=taken, refusals=refused, older=older)
 
 
 def author_of(services: Services, options: RequestOptions) -> Author:
@@ -299,4 +322,6 @@ def _duration(text: str | None) -> timedelta | None:
 
 def _title(request: Request) -> str:
     size = f" to {request.size}" if request.size is not None else ""
+    if request.source is not None:
+        return f"adopt {request.source} as {request.fleet}"
     return f"{request.kind} {request.machine or request.fleet}{size}"

@@ -132,7 +132,7 @@ class Observer:
         home, fleet = self.home, self.fleet
         found = sort_out(
             account.inventory,
-            fleet.name,
+            frozenset({fleet.name}),
             {*account.machines, *moving},
             lambda: bound_in(side.machines),
             (home.installation,),

@@ -144,7 +144,9 @@ class World:
     def _snapshot(self, state: State, replica: Replica) -> Snapshot:
         moving = frozenset(task.machine.id for task in replica.tasks)
         living = {machine.id for machine in state.machines} | moving
-        found = sort_out(replica.inventory, WEB, living, lambda: bound_in(state.machines), (HOME,))
+        found = sort_out(
+            replica.inventory, frozenset({WEB}), living, lambda: bound_in(state.machines), (HOME,)
+        )
         past = {machine.id: machine for machine in state.history}
         strangers = explain(found.strangers, past, ())
         return Snapshot(

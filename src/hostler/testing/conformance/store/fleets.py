@@ -24,6 +24,7 @@ from .records import (
     refused,
     row,
     stale_fence,
+    stored,
     taken,
 )
 
@@ -66,6 +67,70 @@ async def a_fleet_is_added_once(stores: Stores) -> None:
     assert first == replace(row(), size=3, version=1)
     assert await retry_at.add_fleet(replace(row(), size=9)) == first
     assert await retry_at.fleets() == (first,)
+
+
+async def a_removed_fleet_is_gone_and_its_past_stays(stores: Stores) -> None:
+    """Its events and the ids that it issued stay; a fleet of its name begins anew."""
+    store = await stores.fresh()
+    retry_at = await stores.retry_at(store)
+    read = replace(await filled(store, ended(machine(1))), serial=7)
+    read = await store.save_fleet(read, (), (event(kind="a"),), OPEN)
+    other = await store.add_fleet(row(CI))
+    await store.remove_fleet(read, (event(kind="b"),), OPEN)
+    assert await retry_at.fleets() == (other,)
+    assert [entry.event.kind for entry in await retry_at.events(WEB)] == ["a", "b"]
+    assert await retry_at.issued((machine(1).id,)) == {machine(1).id}
+    assert (await stored(retry_at, machine(1).id)).fleet == WEB
+    assert await store.add_fleet(row()) == replace(row(), version=1)
+
+
+async def a_fleet_is_removed_at_the_version_that_was_read(stores: Stores) -> None:
+    """Of two who save and remove over one version one loses, and nothing of the loser is kept."""
+    store = await stores.fresh()
+    retry_at = await stores.retry_at(store)
+    read = await store.add_fleet(row())
+    won = await store.save_fleet(replace(read, size=1), (), (), OPEN)
+    await refused(Conflict, retry_at.remove_fleet(read, (event(kind="x"),), OPEN))
+    assert (await store.fleets(), await store.events()) == ((won,), ())
+    await refused(Conflict, store.remove_fleet(row(CI), (), OPEN))
+    await retry_at.remove_fleet(won, (), OPEN)
+    await refused(Conflict, store.save_fleet(won, (machine(1),), (), OPEN))
+    await refused(Conflict, store.remove_fleet(won, (), OPEN))
+    assert (await store.fleets(), await store.machines(WEB)) == ((), ())
+
+
+async def no_fleet_with_living_machines_is_removed(stores: Stores) -> None:
+    """Nor under a stale epoch."""
+    store = await stores.fresh()
+    read = await filled(store, machine(1))
+    await refused(Conflict, store.remove_fleet(read, (event(kind="x"),), OPEN))
+    await store.save_machine(ended(await stored(store, machine(1).id)), (), OPEN)
+    await refused(Fenced, store.remove_fleet(read, (), await stale_fence(store)))
+    assert (await store.fleets(), await store.events()) == ((read,), ())
+
+
+async def a_machine_that_is_saved_for_another_fleet_is_its_from_then_on(stores: Stores) -> None:
+    """One save moves it whole, with what it claims; the past of each fleet says so."""
+    store = await stores.fresh()
+    retry_at = await stores.retry_at(store)
+    await filled(store, machine(1, resource="p-1"), machine(2))
+    await filled(store, machine(3, CI), fleet=CI)
+    before = await stored(store, machine(1).id)
+    await store.save_machine(before, (event(before),), OPEN)
+    moved = replace(before, version=2, fleet=CI, serial=9)
+    events = (event(before, minutes(2)), event(moved, minutes(2)))
+    saved = await store.save_machine(moved, events, OPEN)
+    assert saved == replace(moved, version=3)
+    assert [found.serial for found in await retry_at.machines(WEB)] == [2]
+    assert [found.serial for found in await retry_at.machines(CI)] == [3, 9]
+    assert [found.id for found in await retry_at.images(WEB, minutes(1))] == [moved.id]
+    assert [found.id for found in await retry_at.images(WEB, minutes(3))] == []
+    assert [found.id for found in await retry_at.images(CI, minutes(3))] == [moved.id]
+    await refused(Conflict, store.save_machine(replace(before, version=2), (), OPEN))
+    taken_twice = machine(4, resource="p-1")
+    await refused(AlreadyBound, filled(store, taken_twice))
+    await store.save_machine(ended(saved), (), OPEN)
+    assert [found.serial for found in await retry_at.machines(CI)] == [3]
 
 
 async def fleets_come_by_name(stores: Stores) -> None:

@@ -50,6 +50,8 @@ def _of_server(site: Site, server: Resource) -> Iterator[Call]:
         )
     if server.owner_tag is None or server.note(UNTAGGED):
         yield _mend(site, server, TAG_SERVER, "the server's owner tag is gone")
+    elif name := _former(site, server):
+        yield _mend(site, server, TAG_SERVER, f"the server's owner tag names fleet {name}")
 
 
 def _networks(site: Site, server: Resource) -> Iterator[Call]:
@@ -73,6 +75,9 @@ def _of_address(site: Site, address: Resource, server: Resource) -> Iterator[Cal
         yield _person(site, address, f"{address.slot} is attached to server {address.owner}")
     if address.owner_tag is None:
         yield _mend(site, address, TAG_ADDRESS, f"the owner tag of {address.slot} is gone")
+    elif name := _former(site, address):
+        what = f"the owner tag of {address.slot} names fleet {name}"
+        yield _mend(site, address, TAG_ADDRESS, what)
 
 
 def _of_volume(site: Site, volume: Resource, server: Resource) -> Iterator[Call]:
@@ -80,12 +85,19 @@ def _of_volume(site: Site, volume: Resource, server: Resource) -> Iterator[Call]
         yield _person(site, volume, f"{volume.slot} is not attached any more")
     elif volume.owner not in {None, server.id}:
         yield _person(site, volume, f"{volume.slot} is attached to server {volume.owner}")
-    if volume.owner_tag is None and volume.owner == server.id:
+    name = _former(site, volume)
+    if (volume.owner_tag is None or name) and volume.owner == server.id:
         disks, index = site.template.volumes, volume.slot.index
         rate = disks[index].iops if index < len(disks) else 0
-        what = f"the owner tag of {volume.slot} is gone"
+        what = f"the owner tag of {volume.slot} " + (f"names fleet {name}" if name else "is gone")
         call = _mend(site, volume, TAG_VOLUME, what, ("type", volume.type))
         yield replace(call, args=(*call.args, ("iops", rate)))
+
+
+def _former(site: Site, resource: Resource) -> str:
+    """Return the fleet that an owner tag names where it is not the machine's: it had that name."""
+    tag = resource.owner_tag
+    return str(tag.fleet) if tag is not None and tag.fleet != site.machine.fleet else ""
 
 
 def _mend(site: Site, resource: Resource, kind: str, what: str, *args: tuple[str, str]) -> Call:
