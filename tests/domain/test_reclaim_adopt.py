@@ -434,6 +434,15 @@ def test_adopted_machine_goes_on_with_every_resource_bound_and_becomes_ready() -
     assert len(scene.machines) == 1, "it counts: nothing is bought twice"
 
 
+def test_adopted_machine_binds_what_its_server_holds_and_not_what_was_left_behind() -> None:
+    scene = strange()
+    left = replace(address(machine(7), installation=ABROAD), id=ResourceId("a-left-one"))
+    scene.exist(left)
+    scene.observe()
+    adopt(scene)
+    assert scene.the(7).bound(ADDRESS) == address(machine(7)).id
+
+
 def test_adopting_another_installation_adopts_nothing() -> None:
     scene = strange()
     request = scene.request(RequestKind.ADOPT)

@@ -9,6 +9,7 @@ from scaleway_steps import (
     FULL,
     RUNNING,
     STOPPED,
+    answered,
     first_calls,
     made,
     resource,
@@ -18,7 +19,7 @@ from scaleway_steps import (
 
 from hostler.domain.ids import MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Done, Effect, Refusal, Refused
-from hostler.domain.model.machine import Origin
+from hostler.domain.model.machine import Known, Origin, Place
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import Condition, Resource, Slot
 from hostler.domain.observation.outcomes import apply_to_resources, planned
@@ -37,6 +38,21 @@ def test_a_server_is_made_in_the_order_that_leaves_nothing_unmarked():
         "server.nic srv-1",
         "server.poweron srv-1",
     ]
+
+
+def test_a_volume_that_outlived_its_server_is_not_tagged_as_the_next_servers():
+    """Its tagging would count as done, and the volume at work would have no tag and no rate."""
+    template = Template(ipv4=False)
+    left = resource(Slot("volume", 0), "left", Condition.FREE)
+    known = Known(id=left.id, zone=left.zone, since=NOW)
+    record = machine().with_place(Place(slot=left.slot, bound=left.id, known=(known,)))
+    call = provider(template=template).next_calls(Goal.PRESENT, record, (left,), NOW)[0]
+    lagging = Done(resources=(server(Condition.OFF, STOPPED),))
+    alone = take(record, (left,), call, lagging, 1)
+    assert provider(template=template).next_calls(Goal.PRESENT, *alone, NOW) == ()
+    whole = take(record, (left,), call, answered(call, template), 1)
+    calls = provider(template=template).next_calls(Goal.PRESENT, *whole, NOW)
+    assert [str(one) for one in calls] == ["volume.tag vol-0"]
 
 
 def test_the_least_template_makes_the_least_calls():

@@ -260,6 +260,49 @@ def test_resource_without_an_owner_tag_is_ours_by_its_owner() -> None:
     assert settled(scene).bound(Slot("volume", 0)) == "disk"
 
 
+def disk(entry: Machine, name: str, attempt: int, owner: ResourceId | None) -> Resource:
+    """Return a volume with the machine's owner tag that hangs on a server, or on nothing."""
+    tag = address(entry, attempt=attempt).owner_tag
+    return Resource(
+        id=ResourceId(name),
+        slot=Slot("volume"),
+        zone=ZONE,
+        owner_tag=tag,
+        owner=owner,
+        condition=Condition.FREE if owner is None else Condition.BUSY,
+    )
+
+
+def left_behind(phase: Phase, condition: Condition) -> Scene:
+    """Return a record that bound a volume which outlived its server, when the next one is there."""
+    scene = Scene(now=BEGIN + 5 * S)
+    scene.capabilities = replace(scene.capabilities, kinds=("server", "address", "volume"))
+    scene.add(with_fields(machine(phase=phase), places=()))
+    scene.exist(disk(scene.the(), "left", 1, None))
+    scene.observe()
+    assert settled(scene).bound(Slot("volume")) == "left"
+    scene.later(5 * S)
+    up = server(scene.the(), condition, attempt=2)
+    scene.exist(up, disk(scene.the(), "new", 2, up.id))
+    scene.observe()
+    return scene
+
+
+def test_volume_that_outlived_its_server_gives_way_to_that_of_the_next_server() -> None:
+    scene = left_behind(Phase.STARTING, Condition.OFF)
+    entry = settled(scene)
+    assert entry.bound(Slot("volume")) == "new"
+    found = {r.id: r.surplus for r in resources_of(entry, scene.snapshot()) if r.slot != SERVER}
+    assert found == {"left": True, "new": False}
+    assert settled(scene) == entry
+
+
+def test_volume_of_a_machine_that_was_ready_stays_bound_whatever_its_server_holds() -> None:
+    scene = left_behind(Phase.READY, Condition.UP)
+    assert scene.the().health.was_ready is not None
+    assert settled(scene).bound(Slot("volume")) == "left"
+
+
 # ---------------------------------------------------------------- absence
 
 

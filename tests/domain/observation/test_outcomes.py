@@ -8,7 +8,7 @@ import pytest
 from hostler.domain.ids import Epoch, ResourceId
 from hostler.domain.machines.next_calls import Ready, allowed, cleans
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
-from hostler.domain.model.machine import CallState, Machine
+from hostler.domain.model.machine import CallState, Known, Machine, Place
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, HostFacts, Resource, Stage
 from hostler.domain.model.subject import ask
@@ -66,6 +66,18 @@ def test_bound_id_is_never_replaced_by_an_answer() -> None:
     entry = apply_outcome(bound, replace(MAKE, attempt=2), Done(resources=(other,)), NOW)
     assert entry.bound(SERVER) == server(bound).id
     assert {k.id for k in entry.place(SERVER).known} == {"another", server(bound).id}
+
+
+def test_what_is_made_with_a_server_takes_the_place_of_what_an_earlier_one_left_behind() -> None:
+    left = replace(address(machine()), id=ResourceId("left"))
+    new = replace(left, id=ResourceId("new"), owner=server(machine()).id)
+    record = EMPTY.with_place(
+        Place(slot=ADDRESS, bound=left.id, known=(Known(id=left.id, zone=ZONE, since=BEGIN),))
+    )
+    made = Done(resources=(server(machine()), new))
+    entry = apply_outcome(ask(record, MAKE, BEGIN, Epoch(1)), MAKE, made, NOW)
+    assert entry.bound(ADDRESS) == "new"
+    assert {known.id for known in entry.place(ADDRESS).known} == {"left", "new"}
 
 
 def test_resource_that_a_change_names_is_known_and_not_bound() -> None:

@@ -134,7 +134,8 @@ def _record(
             was_ready=snapshot.now if main is not None and main.condition is Condition.UP else None
         ),
     )
-    for resource in sorted(resources, key=lambda resource: resource.id):
+    held = main.id if main is not None else None
+    for resource in sorted(resources, key=lambda one: (one.owner != held, one.id)):
         record = record.with_place(_place(record.place(resource.slot), resource, snapshot))
     return record
 

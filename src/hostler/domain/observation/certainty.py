@@ -18,6 +18,7 @@ from hostler.domain.model.resource import Resource
 from hostler.domain.model.snapshot import Snapshot
 
 from .absence import missed
+from .binding import bind, by_id, is_at_home
 from .effects import call_state_of, steady
 from .ownership import is_unissued
 
@@ -214,7 +215,7 @@ def reconcile(machine: Machine, snapshot: Snapshot) -> Machine:
     after = _learn(present(machine, snapshot.now), snapshot)
     after = missed(after, snapshot)
     after = _close(after, snapshot)
-    return _bind(after, snapshot)
+    return bind(after, snapshot)
 
 
 def _learn(machine: Machine, snapshot: Snapshot) -> Machine:
@@ -240,12 +241,8 @@ def _with_known(place: Place, sighting: Sighting, inventory: Inventory) -> Place
         id=resource.id, zone=resource.zone, since=inventory.observed_at(sighting), attempt=attempt
     )
     return replace(
-        place, attempt=max(place.attempt, attempt), known=tuple(_by_id((*place.known, known)))
+        place, attempt=max(place.attempt, attempt), known=tuple(by_id((*place.known, known)))
     )
-
-
-def _by_id(known: tuple[Known, ...]) -> list[Known]:
-    return sorted(known, key=lambda entry: (entry.attempt, entry.id))
 
 
 def _seen_again(known: Known, snapshot: Snapshot) -> Known:
@@ -270,28 +267,6 @@ def _close(machine: Machine, snapshot: Snapshot) -> Machine:
     return after
 
 
-def _bind(machine: Machine, snapshot: Snapshot) -> Machine:
-    """Bind each slot that has none to its lowest living id: the oldest attempt, the lowest id."""
-    after = machine
-    for place in machine.places:
-        if place.bound is None:
-            living = [
-                known
-                for known in place.known
-                if not known.deleted
-                and known.absent is None
-                and _is_at_home(machine, known, snapshot)
-            ]
-            if living:
-                after = after.with_place(replace(place, bound=_by_id(tuple(living))[0].id))
-    return after
-
-
-def _is_at_home(machine: Machine, known: Known, snapshot: Snapshot) -> bool:
-    """Tell whether an id is of the host that the machine has; one without any has no allocation."""
-    return not snapshot.capabilities.hosts or host_of(known.id) == machine.host
-
-
 def unsure(machine: Machine, call: Call) -> bool:
     """Tell whether a *once* call must wait: an earlier one for its slot is still open."""
     return call.once and any(
@@ -308,4 +283,4 @@ def all_gone(machine: Machine, snapshot: Snapshot) -> bool:
     if _tagged(machine, snapshot) or any(a.call_state is CallState.OPEN for a in machine.asked):
         return False
     ids = (known for place in machine.places for known in place.known)
-    return all(known.deleted for known in ids if _is_at_home(machine, known, snapshot))
+    return all(known.deleted for known in ids if is_at_home(machine, known, snapshot))

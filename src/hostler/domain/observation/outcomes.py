@@ -35,8 +35,9 @@ def _done(subject: SubjectT, call: Call, done: Done, now: datetime) -> SubjectT:
 def _with_resources(machine: Machine, call: Call, done: Done, now: datetime) -> Machine:
     """Write down what an answer says of a machine's resources; a host is its own resource."""
     after = _removed(machine, done, now)
+    made = {resource.id for resource in done.resources if resource.slot == call.slot}
     for resource in done.resources:
-        after = _keep(after, resource, call, now)
+        after = _keep(after, resource, call, now, held=resource.owner in made)
     return after.with_fact(call.fact, now) if call.fact else after
 
 
@@ -62,14 +63,20 @@ def _no_more(known: Known, now: datetime, *, missing: bool) -> Known:
     return replace(known, removed=now, missing=missing and not known.was_removed)
 
 
-def _keep(machine: Machine, resource: Resource, call: Call, now: datetime) -> Machine:
-    """Write down a resource that an answer named; bind it where it was made now for a free slot."""
+def _keep(
+    machine: Machine, resource: Resource, call: Call, now: datetime, *, held: bool
+) -> Machine:
+    """Write down a resource that an answer named; bind it where it was made now for a free slot.
+
+    What was made with another resource that is bound now, and is `held` by it, takes the place of
+    what an earlier attempt left behind.
+    """
     place = machine.place(resource.slot)
     if any(known.id == resource.id for known in place.known):
         return machine
     known = Known(id=resource.id, zone=resource.zone, since=now, attempt=call.attempt)
     bound = place.bound
-    if bound is None and call.effect is Effect.MAKE:
+    if call.effect is Effect.MAKE and (bound is None or held):
         bound = resource.id
     return machine.with_place(replace(place, bound=bound, known=(*place.known, known)))
 

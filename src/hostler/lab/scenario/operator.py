@@ -3,7 +3,7 @@
 import asyncio
 from datetime import timedelta
 
-from hostler.domain.ids import FleetName, MachineId
+from hostler.domain.ids import FleetName, InstallationId, MachineId
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Request, RequestKind
@@ -130,15 +130,21 @@ class Operator:
                 await self.request(second, RequestKind.SCALE, fleet=fleet.name, size=0)
 
     async def _adopt(self, second: Home | None) -> None:
-        """Adopt what a lost store left, and what carries our tag without a record."""
-        for home in self._session.homes:
-            if not home.shadow.lost and home is not second:
-                for fleet in home.fleets:
-                    await self._adopt_for(home, fleet.name)
+        """Adopt what a lost store left, and what carries our tag without a record.
 
-    async def _adopt_for(self, home: Home, fleet: FleetName) -> None:
+        Nothing of a lost store is for the second installation: it is being sent away.
+        """
+        lost = frozenset(b.own for b in self._session.checker.shadows if b.lost)
+        for home in self._session.homes:
+            if not home.shadow.lost:
+                for fleet in home.fleets:
+                    from_lost = lost if home is not second else frozenset[InstallationId]()
+                    await self._adopt_for(home, fleet.name, from_lost)
+
+    async def _adopt_for(
+        self, home: Home, fleet: FleetName, lost: frozenset[InstallationId]
+    ) -> None:
         orphans = [s for s in home.shadow.orphans.values() if s.fleet == fleet]
-        lost = {b.own for b in self._session.checker.shadows if b.lost}
         foreign = {
             s.installation
             for s in orphans

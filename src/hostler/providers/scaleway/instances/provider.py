@@ -9,7 +9,7 @@ from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.machine import Machine, Offer, Origin
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.provider import Capabilities
-from hostler.domain.model.resource import Condition, Observation, Resource, Scope
+from hostler.domain.model.resource import Condition, Observation, Resource, Scope, Slot
 from hostler.ports.clock import Clock
 from hostler.ports.keys import Registered
 from hostler.ports.online import Wanted
@@ -127,10 +127,7 @@ class Instances:
         template = self._templates.get(machine.fleet)
         if template is None:
             return removal
-        used = {
-            resource.slot: resource for resource in reversed(resources) if resource not in wrong
-        }
-        forward = build(Site(machine, template, used))
+        forward = build(Site(machine, template, _used(machine, resources, wrong)))
         return (*forward, *removal) if machine.tries % 2 else (*removal, *forward)
 
     def _clear(
@@ -203,3 +200,15 @@ class Instances:
 
     async def close(self) -> None:
         await self._client.close()
+
+
+def _used(
+    machine: Machine, resources: tuple[Resource, ...], wrong: list[Resource]
+) -> dict[Slot, Resource]:
+    """Return the resource of each slot: the bound one, or the first where none of them is bound.
+
+    What an answer named a moment ago is bound, and what it takes the place of is not judged yet.
+    """
+    right = [resource for resource in reversed(resources) if resource not in wrong]
+    right.sort(key=lambda resource: resource.id == machine.bound(resource.slot))
+    return {resource.slot: resource for resource in right}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.machine import Known, Machine
-from hostler.domain.model.resource import Resource, Slot
+from hostler.domain.model.resource import Condition, Resource, Slot
 from hostler.providers.scaleway.common.settings import Template
 
 from .calls import SERVER, Arguments, whose
@@ -62,11 +62,20 @@ class Site:
         return tuple(fact.name for fact in self.machine.facts)
 
     def volume(self, index: int) -> ResourceId | None:
-        """Return the id of a volume, a plan's placeholder, or None where none is seen."""
+        """Return the id of a volume, a plan's placeholder, or None where the server's is not seen.
+
+        What an earlier server left behind is none of this one's.
+        """
         resource = self.resources.get(Slot("volume", index))
-        if resource is not None:
+        if resource is not None and not self._is_elsewhere(resource):
             return resource.id
         return ResourceId(f"<volume {index}>") if self.planned else None
+
+    def _is_elsewhere(self, volume: Resource) -> bool:
+        """Tell whether a volume is seen to hang on nothing, or on another server."""
+        if volume.owner is None:
+            return volume.condition is Condition.FREE
+        return self.server is None or volume.owner != self.server.id
 
     def call(self, kind: str, slot: Slot, effect: Effect, args: Arguments) -> Call:
         """Return a repeatable call on nothing yet, for this machine."""
