@@ -104,8 +104,8 @@ async def read_all(
 ) -> tuple[FleetName, ...]:
     """Read the records of fleets that are not known (any more), but for those `beside`.
 
-    Return those that were taken over. What one fleet may do hangs on the row of another that takes over its machines. A fleet that
-    was taken over has no row any more, and is not recorded again.
+    Return those that were taken over. What one fleet may do hangs on the row of another that takes
+    over its machines. A fleet that was taken over has no row any more, and is not recorded again.
     """
     fleets = [fleet for fleet in state.account.fleets if fleet not in beside]
     unread = [f for f in fleets if f.name not in state.rows or f.name in state.stale]
