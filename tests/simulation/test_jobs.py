@@ -34,6 +34,10 @@ def test_machine_on_which_a_job_runs_is_not_ended() -> None:
 def test_job_is_over_with_its_protection() -> None:
     assert jobs(READY).ended(READY.id, "DELETE", UNTIL - SKEW)
     assert not jobs(READY).ended(READY.id, "DELETE", UNTIL - SKEW + 1)
+    early = jobs(READY)
+    early.ahead = 300.0
+    assert early.ended(READY.id, "DELETE", UNTIL - 300.0 - SKEW)
+    assert not early.ended(READY.id, "DELETE", UNTIL - 300.0), "by the engine's clock it is over"
     released = jobs(READY)
     released.releases(READY.id)
     assert not released.ended(READY.id, "DELETE", 500.0)

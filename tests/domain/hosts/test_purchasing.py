@@ -8,14 +8,21 @@ import pytest
 from hostler.domain.hosts.purchasing import Bought, buy
 from hostler.domain.ids import FleetName, HostId, machine_id
 from hostler.domain.model.fleet import FleetRow, Sized
-from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
-from hostler.domain.model.machine import Machine
+from hostler.domain.model.host import (
+    Free,
+    Host,
+    HostCondition,
+    HostGoal,
+    HostOrigin,
+    ReleasePolicy,
+)
+from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, OwnerTag, Resource
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 from hostler.domain.model.transition import Transition
 from hostler.domain.policy.purchasing import Limits
-from hostler.testing.scenes.builders import ABROAD, BEGIN, WEB
+from hostler.testing.scenes.builders import ABROAD, BEGIN, OFFER, WEB
 from hostler.testing.scenes.fields import with_fields
 from hostler.testing.scenes.hosts import BOX, box, fleet_snapshot, on_host, record
 
@@ -261,3 +268,19 @@ def test_what_is_given_up_counts_among_the_most_until_it_is_gone(deletion: Host)
     assert (many(found), found.limit) == (0, "1 hosts at most, and 1 stand or are coming")
     assert many(bought(1, deletion, resources=(resource,), most=2)) == 1
     assert many(bought(1, replace(deletion, condition=HostCondition.ABSENT), most=1)) == 1
+
+
+@pytest.mark.parametrize(("inserts", "gone"), [((), [BOX]), ((OFFER,), [])])
+def test_a_host_that_a_machine_of_this_very_cycle_takes_is_not_given_up(
+    inserts: tuple[Offer, ...], gone: list[str]
+) -> None:
+    host = ordered(left=-HOUR)
+    snapshot = fleet_snapshot((), (box(),), hosts=(host,))
+    snapshot = replace(
+        snapshot,
+        fleet=replace(snapshot.fleet, size=0),
+        limits=Limits(most=3, batch=9),
+        free=(Free(resource=box(), offer=OFFER, record=host),),
+    )
+    found = buy((), FleetRow(name=WEB, created=BEGIN), snapshot, inserts)
+    assert given_up(found) == gone

@@ -80,7 +80,7 @@ def assign(draft: Draft, context: Context) -> Draft:
 
 def buy(draft: Draft, context: Context) -> Draft:
     """Which hosts are ordered, and which of those that were bought are given up?"""
-    bought = purchasing.buy(draft.transitions, draft.row, context.snapshot)
+    bought = purchasing.buy(draft.transitions, draft.row, context.snapshot, draft.sizing.inserts)
     return replace(
         draft,
         row=bought.row,

@@ -4,6 +4,7 @@ Never on the way of a claim: what was ordered is claimed as any other host, once
 policy is that of buying.py, and the orders are on the fleet's row before one is sent.
 """
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -21,7 +22,7 @@ from hostler.domain.model.host import (
     ReleasePolicy,
     may_come_back,
 )
-from hostler.domain.model.machine import CallState, Deletion
+from hostler.domain.model.machine import CallState, Deletion, Offer
 from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import Snapshot
@@ -61,9 +62,15 @@ class Bought:
         return f"{condition}; no more are ordered: {self.limit}"
 
 
-def buy(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Snapshot) -> Bought:
+def buy(
+    transitions: tuple[Transition, ...],
+    row: FleetRow,
+    snapshot: Snapshot,
+    inserts: tuple[Offer, ...] = (),
+) -> Bought:
     """Return what is ordered and given up now, where hosts may be ordered, or were.
 
+    What the machines that are made now will take (`inserts` are their offers) is not given up.
     Nothing is ordered for a setup script that is at fault, nor where another installation uses
     the fleet's name (G8): what we bought and nobody wants is given up all the same.
     """
@@ -74,7 +81,8 @@ def buy(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Snapshot) 
     if paused(row, snapshot.now) or snapshot.fleet.protected:
         return Bought(row=row, transitions=transitions)
     purchase = default(_situation(transitions, row, snapshot))
-    ends = {end.host: end for end in purchase.ends}
+    taken = _taken(inserts, snapshot)
+    ends = {end.host: end for end in purchase.ends if end.host not in taken}
     given_up = tuple(_given_up(transition, ends, snapshot) for transition in transitions)
     keeps = tuple(
         _retired(snapshot.hosts[host], end, snapshot) for host, end in _untied(ends, snapshot)
@@ -93,6 +101,15 @@ def buy(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Snapshot) 
         due=purchase.due,
         limit="" if orders else _in_the_way(purchase, row, snapshot),
     )
+
+
+def _taken(inserts: tuple[Offer, ...], snapshot: Snapshot) -> frozenset[HostId]:
+    """Return the free hosts that new machines will take: the best ones of their offers."""
+    found = set[HostId]()
+    for offer in inserts:
+        fitting = (f.id for f in snapshot.free if f.offer == offer and f.id not in found)
+        found |= set(itertools.islice(fitting, 1))
+    return frozenset(found)
 
 
 def _in_the_way(purchase: Purchase, row: FleetRow, snapshot: Snapshot) -> str:

@@ -20,10 +20,15 @@ _FINE: Found = ()
 
 @dataclass(slots=True)
 class ProtectedJobs:
-    """The jobs of people who protect the machines that they use, each until its true second."""
+    """The jobs of people who protect the machines that they use, each until its true second.
+
+    `ahead` is by how many seconds the clock of an engine is ahead at most: a protection may end as
+    much earlier.
+    """
 
     asked: dict[MachineId, float] = field(default_factory=dict[MachineId, float])
     running: dict[MachineId, float] = field(default_factory=dict[MachineId, float])
+    ahead: float = 0.0
 
     def protects(self, machine: MachineId, until: float) -> None:
         """Note that a person asks for the protection of a machine, to run a job on it."""
@@ -52,7 +57,7 @@ class ProtectedJobs:
     def ended(self, machine: MachineId, what: str, now: float) -> Found:
         """Check something that ends what runs on a machine, whose host is well."""
         until = self.running.get(machine)
-        if until is None or now > until - SKEW:
+        if until is None or now > until - SKEW - self.ahead:
             return _FINE
         text = f"{what} while a job runs on {machine}, which is protected until {until:.0f} s"
         return (Violation(invariant="S6", text=text, machine=machine),)

@@ -135,6 +135,7 @@ class Process:
             await self._now.give_back()
         self._starts += 1
         life = Life()
+        self._note_clock()
         run = self._now = self._make(life)
         context = contextvars.copy_context()
         context.run(LIFE.set, life)
@@ -258,8 +259,13 @@ class Process:
         """Let its wall clock jump."""
         self.clock.jump(by)
         self.home.shadow.clock_jumped(by.total_seconds())
+        self._note_clock()
         if self.incarnation is not None:
             self.incarnation.prediction.invalidate()
+
+    def _note_clock(self) -> None:
+        jobs = self.home.shadow.jobs
+        jobs.ahead = max(jobs.ahead, self.clock.ahead)
 
     def set_network(self, *, down: bool) -> None:
         """Cut its network, or mend it."""
