@@ -138,3 +138,26 @@ def test_adopting_believes_what_is_there(lost: bool) -> None:
     scene.reconcile()
     assert scene.the().bound(SERVER) == (SECOND.id if lost else server(first).id)
     assert asked_beyond(scene, SECOND) == [first.id]
+
+
+@pytest.mark.parametrize("size", [1, 3, 4])
+def test_the_fleet_says_so_whatever_its_size_is_to_be(size: int) -> None:
+    """The condition was "all is well" while a fleet had what it wanted, or shrank."""
+    scene = restored(NEWER)
+    scene.fleet = replace(scene.fleet, size=size)
+    for _ in range(5):
+        scene.observe()
+        scene.reconcile()
+        assert scene.row.condition.count("store never issued") == 1
+        scene.later(MIN)
+
+
+def test_a_pause_does_not_hide_it() -> None:
+    scene = restored(NEWER)
+    pause = replace(scene.request(RequestKind.PAUSE), until=scene.now + 60 * MIN, why="a fair")
+    scene.requests[:] = [pause]
+    scene.reconcile()
+    scene.observe()
+    scene.reconcile()
+    assert "a fair" in scene.row.condition
+    assert "store never issued" in scene.row.condition

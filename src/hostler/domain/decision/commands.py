@@ -20,6 +20,7 @@ from hostler.domain.model.fleet import KEPT, WELL, recent
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Request, Snapshot
 from hostler.domain.model.transition import Transition
+from hostler.domain.observation.blockers import store_is_old
 
 from .draft import Context, Draft
 
@@ -112,10 +113,11 @@ def _save_fleet(draft: Draft, snapshot: Snapshot) -> SaveFleet | None:
 
 
 def _condition(draft: Draft, snapshot: Snapshot) -> str:
-    """Return what keeps the fleet from its size, and what it seems to lose."""
+    """Return what keeps the fleet from its size, what it seems to lose, and whether we are old."""
     machines = (transition.machine for transition in draft.transitions)
     lost = losses.condition(machines, draft.row, snapshot)
-    return "; ".join(text for text in (draft.sizing.condition, lost) if text)
+    texts = dict.fromkeys((draft.sizing.condition, lost, store_is_old(snapshot)))
+    return "; ".join(text for text in texts if text)
 
 
 def _pruned(times: tuple[datetime, ...], snapshot: Snapshot) -> tuple[datetime, ...]:

@@ -23,12 +23,8 @@ def world_is_right(snapshot: Snapshot) -> str:
             f"{len(snapshot.foreign)} of its resources: `hostler adopt FILE --from {whose[0]}` if "
             "they are yours, else give this fleet another name"
         )
-    if snapshot.unissued:
-        return (
-            f"{len(snapshot.unissued)} of its resources carry our owner tag with ids that this "
-            "store never issued: it was put back from a backup, or another engine runs on a copy "
-            "of it. Stop the other engine, then `hostler adopt FILE` makes them ours"
-        )
+    if why := store_is_old(snapshot):
+        return why
     unexplained = len(snapshot.unexplained) + len(snapshot.removing)
     if unexplained and not snapshot.capabilities.hosts:
         return (
@@ -36,6 +32,20 @@ def world_is_right(snapshot: Snapshot) -> str:
             "tag: see `hostler orphans FILE`, then `hostler adopt FILE` or set `reclaim = true`"
         )
     return ""
+
+
+def store_is_old(snapshot: Snapshot) -> str:
+    """Return how it shows that our store is old, or has a twin; empty where nothing speaks for it.
+
+    It is the fleet's condition even where all that is desired is there.
+    """
+    if not snapshot.unissued:
+        return ""
+    return (
+        f"{len(snapshot.unissued)} of its resources carry our owner tag with ids that this "
+        "store never issued: it was put back from a backup, or another engine runs on a copy "
+        "of it. Stop the other engine, then `hostler adopt FILE` makes them ours"
+    )
 
 
 def _taken_over(snapshot: Snapshot) -> FleetName | None:
