@@ -240,8 +240,8 @@ def lost_is_refused(good: Function) -> Function:
 def sent_unrecorded(good: Function) -> Function:
     """Send orders that are on no row."""
 
-    def buy(steps: Any, row: Any, seen: Any) -> Any:
-        bought = good(steps, row, seen)
+    def buy(steps: Any, row: Any, seen: Any, inserts: Any) -> Any:
+        bought = good(steps, row, seen, inserts)
         named = {order.id for order in bought.order.orders} if bought.order else set[str]()
         unnamed = tuple(order for order in bought.row.orders if order.id not in named)
         return replace(bought, row=replace(bought.row, orders=unnamed))

@@ -181,7 +181,8 @@ def newest_stays(_: Function) -> Function:
 def forget_the_answer(_: Function) -> Function:
     """Write nothing down of what a definite answer named."""
 
-    def keep(machine: Machine, *_: object) -> Machine:
+    def keep(machine: Machine, *_: object, held: bool) -> Machine:
+        del held
         return machine
 
     return keep
