@@ -226,6 +226,8 @@ def test_what_cannot_be_given_up_yet_is_not_bought_once_more() -> None:
     wiping = ordered(left=-HOUR, condition=HostCondition.WIPING, goal=HostGoal.CLEAN)
     found = bought(1, wiping)
     assert (many(found), given_up(found)) == (0, [])
+    assert found.limit == "1 past the end of the paid window must go first, and cannot go yet"
+    assert (many(bought(2, wiping)), bought(2, wiping).limit) == (1, "")
 
 
 def test_what_a_fleet_bought_counts_as_its_own_whichever_fleet_has_it() -> None:
@@ -270,9 +272,9 @@ def test_what_is_given_up_counts_among_the_most_until_it_is_gone(deletion: Host)
     assert many(bought(1, replace(deletion, condition=HostCondition.ABSENT), most=1)) == 1
 
 
-@pytest.mark.parametrize(("inserts", "gone"), [((), [BOX]), ((OFFER,), [])])
+@pytest.mark.parametrize(("inserts", "expected"), [((), [BOX]), ((OFFER,), [])])
 def test_a_host_that_a_machine_of_this_very_cycle_takes_is_not_given_up(
-    inserts: tuple[Offer, ...], gone: list[str]
+    inserts: tuple[Offer, ...], expected: list[str]
 ) -> None:
     host = ordered(left=-HOUR)
     snapshot = fleet_snapshot((), (box(),), hosts=(host,))
@@ -283,4 +285,4 @@ def test_a_host_that_a_machine_of_this_very_cycle_takes_is_not_given_up(
         free=(Free(resource=box(), offer=OFFER, record=host),),
     )
     found = buy((), FleetRow(name=WEB, created=BEGIN), snapshot, inserts)
-    assert given_up(found) == gone
+    assert given_up(found) == expected

@@ -99,7 +99,7 @@ def buy(
         keeps=keeps,
         order=OrderHosts(orders=orders) if orders else None,
         due=purchase.due,
-        limit="" if orders else _in_the_way(purchase, row, snapshot),
+        limit="" if orders else _in_the_way(purchase, staying, row, snapshot),
     )
 
 
@@ -112,10 +112,12 @@ def _taken(inserts: tuple[Offer, ...], snapshot: Snapshot) -> frozenset[HostId]:
     return frozenset(found)
 
 
-def _in_the_way(purchase: Purchase, row: FleetRow, snapshot: Snapshot) -> str:
-    """Return why nothing is ordered: a limit of ours, or what was answered to the last order."""
+def _in_the_way(purchase: Purchase, staying: int, row: FleetRow, snapshot: Snapshot) -> str:
+    """Return why nothing is ordered: a limit, hosts still to go, or the last order's answer."""
     if purchase.order == 0:
         return purchase.limit if purchase.short else ""
+    if purchase.order <= staying:
+        return f"{staying} past the end of the paid window must go first, and cannot go yet"
     setbacks = (row.setback(offer) for offer in snapshot.fleet.offers)
     reasons = dict.fromkeys(s.why for s in setbacks if s is not None and snapshot.now < s.until)
     return "; ".join(reasons)
