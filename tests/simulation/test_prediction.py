@@ -10,6 +10,7 @@ from hostler.domain.model.calls import Call, Effect, Refusal, Refused
 from hostler.domain.model.commands import Decision
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Slot
+from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.harness.prediction import MOST_GAP, Predicted, PredictionCheck
 from hostler.testing.scenes.builders import FLEET, WEB
 from hostler.testing.scenes.fleet import Scene
@@ -191,6 +192,15 @@ def test_what_is_seen_meanwhile_may_change_the_plan_of_a_machine_that_is_to_be_m
     followed.scene.keep(replace(machine, phase=Phase.FAILED))
     assert not followed.decide()
     assert followed.fates == {"observation": 1}
+
+
+def test_what_a_person_asks_for_may_end_the_plan_of_a_machine_that_is_to_be_made():
+    """Seed 5020114: the pause came between the machine's making and its first call."""
+    followed = Followed()
+    followed.decide()
+    followed.scene.request(RequestKind.PAUSE)
+    assert not followed.decide()
+    assert followed.fates == {"request": 1}
 
 
 def test_s10_counts_from_the_lease_where_no_cycle_came_yet():

@@ -5,11 +5,18 @@ from collections import Counter
 
 import pytest
 
-from hostler.lab.harness.prediction import ANSWER, INTERRUPTION, OBSERVATION, OTHERWISE, RIVAL
+from hostler.lab.harness.prediction import (
+    ANSWER,
+    INTERRUPTION,
+    OBSERVATION,
+    OTHERWISE,
+    REQUEST,
+    RIVAL,
+)
 from hostler.lab.scenario.faults import Size
 from hostler.lab.simulate.report import Report, as_json, as_text
 
-FATES = (ANSWER, INTERRUPTION, OBSERVATION, OTHERWISE, RIVAL)
+FATES = (ANSWER, INTERRUPTION, OBSERVATION, OTHERWISE, REQUEST, RIVAL)
 
 
 def test_plans_are_counted_by_what_became_of_them() -> None:

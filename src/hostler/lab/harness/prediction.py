@@ -19,9 +19,15 @@ from hostler.testing.invariants import Found, Violation, delayed, wedged
 MOST_WAIT = 60.0
 MOST_GAP = 240.0
 ANY = "whatever its answer calls for"
-ANSWER, OBSERVATION, INTERRUPTION, RIVAL = "answer", "observation", "interruption", "rival"
+ANSWER, OBSERVATION, INTERRUPTION, REQUEST, RIVAL = (
+    "answer",
+    "observation",
+    "interruption",
+    "request",
+    "rival",
+)
 """What cuts a plan short: what a call of its own came to, what was seen, what interfered with the
-process, or another fleet that took the host."""
+process, what a person asked for, or another fleet that took the host."""
 OTHERWISE = "otherwise"
 """The fate of a plan that fell short although nothing spoke against it."""
 _FINE: Found = ()
@@ -141,6 +147,8 @@ class PredictionCheck:
         for machine in snapshot.machines:
             coming = self._coming.pop((machine.fleet, machine.serial), None)
             new = after.get(machine.id)
+            if coming is not None and snapshot.requests:
+                coming.invalidate(REQUEST)
             if coming is not None and (new is None or not _alike(coming, new)):
                 if new is not None and not new.calls and len(self._steps) > 1:
                     coming.invalidate(RIVAL)

@@ -248,10 +248,13 @@ class Process:
         if run is not None:
             self.home.loop.stop_life(run.gate.life)
 
-    def go_on(self, slept: float = 0.0) -> None:
-        """Let it go on, where it stood; after a suspend its timers are late by as much."""
+    def go_on(self, slept: float = 0.0, stopped: Incarnation | None = None) -> None:
+        """Let it go on, where it stood; after a suspend its timers are late by as much.
+
+        Where the run that was `stopped` has died meanwhile, nothing of it can go on.
+        """
         run = self.incarnation
-        if run is not None:
+        if run is not None and run.gate.life.stopped and (stopped is None or stopped is run):
             run.prediction.invalidate()
             self.home.loop.resume_life(run.gate.life, slept)
 

@@ -113,18 +113,23 @@ class Disruptions:
             self._group.create_task(process.start(self._group), context=contextvars.Context())
 
     def _pause(self, process: Process, disruption: Disruption) -> None:
-        def strike() -> None:
-            self._note("paused", process)
-            process.stop()
-            self._later(disruption.length, process.go_on)
-
-        self._now_or_at_a_call(process, disruption, strike)
+        self._stop(process, disruption, "paused", slept=0.0)
 
     def _suspend(self, process: Process, disruption: Disruption) -> None:
+        self._stop(process, disruption, "suspended", slept=disruption.length)
+
+    def _stop(
+        self, process: Process, disruption: Disruption, name: str, *, slept: float
+    ) -> None:
+        """Let a process stand still for a while; one that does is not stopped once more."""
+
         def strike() -> None:
-            self._note("suspended", process)
+            if not process.alive:
+                return
+            run = process.incarnation
+            self._note(name, process)
             process.stop()
-            self._later(disruption.length, lambda: process.go_on(disruption.length))
+            self._later(disruption.length, lambda: process.go_on(slept, run))
 
         self._now_or_at_a_call(process, disruption, strike)
 

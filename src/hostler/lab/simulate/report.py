@@ -6,7 +6,14 @@ from dataclasses import dataclass, field
 import msgspec
 
 from hostler.domain.model.phases import Phase
-from hostler.lab.harness.prediction import ANSWER, INTERRUPTION, OBSERVATION, OTHERWISE, RIVAL
+from hostler.lab.harness.prediction import (
+    ANSWER,
+    INTERRUPTION,
+    OBSERVATION,
+    OTHERWISE,
+    REQUEST,
+    RIVAL,
+)
 from hostler.lab.scenario.faults import Size
 from hostler.lab.scenario.run import Result
 
@@ -20,6 +27,7 @@ _ENDS = {
     ANSWER: "an answer",
     OBSERVATION: "an observation",
     INTERRUPTION: "an interruption",
+    REQUEST: "a person's request",
     RIVAL: "another fleet that took the host",
     OTHERWISE: "none of these",
 }
