@@ -91,8 +91,16 @@ def _may_be_taken(
         return False
     if not power.may_start(record, resource, capabilities.power, now):
         return False
+    if _is_about_to_be_wiped(record, resource):
+        return False
     unsure = any(asked.call_state is CallState.OPEN for asked in record.asked)
     return record.condition in _TAKEABLE and not unsure and not record.quarantined(now)
+
+
+def _is_about_to_be_wiped(record: Host, resource: Resource) -> bool:
+    """Tell whether a host waits dirty under our own name: it is wiped at once, by who keeps it."""
+    idle = record.condition is HostCondition.DIRTY and record.goal is None
+    return idle and resource.host.stage in WAITING
 
 
 def _is_whole(record: Host, resource: Resource) -> bool:
