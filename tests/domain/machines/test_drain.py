@@ -162,8 +162,8 @@ def test_what_was_ready_is_asked_before_its_start_is_taken_back(
     machine: Machine, answer: Answer | None, phase: Phase
 ) -> None:
     """Seed 5030493: a machine that was adopted while a job ran was too many, and wiped."""
-    said = () if answer is None else (Answered(answer=answer, at=NOW),)
-    now = snapshot(NOW, PROBE, *said)
+    answers = () if answer is None else (Answered(answer=answer, at=NOW),)
+    now = snapshot(NOW, PROBE, *answers)
     asked = Transition(before=machine, machine=machine, resources=(tenant(),))
     after = end(busy.noted(asked, now), now.row, now)
     again = end(busy.noted(after, now), now.row, now)
