@@ -110,6 +110,30 @@ def test_a_dirty_host_under_our_own_name_is_not_free_before_its_wipe_was_asked_f
     assert free(box("pool"), hosts=(record(),), fits=_fits_all) == [(BOX, False)]
 
 
+@pytest.mark.parametrize(
+    ("call_state", "seen_after", "is_free"),
+    [
+        (CallState.DONE, 0, False),
+        (CallState.DONE, 60, False),
+        (CallState.DONE, 61, True),
+        (CallState.LAPSED, 0, True),
+        (CallState.REFUSED, 0, True),
+    ],
+)
+def test_a_host_is_not_free_while_a_name_of_ours_may_still_land(
+    call_state: CallState, seen_after: int, *, is_free: bool
+) -> None:
+    """Seed 5031151: the name of a wipe came late, when a machine had the host."""
+    renamed = call("mac.rename.wiping", call_state, BEGIN, aim=Stage.WIPING)
+    host = record(goal=HostGoal.CLEAN, asked=(renamed,))
+    seen = BEGIN + seen_after * SECOND
+    account = account_snapshot((box("parked"),), (host,), observed=seen)
+    assert bool(free_hosts(account, FLEET, fits_pool)) is is_free
+    landed = replace(host, asked=(replace(renamed, aim=Stage.PARKED),))
+    account = account_snapshot((box("parked"),), (landed,), observed=seen)
+    assert free_hosts(account, FLEET, fits_pool)
+
+
 def test_what_is_bound_or_does_not_fit_is_not_free() -> None:
     assert free(box(), tied=(BOX,)) == []
     assert free(box("claimed"), box("other", host=OTHER)) == []
@@ -291,6 +315,8 @@ def test_machines_are_begun_only_for_hosts_that_no_other_waits_for() -> None:
     assert open_offers(5, (), snapshot) == (OFFER, OFFER)
     assert open_offers(5, transitions, snapshot) == (OFFER,)
     assert open_offers(0, (), snapshot) == ()
+    by_request = replace(snapshot, fleet=replace(snapshot.fleet, renews=False))
+    assert open_offers(5, transitions, by_request) == (OFFER, OFFER), "requests count them"
 
 
 def test_a_machine_that_let_go_of_its_host_will_take_another_before_one_is_made_for_it() -> None:
