@@ -120,7 +120,7 @@ def test_a_dirty_host_under_our_own_name_is_not_free_before_its_wipe_was_asked_f
         (CallState.REFUSED, 0, True),
     ],
 )
-def test_a_host_is_not_free_while_a_name_of_ours_may_still_land(
+def test_a_host_is_not_free_while_a_name_of_ours_may_still_come(
     call_state: CallState, seen_after: int, *, is_free: bool
 ) -> None:
     """Seed 5031151: the name of a wipe came late, when a machine had the host."""
