@@ -102,6 +102,7 @@ PAST_FAILURES = {
     "as one to be taken (the checker was wrong)",
     5030156: "E2: a machine was made for a bought host that was about to be wiped",
     5030205: "E2: a machine was made for a host that the same decision gave to another one",
+    5033090: "S2: hosts that never came, and are given up, counted among none that may stand",
     5031151: "S5: a name of a wipe that was called off came late, when a machine had the host",
     5030493: "S6: a machine that was adopted while a job ran was too many, and its host wiped",
 }

@@ -260,8 +260,14 @@ def test_what_is_lent_and_only_scheduled_to_end_counts_once_and_for_whoever_boug
             policy=ReleasePolicy.TERMINATE,
         ),
         ordered(left=-HOUR),
+        ordered(
+            condition=HostCondition.RETIRING,
+            goal=HostGoal.RETIRED,
+            delivered=None,
+            paid_until=None,
+        ),
     ],
-    ids=["not to be called back", "somebody retired it", "ended in this turn"],
+    ids=["not to be called back", "somebody retired it", "ended in this turn", "it never came"],
 )
 def test_what_is_given_up_counts_among_the_most_until_it_is_gone(deletion: Host) -> None:
     """It is paid for, and the provider's quota counts it: beyond both a host was bought."""

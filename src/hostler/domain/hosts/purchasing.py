@@ -221,9 +221,13 @@ def _comes_back(host: Host, snapshot: Snapshot) -> bool:
 
 
 def is_paid(host: Host) -> bool:
-    """Tell whether a host that was ordered is there, whatever becomes of it."""
-    ordered = host.purchase.origin is HostOrigin.ORDERED and host.purchase.delivered is not None
-    return ordered and host.condition is not HostCondition.ABSENT
+    """Tell whether a host that was ordered is there, whatever becomes of it.
+
+    One that is on its way is an order still; one that never came and is given up stands until then.
+    """
+    there = host.purchase.delivered is not None or host.condition is HostCondition.RETIRING
+    ordered = host.purchase.origin is HostOrigin.ORDERED
+    return ordered and there and host.condition is not HostCondition.ABSENT
 
 
 def _may_go(host: Host) -> bool:
