@@ -9,6 +9,8 @@ from random import Random
 import msgspec
 import pytest
 
+from hostler.domain.ids import FleetName, InstallationId, machine_id
+from hostler.domain.model.resource import OwnerTag, Slot
 from hostler.frontends.fleeting.contract import Instance, State
 from hostler.lab.checks.trace import Trace
 from hostler.lab.gitlab_runner.checker import STUCK, Checker, Reported
@@ -16,6 +18,8 @@ from hostler.lab.gitlab_runner.course import RunnerCourse
 from hostler.lab.gitlab_runner.faults import ALL, OURS, draw_runner
 from hostler.lab.gitlab_runner.ground_truth import GroundTruth
 from hostler.lab.mutants.runner import MUTANTS
+from hostler.lab.scaleway.bystanders import SECRET
+from hostler.lab.scaleway.owner_tags import Owned, tags_for
 from hostler.lab.scaleway.world import ScalewayWorld
 from hostler.lab.scenario.faults import Size
 from hostler.lab.scenario.run import Result, play
@@ -28,6 +32,7 @@ SIZE = Size()
 MANY = 20
 AT_ONCE = 5
 PAST_FAILURES = {
+    5010354: "L: only people can know of what lost its tags and names at once (of the lab)",
     2008: "R7: a machine that went down soon after its start was remembered to rest",
     2288: "R4: a server on its way up cannot be deleted yet (the checker was wrong)",
     300044: "R1: a guest that goes right after it answered did answer (the checker was wrong)",
@@ -178,6 +183,36 @@ def test_s6_fires_when_an_instance_ends_on_which_a_job_runs(
     checker.sends(HttpRequest(method="DELETE", path=path), network_down=False)
     assert (checker.first is not None) is broken
     assert checker.first is None or checker.first.invariant == "S6"
+
+
+def test_only_people_know_of_a_server_whose_tags_went_before_any_record_had_it() -> None:
+    """Seed 5010354: its tags, its name and that of its volume were taken away at once."""
+    world = ScalewayWorld(lambda: 0.0, Random(1))
+    owner_tag = OwnerTag(
+        installation=InstallationId("i1"), fleet=FleetName("ci"), machine=machine_id(1), attempt=1
+    )
+    body = {
+        "project": world.options.project,
+        "name": "s",
+        "commercial_type": "DEV1-S",
+        "image": "ubuntu_noble",
+    }
+    for tags in (tags_for(Owned(owner_tag, Slot("server"))), ()):
+        request = HttpRequest(
+            method="POST",
+            path="/instance/v1/zones/fr-par-1/servers",
+            headers=(("X-Auth-Token", SECRET),),
+            body=msgspec.json.encode({**body, "tags": tags}),
+        )
+        world.handle(request, "us")
+    ours, strange = list(world.cloud.servers)
+    truth = GroundTruth(world)
+    truth.note()
+    assert truth.taken(()) == []
+    ours.tags, ours.name = [], "renamed"
+    assert truth.taken(()) == [ours]
+    assert truth.taken({ours.id}) == []
+    assert strange.tags == []
 
 
 def test_simulate_reports_seeds_of_a_runner(capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,6 +96,7 @@ class Checker(Findings):
         self.reported = dict[str, Reported]()
         self.accepted = 0
         self.unsure = 0
+        self.recorded = set[str]()
         self.key = b""
         self.awake = True
         self.jumped = -AFTER_JUMP
@@ -172,7 +173,8 @@ class Checker(Findings):
                 self._fell.add(name)
 
     def saved(self, machine: Machine, events: tuple[Event, ...]) -> None:
-        """Put a record's events into the story."""
+        """Note every id that a record has, and put its events into the story."""
+        self.recorded |= {known.id for place in machine.places for known in place.known}
         for event in events:
             text = f"  {machine.id} {event.kind} {event.reason} {event.detail}"
             self.trace.note(text, machine.id)

@@ -10,6 +10,7 @@ from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import FleetName, InstallationId
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind, Timers
 from hostler.lab.checks.trace import Trace
+from hostler.lab.scaleway.bystanders import remove_volume
 from hostler.lab.scenario.stores import store_place
 from hostler.lab.servers.environment import ServerEnvironment
 from hostler.ports.store import Store
@@ -123,10 +124,15 @@ class RunnerCourse:
             self.checker.broken("bug", f"illegal moves, bugs, failures: {wrong}")
 
     def _clear(self, disruptions: Disruptions) -> None:
-        """Let all faults cease."""
+        """Let all faults cease, and people remove what only they can know of."""
         self.trace.note("no more faults")
         self.world.clear_fault_rates()
         disruptions.cease()
+        for server in self.checker.truth.taken(self.checker.recorded):
+            volumes = [volume.id for volume in server.volumes.values()]
+            self.world.act("server_deleted_by_hand", server.id)
+            for volume in volumes:
+                remove_volume(self.world, volume, server.zone)
 
     async def _fill(self, runner: Runner) -> None:
         """L: with more jobs than fit, every place is filled by an instance that is ready."""

@@ -1,5 +1,6 @@
 """Ground truth: what really exists of an instance in the simulated world."""
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 from hostler.frontends.fleeting.contract import ConnectInfo
@@ -35,6 +36,20 @@ class GroundTruth:
         hangs = cloud.addresses.get(thing) or cloud.volumes.get(thing) or cloud.locals.get(thing)
         server = hangs.server.id if hangs is not None and hangs.server is not None else thing
         return self._whose.get(server, "")
+
+    def taken(self, recorded: Container[str]) -> list[Server]:
+        """Return the servers that say no longer whose they are, and that no record ever had.
+
+        A person took tags and names away before anybody saw them: only people can remove them.
+        """
+        return [
+            server
+            for server in self.world.cloud.servers
+            if server.ended is None
+            and server.id in self._whose
+            and server.id not in recorded
+            and claim_on(server) is None
+        ]
 
     def ever(self, instance: str) -> set[str]:
         """Return the ids of all servers that the instance ever had."""
