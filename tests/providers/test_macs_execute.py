@@ -27,11 +27,11 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import Condition, Observation, Resource, Scope, Stage
 from hostler.providers.scaleway.common.errors import Failed, Problem
-from hostler.providers.scaleway.macs import execute
 from hostler.providers.scaleway.macs.api.endpoints import floor_date, is_floor, is_reinstalling
 from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
 from hostler.providers.scaleway.macs.plan.names import name_of
 from hostler.providers.scaleway.macs.plan.read import SERVER
+from hostler.providers.scaleway.macs.refusals import unread_host
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.simulators.scaleway.state.options import FLOORS
 
@@ -217,9 +217,21 @@ async def test_the_family_is_looked_up_before_the_host_is_touched() -> None:
     resource = await claimed(p)
     p.world.script(Rule(fault="failed_500", route="mac_os.list", count=99))
     outcome = await p.do(first(Goal.ABSENT, p.machine.with_health(was_ready=NOW), resource))
-    assert not isinstance(outcome, Done)
+    assert isinstance(outcome, Refused)
+    assert outcome.why is Refusal.BUSY
     assert not p.changes()
     assert p.mac.name == name(Stage.CLAIMED)
+
+
+async def test_a_wipe_whose_image_cannot_be_read_is_not_asked_for() -> None:
+    """Seed 5030288: it counted as sent, and a wipe by hand as ours: any host key was taken then."""
+    p = Project()
+    resource = await claimed(p, Stage.RELEASING)
+    p.world.script(Rule(fault="failed_500", route="mac_os.list", count=99))
+    outcome = await p.do(first(Goal.ABSENT, p.machine.with_health(was_ready=NOW), resource))
+    assert isinstance(outcome, Refused)
+    assert outcome.why is Refusal.BUSY
+    assert not p.changes()
 
 
 async def test_a_family_that_is_not_published_any_more_keeps_no_host_from_its_release() -> None:
@@ -336,7 +348,7 @@ def test_only_a_404_that_names_the_host_says_that_it_is_gone(named: str, *, is_g
     call = machine_calls.next_calls(Goal.PRESENT, machine(), (), LATER, CONSISTENCY_DELAY)[0]
     call = replace(call, target=ResourceId("mac-1#m"))
     problem = Problem(status=404, type="not_found", resource_id=named, json=True)
-    outcome = execute._unread(Failed(problem), call, "mac-1")
+    outcome = unread_host(Failed(problem), call, "mac-1")
     assert isinstance(outcome, Done) is is_gone
 
 

@@ -166,6 +166,16 @@ def test_a_host_that_somebody_lent_is_no_supply_and_still_counts_as_one_that_sta
     assert many(bought(1, lent, resources=(box("wiping"),))) == 0
 
 
+def test_a_host_that_bears_the_name_of_another_hosts_machine_is_no_supply_and_left_alone() -> None:
+    """Seed 5036260: it was to be given up first, could not be, and held back every order."""
+    copied = ordered(left=-HOUR, condition=HostCondition.DIRTY)
+    found = bought(1, copied, resources=(box("claimed"),))
+    assert (many(found), given_up(found), found.limit) == (1, [], "")
+    assert many(bought(1, copied, resources=(box("claimed"),), most=1)) == 0
+    coming = replace(copied, goal=HostGoal.CLEAN)
+    assert many(bought(1, coming, resources=(box("claimed"),))) == 0, "a machine just left it"
+
+
 def test_a_host_that_a_person_put_into_the_pool_stays_and_counts_as_one_that_was_bought() -> None:
     keeping = ordered(left=-HOUR, policy=ReleasePolicy.KEEP)
     assert given_up(bought(0, keeping.with_purchase(policy=None))) == [BOX]

@@ -15,6 +15,7 @@ from hostler.domain.model.fleet import FleetRow, Sized
 from hostler.domain.model.host import (
     AT_HOME,
     OTHERS,
+    TENANT,
     Host,
     HostCondition,
     HostGoal,
@@ -293,11 +294,17 @@ def _rests_from(transition: Transition) -> datetime | None:
 
 
 def _free_from(host: Host, snapshot: Snapshot) -> datetime | None:
-    """Return from when on a host that no machine has is free; None where somebody else has it."""
+    """Return from when on a host that no machine has is free; None where somebody else has it.
+
+    Or may have it: what bears the name of a machine that has another host is reported, and left
+    alone.
+    """
     since, resource = host.since or snapshot.now, snapshot.inventory.resource(ResourceId(host.id))
     if resource is None:
         return since
-    return None if resource.host.stage in OTHERS else since
+    left_alone = host.condition is HostCondition.DIRTY and host.goal is None
+    elsewhere = OTHERS | TENANT if left_alone else OTHERS
+    return None if resource.host.stage in elsewhere else since
 
 
 def _fits_nothing(host: Host, resource: Resource, snapshot: Snapshot) -> bool:

@@ -14,14 +14,7 @@ from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Ref
 from hostler.domain.model.host import AT_HOME, HOST, WAITING, allocation_of
 from hostler.domain.model.resource import Resource, Stage
 from hostler.ports.clock import Clock
-from hostler.providers.scaleway.common.errors import (
-    TROUBLE,
-    Failed,
-    Problem,
-    is_missing,
-    outcome_of,
-    unread,
-)
+from hostler.providers.scaleway.common.errors import TROUBLE, Failed, outcome_of, unread
 
 from .api.endpoints import MacApi, floor_date, is_floor, is_reinstalling
 from .api.images import Images, family_key
@@ -30,11 +23,11 @@ from .api.wire import Mac
 from .plan import machine_calls
 from .plan.names import Name, name_of, pool_digest
 from .plan.read import MacReader
+from .refusals import names, unread_host
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.macs")
 
 _READY = frozenset({"ready"})
-FORBIDDEN = 403
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +76,7 @@ class MacCalls:
         try:
             mac = await self._api.mac(call.zone, host)
         except TROUBLE as trouble:
-            return _unread(trouble, call, host)
+            return unread_host(trouble, call, host)
         if why := self._otherwise(call, mac):
             return Refused(why=Refusal.WRONG_STATE, text=why)
         try:
@@ -124,7 +117,10 @@ class MacCalls:
         if stage is Stage.RELEASING or call.arg("wipes"):
             # The family is resolved before the host is touched; the wipe resolves it once more.
             family, type_name = str(call.arg("family") or ""), mac.type or ""
-            _, warning = await self._images.choose(call.zone, type_name, family)
+            try:
+                _, warning = await self._images.choose(call.zone, type_name, family)
+            except TROUBLE as trouble:
+                return unread(trouble, "image")
             if warning and stage is Stage.PENDING:
                 return Refused(why=Refusal.INVALID, text=warning)
         name = str(self._name(call, mac, stage))
@@ -165,7 +161,10 @@ class MacCalls:
     async def _reinstall(self, errand: Errand) -> Outcome:
         call, mac = errand.call, errand.mac
         family = str(call.arg("family") or "") or (mac.os.family if mac.os else "") or ""
-        image, warning = await self._images.choose(call.zone, mac.type or "", family)
+        try:
+            image, warning = await self._images.choose(call.zone, mac.type or "", family)
+        except TROUBLE as trouble:
+            return unread(trouble, "image")
         if warning and _is_claimed_for(mac):
             return Refused(why=Refusal.INVALID, text=warning)
         if warning:
@@ -301,7 +300,7 @@ class MacCalls:
     def _outcome(self, trouble: Exception, call: Call, host: str) -> Outcome:
         if isinstance(trouble, Failed):
             problem = trouble.problem
-            if call.kind == machine_calls.DELETE and _names(problem, host):
+            if call.kind == machine_calls.DELETE and names(problem, host):
                 return Done(absent=(call.target,) if call.target else (), missing=True)
             if call.kind == machine_calls.REINSTALL and is_reinstalling(problem):
                 return Done()
@@ -329,27 +328,3 @@ def _is_claimed_for(mac: Mac) -> bool:
 def _host_of(call: Call) -> str:
     named = call.arg("host")
     return str(named) if named else str(call.target or "").partition("#")[0]
-
-
-def _unread(trouble: Exception, call: Call, host: str) -> Outcome:
-    """Return what it means that the host could not be read first: gone, or not now.
-
-    A host that was deleted is recorded to answer 403, as a rate limit in disguise does: neither is
-    a matter of permissions as long as the host is observed, and only an observation can tell.
-    """
-    if isinstance(trouble, Failed) and _names(trouble.problem, host):
-        return Done(absent=(call.target,), missing=True) if call.target else _vanished(host)
-    if isinstance(trouble, Failed) and trouble.problem.status == FORBIDDEN:
-        return Refused(why=Refusal.BUSY, text=f"host {host}: {trouble}, or it is deleted")
-    if isinstance(trouble, TROUBLE):
-        return unread(trouble, f"host {host}")
-    raise trouble
-
-
-def _names(problem: Problem, host: str) -> bool:
-    """Tell whether it is this very host that is said not to be there; silence names nothing."""
-    return bool(problem.resource_id) and is_missing(problem, host)
-
-
-def _vanished(host: str) -> Refused:
-    return Refused(why=Refusal.WRONG_STATE, text=f"host {host} is not there any more")
