@@ -310,6 +310,16 @@ def test_held_machine_is_not_replaced_and_needs_no_surge() -> None:
     assert phases(scene) == [Phase.READY]
 
 
+def test_what_only_waits_for_an_answer_keeps_its_replacement() -> None:
+    """Seed 5036336: its replacement was made, and ended again as one too many, call by call."""
+    scene = outdated(1)
+    scene.reconcile()
+    scene.moving.add(scene.the(1).id)
+    scene.reconcile()
+    assert phases(scene) == [Phase.READY, Phase.STARTING]
+    assert scene.the(2).deletion is None
+
+
 def test_machine_in_flight_takes_no_room_of_the_cap() -> None:
     scene = outdated(1, surge=0)
     scene.moving.add(scene.the().id)

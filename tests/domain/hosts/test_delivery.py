@@ -68,14 +68,16 @@ def test_one_that_is_delivered_and_busy_is_waited_for_whatever_the_time() -> Non
     assert delivered(COMING, busy, BEGIN + 9 * LONGEST, None) == COMING
 
 
-def test_one_that_came_when_it_was_given_up_is_paid_for_until_it_is_gone() -> None:
-    """The provider counts it too: nothing is ordered beyond what may stand."""
+def test_one_that_is_given_up_is_paid_for_until_it_is_gone_whether_or_not_it_came() -> None:
+    """It is paid for since it was ordered (seed 5033090), and the provider counts it too."""
     given_up = record(
         condition=HostCondition.RETIRING, goal=HostGoal.RETIRED, origin=HostOrigin.ORDERED
     )
-    assert not is_paid(given_up)
+    assert is_paid(given_up)
+    assert not is_paid(replace(given_up, condition=HostCondition.COMING)), "it is an order still"
+    assert not is_paid(replace(given_up, condition=HostCondition.ABSENT))
     (waits,) = decide_hosts(hosts_snapshot(given_up, box("retiring")))
-    assert not is_paid(waits.host)
+    assert (waits.host.purchase.delivered, is_paid(waits.host)) == (None, True)
     (came,) = decide_hosts(hosts_snapshot(given_up, box("retiring", delivered=True)))
     assert (came.host.purchase.delivered, came.host.condition) == (BEGIN, HostCondition.RETIRING)
     assert is_paid(came.host)

@@ -46,7 +46,7 @@ def answered(answer: Answer, at: datetime, machine: Machine = WAITS) -> Machine:
         (answered(Answer.BUSY, NOW), "is busy, as it said at 00:10:00"),
         (answered(Answer.UNKNOWN, NOW), "is not known"),
         (answered(Answer.FREE, NOW - 61 * S), "asked again"),
-        (answered(Answer.FREE, BEGIN - S), "asked first"),
+        (answered(Answer.FREE, BEGIN - S, on_host()).with_fact(busy.DRAIN, BEGIN), "asked first"),
         (answered(Answer.FREE, NOW + S), "asked again"),
         (replace(WAITS, deletion=ENDING), "asked first"),
     ],
@@ -104,6 +104,17 @@ def test_an_answer_from_before_the_clock_jumped_is_none() -> None:
     machine = answered(Answer.FREE, NOW)
     assert busy.bars(machine, replace(snapshot(), jumped=NOW + S)) != ""
     assert busy.bars(machine, replace(snapshot(), jumped=NOW)) == ""
+
+
+def test_a_wait_that_the_clock_left_in_the_future_begins_anew() -> None:
+    """Seed 5036127: the clock jumped back by hours, and a drain took as much longer."""
+    machine = WAITS.with_fact(busy.DRAIN, NOW + 60 * MINUTE)
+    transition = Transition(before=machine, machine=machine, resources=())
+    noted = busy.noted(transition, snapshot(NOW)).machine
+    assert noted.fact(busy.DRAIN) == NOW
+    assert busy.noted(
+        Transition(before=WAITS, machine=WAITS, resources=()), snapshot()
+    ).machine is (WAITS)
 
 
 def test_a_host_is_asked_at_once_and_then_every_half_a_minute() -> None:

@@ -44,7 +44,14 @@ def is_asked(snapshot: Snapshot) -> bool:
 
 
 def noted(transition: Transition, snapshot: Snapshot) -> Transition:
-    """Write down what a host said since the last time; another answer than before is recorded."""
+    """Write down what a host said since the last time; another answer than before is recorded.
+
+    A wait that the clock left in the future begins now: else it would be as much longer.
+    """
+    since = transition.machine.fact(DRAIN)
+    if since is not None and since > snapshot.now:
+        begun_now = transition.machine.with_fact(DRAIN, snapshot.now)
+        transition = replace(transition, machine=begun_now)
     machine, answered = transition.machine, snapshot.answers.get(transition.machine.id)
     if answered is None:
         return transition

@@ -49,13 +49,17 @@ def _may_go(transition: Transition, snapshot: Snapshot) -> Reason | None:
 
 
 def surge(transitions: tuple[Transition, ...], snapshot: Snapshot) -> int:
-    """Return by how many machines the fleet may be larger while some are replaced."""
+    """Return by how many machines the fleet may be larger while some are replaced.
+
+    What only waits a moment for an answer, or to be seen again, keeps its replacement.
+    """
     if not _replaces(snapshot):
         return 0
-    return min(
-        snapshot.fleet.surge,
-        sum(_may_go(transition, snapshot) is not None for transition in transitions),
+    replaced = (
+        not transition.machine.is_protected(snapshot.now) and due(transition, snapshot) is not None
+        for transition in transitions
     )
+    return min(snapshot.fleet.surge, sum(replaced))
 
 
 def replace_one(
