@@ -249,7 +249,6 @@ def test_s9_fires_when_a_phase_outlives_its_bound(phase: Phase):
     checker = Bounds(Timers())
     record = machine(phase)
     long = timedelta(hours=1).total_seconds()
-    assert not checker.check([record], {record.id: long}), "it may be new there"
     found = checker.check([record], {record.id: long})
     found += checker.check([record], {record.id: long})
     assert set(names(found)) == {"S9"}

@@ -229,7 +229,7 @@ class Bounds:
 
     Only time counts in which a machine's own resources can be observed, and nobody protects it.
     `slack` is how much later than its bound a phase may end. A standby that is given up is another
-    way: its bound begins again. It begins when the machine is first seen on that way.
+    way: its bound begins again.
     """
 
     timers: Timers
@@ -244,7 +244,7 @@ class Bounds:
         self.spent = {}
         for machine in machines:
             key = (machine.id, machine.phase, machine.goal)
-            time = older[key] + passed.get(machine.id, 0.0) if key in older else 0.0
+            time = older.get(key, 0.0) + passed.get(machine.id, 0.0)
             self.spent[key] = time
             bound = self._bound(machine)
             if bound is not None and time > bound.total_seconds():
