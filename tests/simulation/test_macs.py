@@ -104,6 +104,7 @@ PAST_FAILURES = {
     5030205: "E2: a machine was made for a host that the same decision gave to another one",
     5030288: "host-key: a wipe whose image could not be read counted as asked for",
     5036127: "S9: a clock jumped back by hours, and a drain took as much longer",
+    5038032: "E2: a host answered once that it is not there, which ends a plan (the checker)",
     5036336: "E2: a replacement was made, and ended again while the old one waited for an answer",
     5036260: "L1: a host with a copied name held back every order",
     5033090: "S2: hosts that never came, and are given up, counted among none that may stand",

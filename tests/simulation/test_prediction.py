@@ -6,7 +6,7 @@ import pytest
 from hostler.controllers.plan import planned_machines
 from hostler.domain.decide import decide
 from hostler.domain.ids import FleetName, MachineId, ResourceId, Zone
-from hostler.domain.model.calls import Call, Effect, Refusal, Refused
+from hostler.domain.model.calls import Call, Done, Effect, Refusal, Refused
 from hostler.domain.model.commands import Decision
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Slot
@@ -143,7 +143,7 @@ def test_e2_fires_when_what_was_planned_of_a_new_machine_is_not_what_is_planned_
     assert followed.decide() == ["E2"]
 
 
-@pytest.mark.parametrize("reason", ["answer", "observation", "interruption"])
+@pytest.mark.parametrize("reason", ["answer", "missing", "observation", "interruption"])
 def test_what_cuts_a_plan_short_is_counted_by_its_reason(reason: str):
     followed = Followed()
     followed.decide()
@@ -153,12 +153,14 @@ def test_what_cuts_a_plan_short_is_counted_by_its_reason(reason: str):
         case "answer":
             followed.check.invalidate_steps()
             followed.check.done(followed.plan[0].calls[0], Refused(why=Refusal.BUSY, text="busy"))
+        case "missing":  # seed 5038032: a host answered once that it is not there
+            followed.check.done(followed.plan[0].calls[0], Done(missing=True))
         case "observation":
             followed.check.invalidate_steps()
         case _:
             followed.check.invalidate()
     assert not followed.decide()
-    assert followed.fates == {reason: 1}
+    assert followed.fates == {"answer" if reason == "missing" else reason: 1}
 
 
 def test_one_fleets_decisions_end_no_plan_of_another():

@@ -201,10 +201,13 @@ class PredictionCheck:
         return (Violation(invariant=invariant, text=text, machine=MachineId(machine)),)
 
     def done(self, call: Call, outcome: Outcome) -> None:
-        """Take in an outcome: after one that is not definite and good, anything may come."""
+        """Take in an outcome: after one that is not definite and good, anything may come.
+
+        So after the world's word that there is nothing left to do it to.
+        """
         machine = call.arg("machine")
         step = self._step_of(machine) if isinstance(machine, str) else None
-        if step is not None and not isinstance(outcome, Done):
+        if step is not None and (not isinstance(outcome, Done) or outcome.missing):
             step.invalidate(ANSWER)
 
 
