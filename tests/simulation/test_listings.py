@@ -41,7 +41,7 @@ def listed(*answers: tuple[HttpRequest, Response]) -> Mapping[tuple[str, Zone, s
     listings = Listings()
     pages = Pages(listings)
     for begun, (request, response) in enumerate(answers, start=1):
-        pages.answered(_A, request, response, float(begun))
+        pages.answered(_A, request, response, (float(begun), begun + 0.5))
     return listings.whole
 
 
@@ -100,7 +100,7 @@ def counts(at: float, *, without: str = "") -> Counts:
     found = Counts(INSTANCES)
     for listing in (listing for listings in INSTANCES.values() for listing in listings):
         if listing != without:
-            found.listings.got(_A, ZONE, listing, at)
+            found.listings.got(_A, ZONE, listing, at, at)
     return found
 
 
