@@ -100,6 +100,10 @@ PAST_FAILURES = {
     "after the wipe that opened it (the checker was wrong)",
     303004: "L1: a parked host that was wiped while no image of its family was published counted "
     "as one to be taken (the checker was wrong)",
+    5030156: "E2: a machine was made for a bought host that was about to be wiped",
+    5030205: "E2: a machine was made for a host that the same decision gave to another one",
+    5031151: "S5: a name of a wipe that was called off came late, when a machine had the host",
+    5030493: "S6: a machine that was adopted while a job ran was too many, and its host wiped",
 }
 """Seeds of failures that were found and mended, and what each found."""
 

@@ -7,11 +7,11 @@ import pytest
 
 from hostler.domain.hosts.claims import CLEAN, assign, clean_name, doubted, lets_go
 from hostler.domain.hosts.claims import offers as open_offers
-from hostler.domain.hosts.free import free_hosts, is_clean, none_free
+from hostler.domain.hosts.free import Fits, free_hosts, is_clean, none_free
 from hostler.domain.ids import HostId, MachineId, machine_id
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership
-from hostler.domain.model.host import Free, Host, HostCondition, allocation_of
+from hostler.domain.model.host import Free, Host, HostCondition, HostGoal, allocation_of
 from hostler.domain.model.machine import CallState, Deletion, Known, Machine, Offer, Place
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Condition, Resource, Stage
@@ -55,10 +55,13 @@ def _fits_all(offer: Offer, resource: Resource) -> str:
 
 
 def free(
-    *resources: Resource, hosts: tuple[Host, ...] = (), tied: tuple[HostId, ...] = ()
+    *resources: Resource,
+    hosts: tuple[Host, ...] = (),
+    tied: tuple[HostId, ...] = (),
+    fits: Fits = fits_pool,
 ) -> list[tuple[str, bool]]:
     bindings = dict.fromkeys(tied, HIS)
-    found = free_hosts(account_snapshot(resources, hosts, bindings=bindings), FLEET, fits_pool)
+    found = free_hosts(account_snapshot(resources, hosts, bindings=bindings), FLEET, fits)
     return [(one.id, one.clean) for one in found]
 
 
@@ -94,7 +97,41 @@ def test_without_a_record_only_a_name_of_the_pool_lets_a_host_be_taken(
 ) -> None:
     """A person may have copied a name of ours onto a host of theirs: it is told, and not wiped."""
     assert bool(free(box(stage))) is taken
-    assert free(box(stage), hosts=(record(),)) == [(BOX, False)]
+    assert free(box(stage), hosts=(record(goal=HostGoal.CLEAN),)) == [(BOX, False)]
+
+
+@pytest.mark.parametrize("stage", ["parked", "ordered"])
+def test_a_dirty_host_under_our_own_name_is_not_free_before_its_wipe_was_asked_for(
+    stage: str,
+) -> None:
+    """It is wiped at once (seed 5030156): a machine that was made for it lost it to that wipe."""
+    assert free(box(stage), hosts=(record(),), fits=_fits_all) == []
+    assert free(box(stage), hosts=(record(goal=HostGoal.CLEAN),), fits=_fits_all) == [(BOX, False)]
+    assert free(box("pool"), hosts=(record(),), fits=_fits_all) == [(BOX, False)]
+
+
+@pytest.mark.parametrize(
+    ("call_state", "seen_after", "is_free"),
+    [
+        (CallState.DONE, 0, False),
+        (CallState.DONE, 60, False),
+        (CallState.DONE, 61, True),
+        (CallState.LAPSED, 0, True),
+        (CallState.REFUSED, 0, True),
+    ],
+)
+def test_a_host_is_not_free_while_a_name_of_ours_may_still_come(
+    call_state: CallState, seen_after: int, *, is_free: bool
+) -> None:
+    """Seed 5031151: the name of a wipe came late, when a machine had the host."""
+    renamed = call("mac.rename.wiping", call_state, BEGIN, aim=Stage.WIPING)
+    host = record(goal=HostGoal.CLEAN, asked=(renamed,))
+    seen = BEGIN + seen_after * SECOND
+    account = account_snapshot((box("parked"),), (host,), observed=seen)
+    assert bool(free_hosts(account, FLEET, fits_pool)) is is_free
+    landed = replace(host, asked=(replace(renamed, aim=Stage.PARKED),))
+    account = account_snapshot((box("parked"),), (landed,), observed=seen)
+    assert free_hosts(account, FLEET, fits_pool)
 
 
 def test_what_is_bound_or_does_not_fit_is_not_free() -> None:
@@ -278,6 +315,21 @@ def test_machines_are_begun_only_for_hosts_that_no_other_waits_for() -> None:
     assert open_offers(5, (), snapshot) == (OFFER, OFFER)
     assert open_offers(5, transitions, snapshot) == (OFFER,)
     assert open_offers(0, (), snapshot) == ()
+    by_request = replace(snapshot, fleet=replace(snapshot.fleet, renews=False))
+    assert open_offers(5, transitions, by_request) == (OFFER, OFFER), "requests count them"
+
+
+def test_a_machine_that_let_go_of_its_host_will_take_another_before_one_is_made_for_it() -> None:
+    """Seed 5030205: a machine was made for a host that the same decision gave away."""
+    snapshot = fleet_snapshot((), free=(choice(), choice(OTHER)))
+    lost = starting(host=None)
+    transitions = (Transition(before=lost, machine=lost, resources=()),)
+    assert open_offers(5, transitions, snapshot) == (OFFER,)
+    bound = replace(snapshot, bindings={lost.id: HostId("host-3")})
+    assert open_offers(5, transitions, bound) == (OFFER, OFFER)
+    ended = replace(lost, deletion=Deletion(at=BEGIN, actor="ann", why=""))
+    transitions = (Transition(before=ended, machine=ended, resources=()),)
+    assert open_offers(5, transitions, snapshot) == (OFFER, OFFER)
 
 
 def starting(*asked: object, **fields: object) -> Machine:

@@ -6,9 +6,10 @@ from datetime import datetime, timedelta
 import pytest
 
 from hostler.domain.machines import drain as busy
+from hostler.domain.machines.repair import end
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.fleet import Probe, ProbeKind
-from hostler.domain.model.machine import CallState, Deletion, Machine
+from hostler.domain.model.machine import RESTED, CallState, Deletion, Machine, Origin
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
 from hostler.domain.model.snapshot import Answer, Answered, Snapshot
@@ -21,6 +22,9 @@ NOW = BEGIN + 10 * MINUTE
 PROBE = Probe(kind=ProbeKind.SSH, busy="pgrep x")
 WAITS = on_host(Phase.DRAINING).with_fact(busy.DRAIN, BEGIN)
 ENDING = Deletion(at=BEGIN, actor="ann", why="")
+ADOPTED = replace(
+    on_host(Phase.STARTING, was_ready=BEGIN, origin=Origin.ADOPTED), deletion=ENDING, asked=()
+)
 
 
 def snapshot(now: datetime = NOW, probe: Probe = PROBE, *answers: Answered) -> Snapshot:
@@ -140,6 +144,33 @@ def test_why_it_is_not_known_is_said_as_long_as_somebody_remembers() -> None:
     machine = answered(Answer.UNKNOWN, NOW)
     newest = Answered(answer=Answer.UNKNOWN, at=NOW, text="no login")
     assert "not known: no login;" in busy.bars(machine, snapshot(NOW, PROBE, newest))
+
+
+@pytest.mark.parametrize(
+    ("machine", "answer", "phase"),
+    [
+        (ADOPTED, Answer.BUSY, Phase.STARTING),
+        (ADOPTED, None, Phase.STARTING),
+        (ADOPTED, Answer.FREE, Phase.STOPPING),
+        (replace(ADOPTED, deletion=replace(ENDING, now=True)), Answer.BUSY, Phase.STOPPING),
+        (ADOPTED.with_health(was_ready=None), Answer.BUSY, Phase.STOPPING),
+        (ADOPTED.with_fact(RESTED, BEGIN), Answer.BUSY, Phase.STOPPING),
+    ],
+    ids=["busy", "not asked yet", "free", "at once", "never ready", "woken"],
+)
+def test_what_was_ready_is_asked_before_its_start_is_taken_back(
+    machine: Machine, answer: Answer | None, phase: Phase
+) -> None:
+    """Seed 5030493: a machine that was adopted while a job ran was too many, and wiped."""
+    answers = () if answer is None else (Answered(answer=answer, at=NOW),)
+    now = snapshot(NOW, PROBE, *answers)
+    asked = Transition(before=machine, machine=machine, resources=(tenant(),))
+    after = end(busy.noted(asked, now), now.row, now)
+    again = end(busy.noted(after, now), now.row, now)
+    assert again.machine.phase is phase
+    assert again.ask is (phase is Phase.STARTING and answer is None)
+    off = replace(asked, resources=(tenant(condition=Condition.OFF),))
+    assert end(off, now.row, now).machine.phase is Phase.STOPPING
 
 
 @pytest.mark.parametrize(

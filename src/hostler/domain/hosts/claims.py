@@ -33,14 +33,19 @@ ADOPTED = "adopted"
 
 def offers(many: int, transitions: tuple[Transition, ...], snapshot: Snapshot) -> tuple[Offer, ...]:
     """Return an offer for each machine that may begin: there is a host for it that no other has."""
-    waiting = [
-        s for s in transitions if s.machine.phase is Phase.PENDING and s.machine.host is None
-    ]
     left = [free.offer for free in snapshot.free]
-    for transition in waiting:
-        if snapshot.fleet.renews and transition.machine.offer in left:
+    for transition in transitions:
+        if _lacks_host(transition.machine, snapshot) and transition.machine.offer in left:
             left.remove(transition.machine.offer)
     return tuple(left[:many])
+
+
+def _lacks_host(machine: Machine, snapshot: Snapshot) -> bool:
+    """Tell whether a machine will take a host: it waits for its first, or lost one."""
+    if machine.host is not None or machine.deletion is not None or machine.id in snapshot.bindings:
+        return False
+    waits = machine.phase is Phase.PENDING and snapshot.fleet.renews
+    return waits or machine.phase is Phase.STARTING
 
 
 def assign(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from hostler.domain.ids import HostId
+from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import Cleaning, Ownership
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import AT_HOME, OTHERS, WAITING, Free, Host, HostCondition
@@ -40,15 +41,29 @@ def free_hosts(account: AccountSnapshot, fleet: Fleet, fits: Fits) -> tuple[Free
         offer = next((o for o in fleet.offers if not fits(o, resource)), None)
         record = account.hosts.get(HostId(resource.id))
         observed_at = inventory.observed_at(sighting)
-        settled = record is None or power.is_settled(
-            record, observed_at, capabilities.consistency_delay
-        )
+        settled = record is None or _is_settled(record, resource, observed_at, capabilities)
         if offer is not None and settled and _may_be_taken(record, resource, capabilities, now):
             clean = record is not None and is_clean(record, resource, capabilities)
             found.append(Free(resource=resource, offer=offer, record=record, clean=clean))
     places = {offer: place for place, offer in enumerate(fleet.offers)}
     return tuple(
         sorted(found, key=lambda free: (preference(free), places[free.offer], free.resource.id))
+    )
+
+
+def _is_settled(
+    record: Host, resource: Resource, observed_at: datetime, capabilities: Capabilities
+) -> bool:
+    """Tell whether an observation shows what became of all that we asked of a host.
+
+    A name that we gave it may show late, and land late: under a machine's name it would end it.
+    """
+    delay = capabilities.consistency_delay
+    names = (a for a in record.asked if a.shows is Shows.OWNER_TAG and a.aim is not Stage.NONE)
+    return power.is_settled(record, observed_at, delay) and all(
+        asked.aim is resource.host.stage or observed_at > (asked.closed or asked.at) + delay
+        for asked in names
+        if asked.call_state is CallState.DONE
     )
 
 
@@ -91,8 +106,16 @@ def _may_be_taken(
         return False
     if not power.may_start(record, resource, capabilities.power, now):
         return False
+    if _is_about_to_be_wiped(record, resource):
+        return False
     unsure = any(asked.call_state is CallState.OPEN for asked in record.asked)
     return record.condition in _TAKEABLE and not unsure and not record.quarantined(now)
+
+
+def _is_about_to_be_wiped(record: Host, resource: Resource) -> bool:
+    """Tell whether a host waits dirty under our own name: it is wiped at once, by who keeps it."""
+    idle = record.condition is HostCondition.DIRTY and record.goal is None
+    return idle and resource.host.stage in WAITING
 
 
 def _is_whole(record: Host, resource: Resource) -> bool:

@@ -77,10 +77,7 @@ def _go(transition: Transition, snapshot: Snapshot) -> Transition:
         case Phase.PENDING:
             return move(transition, Phase.DELETED, Reason.NOTHING_MADE, snapshot)
         case Phase.STARTING | Phase.STANDBY:
-            moved = move(transition, Phase.STOPPING, Reason.ENDED, snapshot, _why(machine))
-            return replace(
-                moved, events=(*moved.events, event("rollback_started", machine, snapshot))
-            )
+            return _rolled_back(transition, snapshot)
         case Phase.READY if ends_at_once(machine):
             return move(transition, Phase.STOPPING, Reason.ENDED, snapshot, _why(machine))
         case Phase.READY:
@@ -90,6 +87,19 @@ def _go(transition: Transition, snapshot: Snapshot) -> Transition:
             return _drained(transition, snapshot)
         case Phase.STOPPING | Phase.FAILED | Phase.DELETED:
             return transition
+
+
+def _rolled_back(transition: Transition, snapshot: Snapshot) -> Transition:
+    """End what is not ready; what was, and may have work still, is asked first: it was adopted."""
+    machine = transition.machine
+    was_ready = machine.health.was_ready is not None and not machine.woken
+    if was_ready and busy.is_asked(snapshot) and busy.may_run(transition, snapshot):
+        transition = replace(transition, machine=busy.begun(machine, snapshot.now))
+        if (found := busy.waits(transition.machine, snapshot)) is not None:
+            return busy.waiting(transition, found)
+    moved = move(transition, Phase.STOPPING, Reason.ENDED, snapshot, _why(machine))
+    started = event("rollback_started", machine, snapshot)
+    return replace(moved, events=(*moved.events, started))
 
 
 def _drained(transition: Transition, snapshot: Snapshot) -> Transition:

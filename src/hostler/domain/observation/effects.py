@@ -23,10 +23,10 @@ _LEAVING = frozenset({Stage.WIPING, Stage.RETIRING})
 def call_state(
     asked: Asked, resource: Resource | None, observed_at: datetime | None, sure: datetime
 ) -> CallState:
-    """Return how an open call on a host stands, given the host as observed at `shown`.
+    """Return how an open call on a host stands, given the host as observed at `observed_at`.
 
-    `part` is None where that observation was complete and the host not there; `sure` is from when
-    on an observation proves that the call had no effect.
+    `resource` is None where that observation was complete and the host not there; `sure` is from
+    when on an observation proves that the call had no effect.
     """
     if observed_at is None or observed_at <= asked.at:
         return CallState.OPEN

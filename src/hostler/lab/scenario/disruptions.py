@@ -118,9 +118,7 @@ class Disruptions:
     def _suspend(self, process: Process, disruption: Disruption) -> None:
         self._stop(process, disruption, "suspended", slept=disruption.length)
 
-    def _stop(
-        self, process: Process, disruption: Disruption, name: str, *, slept: float
-    ) -> None:
+    def _stop(self, process: Process, disruption: Disruption, name: str, *, slept: float) -> None:
         """Let a process stand still for a while; one that does is not stopped once more."""
 
         def strike() -> None:
