@@ -41,9 +41,7 @@ class HostClasses:
         default_factory=dict[tuple[str, HostId, str], float]
     )
 
-    def check(
-        self, macs: Iterable[Mac], shadows: Iterable[ShadowStore], passed: float
-    ) -> Found:
+    def check(self, macs: Iterable[Mac], shadows: Iterable[ShadowStore], passed: float) -> Found:
         """Check all hosts; `passed` is the time that counts since the last check."""
         older, self.wrong = self.wrong, {}
         there = [mac for mac in macs if mac.ended is None]
