@@ -7,17 +7,18 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from hostler.domain.ids import MachineId, ResourceId, Zone
+from hostler.domain.ids import InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.commands import Advance, OrderHosts, Reclaim, Verdict
 from hostler.domain.model.fleet import Order
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.lab.checks.listings import Counts, Listings
+from hostler.lab.checks.shadow_store import shadow_for
 from hostler.lab.scaleway.listings import INSTANCES, Pages
 from hostler.ports.http import HttpRequest, Response
 from hostler.testing.scenes.builders import FLEET, OFFER, ZONE, machine, server
 
-_A = "a.1"
+_A, OWN = "a.1", InstallationId("i1")
 _SERVERS = f"/instance/v1/zones/{ZONE}/servers"
 _LIMIT = FLEET.timers.observation_limit.total_seconds()
 WAITS = replace(machine(1), phase=Phase.PENDING)
@@ -41,11 +42,37 @@ def listed(*answers: tuple[HttpRequest, Response]) -> Mapping[tuple[str, Zone, s
     listings = Listings()
     pages = Pages(listings)
     for begun, (request, response) in enumerate(answers, start=1):
-        pages.answered(_A, request, response, float(begun))
+        pages.answered(_A, request, response, (float(begun), begun + 0.5))
     return listings.whole
 
 
 KEY = (_A, ZONE, "instance servers")
+
+
+def test_only_what_its_own_processes_were_listed_just_now_counts_as_looking() -> None:
+    listings, shadow = Listings(), shadow_for(OWN, (FLEET,), 30.0)
+    shadow.runs |= {_A, "a.2"}
+    names = ("instance servers", "instance ips")
+    listings.got(_A, ZONE, "instance servers", 100.0, 110.0)
+    listings.got("z.1", ZONE, "instance ips", 100.0, 110.0)
+    assert not shadow.looking(ZONE, listings, names, 120.0)
+    listings.got("a.2", ZONE, "instance ips", 100.0, 130.0)
+    assert shadow.looking(ZONE, listings, names, 110.0 + shadow.fresh - 1)
+    assert not shadow.looking(ZONE, listings, names, 110.0 + shadow.fresh)
+    assert not shadow.looking(Zone("nl-ams-1"), listings, names, 120.0)
+
+
+def test_thing_is_read_when_its_id_was_answered_to_a_process_of_the_installation() -> None:
+    listings, shadow = Listings(), shadow_for(OWN, (FLEET,), 30.0)
+    pages, name = Pages(listings), "499aa43f-fcff-4d84-a589-dc2eeaed28c8"
+    one = HttpRequest(method="GET", path=f"{_SERVERS}/{name}")
+    pages.answered(_A, one, Response(status=404, headers=(), body=b""), (1.0, 2.0))
+    pages.answered(_A, one, Response(status=200, headers=(), body=b"{}"), (3.0, 4.0))
+    assert shadow.read_at(listings, ResourceId(name)) is None
+    shadow.runs |= {_A, "a.2"}
+    assert shadow.read_at(listings, ResourceId(name)) == 4.0
+    pages.answered("a.2", one, Response(status=200, headers=(), body=b"{}"), (5.0, 6.0))
+    assert shadow.read_at(listings, ResourceId(name)) == 6.0
 
 
 # ---------------------------------------------------------------- what was answered
@@ -100,7 +127,7 @@ def counts(at: float, *, without: str = "") -> Counts:
     found = Counts(INSTANCES)
     for listing in (listing for listings in INSTANCES.values() for listing in listings):
         if listing != without:
-            found.listings.got(_A, ZONE, listing, at)
+            found.listings.got(_A, ZONE, listing, at, at)
     return found
 
 

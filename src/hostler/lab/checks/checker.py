@@ -11,7 +11,6 @@ from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import ObservedScope
 from hostler.domain.model.snapshot import Orphan
 from hostler.ports.store import Fence
 from hostler.testing import invariants
@@ -33,8 +32,6 @@ HIDDEN_FOR = 120.0
 class Checker(Findings):
     """All checkers of one seed, and the facts that they need."""
 
-    kinds: tuple[str, ...]
-    """The kinds of resource of which a whole listing shows what is there."""
     listed: Listed
     """What must be listed in a zone for somebody to know how much there is (S3)."""
 
@@ -188,7 +185,7 @@ class Checker(Findings):
         for thing in things:
             if record is None and thing.id == call.target:
                 fleet = next(iter(shadow.fleets.values()))
-                observed = shadow.close.get(MachineId(str(name)))
+                observed = shadow.read_at(self.known_counts.listings, thing.id)
                 since = self.now - observed if observed is not None else None
                 grace = fleet.timers.grace.total_seconds() - 10
                 age = self.now - thing.created + max(ahead, 0.0)
@@ -238,8 +235,7 @@ class Checker(Findings):
     def _snapshot_by(self, thing: Thing, zone: Zone) -> bool:
         owner_tag = thing.owner_tag
         return any(
-            (owner_tag is None or owner_tag.fleet in shadow.fleets)
-            and shadow.looking(zone, self.kinds, self.now)
+            (owner_tag is None or owner_tag.fleet in shadow.fleets) and self.looking(shadow, zone)
             for shadow in self.shadows
             if not shadow.lost
         )
@@ -270,16 +266,13 @@ class Checker(Findings):
         """Tell whether nothing but the engine keeps a machine in its phase."""
         row = shadow.rows.get(machine.fleet)
         paused = row is not None and row.pause is not None
-        observed = shadow.looking(machine.offer.zone, self.kinds, self.now)
+        observed = self.looking(shadow, machine.offer.zone)
         return observed and machine.protection is None and not paused
 
-    def observed(self, shadow: ShadowStore, observed: Iterable[ObservedScope]) -> None:
-        """Note which whole listings succeeded."""
-        for one in observed:
-            if one.complete and one.scope.machine is None:
-                shadow.observations[one.scope.zone, one.scope.kind] = self.now
-            elif one.scope.machine is not None:
-                shadow.close[one.scope.machine] = self.now
+    def looking(self, shadow: ShadowStore, zone: Zone) -> bool:
+        """Tell whether all that there is in a zone was listed to an installation just now."""
+        names = {name for listings in self.listed.values() for name in listings}
+        return shadow.looking(zone, self.known_counts.listings, names, self.now)
 
     def fleets_changed(self, shadow: ShadowStore) -> None:
         """Note that the fleets of a book were written anew."""

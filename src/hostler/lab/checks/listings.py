@@ -31,16 +31,27 @@ Listed = Mapping[str, tuple[str, ...]]
 
 @dataclass(slots=True)
 class Listings:
-    """When the newest whole listing of a kind in a zone began that each process got."""
+    """What each process was answered of what there is, and when.
+
+    `whole` says when the newest whole listing of a kind in a zone began, `ended` when its last
+    answer came; `read` when a thing was last read by its id.
+    """
 
     whole: dict[tuple[str, Zone, str], float] = field(
         default_factory=dict[tuple[str, Zone, str], float]
     )
+    ended: dict[tuple[str, Zone, str], float] = field(
+        default_factory=dict[tuple[str, Zone, str], float]
+    )
+    read: dict[tuple[str, ResourceId], float] = field(
+        default_factory=dict[tuple[str, ResourceId], float]
+    )
 
-    def got(self, process: str, zone: Zone, kind: str, begun: float) -> None:
-        """Note that a process was answered all of a whole listing, which began then."""
+    def got(self, process: str, zone: Zone, kind: str, begun: float, ended: float) -> None:
+        """Note that a process was answered all of a whole listing, from then to then."""
         key = (process, zone, kind)
         self.whole[key] = max(begun, self.whole.get(key, begun))
+        self.ended[key] = ended
 
     def doubt(self, process: str, zone: Zone, listings: Iterable[str], oldest: float) -> str:
         """Return why a process does not know what there is, or an empty string.

@@ -15,6 +15,7 @@ from hostler.testing.invariants import SLACK, Attempts, Bounds
 from hostler.testing.sureness import Failures, Onces, Records
 
 from .jobs import ProtectedJobs
+from .listings import Listings
 
 FRESH = 75.0
 """An observation so young, in seconds, counts as somebody looking."""
@@ -46,7 +47,8 @@ class ShadowStore:
     """What one installation's store holds, as its saves told it; `lost`: nobody has it any more.
 
     `issued` are the ids that it ever gave to machines; `reported` is since when each orphan stands
-    in its report; `removed` are machines whose records somebody removed by force.
+    in its report; `removed` are machines whose records somebody removed by force; `runs` are the
+    names of all runs of its processes.
     """
 
     own: InstallationId
@@ -62,15 +64,12 @@ class ShadowStore:
     failures: Failures = field(default_factory=lambda: Failures(25.0))
     onces: Onces = field(default_factory=lambda: Onces(60.0))
     records: Records = field(default_factory=Records)
-    close: dict[MachineId, float] = field(default_factory=dict[MachineId, float])
-    observations: dict[tuple[Zone, str], float] = field(
-        default_factory=dict[tuple[Zone, str], float]
-    )
     issued: set[MachineId] = field(default_factory=set[MachineId])
     reported: dict[ResourceId, float] = field(default_factory=dict[ResourceId, float])
     removed: set[MachineId] = field(default_factory=set[MachineId])
     bounds: Bounds | None = None
     jobs: ProtectedJobs = field(default_factory=ProtectedJobs)
+    runs: set[str] = field(default_factory=set[str])
     lost: bool = False
     fresh: float = FRESH
 
@@ -127,10 +126,18 @@ class ShadowStore:
             yield from machine.ids()
         yield from self.orphans
 
-    def looking(self, zone: Zone, kinds: Iterable[str], now: float) -> bool:
-        """Tell whether somebody looks with success at these kinds in this zone."""
-        fresh = self.fresh
-        return all(now - self.observations.get((zone, kind), -fresh) < fresh for kind in kinds)
+    def looking(self, zone: Zone, listings: Listings, names: Iterable[str], now: float) -> bool:
+        """Tell whether each of these was listed whole to one of our processes just now."""
+        ended, since = listings.ended, now - self.fresh
+        return all(
+            any(ended.get((run, zone, name), since) > since for run in self.runs) for name in names
+        )
+
+    def read_at(self, listings: Listings, thing: ResourceId) -> float | None:
+        """Return when one of our processes was last answered about a thing by its id."""
+        return max(
+            (at for run in self.runs if (at := listings.read.get((run, thing)))), default=None
+        )
 
 
 def shadow_for(own: InstallationId, fleets: Iterable[Fleet], quiet: float) -> ShadowStore:

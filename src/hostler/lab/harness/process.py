@@ -180,8 +180,10 @@ class Process:
     def _run_of(self, gate: Gate) -> ProcessRun:
         home = self.home
         gate.on_refusal = home.checker.struck
+        name = f"{self.name}.{self._starts}"
+        home.shadow.runs.add(name)
         return ProcessRun(
-            name=f"{self.name}.{self._starts}",
+            name=name,
             clock=self.clock,
             gate=gate,
             checker=home.checker,

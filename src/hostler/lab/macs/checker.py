@@ -51,7 +51,6 @@ _HIDING = ("list_shifted", "pages_shuffled", "truncated_page", "empty_list", "li
 class MacChecker(ScalewayChecker):
     """All checkers of one run of Macs."""
 
-    kinds = ("server", "host")
     listed = MACS
 
     def __init__(
@@ -62,7 +61,7 @@ class MacChecker(ScalewayChecker):
         self._scenario = scenario
         self._pools = tuple(dict.fromkeys(scenario.pools))
         bound = consistency_delay + S1_BOUND + 2 * scenario.quiet
-        self._classes = HostClasses(self._pools, bound)
+        self._classes = HostClasses(self._pools, bound, self.looking)
         self._hidden = 0, 0.0
 
     # ------------------------------------------------------------ what is true
@@ -193,7 +192,7 @@ class MacChecker(ScalewayChecker):
     def _check(self, passed: float) -> None:
         super()._check(passed)
         macs, time = tuple(self.world.cloud.macs), 0.0 if self._is_hidden() else passed
-        self.found(self._classes.check(macs, self._shadows(), self.now, time))
+        self.found(self._classes.check(macs, self._shadows(), time))
 
     def _is_hidden(self) -> bool:
         """Tell whether a listing passed over a host lately: no report has it until the next one."""

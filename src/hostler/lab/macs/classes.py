@@ -4,7 +4,7 @@ Judged by the world and by names as plain text, past the code of the program: a 
 has work of its own, is free, or stands in the orphan report.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from hostler.domain.ids import HostId, Zone
@@ -23,7 +23,6 @@ _OWN_WORK = frozenset(
         HostCondition.QUARANTINED,
     }
 )
-_KINDS = ("server", "host")
 _UNFIT = frozenset({MacStatus.ERROR, MacStatus.LOCKED})
 _WAITING = frozenset({"parked", "ordered"})
 
@@ -37,13 +36,12 @@ class HostClasses:
 
     pools: tuple[str, ...]
     bound: float
+    looking: Callable[[ShadowStore, Zone], bool]
     wrong: dict[tuple[str, HostId, str], float] = field(
         default_factory=dict[tuple[str, HostId, str], float]
     )
 
-    def check(
-        self, macs: Iterable[Mac], shadows: Iterable[ShadowStore], now: float, passed: float
-    ) -> Found:
+    def check(self, macs: Iterable[Mac], shadows: Iterable[ShadowStore], passed: float) -> Found:
         """Check all hosts; `passed` is the time that counts since the last check."""
         older, self.wrong = self.wrong, {}
         there = [mac for mac in macs if mac.ended is None]
@@ -51,7 +49,7 @@ class HostClasses:
         for shadow in shadows:
             for host, zone, what in self._wrong_in(shadow, there):
                 key = (shadow.own, host, what)
-                looked = shadow.looking(zone, _KINDS, now)
+                looked = self.looking(shadow, zone)
                 time = older.get(key, 0.0) + (passed if looked else 0.0)
                 self.wrong[key] = time
                 if time > self.bound:

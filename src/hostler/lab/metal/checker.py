@@ -41,7 +41,6 @@ _ON = frozenset({Condition.STARTING, Condition.UP})
 class MetalChecker(Checker):
     """All checkers of one run of metal."""
 
-    kinds = ("server", "host")
     listed = BOXES
 
     def __init__(

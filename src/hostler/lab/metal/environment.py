@@ -63,8 +63,9 @@ class SimulatedMetal(FakeMetal):
         await self._run.gate.pass_through("http", before=False)
         if not self._run.down:
             listings = self._environment.metal_checker.known_counts.listings
+            now = self._environment.truth.now
             for scope in whole:
-                listings.got(self._run.name, scope.zone, "boxes", begun)
+                listings.got(self._run.name, scope.zone, "boxes", begun, now)
             return observation
         failed = (
             ObservedScope(scope=o.scope, begun=o.begun, complete=False, error="no network")

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from hostler.domain.ids import Zone
+from hostler.domain.ids import ResourceId, Zone
 from hostler.lab.checks.listings import Listed, Listings
 from hostler.ports.http import HttpRequest, Response
 
 _PATH = re.compile(r"^/([a-z-]+)/v\w+/zones/([\w-]+)/(servers|ips|volumes)$")
+_ONE = re.compile(r"^/[a-z-]+/v\w+/zones/[\w-]+/(?:servers|ips|volumes)/([0-9a-f-]{36})$")
 _UNFILTERED = frozenset({"project", "project_id", "order", "order_by"})
 _PAGING = frozenset({"page", "per_page", "page_size"})
 INSTANCES: Listed = {
@@ -44,9 +45,12 @@ class Pages:
     )
 
     def answered(
-        self, process: str, request: HttpRequest, response: Response, begun: float
+        self, process: str, request: HttpRequest, response: Response, span: tuple[float, float]
     ) -> None:
-        """Take in an answer that a process got to what it sent at a time."""
+        """Take in an answer that a process got; `span` is when it asked, and when that came."""
+        begun, now = span
+        if request.method == "GET" and response.status == 200 and (one := _ONE.match(request.path)):
+            self.listings.read[process, ResourceId(one[1])] = now
         match = _PATH.match(request.path)
         query = dict(request.query)
         if request.method != "GET" or match is None or not query.keys() <= _UNFILTERED | _PAGING:
@@ -60,14 +64,16 @@ class Pages:
         running = self._running.get(key)
         if running is not None:  # the first page may be read again, for what is missing at the end
             running.ids |= ids
-            self._note(place, running, total)
+            self._note(place, running, total, now)
         if page == "1":
             running = self._running[key] = _Running(begun, ids)
-            self._note(place, running, total)
+            self._note(place, running, total, now)
 
-    def _note(self, place: tuple[str, Zone, str], running: _Running, total: int) -> None:
+    def _note(
+        self, place: tuple[str, Zone, str], running: _Running, total: int, now: float
+    ) -> None:
         if len(running.ids) >= total:
-            self.listings.got(*place, running.begun)
+            self.listings.got(*place, running.begun, now)
 
 
 class _Item(msgspec.Struct, frozen=True):

@@ -83,7 +83,8 @@ class EngineRequests:
 
     def receives(self, request: HttpRequest, response: Response, begun: float) -> None:
         """Read listings by what came of them."""
-        self._checker.pages.answered(self._run.name, request, response, begun)
+        span = begun, self._checker.now
+        self._checker.pages.answered(self._run.name, request, response, span)
 
 
 def client_of(run: ProcessRun, world: World, checker: ScalewayChecker) -> Client:

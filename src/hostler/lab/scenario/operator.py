@@ -4,6 +4,7 @@ import asyncio
 from datetime import timedelta
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId
+from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Request, RequestKind
@@ -22,7 +23,9 @@ _ABOUT = {
 }
 
 _OURS = frozenset({OrphanClass.UNRECORDED, OrphanClass.UNISSUED})
-"""What bears our own tags, and can only be adopted or removed."""
+"""What bears our own tags, and can only be adopted or removed by a person."""
+_UNISSUED = frozenset({OrphanClass.UNISSUED})
+"""What is left to a person of these where the program reclaims by itself."""
 
 
 class Operator:
@@ -139,18 +142,17 @@ class Operator:
             if not home.shadow.lost:
                 for fleet in home.fleets:
                     from_lost = lost if home is not second else frozenset[InstallationId]()
-                    await self._adopt_for(home, fleet.name, from_lost)
+                    await self._adopt_for(home, fleet, from_lost)
 
-    async def _adopt_for(
-        self, home: Home, fleet: FleetName, lost: frozenset[InstallationId]
-    ) -> None:
-        orphans = [s for s in home.shadow.orphans.values() if s.fleet == fleet]
+    async def _adopt_for(self, home: Home, fleet: Fleet, lost: frozenset[InstallationId]) -> None:
+        orphans = [s for s in home.shadow.orphans.values() if s.fleet == fleet.name]
         foreign = {
             s.installation
             for s in orphans
             if s.cls is OrphanClass.FOREIGN and s.installation in lost
         }
         for installation in sorted(str(i) for i in foreign):
-            await self.request(home, RequestKind.ADOPT, fleet=fleet, adopts=installation)
-        if not foreign and any(s.cls in _OURS for s in orphans):
-            await self.request(home, RequestKind.ADOPT, fleet=fleet)
+            await self.request(home, RequestKind.ADOPT, fleet=fleet.name, adopts=installation)
+        left_to_people = _UNISSUED if fleet.reclaim else _OURS
+        if not foreign and any(s.cls in left_to_people for s in orphans):
+            await self.request(home, RequestKind.ADOPT, fleet=fleet.name)

@@ -20,7 +20,7 @@ from hostler.simulators.scaleway.state.ledger import Line
 from hostler.testing import invariants
 from hostler.testing.invariants import Found, Thing, Touch, Violation
 
-from .ground_truth import KINDS, is_healthy, is_of, things_in
+from .ground_truth import is_healthy, is_of, things_in
 from .untagged import Untagged
 
 _ENDS = (b'"terminate"', b'"poweroff"', b'"stop_in_place"')
@@ -31,7 +31,6 @@ _SLOTS = {"servers": "server", "ips": "address", "volumes": "volume"}
 class ServerChecker(ScalewayChecker):
     """All checkers of one run of servers."""
 
-    kinds = KINDS
     listed = INSTANCES
 
     def __init__(self, world: ScalewayWorld, trace: Trace, consistency_delay: float) -> None:

@@ -8,8 +8,6 @@ from hostler.simulators.scaleway.state.records import Server, State
 from hostler.simulators.scaleway.world import World
 from hostler.testing.invariants import Thing
 
-KINDS = ("server", "address", "volume")
-
 
 def things_in(world: World) -> list[tuple[Thing, Zone]]:
     """Return every billable thing that truly exists, with its zone."""
