@@ -12,8 +12,8 @@ R9  a job reaches the instance that it was given, with the key that it knows; th
 R10 Shutdown ends no machine, and Update sends nothing.
 R11 only states that the schema offers are told.
 S6  an instance on which a job runs is not ended, unless the runner asked for its end.
-L   without faults the wanted capacity is reached; asked for nothing, nothing is left. What lost tags
-    and names before any record had it, people remove: nobody else can know whose it is.
+L   without faults the wanted capacity is reached; asked for nothing, nothing is left. What lost
+    tags and names before any record had it, people remove: nobody else can know whose it is.
 """
 
 import contextvars
