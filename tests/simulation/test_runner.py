@@ -27,6 +27,7 @@ from hostler.lab.simulate.providers import FLEETING, PROVIDERS
 from hostler.lab.simulate.seeds import main
 from hostler.lab.simulate.seeds import run_seed as run_any
 from hostler.ports.http import HttpRequest
+from hostler.simulators.scaleway.state.records import Server
 
 SIZE = Size()
 MANY = 20
@@ -185,27 +186,34 @@ def test_s6_fires_when_an_instance_ends_on_which_a_job_runs(
     assert checker.first is None or checker.first.invariant == "S6"
 
 
-def test_only_people_know_of_a_server_whose_tags_went_before_any_record_had_it() -> None:
-    """Seed 5010354: its tags, its name and that of its volume were taken away at once."""
-    world = ScalewayWorld(lambda: 0.0, Random(1))
-    owner_tag = OwnerTag(
-        installation=InstallationId("i1"), fleet=FleetName("ci"), machine=machine_id(1), attempt=1
-    )
+OWNER_TAG = OwnerTag(
+    installation=InstallationId("i1"), fleet=FleetName("ci"), machine=machine_id(1), attempt=1
+)
+
+
+def _make_server(world: ScalewayWorld, tags: tuple[str, ...]) -> Server:
     body = {
         "project": world.options.project,
         "name": "s",
         "commercial_type": "DEV1-S",
         "image": "ubuntu_noble",
+        "tags": tags,
     }
-    for tags in (tags_for(Owned(owner_tag, Slot("server"))), ()):
-        request = HttpRequest(
-            method="POST",
-            path="/instance/v1/zones/fr-par-1/servers",
-            headers=(("X-Auth-Token", SECRET),),
-            body=msgspec.json.encode({**body, "tags": tags}),
-        )
-        world.handle(request, "us")
-    ours, strange = list(world.cloud.servers)
+    request = HttpRequest(
+        method="POST",
+        path="/instance/v1/zones/fr-par-1/servers",
+        headers=(("X-Auth-Token", SECRET),),
+        body=msgspec.json.encode(body),
+    )
+    world.handle(request, "us")
+    return list(world.cloud.servers)[-1]
+
+
+def test_only_people_know_of_a_server_whose_tags_went_before_any_record_had_it() -> None:
+    """Seed 5010354: its tags and its name were taken away before anybody saw it."""
+    world = ScalewayWorld(lambda: 0.0, Random(1))
+    ours = _make_server(world, tags_for(Owned(OWNER_TAG, Slot("server"))))
+    strange = _make_server(world, ())
     truth = GroundTruth(world)
     truth.note()
     assert truth.taken(()) == []
@@ -213,6 +221,17 @@ def test_only_people_know_of_a_server_whose_tags_went_before_any_record_had_it()
     assert truth.taken(()) == [ours]
     assert truth.taken({ours.id}) == []
     assert strange.tags == []
+
+
+def test_program_itself_deletes_a_volume_that_a_record_or_its_tags_explain() -> None:
+    """Seed 5010354: the volume of that server was in a record, and its name had been ours."""
+    world = ScalewayWorld(lambda: 0.0, Random(1))
+    server = _make_server(world, ())
+    truth, (volume,) = GroundTruth(world), server.volumes.values()
+    assert truth.taken_volumes(server, ()) == [volume.id]
+    assert truth.taken_volumes(server, {volume.id}) == []
+    volume.tags = list(tags_for(Owned(OWNER_TAG, Slot("volume"))))
+    assert truth.taken_volumes(server, ()) == []
 
 
 def test_simulate_reports_seeds_of_a_runner(capsys: pytest.CaptureFixture[str]) -> None:

@@ -129,7 +129,7 @@ class RunnerCourse:
         self.world.clear_fault_rates()
         disruptions.cease()
         for server in self.checker.truth.taken(self.checker.recorded):
-            volumes = [volume.id for volume in server.volumes.values()]
+            volumes = self.checker.truth.taken_volumes(server, self.checker.recorded)
             self.world.act("server_deleted_by_hand", server.id)
             for volume in volumes:
                 remove_volume(self.world, volume, server.zone)

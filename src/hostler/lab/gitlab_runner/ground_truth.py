@@ -4,6 +4,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 
 from hostler.frontends.fleeting.contract import ConnectInfo
+from hostler.lab.scaleway.owner_tags import owned_by
 from hostler.lab.servers.ground_truth import claim_on
 from hostler.simulators.scaleway.api.bodies import allowed_actions as allowed
 from hostler.simulators.scaleway.state.records import Server, State
@@ -49,6 +50,18 @@ class GroundTruth:
             and server.id in self._whose
             and server.id not in recorded
             and claim_on(server) is None
+        ]
+
+    def taken_volumes(self, server: Server, recorded: Container[str]) -> list[str]:
+        """Return the ids of such a server's volumes that neither a record nor a name explains.
+
+        The others stay for the program to delete, once the server is gone.
+        """
+        return [
+            volume.id
+            for volume in server.volumes.values()
+            if volume.id not in recorded
+            and owned_by(tuple(volume.tags), volume.name, "volume") is None
         ]
 
     def ever(self, instance: str) -> set[str]:
