@@ -33,7 +33,7 @@ SIZE = Size()
 MANY = 20
 AT_ONCE = 5
 PAST_FAILURES = {
-    5010354: "L: only people can know of what lost its tags and names at once (of the lab)",
+    5010354: "L: only people can know of a server that lost tags and name at once (of the lab)",
     2008: "R7: a machine that went down soon after its start was remembered to rest",
     2288: "R4: a server on its way up cannot be deleted yet (the checker was wrong)",
     300044: "R1: a guest that goes right after it answered did answer (the checker was wrong)",
