@@ -107,6 +107,15 @@ def test_s4_fires_when_creations_exceed_the_hour():
     assert not checker.made(5000.0, 5)
 
 
+def test_s4_finds_no_attempt_too_many_because_the_size_fell():
+    """Seed 5060127: a large fleet was to be small, and one machine's creation was tried again."""
+    checker = Attempts()
+    assert not any(checker.made(float(second), 9) for second in range(8))
+    assert not checker.made(9.0, 2)
+    assert names(checker.made(10.0, 2)) == ["S4"]
+    assert names(checker.made(3608.5, 1)) == ["S4"], "the larger bound is an hour ago"
+
+
 def test_s4_counts_the_hour_by_the_clock_of_the_engine_that_jumped():
     checker = Attempts()
     assert not any(checker.made(float(second), 5) for second in range(5))

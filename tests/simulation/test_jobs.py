@@ -43,6 +43,15 @@ def test_job_is_over_with_its_protection() -> None:
     assert not released.ended(READY.id, "DELETE", 500.0)
 
 
+def test_newest_protection_says_how_long_the_job_takes_whatever_was_asked_meanwhile() -> None:
+    """Seed 5060128: a machine that waited to end was protected anew, for less time."""
+    found = jobs(READY)
+    found.protects(READY.id, UNTIL / 2)
+    found.saved(replace(READY, deletion=Deletion(at=BEGIN, actor="ann", why="a whim")))
+    assert found.ended(READY.id, "DELETE", UNTIL / 2 - SKEW)
+    assert not found.ended(READY.id, "DELETE", UNTIL / 2)
+
+
 def test_job_begins_when_its_protection_is_on_record_and_not_before() -> None:
     unprotected = replace(READY, protection=None)
     assert not jobs(unprotected).ended(READY.id, "DELETE", 500.0)

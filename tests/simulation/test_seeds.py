@@ -31,6 +31,7 @@ PAST_FAILURES = {
     700657: "L1: a machine that a listing lacked was left behind by the adoption of all others",
     940757: "E1: a drift was forgotten and told as over when its machine recovered from a failure",
     303064: "L1: the clock jumped back, and an orphan that was gone stayed in the report",
+    5060128: "S6: a machine was protected anew, for less time (the judge)",
     5020087: "S10: a pause in a suspend let the process sleep twice (of the lab)",
     1340387: "L1: nobody adopted the orphan of a second installation in the end (of the lab)",
 }

@@ -122,25 +122,29 @@ def crowded(fleet: Fleet, size: int, old_servers: int) -> Found:
 
 @dataclass(slots=True)
 class Attempts:
-    """S4: creation attempts in any hour are bounded, whatever fails."""
+    """S4: creation attempts in any hour are bounded, whatever fails.
+
+    Each attempt is kept with the bound at its time: no smaller size makes an earlier one too many.
+    """
 
     window: float = 3600.0
-    times: deque[float] = field(default_factory=deque[float])
+    times: deque[tuple[float, int]] = field(default_factory=deque[tuple[float, int]])
 
     def made(self, now: float, most: int) -> Found:
-        """Count one attempt."""
-        self.times.append(now)
-        while now - self.times[0] > self.window:
+        """Count one attempt, at a time at which so many were allowed in an hour."""
+        self.times.append((now, most))
+        while now - self.times[0][0] > self.window:
             self.times.popleft()
-        if len(self.times) <= most:
+        largest = max(most for _, most in self.times)
+        if len(self.times) <= largest:
             return _FINE
-        text = f"{len(self.times)} creations were tried in an hour; the bound is {most}"
+        text = f"{len(self.times)} creations were tried in an hour; the bound is {largest}"
         return (Violation(invariant="S4", text=text),)
 
     def jumped(self, by: float) -> None:
         """Let the clock of whoever counts jump: forward, what was tried is so much longer ago."""
         if by > 0.0:
-            self.times = deque(time - by for time in self.times)
+            self.times = deque((time - by, most) for time, most in self.times)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

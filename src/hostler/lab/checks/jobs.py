@@ -45,13 +45,16 @@ class ProtectedJobs:
         self.running.clear()
 
     def saved(self, machine: Machine) -> None:
-        """Let a job begin that waited for the protection of its machine, unless that is ending."""
+        """Let a job begin that waited for the protection of its machine, unless that is ending.
+
+        Who protects a machine anew says until when the job that runs there will take.
+        """
         until = self.asked.get(machine.id)
         if until is None or machine.protection is None:
             return
         del self.asked[machine.id]
         stays = machine.goal is Goal.PRESENT and machine.deletion is None
-        if machine.phase is Phase.READY and stays:
+        if machine.id in self.running or (machine.phase is Phase.READY and stays):
             self.running[machine.id] = until
 
     def ended(self, machine: MachineId, what: str, now: float) -> Found:
