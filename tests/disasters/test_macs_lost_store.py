@@ -65,6 +65,36 @@ def test_a_host_that_a_lost_store_wiped_is_adopted_wiped_anew_and_used() -> None
     play_macs(scene)
 
 
+def test_nothing_is_adopted_while_several_hosts_bear_the_name_of_one_machine() -> None:
+    """Which is its own, only people can tell (seeds 5038072, 5040006): a copy was taken for it."""
+
+    async def scene(s: MacRig) -> None:
+        first = await s.one()
+        lost = await first.store.identity()
+        (machine,) = await first.machines()
+        own, copied = machine.host or "", next(mac for mac in s.ids if mac != machine.host)
+        await stopped(s, first)
+        s.rename(copied, s.mac(own).name)
+        installs = [mac.installs for mac in s.macs()]
+        heir = s.hostler()
+        await s.rig.clock.sleep(30 * MINUTE)
+        await heir.request(RequestKind.ADOPT, installation=lost.own)
+        await s.rig.clock.sleep(10 * MINUTE)
+        refusals = [e.event.detail for e in await heir.events() if e.event.kind == "request_refused"]
+        assert [all(word in text for word in (machine.id, own, copied)) for text in refusals]
+        assert len(refusals) == 1
+        assert await heir.machines() == ()
+        s.rename(copied, "lent to ann")
+        await s.rig.clock.sleep(10 * MINUTE)
+        await heir.request(RequestKind.ADOPT, installation=lost.own)
+        await s.ready(heir, 1)
+        (adopted,) = await heir.machines()
+        assert (adopted.id, adopted.host) == (machine.id, own)
+        assert [mac.installs for mac in s.macs()] == installs
+
+    play_macs(scene, 2)
+
+
 def test_a_backup_that_is_put_back_does_not_give_away_a_host_that_is_in_use_by_now() -> None:
     """It was taken in the wipe before its next tenant; without any wipe the host stood in the pool.
 

@@ -178,6 +178,14 @@ def test_refusal_is_final_exactly_where_trying_again_cannot_help(why: Refusal) -
     assert removal.health.refused is None, "a removal is never given up"
 
 
+@pytest.mark.parametrize("phase", set(Phase) - {Phase.PENDING, Phase.STARTING})
+def test_a_refusal_counts_against_a_start_only_while_it_starts(phase: Phase) -> None:
+    """One on the way into standby ended the machine when it was woken (seed 5038147)."""
+    entry = apply_outcome(replace(asking(), phase=phase), MAKE, refused(Refusal.DENIED), NOW)
+    assert entry.health.refused is None
+    assert "no" in entry.error
+
+
 def test_unknown_outcome_leaves_the_call_open_and_the_delay_counts_from_the_giving_up() -> None:
     entry = apply_outcome(asking(), MAKE, UNKNOWN, NOW)
     last = entry.last_asked(SERVER, MAKE_SERVER)

@@ -7,11 +7,12 @@ created for it and nothing of theirs is touched.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from hostler.domain.ids import InstallationId, MachineId
+from hostler.domain.ids import HostId, InstallationId, MachineId
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import host_of
 from hostler.domain.model.machine import Known, Machine, MachineHealth, Offer, Origin, Place
 from hostler.domain.model.phases import Goal, Phase, Reason
+from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 from hostler.domain.observation.certainty import unissued_of
@@ -20,7 +21,26 @@ from .answers import RequestAnswer
 
 
 def adoptable(snapshot: Snapshot) -> tuple[Resource, ...]:
-    """Return the resources that the adoption requests of this cycle cover."""
+    """Return the resources that the adoption requests of this cycle cover.
+
+    None, where one machine's name is on several hosts: only people can tell which is its own.
+    """
+    resources = _covered(snapshot)
+    return () if _doubles(resources, snapshot.capabilities) else resources
+
+
+def _doubles(
+    resources: Iterable[Resource], capabilities: Capabilities
+) -> dict[MachineId, set[HostId]]:
+    """Return the machines that several hosts say they are, each with those hosts."""
+    hosts = dict[MachineId, set[HostId]]()
+    for resource in resources if capabilities.hosts is not None else ():
+        if resource.owner_tag is not None and resource.slot == capabilities.main:
+            hosts.setdefault(resource.owner_tag.machine, set()).add(host_of(resource.id))
+    return {machine: found for machine, found in hosts.items() if len(found) > 1}
+
+
+def _covered(snapshot: Snapshot) -> tuple[Resource, ...]:
     sources = _sources(snapshot)
     if sources is None:
         return ()
@@ -53,7 +73,7 @@ def answered(
 ) -> tuple[RequestAnswer, ...]:
     """Return the answers with that of an adoption which finds nothing: it is refused."""
     return tuple(
-        replace(answer, refusal=_NOTHING)
+        replace(answer, refusal=_why_none(answer.request, snapshot))
         if answer.request.kind is RequestKind.ADOPT
         and not answer.refusal
         and not _covers(answer.request, machines, snapshot)
@@ -63,6 +83,18 @@ def answered(
 
 
 _NOTHING = "nothing in its name was found that could be adopted"
+
+
+def _why_none(request: Request, snapshot: Snapshot) -> str:
+    covered = _covered(replace(snapshot, requests=(request,)))
+    doubles = _doubles(covered, snapshot.capabilities)
+    if not doubles:
+        return _NOTHING
+    machine, hosts = min(doubles.items())
+    return (
+        f"{len(hosts)} hosts bear the name of {machine} ({', '.join(sorted(hosts))}): "
+        "rename those that are not its own, and adopt again"
+    )
 
 
 def _covers(request: Request, machines: tuple[Machine, ...], snapshot: Snapshot) -> bool:

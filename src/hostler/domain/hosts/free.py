@@ -7,7 +7,7 @@ from hostler.domain.ids import HostId
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import Cleaning, Ownership
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.host import AT_HOME, OTHERS, WAITING, Free, Host, HostCondition
+from hostler.domain.model.host import AT_HOME, OTHERS, WAITING, Free, Host, HostCondition, HostGoal
 from hostler.domain.model.machine import CallState, Offer
 from hostler.domain.model.phases import Reason
 from hostler.domain.model.provider import Capabilities
@@ -113,9 +113,14 @@ def _may_be_taken(
 
 
 def _is_about_to_be_wiped(record: Host, resource: Resource) -> bool:
-    """Tell whether a host waits dirty under our own name: it is wiped at once, by who keeps it."""
-    idle = record.condition is HostCondition.DIRTY and record.goal is None
-    return idle and resource.host.stage in WAITING
+    """Tell whether a host is dirty and is to be clean: it is wiped at once, by who keeps it.
+
+    That is decided of each that waits under our own name, and stays so while its wipe is refused.
+    """
+    if record.condition is not HostCondition.DIRTY:
+        return False
+    waits = record.goal is None and resource.host.stage in WAITING
+    return waits or record.goal is HostGoal.CLEAN
 
 
 def _is_whole(record: Host, resource: Resource) -> bool:

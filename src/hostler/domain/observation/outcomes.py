@@ -7,6 +7,7 @@ from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
 from hostler.domain.model.host import TENANT
 from hostler.domain.model.machine import Asked, CallState, Known, Machine
+from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, OwnerTag, Resource
 from hostler.domain.model.subject import SubjectT
 
@@ -91,9 +92,14 @@ def _refused(subject: SubjectT, call: Call, refused: Refused, now: datetime) -> 
         error=f"{call.kind}: {refused.text}",
     )
     vital = call.effect is not Effect.DESTROY and not call.drift
-    if isinstance(after, Machine) and refused.why in _FATAL and vital:
+    if isinstance(after, Machine) and refused.why in _FATAL and vital and _starts(after):
         return after.with_health(refused=refused.why)
     return after
+
+
+def _starts(machine: Machine) -> bool:
+    """Tell whether a call can be one that a start needs: standby, for one, is asked for again."""
+    return machine.phase in {Phase.PENDING, Phase.STARTING}
 
 
 def _unknown(subject: SubjectT, call: Call, unknown: Unknown, now: datetime) -> SubjectT:

@@ -253,8 +253,10 @@ class MacChecker(ScalewayChecker):
                 if change.what == "wiped" and machine.phase is Phase.READY:
                     self._wrong("S5", f"{machine.id} wipes {change.host}, and is ready", change)
                 continue
-            used = machine.phase in IN_USE and not self._was_handled(machine)
-            if used or (mine and machine.phase in LIVE):
+            handled = self._was_handled(machine)
+            if handled and not mine:
+                self.truth.lend(change.host, by.ours[0])
+            if (machine.phase in IN_USE and not handled) or (mine and machine.phase in LIVE):
                 who = f"{by.ours[0]} {by.machine or 'itself'}"
                 text = f"host {change.host} was {change.what} by {who}"
                 self._wrong("S5", f"{text} while {machine.id} is {machine.phase}", change)

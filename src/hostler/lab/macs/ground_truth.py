@@ -73,8 +73,8 @@ class Fact:
     `used` is how often its disk had been written when somebody (`user`) last had it; whoever gets
     it next must find it written anew. `handled` is when a person last renamed it, `late` when
     something last took effect beyond the consistency delay, `named` since when it bears its name,
-    `by_person` if a person gave it that. `lent` is the installation whose name a person gave it,
-    until another one renames it.
+    `by_person` if a person gave it that. `lent` is the installation whose name a person gave it, or
+    that took it when a person had put it into the pool, until another one renames it.
     """
 
     name: str
@@ -111,6 +111,11 @@ class GroundTruth:
         """Note a request that is about to be sent."""
         if host in self.hosts:
             self.hosts[host].asked.append(asked)
+
+    def lend(self, host: HostId, installation: str) -> None:
+        """Note that an installation took a host that a person had put where it could."""
+        if host in self.hosts:
+            self.hosts[host].lent = installation
 
     def mac(self, host: HostId) -> Mac | None:
         """Return a host that there still is."""
