@@ -109,11 +109,11 @@ PAST_FAILURES = {
     5036260: "L1: a host with a copied name held back every order",
     5033090: "S2: hosts that never came, and are given up, counted among none that may stand",
     5031151: "S5: a name of a wipe that was called off came late, when a machine had the host",
-    5038072: "S7: a host with a copied name was adopted in its machine's stead, which forgot its own",
+    5038072: "S7: a copy was adopted in a machine's stead, and the machine's own host forgotten",
     5040006: "S7: one of two hosts with one name was adopted, and the other forgotten with it",
     5038147: "E2: a refusal on the way into standby ended the machine when it was woken",
-    5045009: "S5: a host that a person had put into the pool was taken, and given back a while later "
-    "(the checker)",
+    5045009: "S5: a host that a person had put into the pool was taken, and given back later (the "
+    "checker)",
     5041196: "E2: a machine was made for a bought host whose wipe was only put off",
     5030493: "S6: a machine that was adopted while a job ran was too many, and its host wiped",
 }
