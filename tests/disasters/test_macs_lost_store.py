@@ -95,6 +95,34 @@ def test_nothing_is_adopted_while_several_hosts_bear_the_name_of_one_machine() -
     play_macs(scene, 2)
 
 
+def test_a_machine_of_a_store_that_was_adopted_before_is_adopted_with_its_host_as_it_is() -> None:
+    """Seed 5045116: its host was taken for one more to be cleaned, and wiped with the machine."""
+
+    async def scene(s: MacRig) -> None:
+        first = s.hostler()
+        await first.scale(2)
+        await s.ready(first, 2)
+        lost = await first.store.identity()
+        machines = {machine.id: machine.host for machine in await first.machines()}
+        await stopped(s, first)
+        second = next(mac for mac in s.ids if mac in machines.values())
+        name, installs = s.mac(second).name, [mac.installs for mac in s.macs()]
+        s.rename(second, "lent to ann")
+        heir = s.hostler()
+        await s.rig.clock.sleep(30 * MINUTE)
+        await heir.request(RequestKind.ADOPT, installation=lost.own)
+        await s.ready(heir, 1)
+        s.rename(second, name)
+        await s.rig.clock.sleep(30 * MINUTE)
+        await heir.scale(2)
+        await heir.request(RequestKind.ADOPT)
+        await s.ready(heir, 2)
+        assert {machine.id: machine.host for machine in await heir.machines()} == machines
+        assert [mac.installs for mac in s.macs()] == installs
+
+    play_macs(scene, 2)
+
+
 def test_a_backup_that_is_put_back_does_not_give_away_a_host_that_is_in_use_by_now() -> None:
     """It was taken in the wipe before its next tenant; without any wipe the host stood in the pool.
 

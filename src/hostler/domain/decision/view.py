@@ -137,7 +137,7 @@ def _of_hosts(
     unissued = {r.id: r for r in hosts if r.orphan is OrphanClass.UNISSUED}
     rest = (r for r in unissued.values() if HostId(r.id) not in taken)
     return Explained(
-        unexplained=tuple(r for r in hosts if r.id not in unissued),
+        unexplained=tuple(r for r in hosts if r.id not in unissued and HostId(r.id) not in taken),
         unissued=(*taken.values(), *rest),
     )
 
