@@ -11,7 +11,7 @@ An order that the world itself doubles is nobody's fault: a second host of one n
 from collections import deque
 from dataclasses import dataclass, field
 
-from hostler.domain.ids import FleetName, HostId
+from hostler.domain.ids import FleetName, HostId, ResourceId
 from hostler.domain.model.calls import Call
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
@@ -206,6 +206,8 @@ class Purchases:
             return False
         fact = self.truth.hosts[host]
         if fact.owner is None or fact.by_person:  # somebody took it out of hostler's hands
+            return False
+        if fact.late >= fact.named and ResourceId(host) in shadow.orphans:  # only people may end it
             return False
         if record.purchase.origin is not HostOrigin.ORDERED or record.purchase.policy is not None:
             return False
