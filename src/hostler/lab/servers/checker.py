@@ -94,7 +94,7 @@ class ServerChecker(ScalewayChecker):
             return
         self.found(issued_ids.changed(shadow, thing, line))
         touch = Touch(thing=thing, by=shadow.ours, destroys=is_destroying(request))
-        owner = self._owner(thing.id)
+        owner = self._owner(thing.id, shadow)
         self.found(invariants.touched(touch, owner))
         if owner is not None and touch.destroys and is_healthy(self.world, owner):
             self.found(shadow.jobs.ended(owner.id, line, self.now))
@@ -158,9 +158,14 @@ class ServerChecker(ScalewayChecker):
                 return (Violation(invariant="L1", text=text),)
         return ()
 
-    def _owner(self, resource: ResourceId) -> Machine | None:
+    def _owner(self, resource: ResourceId, asking: ShadowStore) -> Machine | None:
+        """Return the machine that has a resource; of two stores with one name, the asking one's.
+
+        What both had when they parted, each may end: nothing tells whose it is by now.
+        """
         for shadow in self.shadows:
-            if not shadow.lost:
+            twin = shadow.own == asking.own and shadow is not asking
+            if not shadow.lost and not twin:
                 for machine in shadow.living():
                     if any(place.bound == resource for place in machine.places):
                         return machine
