@@ -249,6 +249,12 @@ def forced(seed: int, how: Callable[[Scenario, Random], Scenario]) -> Scenario:
     return how(draw_servers(seed, SIZE), Random(f"hostler store by hand forced: {seed}"))
 
 
+def start_twin_of_its_own(scenario: Scenario, rng: Random) -> Scenario:
+    """Start a twin as the seeds did that found something."""
+    del rng
+    return start_twin(scenario, Random(scenario.seed))
+
+
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     ("seed", "how", "fault"),
@@ -259,6 +265,7 @@ def forced(seed: int, how: Callable[[Scenario, Random], Scenario]) -> Scenario:
         (8, start_twin, STORE_TWINNED),  # both make machines, and stop for each other's
         (12, start_twin, STORE_TWINNED),
         (30, start_twin, STORE_TWINNED),
+        (157, start_twin_of_its_own, STORE_TWINNED),  # S7: its twin made it an address (the judge)
     ],
 )
 def test_what_is_done_to_a_store_for_sure_breaks_no_invariant(

@@ -96,7 +96,8 @@ class OnDisk:
 
     def twin(self, path: Path | None) -> StorePlace:
         """Back the file up to another path."""
-        assert path is not None, "the copy of a file is a file"
+        if path is None:
+            raise ValueError("the copy of a file is a file: give its path")
         with self._connected(self._path) as store, self._connected(path) as twin:
             store.backup(twin)
         return OnDisk(self._own, path, exclusive=self._exclusive)
