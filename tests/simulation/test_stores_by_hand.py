@@ -265,6 +265,11 @@ def start_twin_of_its_own(scenario: Scenario, rng: Random) -> Scenario:
         (8, start_twin, STORE_TWINNED),  # both make machines, and stop for each other's
         (12, start_twin, STORE_TWINNED),
         (30, start_twin, STORE_TWINNED),
+        (
+            1628,
+            start_twin_of_its_own,
+            STORE_TWINNED,
+        ),  # S5: twice a 404 of what was there (the judge)
         (157, start_twin_of_its_own, STORE_TWINNED),  # S7: its twin made it an address (the judge)
     ],
 )
