@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from hostler.lab.scenario.faults import HISTORY_PRUNED, Size, severity_of
+from hostler.lab.scenario.faults import HISTORY_PRUNED, STORE_TWINNED, Size, severity_of
 from hostler.lab.servers.faults import ALL, draw_servers
 from hostler.lab.servers.large import HALF_DELETED, LEAST, draw_any_servers
 from hostler.lab.simulate.seeds import run_seed
@@ -59,7 +59,8 @@ def test_large_fleets_are_drawn_and_no_seed_of_a_past_failure_is_one():
     lost = [seed for seed in large if HALF_DELETED in draw_any_servers(seed, SIZE).faults]
     assert lost == [seed for seed in large if severity_of(seed) != "calm"]
     struck = [seed for seed in range(1, 101) if draw_any_servers(seed, SIZE).wired]
-    struck += [s for s in range(1, 101) if HISTORY_PRUNED in draw_any_servers(s, SIZE).faults]
+    for fault in (HISTORY_PRUNED, STORE_TWINNED):
+        struck += [s for s in range(1, 101) if fault in draw_any_servers(s, SIZE).faults]
     rest = (seed for seed in range(1, 101) if seed not in {*large, *struck})
     for seed in (*PAST_FAILURES, *rest):
         assert draw_any_servers(seed, SIZE) == draw_servers(seed, SIZE)

@@ -20,6 +20,7 @@ from hostler.lab.scenario.faults import (
     RECORD_REMOVED,
     STORE_COPIED,
     STORE_RESTORED,
+    STORE_TWINNED,
     Scenario,
     Size,
     severity_of,
@@ -31,8 +32,10 @@ from hostler.lab.servers.faults import draw_servers
 from hostler.lab.servers.restored import (
     do_by_hand,
     prune,
+    start_twin,
     with_pruned_history,
     with_store_by_hand,
+    with_twin,
 )
 from hostler.lab.simulate.providers import engines
 from hostler.lab.simulate.seeds import run_seed
@@ -229,9 +232,27 @@ def test_a_share_of_the_seeds_prunes_its_history_and_all_others_draw_what_they_d
     assert "calm" not in {severity_of(n) for n in pruned}
 
 
+def test_a_share_of_the_seeds_runs_a_twin_and_all_others_draw_what_they_did():
+    drawn = {seed: draw_servers(seed, SIZE) for seed in range(1, 2001)}
+    some = {n: with_twin(one) for n, one in drawn.items()}
+    twinned = [n for n, one in some.items() if one != drawn[n]]
+    assert 25 <= len(twinned) <= 75
+    assert all(STORE_TWINNED in some[n].faults for n in twinned)
+    assert "calm" not in {severity_of(n) for n in twinned}
+    with_both = {"store_lost", "second_installation", STORE_RESTORED, RECORD_REMOVED}
+    assert not any(with_both & {*some[n].faults} for n in twinned)
+    assert {action.home for n in twinned for action in some[n].actions} >= {0, 1}
+
+
 def forced(seed: int, how: Callable[[Scenario, Random], Scenario]) -> Scenario:
     """Return a seed's scenario, with something done to its store for sure."""
     return how(draw_servers(seed, SIZE), Random(f"hostler store by hand forced: {seed}"))
+
+
+def start_twin_of_its_own(scenario: Scenario, rng: Random) -> Scenario:
+    """Start a twin as the seeds did that found something."""
+    del rng
+    return start_twin(scenario, Random(scenario.seed))
 
 
 @pytest.mark.timeout(120)
@@ -241,6 +262,15 @@ def forced(seed: int, how: Callable[[Scenario, Random], Scenario]) -> Scenario:
         (51009, do_by_hand, RECORD_REMOVED),  # a machine was made while an orphan was removed
         (50001, prune, HISTORY_PRUNED),
         (50004, prune, HISTORY_PRUNED),
+        (8, start_twin, STORE_TWINNED),  # both make machines, and stop for each other's
+        (12, start_twin, STORE_TWINNED),
+        (30, start_twin, STORE_TWINNED),
+        (
+            1628,
+            start_twin_of_its_own,
+            STORE_TWINNED,
+        ),  # S5: twice a 404 of what was there (the judge)
+        (157, start_twin_of_its_own, STORE_TWINNED),  # S7: its twin made it an address (the judge)
     ],
 )
 def test_what_is_done_to_a_store_for_sure_breaks_no_invariant(

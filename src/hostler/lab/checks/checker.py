@@ -115,7 +115,7 @@ class Checker(Findings):
         shadow.failures.moved(before, machine, self.now)
         if machine.phase is Phase.DELETED:
             self.found(shadow.onces.deleted(before.phase, machine, self.now))
-            left = self.left_of(machine)
+            left = [t for t in self.left_of(machine) if not issued_ids.is_unissued(shadow, t)]
             oldest = (
                 self.now
                 - self.consistency_delay

@@ -1,5 +1,6 @@
 """The place of a store: what engines, and whoever stands beside them, can do to it as a whole."""
 
+from pathlib import Path
 from typing import Protocol
 
 from hostler.domain.ids import MachineId
@@ -22,6 +23,10 @@ class StorePlace(Protocol):
 
     def copy(self) -> None:
         """Make a backup of the store as it is, in place of an earlier one."""
+        ...
+
+    def twin(self, path: Path | None) -> "StorePlace":
+        """Return the place of a copy of the store as it is, which goes on apart."""
         ...
 
     def put_back(self) -> None:

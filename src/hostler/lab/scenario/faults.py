@@ -32,6 +32,9 @@ OURS = (
 STORE_COPIED, STORE_RESTORED = "store_copied", "store_restored"
 """Somebody backs a store up, which is no fault; and puts the backup in its place."""
 
+STORE_TWINNED = "store_twinned"
+"""Somebody starts an engine on a copy of the store, and finds it `length` seconds later."""
+
 RECORD_REMOVED = "record_removed"
 """Somebody removes a machine's record by force."""
 

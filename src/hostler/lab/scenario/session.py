@@ -1,5 +1,6 @@
 """The session of one seed: a world, a checker, installations, and their processes."""
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -53,6 +54,16 @@ class Session:
         )
         self.homes.append(home)
         return home
+
+    def twin_of(self, home: Home) -> Home:
+        """Return a second installation with a copy of a store as it is, which goes on apart."""
+        self._installations += 1
+        shadow = home.shadow.copy()
+        shadow.runs = set()
+        self.checker.shadows.append(shadow)
+        twin = replace(home, shadow=shadow, replicas=1, place=home.place.twin(self._path()))
+        self.homes.append(twin)
+        return twin
 
     def standing(self) -> Home:
         """Return the first installation of which somebody still has the store."""

@@ -12,7 +12,14 @@ from hostler.domain.errors import StoreError
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.harness.process import Home, Process
 
-from .faults import HISTORY_PRUNED, RECORD_REMOVED, STORE_COPIED, STORE_RESTORED, Disruption
+from .faults import (
+    HISTORY_PRUNED,
+    RECORD_REMOVED,
+    STORE_COPIED,
+    STORE_RESTORED,
+    STORE_TWINNED,
+    Disruption,
+)
 from .session import Session
 
 Later = Callable[[float, Callable[[], None]], None]
@@ -23,7 +30,7 @@ _MOST = 10_000
 
 
 class StoreDisruptions:
-    """Copies stores, puts them back, and removes records by force.
+    """Copies stores, puts them back, starts engines on copies, and removes records by force.
 
     What the judge knows of a store is copied and put back with it.
     """
@@ -39,6 +46,8 @@ class StoreDisruptions:
                 self._copy()
             case fault if fault == STORE_RESTORED:
                 await self._put_back(disruption)
+            case fault if fault == STORE_TWINNED:
+                self._start_twin(disruption)
             case fault if fault == RECORD_REMOVED:
                 await self._remove_record(disruption)
             case fault if fault == HISTORY_PRUNED:
@@ -62,6 +71,23 @@ class StoreDisruptions:
         home.shadow.put_back(backup)
         self._session.trace.note("the store is put back from its backup")
         self._session.checker.struck(STORE_RESTORED)
+
+    def _start_twin(self, disruption: Disruption) -> None:
+        """Let an engine run on a copy of the store for a while, beside those of the store."""
+        session = self._session
+        twin = session.twin_of(session.standing())
+        session.trace.note("an engine is started on a copy of the store")
+        session.checker.struck(STORE_TWINNED)
+        process = session.add_process(twin, "t", 0.0)
+        self._start(process)
+
+        def find() -> None:
+            session.trace.note("the engine on the copy is found, and switched off")
+            process.retired = True
+            process.kill()
+            twin.shadow.lost = True
+
+        self._later(disruption.length, find)
 
     async def _remove_record(self, disruption: Disruption) -> None:
         home = self._session.standing()

@@ -38,6 +38,7 @@ class InMemory:
     """Implements `StorePlace` for a store that all its engines share in memory."""
 
     def __init__(self, own: InstallationId, *, exclusive: bool) -> None:
+        self._own, self._exclusive = own, exclusive
         self._store = MemoryStoreWithRemoval(own, exclusive=exclusive, issued=(FORGOTTEN,))
         self._backup = copy.deepcopy(self._store)
 
@@ -52,6 +53,13 @@ class InMemory:
     def copy(self) -> None:
         """Keep a copy of all that it holds."""
         self._backup = copy.deepcopy(self._store)
+
+    def twin(self, path: Path | None) -> StorePlace:
+        """Return a copy of the store, in memory too."""
+        del path
+        twin = InMemory(self._own, exclusive=self._exclusive)
+        twin._store = copy.deepcopy(self._store)
+        return twin
 
     def put_back(self) -> None:
         """Let engines that are started from now on find what the copy holds."""
@@ -85,6 +93,14 @@ class OnDisk:
         """Back the file up as SQLite does."""
         with self._connected(self._path) as store, self._connected(self._backup) as backup:
             store.backup(backup)
+
+    def twin(self, path: Path | None) -> StorePlace:
+        """Back the file up to another path."""
+        if path is None:
+            raise ValueError("the copy of a file is a file: give its path")
+        with self._connected(self._path) as store, self._connected(path) as twin:
+            store.backup(twin)
+        return OnDisk(self._own, path, exclusive=self._exclusive)
 
     def put_back(self) -> None:
         """Write the backup over the file, and remove the log of what came after it."""

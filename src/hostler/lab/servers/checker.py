@@ -4,11 +4,11 @@ import re
 
 from hostler.domain.ids import FleetName, ResourceId, Zone
 from hostler.domain.model.commands import Event
-from hostler.domain.model.fleet import Fleet, FleetRow
+from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.machine import LOCKED, Machine
 from hostler.domain.model.snapshot import Orphan
 from hostler.lab.checks import issued_ids
-from hostler.lab.checks.checker import HIDDEN_FOR
+from hostler.lab.checks.checker import HIDDEN_FOR, SELDOM
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.scaleway.checker import THING, ScalewayChecker
@@ -25,6 +25,8 @@ from .untagged import Untagged
 
 _ENDS = (b'"terminate"', b'"poweroff"', b'"stop_in_place"')
 MADE = re.compile(r"/(servers|ips|volumes)$")
+_MISSING, _REFUSED = 404, 400
+_GAP = Timers().absence_gap.total_seconds()
 _SLOTS = {"servers": "server", "ips": "address", "volumes": "volume"}
 
 
@@ -35,6 +37,7 @@ class ServerChecker(ScalewayChecker):
 
     def __init__(self, world: ScalewayWorld, trace: Trace, consistency_delay: float) -> None:
         super().__init__(world, trace, consistency_delay)
+        self._denied = dict[tuple[str, str], list[float]]()
         self.untagged = Untagged(frozenset(thing.id for thing, _ in things_in(world)))
 
     def things(self) -> list[tuple[Thing, Zone]]:
@@ -67,10 +70,29 @@ class ServerChecker(ScalewayChecker):
         super().answered(request, source, line)
         if request.method == "POST":
             self.things()
+        match = THING.search(request.path)
+        if request.method == "GET" and match is not None and match[2] is not None:
+            self._note_read(source, match[2], line.status)
+
+    def _note_read(self, source: str, resource: str, status: int) -> None:
+        """Note that a process was told of a thing that it is not there, until it is shown it."""
+        if status == _MISSING:
+            self._denied.setdefault((source, resource), []).append(self.now)
+        elif status < _REFUSED:
+            self._denied.pop((source, resource), None)
 
     def is_healthy(self, machine: Machine) -> bool:
         """Tell whether all is well with what a machine has."""
-        return is_healthy(self.world, machine) and not self._was_locked(machine)
+        seen = not self._was_locked(machine) and not self._was_denied(machine)
+        return seen and is_healthy(self.world, machine)
+
+    def _was_denied(self, machine: Machine) -> bool:
+        """Tell whether the world itself told a process twice of one id that it is not there."""
+        bound = {place.bound for place in machine.places}
+        return any(
+            resource in bound and times[-1] - times[0] >= _GAP and self.now - times[-1] < SELDOM
+            for (_, resource), times in self._denied.items()
+        )
 
     def _was_locked(self, machine: Machine) -> bool:
         """Tell whether a lock was seen, which may have ended since: nobody could know of that."""
@@ -94,7 +116,7 @@ class ServerChecker(ScalewayChecker):
             return
         self.found(issued_ids.changed(shadow, thing, line))
         touch = Touch(thing=thing, by=shadow.ours, destroys=is_destroying(request))
-        owner = self._owner(thing.id)
+        owner = self._owner(thing.id, shadow)
         self.found(invariants.touched(touch, owner))
         if owner is not None and touch.destroys and is_healthy(self.world, owner):
             self.found(shadow.jobs.ended(owner.id, line, self.now))
@@ -158,9 +180,14 @@ class ServerChecker(ScalewayChecker):
                 return (Violation(invariant="L1", text=text),)
         return ()
 
-    def _owner(self, resource: ResourceId) -> Machine | None:
+    def _owner(self, resource: ResourceId, asking: ShadowStore) -> Machine | None:
+        """Return the machine that has a resource; of two stores with one name, the asking one's.
+
+        What both had when they parted, each may end: nothing tells whose it is by now.
+        """
         for shadow in self.shadows:
-            if not shadow.lost:
+            twin = shadow.own == asking.own and shadow is not asking
+            if not shadow.lost and not twin:
                 for machine in shadow.living():
                     if any(place.bound == resource for place in machine.places):
                         return machine

@@ -12,7 +12,7 @@ from hostler.simulators.scaleway.world import World
 
 from .faults import draw_servers
 from .ground_truth import things_in
-from .restored import with_pruned_history, with_store_by_hand
+from .restored import with_pruned_history, with_store_by_hand, with_twin
 
 HALF_DELETED = "half_deleted"
 """Somebody deletes half of the servers at once."""
@@ -28,7 +28,7 @@ def draw_any_servers(seed: int, size: Size) -> Scenario:
     """Draw the scenario of a seed, large or not; where a size is asked for, it is that one."""
     rng = Random(f"hostler large fleet: {seed}")
     if size.machines is not None or rng.random() >= _SHARE:
-        scenario = with_pruned_history(with_store_by_hand(draw_servers(seed, size)))
+        scenario = with_twin(with_pruned_history(with_store_by_hand(draw_servers(seed, size))))
         return replace(scenario, wired=on_wire(seed, _WIRED) and not scenario.protected)
     large = Size(machines=rng.randint(LEAST, _MOST), days=size.days / _SHORTER)
     return _with_loss(draw_servers(seed, large), rng)

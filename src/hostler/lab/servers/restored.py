@@ -11,12 +11,17 @@ from hostler.lab.scenario.faults import (
     RECORD_REMOVED,
     STORE_COPIED,
     STORE_RESTORED,
+    STORE_TWINNED,
     Disruption,
+    OperatorAction,
     Scenario,
 )
 
 _SHARE = 0.06
 _PRUNED = 0.05
+_TWINNED = 0.03
+_APART = frozenset({"store_lost", "second_installation"})
+"""With these, nobody could say whose a thing is."""
 
 
 def with_store_by_hand(scenario: Scenario) -> Scenario:
@@ -35,6 +40,36 @@ def with_pruned_history(scenario: Scenario) -> Scenario:
     if rng.random() >= _PRUNED or scenario.severity == "calm":
         return scenario
     return prune(scenario, rng)
+
+
+def with_twin(scenario: Scenario) -> Scenario:
+    """Return the scenario with an engine on a copy of the store, where the seed is one of those."""
+    rng = Random(f"hostler twin of a store 2: {scenario.seed}")  # spares past failures
+    by_hand = {STORE_RESTORED, RECORD_REMOVED, *_APART} & {*scenario.faults}
+    if rng.random() >= _TWINNED or scenario.severity == "calm" or by_hand:
+        return scenario
+    return start_twin(scenario, rng)
+
+
+def start_twin(scenario: Scenario, rng: Random) -> Scenario:
+    """Return the scenario with an engine on a copy of the store, for a while.
+
+    People ask both for things meanwhile, or each would do what the other does.
+    """
+    at = rng.uniform(0.0, 0.7) * scenario.span
+    length = min(rng.choice((120.0, 1200.0, 0.3 * scenario.span)), 0.95 * scenario.span - at)
+    twinned = _with(scenario, (Disruption(at=at, fault=STORE_TWINNED, length=length),))
+    asked = (
+        OperatorAction(
+            at=at + rng.uniform(0.0, 0.9) * length,
+            kind=rng.choice(("scale", "scale", "delete", "delete_now", "retire")),
+            which=rng.random(),
+            home=rng.randrange(2),
+        )
+        for _ in range(rng.choice((1, 3, 6)))
+    )
+    actions = sorted((*scenario.actions, *asked), key=lambda one: one.at)
+    return replace(twinned, actions=tuple(actions))
 
 
 def prune(scenario: Scenario, rng: Random) -> Scenario:

@@ -26,6 +26,7 @@ from hostler.lab.scenario.faults import (
     HISTORY_PRUNED,
     RECORD_REMOVED,
     STORE_RESTORED,
+    STORE_TWINNED,
     Scenario,
     Size,
 )
@@ -109,6 +110,7 @@ PROVIDERS: Mapping[
             STORE_RESTORED,
             RECORD_REMOVED,
             HISTORY_PRUNED,
+            STORE_TWINNED,
         ),
         mutants=server_mutants.MUTANTS,
         impossible=_DELETED | _STANDBY,
