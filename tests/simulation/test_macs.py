@@ -116,6 +116,7 @@ PAST_FAILURES = {
     "checker)",
     5045116: "S5: a host was wiped while its machine was adopted, from a store adopted before",
     5042012: "S11: a bought host bore a name that came too late, which is for people (the checker)",
+    6030072: "E2: the answer to a call showed that the next one was done already (the checker)",
     5041196: "E2: a machine was made for a bought host whose wipe was only put off",
     5030493: "S6: a machine that was adopted while a job ran was too many, and its host wiped",
 }

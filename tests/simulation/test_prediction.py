@@ -12,7 +12,7 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Slot
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.harness.prediction import MOST_GAP, Predicted, PredictionCheck
-from hostler.testing.scenes.builders import FLEET, WEB
+from hostler.testing.scenes.builders import FLEET, WEB, server
 from hostler.testing.scenes.fleet import Scene
 
 M = MachineId("m-aaaaaaaaaa")
@@ -66,6 +66,17 @@ def test_after_an_outcome_that_is_not_definite_anything_may_come():
     predictor.doing(CALL)
     predictor.done(CALL, Refused(why=Refusal.BUSY, text="busy"))
     assert not names(predictor, replace(CALL, kind="ip.delete"))
+
+
+def test_an_answer_that_shows_the_next_network_too_ends_the_plan_and_one_that_does_not_does_not():
+    """Seed 6030072: a listing had hidden both."""
+    near, far = (f"mac.attach.{name} host#m - 0" for name in ("near", "far"))
+    join = replace(CALL, kind="mac.attach.near", target=ResourceId("host#m"), once=False)
+    for nics, ends in (("near:12", False), ("far:7,near:12", True)):
+        predictor = teller(near, far)
+        shown = replace(server(str(M)), notes=(("nics", nics),))
+        predictor.done(join, Done(resources=(shown,)))
+        assert (predictor._steps[WEB][M].fate == "answer") is ends
 
 
 def test_after_a_new_observation_anything_may_come():

@@ -203,12 +203,23 @@ class PredictionCheck:
     def done(self, call: Call, outcome: Outcome) -> None:
         """Take in an outcome: after one that is not definite and good, anything may come.
 
-        So after the world's word that there is nothing left to do it to.
+        So after the world's word that there is nothing left to do it to, or that what is planned
+        next was done already.
         """
         machine = call.arg("machine")
         step = self._step_of(machine) if isinstance(machine, str) else None
-        if step is not None and (not isinstance(outcome, Done) or outcome.missing):
+        if step is None:
+            return
+        if not isinstance(outcome, Done) or outcome.missing or _is_done(step.calls, outcome):
             step.invalidate(ANSWER)
+
+
+def _is_done(planned: tuple[str, ...], answer: Done) -> bool:
+    """Tell whether an answer shows more networks than the call joined, of those planned to be."""
+    kinds = {line.split(" ", 1)[0] for line in planned}
+    nics = (nic for resource in answer.resources for nic in resource.note("nics").split(","))
+    shown = {nic.partition(":")[0] for nic in nics}
+    return sum(kind.rpartition(".")[2] in shown for kind in kinds) > 1
 
 
 def _matches(name: MachineId, announced: str, calls: tuple[str, ...], *, is_call: bool) -> Found:
