@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from unittest.mock import patch
 
 import pytest
 
@@ -15,6 +16,8 @@ from hostler.domain.model.snapshot import Orphan
 from hostler.lab.checks import issued_ids
 from hostler.lab.checks.shadow_store import ShadowStore, shadow_for
 from hostler.lab.harness.store_place import StorePlace
+from hostler.lab.macs.faults import MacScenario, draw_macs
+from hostler.lab.metal.faults import MetalScenario, draw_metal
 from hostler.lab.scenario.faults import (
     HISTORY_PRUNED,
     RECORD_REMOVED,
@@ -26,6 +29,7 @@ from hostler.lab.scenario.faults import (
     severity_of,
 )
 from hostler.lab.scenario.run import play
+from hostler.lab.scenario.session import Session
 from hostler.lab.scenario.stores import store_place
 from hostler.lab.servers.environment import ServerEnvironment
 from hostler.lab.servers.faults import draw_servers
@@ -40,6 +44,7 @@ from hostler.lab.servers.restored import (
 from hostler.lab.simulate.providers import engines
 from hostler.lab.simulate.seeds import run_seed
 from hostler.ports.store import Fence, Store
+from hostler.stores.sqlite.worker import Threaded
 from hostler.testing.invariants import Thing
 from hostler.testing.scenes.builders import BEGIN, FLEET, machine
 
@@ -199,6 +204,28 @@ async def test_a_record_that_is_removed_by_force_leaves_its_id_issued(place: Sto
     await store.close()
     place.remove_record(machine(1).id)
     assert await recorded(place) == ([machine(2).id], {machine(1).id, machine(2).id})
+
+
+@pytest.mark.parametrize("wired", [True, False])
+def test_a_seed_that_speaks_real_http_hands_its_stores_work_to_the_stores_queue(
+    wired: bool, tmp_path: Path
+):
+    scenario = replace(draw_servers(1, SIZE), wired=wired, sqlite=True)
+    session = Session(ServerEnvironment(scenario), tmp_path)
+    store = session.found_home(replicas=1).place.open()
+    with patch.object(Threaded, "run", autospec=True, side_effect=Threaded.run) as handed:
+        session.loop.run_until_complete(store.requests())
+    session.loop.run_until_complete(store.close())
+    session.loop.close()
+    assert handed.called is wired
+
+
+@pytest.mark.parametrize("draw", [draw_macs, draw_metal])
+def test_more_than_half_of_the_seeds_of_hosts_have_their_store_in_a_file(
+    draw: Callable[[int, Size], MacScenario | MetalScenario],
+):
+    filed = sum(draw(seed, SIZE).base.sqlite for seed in range(1, 201))
+    assert 90 <= filed <= 140
 
 
 # ------------------------------------------------------------ the seeds

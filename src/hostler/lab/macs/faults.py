@@ -16,6 +16,7 @@ from hostler.lab.scenario.faults import (
     draw_port,
     draw_rates,
     host_actions,
+    on_sqlite,
     pick_faults,
     severity_of,
 )
@@ -58,6 +59,7 @@ _RARE = {fault.name for fault in MAC_CALLS}
 """Faults of requests that are made but a few times for each machine."""
 _STRUCK = ("crash", "paused", "suspended", "clock_jump", "store_busy", "disk_full", "network_down")
 _EVERY = 12 * HOUR
+_ON_SQLITE = 0.5
 _KINDS = host_actions(3, "retire")
 _TYPES = ("M2-L", "M4-M")
 
@@ -105,7 +107,7 @@ def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
         disruptions=_disruptions(faults, actions, span, rng),
         actions=actions,
         replicas=2 if "two_replicas" in faults or rng.random() < 0.2 else 1,
-        sqlite=rng.random() < 0.1,
+        sqlite=rng.random() < 0.1 or on_sqlite(seed, _ON_SQLITE),
         reclaim=rng.random() < 0.6,
         probe=rng.choice(("tcp", "api")),
         list_lag=rng.choice((0.0, 0.0, 0.0, 20.0)),

@@ -16,6 +16,7 @@ from hostler.lab.scenario.faults import (
     draw_port,
     draw_rates,
     host_actions,
+    on_sqlite,
     pick_faults,
     severity_of,
 )
@@ -58,6 +59,7 @@ ALL = (*CALLS, *PEOPLE, *STRUCK, "two_replicas")
 
 _RATES: Mapping[str, float] = dict.fromkeys(CALLS, 0.08)
 _EVERY = 1.5 * HOUR
+_ON_SQLITE = 0.5
 _KINDS = host_actions(4)
 _S = timedelta(seconds=1)
 
@@ -90,7 +92,7 @@ def draw_metal(seed: int, size: Size) -> MetalScenario:
         disruptions=_disruptions(faults, actions, span, rng),
         actions=actions,
         replicas=2 if "two_replicas" in faults or rng.random() < 0.2 else 1,
-        sqlite=rng.random() < 0.1,
+        sqlite=rng.random() < 0.1 or on_sqlite(seed, _ON_SQLITE),
         probe=rng.choice(("tcp", "api")),
         skews=(rng.uniform(-2, 2), rng.uniform(-2, 2)),
     )

@@ -9,6 +9,8 @@ from hostler.domain.model.snapshot import Request
 from hostler.lab.checks.shadow_store import shadow_for
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.process import Home, Process
+from hostler.stores.sqlite.opening import RunnerOf
+from hostler.stores.sqlite.worker import Inline, Threaded
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import SimLoop
 
@@ -50,7 +52,9 @@ class Session:
             settings=environment.settings,
             replicas=replicas,
             environment=environment,
-            place=store_place(own, self._path(), exclusive=replicas == 1),
+            place=store_place(
+                own, self._path(), exclusive=replicas == 1, runner=self._store_runner()
+            ),
         )
         self.homes.append(home)
         return home
@@ -68,6 +72,13 @@ class Session:
     def standing(self) -> Home:
         """Return the first installation of which somebody still has the store."""
         return next(home for home in self.homes if not home.shadow.lost)
+
+    def _store_runner(self) -> RunnerOf:
+        """Return what does the store's work: what speaks real HTTP has the store's own queue too.
+
+        The loop has no threads: what the queue hands to one is done at once.
+        """
+        return Threaded if self.scenario.wired else Inline
 
     def _path(self) -> Path | None:
         return self._folder / f"{self._installations}.db" if self.scenario.sqlite else None

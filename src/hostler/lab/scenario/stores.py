@@ -10,17 +10,19 @@ from hostler.domain.ids import InstallationId, MachineId
 from hostler.lab.harness.store_place import StorePlace
 from hostler.ports.store import Store
 from hostler.stores.memory import MemoryStore
-from hostler.stores.sqlite.opening import open_beside, open_engine, open_shared
+from hostler.stores.sqlite.opening import RunnerOf, open_beside, open_engine, open_shared
 from hostler.stores.sqlite.worker import Inline
 
 from .faults import FORGOTTEN
 
 
-def store_place(own: InstallationId, path: Path | None, *, exclusive: bool) -> StorePlace:
+def store_place(
+    own: InstallationId, path: Path | None, *, exclusive: bool, runner: RunnerOf = Inline
+) -> StorePlace:
     """Return where an installation's store is to lie; without a path it is in memory."""
     if path is None:
         return InMemory(own, exclusive=exclusive)
-    return OnDisk(own, path, exclusive=exclusive)
+    return OnDisk(own, path, exclusive=exclusive, runner=runner)
 
 
 class MemoryStoreWithRemoval(MemoryStore):
@@ -71,17 +73,19 @@ class InMemory:
 
 
 class OnDisk:
-    """Implements `StorePlace` for a file of SQLite."""
+    """Implements `StorePlace` for a file of SQLite; `runner` does what its engines ask of it."""
 
-    def __init__(self, own: InstallationId, path: Path, *, exclusive: bool) -> None:
-        self._own, self._path, self._exclusive = own, path, exclusive
+    def __init__(
+        self, own: InstallationId, path: Path, *, exclusive: bool, runner: RunnerOf
+    ) -> None:
+        self._own, self._path, self._exclusive, self._runner = own, path, exclusive, runner
         self._backup = path.with_suffix(".backup")
 
     def open(self) -> Store:
         """Open the file; an id without a record was issued from it."""
-        path, own = self._path, self._own
-        store = open_engine(path, own, runner=Inline) if self._exclusive else open_shared(path, own)
-        with self._connected(path) as db:
+        opens = open_engine if self._exclusive else open_shared
+        store = opens(self._path, self._own, runner=self._runner)
+        with self._connected(self._path) as db:
             db.execute("INSERT OR IGNORE INTO issued (id) VALUES (?)", (FORGOTTEN,))
         return store
 
@@ -100,7 +104,7 @@ class OnDisk:
             raise ValueError("the copy of a file is a file: give its path")
         with self._connected(self._path) as store, self._connected(path) as twin:
             store.backup(twin)
-        return OnDisk(self._own, path, exclusive=self._exclusive)
+        return OnDisk(self._own, path, exclusive=self._exclusive, runner=self._runner)
 
     def put_back(self) -> None:
         """Write the backup over the file, and remove the log of what came after it."""
