@@ -74,8 +74,8 @@ def test_an_answer_that_shows_the_next_network_too_ends_the_plan_and_one_that_do
     join = replace(CALL, kind="mac.attach.near", target=ResourceId("host#m"), once=False)
     for nics, ends in (("near:12", False), ("far:7,near:12", True)):
         predictor = teller(near, far)
-        shown = replace(server(str(M)), notes=(("nics", nics),))
-        predictor.done(join, Done(resources=(shown,)))
+        listed = replace(server(M), notes=(("nics", nics),))
+        predictor.done(join, Done(resources=(listed,)))
         assert (predictor._steps[WEB][M].fate == "answer") is ends
 
 

@@ -218,8 +218,8 @@ def _is_done(planned: tuple[str, ...], answer: Done) -> bool:
     """Tell whether an answer shows more networks than the call joined, of those planned to be."""
     kinds = {line.split(" ", 1)[0] for line in planned}
     nics = (nic for resource in answer.resources for nic in resource.note("nics").split(","))
-    shown = {nic.partition(":")[0] for nic in nics}
-    return sum(kind.rpartition(".")[2] in shown for kind in kinds) > 1
+    listed = {nic.partition(":")[0] for nic in nics}
+    return sum(kind.rpartition(".")[2] in listed for kind in kinds) > 1
 
 
 def _matches(name: MachineId, announced: str, calls: tuple[str, ...], *, is_call: bool) -> Found:
