@@ -1,13 +1,17 @@
 """A store that was lost while a host was wiped, or put back from a backup: nobody loses a disk."""
 
 import copy
+from dataclasses import replace
 from datetime import timedelta
+
+import pytest
 
 from hostler.domain.hosts.allocation import CLAIMED_TWICE
 from hostler.domain.ids import InstallationId
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import RequestKind
-from hostler.lab.scenes.macs import MINUTE, MacRig, play_macs, stage
+from hostler.lab.scenario.stores import MemoryStoreWithRemoval
+from hostler.lab.scenes.macs import FLEET, MINUTE, MacRig, play_macs, stage
 from hostler.lab.scenes.servers import Hostler
 from hostler.simulators.scaleway.state.options import MacOptions, Options
 
@@ -121,6 +125,36 @@ def test_a_machine_of_a_store_that_was_adopted_before_is_adopted_with_its_host_a
         assert [mac.installs for mac in s.macs()] == installs
 
     play_macs(scene, 2)
+
+
+@pytest.mark.parametrize("reclaim", [True, False])
+def test_a_host_whose_machines_record_was_removed_by_force_is_wiped_and_used_again(
+    *, reclaim: bool
+) -> None:
+    """Without `reclaim` it is told until somebody says `adopt`, which did nothing once."""
+
+    async def scene(s: MacRig) -> None:
+        store = MemoryStoreWithRemoval(InstallationId("i-0"))
+        fleet = replace(FLEET, reclaim=reclaim)
+        first = s.hostler(fleet, store)
+        await s.ready(first, 1)
+        (machine,) = await first.machines()
+        installs = s.mac().installs
+        await stopped(s, first)
+        store.remove_record(machine.id)
+        second = s.hostler(fleet, store)
+        await s.rig.clock.sleep(10 * MINUTE)
+        (orphan,) = await store.orphans()
+        assert (orphan.cls, orphan.machine) == (OrphanClass.UNRECORDED, machine.id)
+        if not reclaim:
+            await s.rig.clock.sleep(60 * MINUTE)
+            assert s.mac().installs == installs
+            await second.request(RequestKind.ADOPT)
+        await s.ready(second, 1, timedelta(hours=3))
+        assert s.mac().installs > installs
+        assert await store.orphans() == ()
+
+    play_macs(scene)
 
 
 def test_a_backup_that_is_put_back_does_not_give_away_a_host_that_is_in_use_by_now() -> None:

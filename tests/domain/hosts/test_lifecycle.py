@@ -68,6 +68,15 @@ def test_a_binding_that_leads_nowhere_is_stranded_and_changes_nothing() -> None:
     assert (transition.goal, transition.unbind) == (None, None)
 
 
+@pytest.mark.parametrize("goal", HostGoal)
+def test_a_binding_that_leads_nowhere_is_loosened_once_it_is_decided_what_becomes_of_the_host(
+    goal: HostGoal,
+) -> None:
+    transition = decided(hosts_snapshot(record(goal=goal), box("claimed"), bindings={BOX: MINE}))
+    assert (transition.goal, transition.unbind) == (None, MINE)
+    assert transition.host.goal is goal
+
+
 @pytest.mark.parametrize("phase", [Phase.STOPPING, Phase.READY])
 def test_a_binding_is_unbound_only_when_its_machine_is_gone(phase: Phase) -> None:
     assert left_by(on_host(phase)).unbind is None

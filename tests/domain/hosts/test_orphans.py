@@ -6,12 +6,12 @@ from datetime import timedelta
 import pytest
 
 from hostler.domain.hosts.delivery import came
-from hostler.domain.hosts.orphans import ACTIONABLE, WHY_NOT, copied, orphans, set_aside
+from hostler.domain.hosts.orphans import ACTIONABLE, WHY_NOT, bereft, copied, orphans, set_aside
 from hostler.domain.ids import InstallationId, MachineId
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.machine import LEFT, CallState, Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Condition, OrphanClass, Resource, Stage
+from hostler.domain.model.resource import Condition, OrphanClass, OwnerTag, Resource, Stage
 from hostler.testing.scenes.builders import ABROAD, BEGIN, HOME, WEB
 from hostler.testing.scenes.hosts import (
     BOX,
@@ -180,6 +180,33 @@ def test_a_host_that_no_machine_can_have_for_now_is_told(
     assert not tuple(set_aside(replace(account, bindings={BOX: MINE}))), "a machine has it"
     assert OrphanClass.SET_ASIDE not in ACTIONABLE
     assert "`hostler explain`" in WHY_NOT[OrphanClass.SET_ASIDE]
+
+
+HELD = record(condition=HostCondition.ALLOCATED, machine=MINE)
+
+
+@pytest.mark.parametrize(
+    ("stage", "host", "facts", "cls"),
+    [
+        ("pool", HELD, {"issued": {MINE}}, OrphanClass.UNRECORDED),
+        ("pool", HELD, {}, OrphanClass.UNISSUED),
+        ("unnamed", HELD, {"issued": {MINE}}, OrphanClass.UNRECORDED),
+        ("claimed", HELD, {"issued": {MINE}}, None),  # its name tells of it
+        ("pool", HELD, {"machines": {MINE: on_host()}}, None),
+        ("pool", HELD, {"past": {MINE: on_host(Phase.DELETED)}}, None),
+        ("pool", replace(HELD, goal=HostGoal.CLEAN), {"issued": {MINE}}, None),
+    ],
+)
+def test_a_host_that_is_bound_to_a_machine_which_no_record_knows_is_told_whatever_it_is_called(
+    stage: str, host: Host, facts: dict[str, object], cls: OrphanClass | None
+) -> None:
+    """A box says nothing by its name: one whose machine's record was removed was lost for good."""
+    held = replace(host, fleet=WEB)
+    account = account_snapshot((box(stage),), (held,), bindings={BOX: MINE}, **facts)
+    found = [*bereft(account)]
+    assert [resource.orphan for resource in found] == ([cls] if cls else [])
+    for resource in found:
+        assert resource.owner_tag == OwnerTag(installation=HOME, fleet=WEB, machine=MINE, attempt=0)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hostler.domain.model.commands import REQUEST_REFUSED, SaveFleet, SaveHost
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import OwnerTag, Resource, Stage
+from hostler.domain.model.resource import OrphanClass, OwnerTag, Resource, Stage
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 from hostler.testing.fakes.planner import FakePlanner
 from hostler.testing.scenes.builders import BEGIN, FLEET, HOME, WEB
@@ -166,3 +166,15 @@ def test_a_host_that_a_machine_has_is_not_taken_over_whatever_it_is_called() -> 
     resource = foreign("wiping")
     held = snapshot(resource, hosts=(record(wiped=BEGIN),), bindings={MINE: BOX})
     assert not [*taken_over((resource,), held)]
+    double = replace(resource, orphan=OrphanClass.DOUBLE)
+    assert not [*taken_over((double,), held)]
+
+
+@pytest.mark.parametrize("cls", [OrphanClass.UNRECORDED, OrphanClass.UNISSUED])
+def test_a_host_whose_machine_no_record_knows_is_taken_over_for_all_its_binding(
+    cls: OrphanClass,
+) -> None:
+    """Somebody removed that record by force: `adopt` was taken, and did nothing, for ever."""
+    resource = replace(foreign("claimed"), orphan=cls)
+    (command,) = taken_over((resource,), snapshot(resource, bindings={MINE: BOX}))
+    assert (command.host.condition, command.host.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)

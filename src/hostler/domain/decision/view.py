@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hostler.domain.hosts.free import Fits, free_hosts
-from hostler.domain.hosts.orphans import copied, orphans, others, set_aside, usurped
+from hostler.domain.hosts.orphans import bereft, copied, orphans, others, set_aside, usurped
 from hostler.domain.hosts.outside import outside
 from hostler.domain.ids import FleetName, HostId, MachineId
 from hostler.domain.model.fleet import Fleet
@@ -116,7 +116,8 @@ def _strange(
     if not account.capabilities.host_kind:
         return found.foreign, explained
     own = (r for r in others(account) if r.owner_tag and r.owner_tag.fleet in names)
-    hosts = _of_fleet((*orphans(account), *copied(account)), account, fleet, renamed)
+    strange = (*orphans(account), *copied(account), *bereft(account))
+    hosts = _of_fleet(strange, account, fleet, renamed)
     return (*found.foreign, *own), _of_hosts(hosts, explained.unissued, account)
 
 

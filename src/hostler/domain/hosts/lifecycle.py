@@ -59,7 +59,7 @@ def _decided(host: Host, snapshot: AccountSnapshot) -> HostTransition:
     if tied is not None and (machine := snapshot.past.get(tied)) is not None:
         return _passed_on(transition, machine, snapshot)
     if tied is not None:
-        return replace(transition, stranded=True)
+        return _bereft(transition, tied)
     if resource is None:
         return _missing(transition, snapshot)
     transition = evolve(
@@ -71,6 +71,16 @@ def _decided(host: Host, snapshot: AccountSnapshot) -> HostTransition:
         void = replace(wipes.unproved(transition.host), goal=None)
         return replace(transition, host=void.now(HostCondition.DIRTY, snapshot.now, _UNKNOWN))
     return _aimed(_stands(transition, resource, snapshot), snapshot)
+
+
+def _bereft(transition: HostTransition, machine: MachineId) -> HostTransition:
+    """Follow a host whose machine no record knows: it is unbound once its end is decided.
+
+    Until then it is for the orphan report: its record was removed, and somebody may use the host.
+    """
+    if transition.host.goal is not None:
+        return replace(transition, unbind=machine)
+    return replace(transition, stranded=True)
 
 
 _UNKNOWN = "its name tells of a machine that no record knows"

@@ -107,6 +107,26 @@ def copied(account: AccountSnapshot) -> Iterator[Resource]:
         yield replace(tagged(resource), orphan=cls)
 
 
+def bereft(account: AccountSnapshot) -> Iterator[Resource]:
+    """Yield every host that is bound to a machine which no record knows, whatever it is called.
+
+    Somebody removed that record. Only our records tell of some hosts whose they are: without this
+    nobody would hear of those, and no machine could ever have them.
+    """
+    living, past = account.machines, account.past
+    for host, machine in account.bindings.items():
+        resource, record = account.inventory.resource(ResourceId(host)), account.hosts.get(host)
+        if resource is None or record is None or record.goal is not None:
+            continue
+        by_name = resource.host.stage in OURS | GIVEN_UP or is_adopted(resource, account.ours)
+        if machine in living or machine in past or by_name:
+            continue
+        cls = OrphanClass.UNRECORDED if machine in account.issued else OrphanClass.UNISSUED
+        fleet = record.fleet or account.fleets[0].name
+        owner_tag = OwnerTag(installation=account.ours[0], fleet=fleet, machine=machine, attempt=0)
+        yield replace(resource, owner_tag=owner_tag, orphan=cls)
+
+
 def others(account: AccountSnapshot) -> Iterator[Resource]:
     """Yield every host that another installation's name says is being kept, without an allocation.
 

@@ -21,7 +21,7 @@ from hostler.domain.model.host import (
 )
 from hostler.domain.model.machine import CallState, Machine, Offer, Origin
 from hostler.domain.model.phases import Goal, Phase, Reason
-from hostler.domain.model.resource import Resource, Stage
+from hostler.domain.model.resource import OrphanClass, Resource, Stage
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 
 from .claims import ADOPTED, CLEAN
@@ -104,18 +104,22 @@ def given_up(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
         yield SaveHost(host=retired.now(HostCondition.RETIRING, snapshot.now, why))
 
 
+_BEREFT = frozenset({OrphanClass.UNRECORDED, OrphanClass.UNISSUED})
+"""The classes of a host which is bound to a machine that no record knows."""
+
+
 def taken_over(resources: Iterable[Resource], snapshot: Snapshot) -> Iterator[SaveHost]:
     """Yield a record for each host that another installation kept and that is adopted: wiped again.
 
     What was being given up goes on to its end. A host that a machine of ours has stays as it is,
-    whatever it is called.
+    whatever it is called; one whose machine's record somebody removed has none.
     """
     tied = frozenset(snapshot.bindings.values())
     for resource in resources:
         if (
             resource.slot.kind != snapshot.capabilities.host_kind
             or resource.owner_tag is None
-            or HostId(resource.id) in tied
+            or (HostId(resource.id) in tied and resource.orphan not in _BEREFT)
         ):
             continue
         retires = resource.host.tagged is Stage.RETIRING

@@ -20,6 +20,7 @@ from hostler.lab.checks.listings import Listed
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.macs.quiescence import MAY_REST, hosts_rest
+from hostler.lab.scenario.faults import STORE_RESTORED
 from hostler.testing import invariants
 from hostler.testing.fakes.metal_planner import CLEAN, HOST_OFF, REST, SWITCH_ON
 from hostler.testing.invariants import Found, Thing, Violation
@@ -139,9 +140,11 @@ class MetalChecker(Checker):
         """A box that nobody needs stays on for its least time; cleaning and people apart.
 
         Whoever switches a box on right after we switched it off hides that it was ever off: it
-        looks as if our command had been ignored, and is repeated.
+        looks as if our command had been ignored, and is repeated. A store that was put back does
+        not know when the box was switched on.
         """
-        if host is None or call.kind != HOST_OFF or self.faults["clock_jump"]:
+        unknown = self.faults["clock_jump"] or self.faults[STORE_RESTORED]
+        if host is None or call.kind != HOST_OFF or unknown:
             return
         on = self.truth.last(host.id, Condition.STARTING)
         least = self._scenario.power.least_on.total_seconds()
