@@ -4,6 +4,7 @@ import pytest
 
 from hostler.lab.metal.faults import ALL, DAYS, draw_metal
 from hostler.lab.scenario.faults import Size
+from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
 from hostler.lab.simulate.providers import METAL, PROVIDERS
 from hostler.lab.simulate.seeds import run_seed
 
@@ -46,6 +47,11 @@ def test_every_invariant_holds_whatever_befalls_the_boxes(first: int) -> None:
     for seed in range(first, first + AT_ONCE):
         result = run_seed(seed, SIZE, provider=METAL)
         assert result.violation is None, "\n".join(result.story)
+
+
+def test_no_seed_of_a_past_failure_has_its_store_changed_by_hand():
+    drawn = {fault for seed in PAST_FAILURES for fault in draw_metal(seed, SIZE).base.faults}
+    assert not drawn & {*STORE_OF_HOSTS}
 
 
 @pytest.mark.parametrize("seed", PAST_FAILURES)

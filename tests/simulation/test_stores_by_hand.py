@@ -16,7 +16,11 @@ from hostler.domain.model.snapshot import Orphan
 from hostler.lab.checks import issued_ids
 from hostler.lab.checks.shadow_store import ShadowStore, shadow_for
 from hostler.lab.harness.store_place import StorePlace
+from hostler.lab.macs.environment import MacEnvironment
+from hostler.lab.macs.faults import DAYS as MAC_DAYS
 from hostler.lab.macs.faults import MacScenario, draw_macs
+from hostler.lab.metal.environment import MetalEnvironment
+from hostler.lab.metal.faults import DAYS as METAL_DAYS
 from hostler.lab.metal.faults import MetalScenario, draw_metal
 from hostler.lab.scenario.faults import (
     HISTORY_PRUNED,
@@ -30,10 +34,8 @@ from hostler.lab.scenario.faults import (
 )
 from hostler.lab.scenario.run import play
 from hostler.lab.scenario.session import Session
-from hostler.lab.scenario.stores import store_place
-from hostler.lab.servers.environment import ServerEnvironment
-from hostler.lab.servers.faults import draw_servers
-from hostler.lab.servers.restored import (
+from hostler.lab.scenario.store_faults import (
+    STORE_OF_HOSTS,
     do_by_hand,
     prune,
     start_twin,
@@ -41,6 +43,9 @@ from hostler.lab.servers.restored import (
     with_store_by_hand,
     with_twin,
 )
+from hostler.lab.scenario.stores import store_place
+from hostler.lab.servers.environment import ServerEnvironment
+from hostler.lab.servers.faults import draw_servers
 from hostler.lab.simulate.providers import engines
 from hostler.lab.simulate.seeds import run_seed
 from hostler.ports.store import Fence, Store
@@ -269,6 +274,37 @@ def test_a_share_of_the_seeds_runs_a_twin_and_all_others_draw_what_they_did():
     with_both = {"store_lost", "second_installation", STORE_RESTORED, RECORD_REMOVED}
     assert not any(with_both & {*some[n].faults} for n in twinned)
     assert {action.home for n in twinned for action in some[n].actions} >= {0, 1}
+
+
+@pytest.mark.parametrize("draw", [draw_macs, draw_metal])
+def test_a_share_of_the_seeds_of_hosts_has_its_store_changed_by_hand(
+    draw: Callable[[int, Size], MacScenario | MetalScenario],
+):
+    faults = [{*STORE_OF_HOSTS} & {*draw(seed, SIZE).base.faults} for seed in range(1, 1001)]
+    assert 15 <= sum(map(bool, faults)) <= 45
+    assert set[str]().union(*faults) == {*STORE_OF_HOSTS}
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("seed", [5, 12, 17, 24])
+def test_what_is_done_to_a_store_of_macs_for_sure_breaks_no_invariant(seed: int, tmp_path: Path):
+    """L1: a host whose machine's record was removed could not be adopted (5, 12, 17, 24)."""
+    drawn = draw_macs(seed, Size(days=MAC_DAYS))
+    changed = replace(drawn, base=do_by_hand(drawn.base, Random(seed)))
+    result = play(engines(MacEnvironment)(changed, tmp_path))
+    assert result.violation is None, "\n".join(result.story)
+    assert {STORE_RESTORED, RECORD_REMOVED} & result.faults.keys()
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("seed", [6, 9, 12, 15, 17, 24])
+def test_what_is_done_to_a_store_of_metal_for_sure_breaks_no_invariant(seed: int, tmp_path: Path):
+    """L1: such a box was told nowhere; 15: when one was switched on, an old store knows not."""
+    drawn = draw_metal(seed, Size(days=METAL_DAYS))
+    changed = replace(drawn, base=do_by_hand(drawn.base, Random(seed)))
+    result = play(engines(MetalEnvironment)(changed, tmp_path))
+    assert result.violation is None, "\n".join(result.story)
+    assert {STORE_RESTORED, RECORD_REMOVED} & result.faults.keys()
 
 
 def forced(seed: int, how: Callable[[Scenario, Random], Scenario]) -> Scenario:

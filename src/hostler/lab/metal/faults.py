@@ -20,6 +20,7 @@ from hostler.lab.scenario.faults import (
     pick_faults,
     severity_of,
 )
+from hostler.lab.scenario.store_faults import with_store_of_hosts_by_hand
 from hostler.simulators.scaleway.faults.rates import FaultRates
 
 DAYS = 0.12
@@ -97,7 +98,7 @@ def draw_metal(seed: int, size: Size) -> MetalScenario:
         skews=(rng.uniform(-2, 2), rng.uniform(-2, 2)),
     )
     return MetalScenario(
-        base=base,
+        base=with_store_of_hosts_by_hand(base),
         boxes=machines + rng.randint(0, 3),
         cleaning=rng.choice((*(Cleaning.POWER_CYCLE,) * 3, Cleaning.TRUSTED, Cleaning.COMMAND)),
         power=_limits(rng),

@@ -8,11 +8,11 @@ from random import Random
 
 from hostler.domain.ids import InstallationId
 from hostler.lab.scenario.faults import Disruption, Scenario, Size, on_wire
+from hostler.lab.scenario.store_faults import with_pruned_history, with_store_by_hand, with_twin
 from hostler.simulators.scaleway.world import World
 
 from .faults import draw_servers
 from .ground_truth import things_in
-from .restored import with_pruned_history, with_store_by_hand, with_twin
 
 HALF_DELETED = "half_deleted"
 """Somebody deletes half of the servers at once."""

@@ -31,6 +31,7 @@ from hostler.lab.scenario.faults import (
     Size,
 )
 from hostler.lab.scenario.run import Course, Result, play
+from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
 from hostler.lab.servers import faults as server_faults
 from hostler.lab.servers.environment import ServerEnvironment
 from hostler.lab.servers.large import HALF_DELETED, draw_any_servers
@@ -125,7 +126,7 @@ PROVIDERS: Mapping[
     MACS: Simulated(
         draw=draw_macs,
         course=engines(MacEnvironment),
-        faults=mac_faults.ALL,
+        faults=(*mac_faults.ALL, *STORE_OF_HOSTS),
         mutants=mac_mutants.MUTANTS,
         days=mac_faults.DAYS,
         impossible=_DELETED,
@@ -133,7 +134,7 @@ PROVIDERS: Mapping[
     METAL: Simulated(
         draw=draw_metal,
         course=engines(MetalEnvironment),
-        faults=metal_faults.ALL,
+        faults=(*metal_faults.ALL, *STORE_OF_HOSTS),
         mutants=metal_mutants.MUTANTS,
         days=metal_faults.DAYS,
         impossible=_DELETED,

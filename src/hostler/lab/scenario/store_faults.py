@@ -1,4 +1,4 @@
-"""Restored stores: some seeds put the store back to a copy, remove a record, or prune the history.
+"""Store faults: some seeds put the store back, copy it, remove a record, or prune the history.
 
 Whether a seed does is thrown for apart, so that every other one draws what it always drew.
 """
@@ -20,6 +20,9 @@ from hostler.lab.scenario.faults import (
 _SHARE = 0.06
 _PRUNED = 0.05
 _TWINNED = 0.03
+_OF_HOSTS = 0.04
+STORE_OF_HOSTS = (STORE_RESTORED, RECORD_REMOVED, HISTORY_PRUNED)
+"""What somebody does to a store of hosts."""
 _APART = frozenset({"store_lost", "second_installation"})
 """With these, nobody could say whose a thing is."""
 
@@ -49,6 +52,18 @@ def with_twin(scenario: Scenario) -> Scenario:
     if rng.random() >= _TWINNED or scenario.severity == "calm" or by_hand:
         return scenario
     return start_twin(scenario, rng)
+
+
+def with_store_of_hosts_by_hand(scenario: Scenario) -> Scenario:
+    """Return the scenario with what somebody does to a store of hosts, in a few of the seeds.
+
+    No engine runs on a copy of one: who has a host that two hold could not be told.
+    """
+    rng = Random(f"hostler store of hosts 60: {scenario.seed}")  # spares past failures
+    apart = _APART & {*scenario.faults}
+    if rng.random() >= _OF_HOSTS or scenario.severity == "calm" or apart:
+        return scenario
+    return rng.choice((do_by_hand, do_by_hand, prune))(scenario, rng)
 
 
 def start_twin(scenario: Scenario, rng: Random) -> Scenario:
