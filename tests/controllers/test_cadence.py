@@ -3,14 +3,16 @@
 import itertools
 from dataclasses import replace
 from datetime import datetime, timedelta
+from unittest.mock import patch
 
 import pytest
 
 from hostler.controllers.observe.due import Load, close_scope, due_scopes, is_moving, zones_of
 from hostler.controllers.runtime.settings import Settings
+from hostler.domain.errors import Conflict
 from hostler.domain.ids import ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome
-from hostler.domain.model.fleet import Caps
+from hostler.domain.model.fleet import Caps, FleetRow
 from hostler.domain.model.inventory import Inventory, merge
 from hostler.domain.model.machine import Doubt, Machine
 from hostler.domain.model.phases import Phase
@@ -64,6 +66,24 @@ async def test_observations_are_two_to_fifteen_seconds_apart_while_something_is_
     assert 1.5 <= pauses[0] <= 3.5
     assert all(later >= earlier - 1 for earlier, later in itertools.pairwise(pauses))
     assert all(14 < pause < 16 for pause in pauses[-5:])
+
+
+@pytest.mark.looptime
+async def test_records_that_go_on_to_conflict_are_read_again_at_the_usual_pace() -> None:
+    """Each round began the next one at once: nothing else ran any more (seed 157)."""
+    rig = FakeScene(replace(FLEET, size=2))
+    asked = list[datetime]()
+
+    async def conflicts(*_: object) -> FleetRow:
+        asked.append(rig.clock.now())
+        raise Conflict("there is a machine already")
+
+    with patch.object(rig.store, "save_fleet", conflicts):
+        async with rig.running():
+            await rig.pass_by(60 * S)
+    assert gaps(asked[:2])[0] < 1
+    assert all(gap >= 1.5 for gap in gaps(asked[1:]))
+    assert len(asked) >= 10
 
 
 @pytest.mark.looptime

@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from hostler.domain.ids import ResourceId
-from hostler.domain.model.commands import Reclaim, SaveFleet
+from hostler.domain.model.commands import REQUEST_REFUSED, Reclaim, SaveFleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass, Resource
 from hostler.domain.model.snapshot import RequestKind
 from hostler.domain.observation.certainty import resources_of
 from hostler.testing.fakes.planner import SERVER
-from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, S, machine, server
+from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, S, address, machine, server
 from hostler.testing.scenes.fleet import Scene
 
 GRACE, GAP = FLEET.timers.grace, FLEET.timers.sighting_gap
@@ -138,6 +138,39 @@ def test_adopting_believes_what_is_there(lost: bool) -> None:
     scene.reconcile()
     assert scene.the().bound(SERVER) == (SECOND.id if lost else server(first).id)
     assert asked_beyond(scene, SECOND) == [first.id]
+
+
+def over(made: Resource) -> tuple[Scene, Machine]:
+    """Return a machine that ended here, and what another store made for it since."""
+    scene = restored(made)
+    ended = replace(scene.the(), phase=Phase.DELETED)
+    scene.vanish(*(one.id for one in resources_of(scene.the(), scene.snapshot())))
+    scene.keep(ended)
+    scene.observe()
+    scene.request(RequestKind.ADOPT)
+    return scene, ended
+
+
+def test_adopting_what_another_store_made_for_a_machine_that_ended_here_ends_it_once_more() -> None:
+    """A second record of that id cannot be: the store refused it again and again (seed 157)."""
+    newer = address(machine(1), attempt=2, name="newer")
+    scene, ended = over(newer)
+    decision = scene.reconcile()
+    assert not [c for c in decision.commands if isinstance(c, SaveFleet) and c.adopted]
+    assert (scene.the().phase, scene.the().reason) == (Phase.STOPPING, "appeared_late")
+    assert asked_beyond(scene, newer) == [ended.id]
+
+
+def test_a_server_that_another_store_made_for_a_machine_that_ended_here_is_left_to_people() -> None:
+    """It may be in use: the adoption is refused, in a sentence."""
+    scene, ended = over(SECOND)
+    decision = scene.reconcile()
+    events = [event for c in decision.commands if isinstance(c, SaveFleet) for event in c.events]
+    (refused,) = [event.detail for event in events if event.kind == REQUEST_REFUSED]
+    assert ended.id in refused
+    assert "ended here" in refused
+    assert ended.id not in scene.machines
+    assert not [c for c in decision.commands if isinstance(c, SaveFleet) and c.adopted]
 
 
 @pytest.mark.parametrize("size", [1, 3, 4])

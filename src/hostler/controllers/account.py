@@ -76,6 +76,7 @@ class AccountLoop:
         self.fleets = FleetChanges(ports, self.state)
         self._renames = FleetRenames(ports, self.state, leases, self.fleets)
         self._nudged = asyncio.Event()
+        self._conflicts = 0
         self._hurried = asyncio.Event()
         self._cycles = itertools.count(1)
 
@@ -143,9 +144,15 @@ class AccountLoop:
         except Fenced as error:
             log.warning("another engine took over", account=self._account.name, why=str(error))
             self.state.distrust()
-        except Conflict:
+        except Conflict as error:
             self.state.distrust()
+            self._conflicts += 1
+            if self._conflicts > 1:  # what was read again did not help: at the usual pace, then
+                log.warning("records conflict", account=self._account.name, why=str(error))
+                return
             self.nudge()
+        else:
+            self._conflicts = 0
 
     async def _guard(self, where: str, work: Awaitable[None]) -> None:
         """Let one piece of work fail alone: the edge of the loop, where anything is caught."""

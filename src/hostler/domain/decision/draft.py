@@ -49,7 +49,8 @@ class Draft:
     leave them, `answers` what becomes of each request, and `transitions` of each machine;
     `unissued` carry the owner tags of some of them, and were made by another store. `target` is how
     many machines are desired, and `sizing` what that comes to (its transitions are here). `hosts`
-    are records of hosts to be saved, and `adopted` new records of what exists already.
+    are records of hosts to be saved, `adopted` new records of what exists already, and `reopened`
+    are machines of the history whose ends begin once more with what was adopted.
     """
 
     row: FleetRow
@@ -63,6 +64,7 @@ class Draft:
     hosts: tuple[SaveHost, ...] = ()
     order: OrderHosts | None = None
     adopted: tuple[Machine, ...] = ()
+    reopened: tuple[Machine, ...] = ()
     installations: tuple[InstallationId, ...] = ()
     orphan_report: SaveOrphans = SaveOrphans()
     reclaims: tuple[Reclaim, ...] = ()

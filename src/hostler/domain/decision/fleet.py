@@ -40,6 +40,7 @@ def adopt(draft: Draft, context: Context) -> Draft:
         answers=adoption.answered(draft.answers, draft.machines, snapshot),
         machines=tuple(adoption.brought_up_to_date(m, snapshot) for m in draft.machines),
         adopted=(*records, *pool.adopted(snapshot, row.serial + len(records))),
+        reopened=adoption.reopened(snapshot),
         installations=adoption.adopted_installations(resources, snapshot),
         hosts=(*draft.hosts, *pool.taken_over(resources, snapshot)),
     )

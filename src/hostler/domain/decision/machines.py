@@ -1,6 +1,6 @@
 """The stages that ask about each machine by itself: where it stands, and what comes next for it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from hostler.domain.fleets import offers
@@ -187,11 +187,19 @@ def space_starts(draft: Draft, context: Context) -> Draft:
 
 def reopen(draft: Draft, context: Context) -> Draft:
     """Which machines of the history appeared late? Their ends begin once more."""
-    return replace(draft, transitions=(*draft.transitions, *_reopened(context.snapshot)))
+    snapshot = context.snapshot
+    past = (*((machine, machine) for machine in snapshot.reopening), *_adopted(draft, snapshot))
+    return replace(draft, transitions=(*draft.transitions, *_reopened(past, snapshot)))
 
 
-def _reopened(snapshot: Snapshot) -> Iterator[Transition]:
-    for machine in snapshot.reopening:
+def _adopted(draft: Draft, snapshot: Snapshot) -> Iterator[tuple[Machine, Machine]]:
+    """Yield each machine of the history that is reopened by an adoption, before and with it."""
+    before = {machine.id: machine for machine in snapshot.ended}
+    return ((before[machine.id], machine) for machine in draft.reopened)
+
+
+def _reopened(past: Iterable[tuple[Machine, Machine]], snapshot: Snapshot) -> Iterator[Transition]:
+    for before, machine in past:
         own = evolve(machine, fleet=snapshot.fleet.name)  # it may be of one that was taken over
-        transition = Transition(before=machine, machine=own, resources=())
+        transition = Transition(before=before, machine=own, resources=())
         yield move(transition, Phase.STOPPING, Reason.APPEARED_LATE, snapshot)

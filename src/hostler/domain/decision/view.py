@@ -76,6 +76,7 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
         removing=strangers.removing,
         aside=_of_fleet((*set_aside(account), *outside(account)), account, fleet, renamed),
         late=strangers.late,
+        ended=strangers.ended,
         orphans=tuple(o for o in account.orphans if renamed.get(o.fleet, o.fleet) == fleet.name),
         requests=tuple(ripe(account, fleet.name)),
         moving=account.moving,

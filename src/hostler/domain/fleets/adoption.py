@@ -26,7 +26,38 @@ def adoptable(snapshot: Snapshot) -> tuple[Resource, ...]:
     None, where one machine's name is on several hosts: only people can tell which is its own.
     """
     resources = _covered(snapshot)
-    return () if _doubles(resources, snapshot.capabilities) else resources
+    if _doubles(resources, snapshot.capabilities):
+        return ()
+    ended = {machine.id for machine in snapshot.ended}
+    return tuple(r for r in resources if r.owner_tag is None or r.owner_tag.machine not in ended)
+
+
+def reopened(snapshot: Snapshot) -> tuple[Machine, ...]:
+    """Return the machines of our history for which adopted resources were made, to end once more.
+
+    A record of its own cannot be made of their ids. One with a main resource may be in use: it is
+    for people, and is told.
+    """
+    resources = _covered(snapshot)
+    if _doubles(resources, snapshot.capabilities):
+        return ()
+    return tuple(
+        _brought(machine, made, snapshot)
+        for machine in snapshot.ended
+        if (made := _made_for(machine, resources))
+        and all(resource.slot != snapshot.capabilities.main for resource in made)
+    )
+
+
+def _made_for(machine: Machine, resources: Iterable[Resource]) -> list[Resource]:
+    tagged = (r for r in resources if r.owner_tag is not None)
+    return [r for r in tagged if r.owner_tag is not None and r.owner_tag.machine == machine.id]
+
+
+def _brought(machine: Machine, resources: Iterable[Resource], snapshot: Snapshot) -> Machine:
+    for resource in resources:
+        machine = machine.with_place(_place(machine.place(resource.slot), resource, snapshot))
+    return machine
 
 
 def _doubles(
@@ -58,8 +89,7 @@ def brought_up_to_date(machine: Machine, snapshot: Snapshot) -> Machine:
     """
     if _sources(snapshot) is None:
         return machine
-    for resource in unissued_of(machine, snapshot):
-        machine = machine.with_place(_place(machine.place(resource.slot), resource, snapshot))
+    machine = _brought(machine, unissued_of(machine, snapshot), snapshot)
     sightings = snapshot.inventory.sightings
     for place in machine.places:
         newest = max(place.known, key=lambda known: (known.attempt, known.id), default=None)
@@ -88,6 +118,12 @@ _NOTHING = "nothing in its name was found that could be adopted"
 def _why_none(request: Request, snapshot: Snapshot) -> str:
     covered = _covered(replace(snapshot, requests=(request,)))
     doubles = _doubles(covered, snapshot.capabilities)
+    used = next((m.id for m in snapshot.ended if _made_for(m, covered)), None)
+    if not doubles and used is not None:
+        return (
+            f"{used} ended here, and another engine made a {snapshot.capabilities.main.kind} for "
+            "it: delete that by hand once nobody uses it"
+        )
     if not doubles:
         return _NOTHING
     machine, hosts = min(doubles.items())
@@ -100,7 +136,8 @@ def _why_none(request: Request, snapshot: Snapshot) -> str:
 def _covers(request: Request, machines: tuple[Machine, ...], snapshot: Snapshot) -> bool:
     """Tell whether an adoption is about anything at all, by the newest observations."""
     alone = replace(snapshot, requests=(request,))
-    return bool(adoptable(alone)) or any(brought_up_to_date(m, alone) != m for m in machines)
+    found = adoptable(alone) or reopened(alone)
+    return bool(found) or any(brought_up_to_date(m, alone) != m for m in machines)
 
 
 def _sources(snapshot: Snapshot) -> tuple[InstallationId, ...] | None:

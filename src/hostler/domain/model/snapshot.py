@@ -195,6 +195,7 @@ class Snapshot:
     canaries: frozenset[MachineId] | None = None
     left: Mapping[FleetName, FleetRow] = field(default_factory=dict[FleetName, FleetRow])
     adopted: frozenset[FleetName] = frozenset()
+    ended: tuple[Machine, ...] = ()
 
     @property
     def reopening(self) -> tuple[Machine, ...]:

@@ -29,13 +29,15 @@ class Sorted:
 class Explained:
     """What strangers are: `late` are the machines of the history that some of them belong to.
 
-    `removing` are those no record explains and that calls under way remove.
+    `removing` are those no record explains and that calls under way remove; `ended` the machines of
+    the history for which another store made some of the `unissued`.
     """
 
     late: tuple[Machine, ...] = ()
     unexplained: tuple[Resource, ...] = ()
     removing: tuple[Resource, ...] = ()
     unissued: tuple[Resource, ...] = ()
+    ended: tuple[Machine, ...] = ()
 
 
 def explain(
@@ -49,7 +51,7 @@ def explain(
     Calls are in flight for those `moving`: a machine that just ended, or what is being removed.
     """
     late, unexplained, unissued = dict[MachineId, Machine](), list[Resource](), list[Resource]()
-    removing = list[Resource]()
+    removing, ended = list[Resource](), dict[MachineId, Machine]()
     for resource in strangers:
         if (tag := resource.owner_tag) is None:
             continue
@@ -61,6 +63,7 @@ def explain(
             (unexplained if tag.machine in issued else unissued).append(resource)
         elif is_unissued(machine, resource):
             unissued.append(resource)
+            ended[machine.id] = machine
         else:
             late[machine.id] = machine
     return Explained(
@@ -68,6 +71,7 @@ def explain(
         unexplained=tuple(unexplained),
         removing=tuple(removing),
         unissued=tuple(unissued),
+        ended=tuple(ended.values()),
     )
 
 

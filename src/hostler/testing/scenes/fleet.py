@@ -207,6 +207,7 @@ class Scene:
             unexplained=strangers.unexplained,
             removing=strangers.removing,
             late=strangers.late,
+            ended=strangers.ended,
             orphans=tuple(self.orphans.values()),
             requests=tuple(self.requests),
             moving=frozenset(self.moving),
