@@ -6,6 +6,7 @@ from hostler.domain.ids import FleetName, ResourceId, Zone
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.machine import LOCKED, Machine
+from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Orphan
 from hostler.lab.checks import issued_ids
 from hostler.lab.checks.checker import HIDDEN_FOR, SELDOM
@@ -56,6 +57,19 @@ class ServerChecker(ScalewayChecker):
         """Return the things that somebody took the tags from, and that no record ever had."""
         recorded = self._recorded_ids()
         return [one for one in self.things() if self.untagged.is_taken(one[0], recorded)]
+
+    def made_for_ended(self) -> list[tuple[Thing, Zone]]:
+        """Return the servers that a store never issued, for machines that ended in it."""
+        return [
+            (thing, zone)
+            for shadow in self._stores()
+            for thing, zone in self.things()
+            if thing.kind == "server"
+            and thing.owner_tag is not None
+            and (machine := shadow.machines.get(thing.owner_tag.machine)) is not None
+            and machine.phase is Phase.DELETED
+            and issued_ids.is_unissued(shadow, thing)
+        ]
 
     def _recorded_ids(self) -> frozenset[ResourceId]:
         """Return every id that a record of a store has or had that is not lost."""

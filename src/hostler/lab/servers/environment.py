@@ -151,9 +151,12 @@ class ServerEnvironment:
         self.world.clear_fault_rates()
 
     def help(self, checker: Checker) -> None:
-        """Remove what somebody took the tags from, and no record knows: only people can."""
+        """Remove what only people can: what somebody took the tags from, and no record knows.
+
+        And servers that another store made for machines that ended here.
+        """
         del checker
-        for thing, zone in self._checker.taken():
+        for thing, zone in (*self._checker.taken(), *self._checker.made_for_ended()):
             if thing.kind == "volume":
                 remove_volume(self.world, thing.id, zone)
             else:
