@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -198,7 +199,7 @@ HELD = record(condition=HostCondition.ALLOCATED, machine=MINE)
     ],
 )
 def test_a_host_that_is_bound_to_a_machine_which_no_record_knows_is_told_whatever_it_is_called(
-    stage: str, host: Host, facts: dict[str, object], cls: OrphanClass | None
+    stage: str, host: Host, facts: dict[str, Any], cls: OrphanClass | None
 ) -> None:
     """A box says nothing by its name: one whose machine's record was removed was lost for good."""
     held = replace(host, fleet=WEB)
