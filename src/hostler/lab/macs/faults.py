@@ -20,7 +20,6 @@ from hostler.lab.scenario.faults import (
     pick_faults,
     severity_of,
 )
-from hostler.lab.scenario.store_faults import with_store_of_hosts_by_hand
 from hostler.simulators.scaleway.faults.catalogue import (
     CALLS,
     FAULTS,
@@ -119,7 +118,7 @@ def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
     asked, base = (demands.NOTHING, base) if plain else demands.draw_demands(base, types)
     return MacScenario(
         demands=asked,
-        base=with_store_of_hosts_by_hand(base),
+        base=base,
         stocks=stocks,
         pools=pools,
         floor=rng.choice(("412", "mixed")),
