@@ -31,6 +31,7 @@ PAST_FAILURES = {
     307031: "power: a box that was on for a minute, unseen, is no box that was on (the judge)",
     303167: "power: a box that was in error, and may have been on, was started soon after that",
     721130: "S12: a second box was let go of by an observation from before it was taken",
+    6002163: "S12: a box that had never been on was off when its machine let go of it (the judge)",
     501028: "power: a start that was ignored went with its machine, and the next came too soon",
     900265: "power: a box that was off for seconds, unseen, was not off (the judge)",
     901641: "power: as 900265, with a command that was ignored",

@@ -52,10 +52,10 @@ class MetalTruth:
         return None if at is None else _seconds(at - BEGINNING)
 
     def was(self, box: HostId, condition: Condition, at: float) -> bool:
-        """Tell whether a box stood so at a time of the past."""
+        """Tell whether a box stood so at a time of the past; at first, as it was listed."""
         log = reversed(self.rack.log)
         then = (e.condition for e in log if e.box == box and _seconds(e.at - BEGINNING) <= at)
-        return next(then, None) is condition
+        return next(then, self.rack.began.get(ResourceId(box))) is condition
 
     def touch(self, box: HostId) -> None:
         """Note that a person touched a box."""

@@ -43,7 +43,8 @@ class MetalWorld:
     `ignoring` are boxes whose controllers accept commands and do nothing, `slow` those that do
     after this time what they accepted, `silent` those whose controllers do not answer; `cleaned`
     are those of which a cleaning command was seen to end since
-    a machine last had them. `log` is every change of power that truly took place.
+    a machine last had them. `log` is every change of power that truly took place, and `began` how
+    each box stood when it was listed.
     """
 
     world: FakeWorld
@@ -52,6 +53,7 @@ class MetalWorld:
     silent: set[ResourceId] = field(default_factory=set[ResourceId])
     cleaned: set[ResourceId] = field(default_factory=set[ResourceId])
     log: list[Switched] = field(default_factory=list[Switched])
+    began: dict[ResourceId, Condition] = field(default_factory=dict[ResourceId, Condition])
 
     def add(
         self, name: str, zone: Zone, kind: str = "small", condition: Condition = Condition.OFF
@@ -70,6 +72,11 @@ class MetalWorld:
             name=name,
             address=f"192.0.2.{number}",
         )
+        return self._list(box)
+
+    def _list(self, box: Resource) -> ResourceId:
+        """Have a box under its name from now on."""
+        self.began[box.id] = box.condition
         return self.world.add(box).id
 
     def boxes(self) -> tuple[Resource, ...]:
@@ -119,7 +126,7 @@ class MetalWorld:
         """
         there = self.remove(box)
         if there is not None:
-            new = self.world.add(replace(there, id=ResourceId(name), name=name)).id
+            new = self._list(replace(there, id=ResourceId(name), name=name))
             if there.condition in _ENDS:
                 self._lead_on(new, _ENDS[there.condition])
 
