@@ -21,6 +21,7 @@ MANY = 40
 AT_ONCE = 10
 
 PAST_FAILURES = {
+    8030004: "E2: a machine was made for a host that one takes which just lost its own",
     4200019: "E2: the host that a new machine was to take was given up by the same decision",
     1360015: "L1: a host that was ordered for a fleet of another pool counted as free (the judge)",
     782004: "C1: a listing passed over a host twice, and no report can have it then (the judge)",

@@ -320,13 +320,18 @@ def test_machines_are_begun_only_for_hosts_that_no_other_waits_for() -> None:
 
 
 def test_a_machine_that_let_go_of_its_host_will_take_another_before_one_is_made_for_it() -> None:
-    """Seed 5030205: a machine was made for a host that the same decision gave away."""
+    """A machine was made for a host that another took: in the same decision (seed 5030205).
+
+    Or in the next one, since it was bound to the host that it lost until then (seed 8030004).
+    """
     snapshot = fleet_snapshot((), free=(choice(), choice(OTHER)))
     lost = starting(host=None)
     transitions = (Transition(before=lost, machine=lost, resources=()),)
     assert open_offers(5, transitions, snapshot) == (OFFER,)
     bound = replace(snapshot, bindings={lost.id: HostId("host-3")})
     assert open_offers(5, transitions, bound) == (OFFER, OFFER)
+    loses = (Transition(before=starting(), machine=lost, resources=()),)
+    assert open_offers(5, loses, replace(snapshot, bindings={lost.id: BOX})) == (OFFER,)
     ended = replace(lost, deletion=Deletion(at=BEGIN, actor="ann", why=""))
     transitions = (Transition(before=ended, machine=ended, resources=()),)
     assert open_offers(5, transitions, snapshot) == (OFFER, OFFER)

@@ -35,14 +35,20 @@ def offers(many: int, transitions: tuple[Transition, ...], snapshot: Snapshot) -
     """Return an offer for each machine that may begin: there is a host for it that no other has."""
     left = [free.offer for free in snapshot.free]
     for transition in transitions:
-        if _lacks_host(transition.machine, snapshot) and transition.machine.offer in left:
+        if _lacks_host(transition, snapshot) and transition.machine.offer in left:
             left.remove(transition.machine.offer)
     return tuple(left[:many])
 
 
-def _lacks_host(machine: Machine, snapshot: Snapshot) -> bool:
-    """Tell whether a machine will take a host: it waits for its first, or lost one."""
-    if machine.host is not None or machine.deletion is not None or machine.id in snapshot.bindings:
+def _lacks_host(transition: Transition, snapshot: Snapshot) -> bool:
+    """Tell whether a machine will take a host: it waits for its first, or lost one.
+
+    One that loses its host in this very decision is bound to it until the decision is saved.
+    """
+    machine = transition.machine
+    if machine.host is not None or machine.deletion is not None:
+        return False
+    if machine.id in snapshot.bindings and transition.before.host is None:
         return False
     waits = machine.phase is Phase.PENDING and snapshot.fleet.renews
     return waits or machine.phase is Phase.STARTING
