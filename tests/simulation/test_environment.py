@@ -16,6 +16,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import Condition
 from hostler.lab.checks.checker import Checker
 from hostler.lab.checks.listings import Listed
+from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.process_run import ProcessRun
 from hostler.lab.scenario.environment import Cadence
@@ -80,7 +81,8 @@ class FakeChecker(Checker):
             for one in self._fake.resources.values()
         ]
 
-    def is_healthy(self, machine: Machine) -> bool:
+    def is_healthy(self, shadow: ShadowStore, machine: Machine) -> bool:
+        del shadow
         return any(
             one.owner_tag is not None
             and one.owner_tag.machine == machine.id

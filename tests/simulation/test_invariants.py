@@ -14,6 +14,7 @@ from hostler.domain.ids import (
     Zone,
 )
 from hostler.domain.model.calls import Call, Effect
+from hostler.domain.model.commands import Advance, Verdict
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import Asked, CallState, Deletion, Machine, Offer
@@ -134,6 +135,17 @@ def test_s4_fires_when_an_offer_is_tried_again_within_its_pause():
     checker.moved(before, replace(before, phase=Phase.FAILED), 100.0)
     assert names(checker.inserted([machine(number=1)], 110.0)) == ["S4"]
     assert not checker.inserted([machine(number=1)], 126.0)
+
+
+def test_s4_counts_the_pause_of_an_offer_from_the_decision_that_was_saved_late():
+    """A process stood still before it saved (servers 8020135)."""
+    checker, before = Failures(pause=25.0), machine(Phase.STARTING)
+    failed = replace(before, phase=Phase.FAILED)
+    verdict = Verdict(machine=failed.id, reason="refused")
+    checker.decides([Advance(machine=failed, changed=True, events=(), verdict=verdict)], 80.0)
+    checker.moved(before, failed, 100.0)
+    assert names(checker.inserted([machine(number=1)], 104.0)) == ["S4"]
+    assert not checker.inserted([machine(number=1)], 106.0)
 
 
 @pytest.mark.parametrize("phase", [Phase.PENDING, Phase.STARTING, Phase.READY, Phase.DRAINING])

@@ -10,7 +10,8 @@ from hostler.lab.macs.faults import ALL, PEOPLE, draw_macs
 from hostler.lab.scenario.course import EngineCourse
 from hostler.lab.scenario.faults import Size
 from hostler.lab.scenario.run import play
-from hostler.lab.simulate.providers import MACS
+from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
+from hostler.lab.simulate.providers import MACS, PROVIDERS
 from hostler.lab.simulate.seeds import run_seed
 from hostler.simulators.scaleway.faults.catalogue import MAC_FAULTS
 from hostler.testing.time.loop import SimLoop
@@ -132,6 +133,11 @@ def test_every_invariant_of_macs_holds_whatever_the_faults(first: int):
         assert result.violation is None, "\n".join(result.story)
 
 
+def test_no_seed_of_a_past_failure_has_its_store_changed_by_hand():
+    drawn = {fault for seed in PAST_FAILURES for fault in draw_macs(seed, SIZE).base.faults}
+    assert not drawn & {*STORE_OF_HOSTS}
+
+
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("seed", PAST_FAILURES)
 def test_seed_of_a_past_failure_holds(seed: int):
@@ -180,7 +186,8 @@ def test_a_seed_of_macs_is_the_same_again():
 
 def test_every_fault_of_macs_is_drawn_by_some_seed():
     drawn = {fault for seed in range(1, 300) for fault in draw_macs(seed, SIZE).base.faults}
-    assert drawn == set(ALL)
+    assert drawn - {*STORE_OF_HOSTS} == set(ALL)
+    assert {*PROVIDERS[MACS].faults} == {*ALL, *STORE_OF_HOSTS}
     assert {fault.name for fault in MAC_FAULTS} <= set(ALL)
     assert set(PEOPLE) <= set(ALL)
 

@@ -71,8 +71,8 @@ class Checker(Findings):
         """Return every thing that truly exists, with whose it is, and its zone."""
 
     @abstractmethod
-    def is_healthy(self, machine: Machine) -> bool:
-        """Tell whether all is well with what a machine has."""
+    def is_healthy(self, shadow: ShadowStore, machine: Machine) -> bool:
+        """Tell whether all is well with what a machine has, by what its store can know of it."""
 
     @abstractmethod
     def left_of(self, machine: Machine) -> list[Thing]:
@@ -91,6 +91,7 @@ class Checker(Findings):
     def decided(self, shadow: ShadowStore, process: str, fleet: FleetName, made: Decision) -> None:
         """Note what a process decides, and which counts it knows by then (S3)."""
         self.commands += len(made.commands)
+        shadow.failures.decides(made.commands, self.now)
         known = shadow.machines
         self.known_counts.decides(process, shadow.fleets[fleet], made.commands, known, self.now)
 
@@ -123,7 +124,7 @@ class Checker(Findings):
             )
             self.found(invariants.deleted(before.phase, machine, left, oldest))
         else:
-            healthy = self.is_healthy(machine)
+            healthy = self.is_healthy(shadow, machine)
             self.found(invariants.lost_falsely(before, machine, healthy=healthy))
 
     def unbound(self, shadow: ShadowStore, host: HostId, machine: MachineId) -> None:

@@ -11,6 +11,7 @@ from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Orphan
+from hostler.domain.policy.host_keys import HostKey
 from hostler.testing.invariants import SLACK, Attempts, Bounds
 from hostler.testing.sureness import Failures, Onces, Records
 
@@ -27,6 +28,9 @@ _HELD = (
     "machines",
     "orphans",
     "hosts",
+    "pinned",
+    "disks",
+    "bought",
     "bindings",
     "epochs",
     "attempts",
@@ -43,12 +47,22 @@ _HELD = (
 
 
 @dataclass(slots=True)
+class Pinned:
+    """What one installation believes of a host's key: as it is on record, and when it was shown."""
+
+    host_key: HostKey
+    at: float
+
+
+@dataclass(slots=True)
 class ShadowStore:
     """What one installation's store holds, as its saves told it; `lost`: nobody has it any more.
 
     `issued` are the ids that it ever gave to machines; `reported` is since when each orphan stands
-    in its report; `removed` are machines whose records somebody removed by force; `runs` are the
-    names of all runs of its processes.
+    in its report; `removed` are machines whose records somebody removed by force; `disks` are how
+    often the disk of a host was written when its machine last got ready; `bought` are when the
+    hosts came to be that a fleet ordered, and how many euros each commits to; `runs` are the names
+    of all runs of its processes.
     """
 
     own: InstallationId
@@ -58,6 +72,11 @@ class ShadowStore:
     machines: dict[MachineId, Machine] = field(default_factory=dict[MachineId, Machine])
     orphans: dict[ResourceId, Orphan] = field(default_factory=dict[ResourceId, Orphan])
     hosts: dict[HostId, Host] = field(default_factory=dict[HostId, Host])
+    pinned: dict[HostId, Pinned] = field(default_factory=dict[HostId, Pinned])
+    disks: dict[HostId, int] = field(default_factory=dict[HostId, int])
+    bought: dict[FleetName, list[tuple[float, float]]] = field(
+        default_factory=dict[FleetName, list[tuple[float, float]]]
+    )
     bindings: dict[HostId, MachineId] = field(default_factory=dict[HostId, MachineId])
     epochs: dict[str, Epoch] = field(default_factory=dict[str, Epoch])
     attempts: dict[FleetName, Attempts] = field(default_factory=dict[FleetName, Attempts])

@@ -15,8 +15,7 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.policy.host_keys import HostKey
-from hostler.lab.checks.shadow_store import ShadowStore
+from hostler.lab.checks.shadow_store import Pinned, ShadowStore
 from hostler.simulators.scaleway.macs.reach import fingerprint
 from hostler.testing.invariants import Found, Violation
 
@@ -30,23 +29,12 @@ _AWAITED = 3600.0
 
 
 @dataclass(slots=True)
-class Pinned:
-    """What one installation believes of a host's key: as it is on record, and when it was shown."""
-
-    host_key: HostKey
-    at: float
-
-
-@dataclass(slots=True)
 class BootstrapCheck:
     """All that concerns logins, disks and networks of a run."""
 
     truth: GroundTruth
     demands: Demands
     logins: Logins
-    host_keys: dict[tuple[str, HostId], Pinned] = field(
-        default_factory=dict[tuple[str, HostId], Pinned]
-    )
     wipes: dict[tuple[str, HostId], float] = field(default_factory=dict[tuple[str, HostId], float])
     presented: dict[tuple[str, HostId, str], float] = field(
         default_factory=dict[tuple[str, HostId, str], float]
@@ -123,7 +111,7 @@ class BootstrapCheck:
         mac = self.truth.mac(machine.host) if machine.host is not None else None
         if mac is None or machine.host is None or machine.phase is not Phase.READY:
             return False
-        known = self.host_keys.get((shadow.own, machine.host))
+        known = shadow.pinned.get(machine.host)
         if known is None or self._wiped_after(known, shadow, machine.host):
             return False
         return known.host_key.key != fingerprint(mac.disk.seed)
@@ -152,11 +140,11 @@ class BootstrapCheck:
         """
         if host.bootstrap.host_key is None:
             return ()
-        known = self.host_keys.get((shadow.own, host.id))
+        known = shadow.pinned.get(host.id)
         if known is not None and known.host_key == host.bootstrap.host_key:
             return ()
         at = self.presented.get((shadow.own, host.id, host.bootstrap.host_key.key), self.now)
-        self.host_keys[shadow.own, host.id] = Pinned(host.bootstrap.host_key, at)
+        shadow.pinned[host.id] = Pinned(host.bootstrap.host_key, at)
         same = known is None or known.host_key.key == host.bootstrap.host_key.key
         if known is None or same or self._wiped_after(known, shadow, host.id):
             return ()
@@ -173,7 +161,7 @@ class BootstrapCheck:
         What was begun before that key was shown, by a process that paused since, knows none.
         """
         self.presented[shadow.own, login.host, login.presented] = self.now
-        known = self.host_keys.get((shadow.own, login.host))
+        known = shadow.pinned.get(login.host)
         if known is None or login.order.fingerprint or not login.entered:
             return ()
         if login.begun < known.at:

@@ -84,17 +84,20 @@ class MacChecker(ScalewayChecker):
         fact = self.truth.hosts.get(HostId(mac.id))
         return fact is not None and fact.by_person
 
-    def is_healthy(self, machine: Machine) -> bool:
+    def is_healthy(self, shadow: ShadowStore, machine: Machine) -> bool:
         """Tell whether its host is ready, bears its name, and nothing happened to it for long.
 
-        One that was wiped since it was claimed is not: its disk is another one.
+        One that was wiped since it was claimed is not: its disk is another one. Nor is one that was
+        wiped since a backup was made, which is the store by now: its record is of another disk.
         """
         host = machine.host
         if host is None or host not in self.truth.hosts or machine.goal is Goal.STANDBY:
             return False
         owner = self.truth.hosts[host].owner
         mine = owner is not None and (owner[0], owner[1].machine) == ("claimed", machine.id)
-        return mine and self.truth.is_steady(host) and not self.truth.is_clean(host)
+        mac = self.truth.mac(host)
+        known = mac is not None and shadow.disks.get(host) == mac.installs
+        return mine and known and self.truth.is_steady(host) and not self.truth.is_clean(host)
 
     def left_of(self, machine: Machine) -> list[Thing]:
         """Return the hosts whose names tell that a machine has them; those it let go of apart."""
@@ -314,12 +317,20 @@ class MacChecker(ScalewayChecker):
             # an observation proved it: what undoes it later is another matter
             if asked.call_state is CallState.DONE:
                 shadow.onces.proved(machine.id, asked)
+        before = shadow.machines.get(machine.id)
         super().machine_saved(shadow, machine, events)
         if machine.host is None or machine.phase is Phase.DELETED:
             return
+        if machine.phase is Phase.READY and (before is None or before.phase is not Phase.READY):
+            self._gets_ready(shadow, machine.host)
         if shadow.bindings.get(machine.host) != machine.id:
             text = f"{machine.id} has host {machine.host}, which is not bound to it"
             self.found((Violation(invariant="S13", text=text, machine=machine.id),))
+
+    def _gets_ready(self, shadow: ShadowStore, host: HostId) -> None:
+        """Note how often a host's disk was written, for its store knows its machine on that one."""
+        if (mac := self.truth.mac(host)) is not None:
+            shadow.disks[host] = mac.installs
 
     # ------------------------------------------------------------ at rest
 

@@ -20,6 +20,7 @@ from hostler.lab.scenario.faults import (
     pick_faults,
     severity_of,
 )
+from hostler.lab.scenario.store_faults import with_store_of_hosts_by_hand
 from hostler.simulators.scaleway.faults.catalogue import (
     CALLS,
     FAULTS,
@@ -60,6 +61,7 @@ _RARE = {fault.name for fault in MAC_CALLS}
 _STRUCK = ("crash", "paused", "suspended", "clock_jump", "store_busy", "disk_full", "network_down")
 _EVERY = 12 * HOUR
 _ON_SQLITE = 0.5
+_STORE_DICE = "hostler store of Macs 1"
 _KINDS = host_actions(3, "retire")
 _TYPES = ("M2-L", "M4-M")
 
@@ -118,7 +120,7 @@ def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
     asked, base = (demands.NOTHING, base) if plain else demands.draw_demands(base, types)
     return MacScenario(
         demands=asked,
-        base=base,
+        base=with_store_of_hosts_by_hand(base, _STORE_DICE),
         stocks=stocks,
         pools=pools,
         floor=rng.choice(("412", "mixed")),

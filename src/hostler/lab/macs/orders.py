@@ -34,14 +34,6 @@ _LOST = frozenset({HostCondition.RETIRING, HostCondition.QUARANTINED, HostCondit
 Fleets = tuple[str, FleetName]
 
 
-@dataclass(frozen=True, slots=True)
-class Bought:
-    """One host that was ordered: when it came to be, and what it commits to."""
-
-    at: float
-    euros: float
-
-
 @dataclass(slots=True)
 class Purchases:
     """All orders of a run. `slack` is how much later than its decision an order may be seen."""
@@ -51,7 +43,6 @@ class Purchases:
     slack: float
     known: set[HostId] = field(default_factory=set[HostId])
     names: set[str] = field(default_factory=set[str])
-    bought: dict[Fleets, list[Bought]] = field(default_factory=dict[Fleets, list[Bought]])
     sizes: dict[Fleets, deque[tuple[float, int]]] = field(
         default_factory=dict[Fleets, deque[tuple[float, int]]]
     )
@@ -101,7 +92,7 @@ class Purchases:
             shadow = next((b for b in shadows if b.own == owner_tag.installation), None)
             if shadow is not None:
                 self.owned[host] = shadow.own
-                found += self._afford((shadow.own, owner_tag.fleet), mac)
+                found += self._afford(shadow, owner_tag.fleet, mac)
                 found += self._needed(shadow, owner_tag.fleet)
                 found += self._most(shadow)
         return tuple(found)
@@ -114,17 +105,20 @@ class Purchases:
     def _stands(self, host: HostId) -> bool:
         return self.truth.mac(host) is not None
 
-    def _afford(self, fleet: Fleets, mac: Mac) -> Found:
-        """The spend cap of a day holds, whatever was lost; effects may be late."""
+    def _afford(self, shadow: ShadowStore, fleet: FleetName, mac: Mac) -> Found:
+        """The spend cap of a day holds, whatever was lost; effects may be late.
+
+        A store that was put back knows no order that came after its backup.
+        """
         euros = TYPES[mac.type_name].price * LEASE / HOUR
-        bought = self.bought.setdefault(fleet, [])
-        bought.append(Bought(self.now, euros))
+        bought = shadow.bought.setdefault(fleet, [])
+        bought.append((self.now, euros))
         limits = self.demands.limits
         cap = limits.cap if limits is not None else None
-        day = [one.euros for one in bought if self.now - one.at < LEASE - self.slack]
+        day = [euros for at, euros in bought if self.now - at < LEASE - self.slack]
         if cap is None or sum(day) <= cap:
             return ()
-        text = f"orders of {fleet[1]} commit to €{sum(day):.2f} in a day; the cap is €{cap:.2f}"
+        text = f"orders of {fleet} commit to €{sum(day):.2f} in a day; the cap is €{cap:.2f}"
         return (Violation(invariant="S4", text=text),)
 
     def _needed(self, shadow: ShadowStore, fleet: FleetName) -> Found:
@@ -216,7 +210,13 @@ class Purchases:
         rests = machine is None or machine.phase is Phase.STANDBY
         row = shadow.rows.get(record.fleet) if record.fleet is not None else None
         paused = row is not None and (row.pause is not None or self._is_barred(row, shadow))
-        return rests and not paused and not (machine is not None and machine.protection)
+        told = held in shadow.removed and self._waits_for_people(host, record, shadow)
+        return rests and not (paused or told or (machine is not None and machine.protection))
+
+    def _waits_for_people(self, host: HostId, record: Host, shadow: ShadowStore) -> bool:
+        """Tell whether a host is told whose machine's record somebody removed, and only told."""
+        fleet = shadow.fleets.get(record.fleet) if record.fleet is not None else None
+        return ResourceId(host) in shadow.orphans and (fleet is None or not fleet.reclaim)
 
     def _is_barred(self, row: FleetRow, shadow: ShadowStore) -> bool:
         """Tell whether a fleet lacks machines, and may make none: its name is another's too."""

@@ -78,8 +78,9 @@ class MetalChecker(Checker):
         created = self._began.get(machine, self.now)
         return Thing(id=ResourceId(box), kind="server", created=created, owner_tag=tag)
 
-    def is_healthy(self, machine: Machine) -> bool:
+    def is_healthy(self, shadow: ShadowStore, machine: Machine) -> bool:
         """Tell whether its box is up for long, and nothing happened to it."""
+        del shadow
         if machine.host is None or machine.goal is Goal.STANDBY:
             return False
         return self.truth.is_steady(machine.host, STEADY)

@@ -61,6 +61,7 @@ ALL = (*CALLS, *PEOPLE, *STRUCK, "two_replicas")
 _RATES: Mapping[str, float] = dict.fromkeys(CALLS, 0.08)
 _EVERY = 1.5 * HOUR
 _ON_SQLITE = 0.5
+_STORE_DICE = "hostler store of hosts 60"
 _KINDS = host_actions(4)
 _S = timedelta(seconds=1)
 
@@ -98,7 +99,7 @@ def draw_metal(seed: int, size: Size) -> MetalScenario:
         skews=(rng.uniform(-2, 2), rng.uniform(-2, 2)),
     )
     return MetalScenario(
-        base=with_store_of_hosts_by_hand(base),
+        base=with_store_of_hosts_by_hand(base, _STORE_DICE),
         boxes=machines + rng.randint(0, 3),
         cleaning=rng.choice((*(Cleaning.POWER_CYCLE,) * 3, Cleaning.TRUSTED, Cleaning.COMMAND)),
         power=_limits(rng),

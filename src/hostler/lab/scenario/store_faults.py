@@ -54,12 +54,13 @@ def with_twin(scenario: Scenario) -> Scenario:
     return start_twin(scenario, rng)
 
 
-def with_store_of_hosts_by_hand(scenario: Scenario) -> Scenario:
+def with_store_of_hosts_by_hand(scenario: Scenario, dice: str) -> Scenario:
     """Return the scenario with what somebody does to a store of hosts, in a few of the seeds.
 
-    No engine runs on a copy of one: who has a host that two hold could not be told.
+    No engine runs on a copy of one: who has a host that two hold could not be told. `dice` are the
+    provider's own, chosen so that its past failures are spared.
     """
-    rng = Random(f"hostler store of hosts 60: {scenario.seed}")  # spares past failures
+    rng = Random(f"{dice}: {scenario.seed}")
     apart = _APART & {*scenario.faults}
     if rng.random() >= _OF_HOSTS or scenario.severity == "calm" or apart:
         return scenario

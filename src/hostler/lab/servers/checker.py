@@ -95,8 +95,9 @@ class ServerChecker(ScalewayChecker):
         elif status < _REFUSED:
             self._denied.pop((source, resource), None)
 
-    def is_healthy(self, machine: Machine) -> bool:
+    def is_healthy(self, shadow: ShadowStore, machine: Machine) -> bool:
         """Tell whether all is well with what a machine has."""
+        del shadow
         seen = not self._was_locked(machine) and not self._was_denied(machine)
         return seen and is_healthy(self.world, machine)
 

@@ -126,7 +126,7 @@ PROVIDERS: Mapping[
     MACS: Simulated(
         draw=draw_macs,
         course=engines(MacEnvironment),
-        faults=mac_faults.ALL,
+        faults=(*mac_faults.ALL, *STORE_OF_HOSTS),
         mutants=mac_mutants.MUTANTS,
         days=mac_faults.DAYS,
         impossible=_DELETED,
