@@ -210,8 +210,8 @@ class Purchases:
         rests = machine is None or machine.phase is Phase.STANDBY
         row = shadow.rows.get(record.fleet) if record.fleet is not None else None
         paused = row is not None and (row.pause is not None or self._is_barred(row, shadow))
-        told = held in shadow.removed and self._waits_for_people(host, record, shadow)
-        return rests and not (paused or told or (machine is not None and machine.protection))
+        reported = held in shadow.removed and self._waits_for_people(host, record, shadow)
+        return rests and not (paused or reported or (machine is not None and machine.protection))
 
     def _waits_for_people(self, host: HostId, record: Host, shadow: ShadowStore) -> bool:
         """Tell whether a host is told whose machine's record somebody removed, and only told."""
