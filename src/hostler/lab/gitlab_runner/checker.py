@@ -11,6 +11,7 @@ R8  neither instances nor servers exceed the maximum; no instance has two server
 R9  a job reaches the instance that it was given, with the key that it knows; the same all along.
 R10 Shutdown ends no machine, and Update sends nothing.
 R11 only states that the schema offers are told.
+S3  what is made and reclaimed rests on counts that the plugin knows.
 S6  an instance on which a job runs is not ended, unless the runner asked for its end.
 L   without faults the wanted capacity is reached; asked for nothing, nothing is left. What lost
     tags and names before any record had it, people remove: nobody else can know whose it is.
@@ -22,12 +23,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from hostler.domain.ids import MachineId
-from hostler.domain.model.commands import Event
+from hostler.domain.model.commands import Decision, Event
+from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
 from hostler.frontends.fleeting.contract import ConnectInfo, Instance, State
 from hostler.lab.checks.findings import Findings
+from hostler.lab.checks.listings import Counts
 from hostler.lab.checks.trace import Trace
+from hostler.lab.scaleway.listings import INSTANCES, Pages
 from hostler.lab.scaleway.world import ScalewayWorld, note_request
+from hostler.lab.servers.requests import is_counted
 from hostler.ports.http import HttpRequest, Response
 from hostler.simulators.scaleway.state.ledger import Line
 from hostler.simulators.scaleway.state.records import State as ServerState
@@ -98,6 +103,9 @@ class Checker(Findings):
         self.accepted = 0
         self.unsure = 0
         self.recorded = set[str]()
+        self.known_counts = Counts(INSTANCES)
+        self._pages = Pages(self.known_counts.listings)
+        self._records = dict[MachineId, Machine]()
         self.key = b""
         self.awake = True
         self.jumped = -AFTER_JUMP
@@ -131,8 +139,9 @@ class Checker(Findings):
         if "zone_dead" in note_request(self, request, source, line):
             self.able_from = max(self.able_from, self.now + AFTER_DEATH)
 
-    def begins(self, request: HttpRequest) -> None:
-        """Nothing is known of a request before it is sent."""
+    def begins(self, plugin: str, request: HttpRequest) -> None:
+        """Check that a plugin knows the count that a request rests on (S3)."""
+        self.found(is_counted(self.known_counts, plugin, request))
 
     def sends(self, request: HttpRequest, *, network_down: bool) -> None:
         """Check a request before it is sent; note tries to delete."""
@@ -140,8 +149,13 @@ class Checker(Findings):
         if network_down:
             self.struck("network_down")
 
-    def receives(self, request: HttpRequest, response: Response, begun: float) -> None:
-        """What a plugin was answered is judged where engines run by themselves."""
+    def receives(self, plugin: str, request: HttpRequest, response: Response, begun: float) -> None:
+        """Read listings by what came of them."""
+        self._pages.answered(plugin, request, response, (begun, self.now))
+
+    def decided(self, plugin: str, fleet: Fleet, decision: Decision) -> None:
+        """Note what a plugin decides, and which counts it knows by then (S3)."""
+        self.known_counts.decides(plugin, fleet, decision.commands, self._records, self.now)
 
     def _check_request(self, request: HttpRequest, inside: str) -> None:
         if inside in {"update", "shutdown"}:
@@ -173,8 +187,10 @@ class Checker(Findings):
             elif not self.truth.well(name):
                 self._fell.add(name)
 
-    def saved(self, machine: Machine, events: tuple[Event, ...]) -> None:
-        """Note every id that a record has, and put its events into the story."""
+    def saved(self, plugin: str, machine: Machine, events: tuple[Event, ...]) -> None:
+        """Note a record and every id that it has, and put its events into the story."""
+        self.known_counts.saves(plugin, self._records.get(machine.id), machine)
+        self._records[machine.id] = machine
         self.recorded |= {known.id for place in machine.places for known in place.known}
         for event in events:
             text = f"  {machine.id} {event.kind} {event.reason} {event.detail}"

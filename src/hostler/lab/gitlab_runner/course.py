@@ -10,6 +10,7 @@ from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import FleetName, InstallationId
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind, Timers
 from hostler.lab.checks.trace import Trace
+from hostler.lab.harness.decisions import watching_decisions
 from hostler.lab.scaleway.bystanders import remove_volume
 from hostler.lab.scenario.stores import store_place
 from hostler.lab.servers.environment import ServerEnvironment
@@ -87,6 +88,10 @@ class RunnerCourse:
 
     async def go(self) -> None:
         """Let jobs come and faults strike and cease; ask for much, and then for nothing."""
+        with watching_decisions(self.scenario.seed):
+            await self._go()
+
+    async def _go(self) -> None:
         scenario, checker = self.scenario, self.checker
         async with asyncio.TaskGroup() as tasks:
             setting = Setting(options=scenario.options, states=scenario.states)

@@ -11,21 +11,26 @@ from typing import Protocol
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.ids import AccountName, machine_id
-from hostler.domain.model.commands import Event
+from hostler.domain.model.commands import Decision, Event
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import Machine
+from hostler.domain.model.provider import Planner
+from hostler.domain.model.snapshot import Snapshot
 from hostler.frontends.fleeting.contract import Connector
 from hostler.frontends.fleeting.group.context import GroupContext
 from hostler.frontends.fleeting.group.group import EngineGroup
+from hostler.lab.harness.decisions import OBSERVER
 from hostler.lab.harness.gated_store import GatedStore, SaveListener
 from hostler.lab.harness.gates import Gate
 from hostler.lab.harness.process import SimProber
-from hostler.lab.scaleway.transport import GatedTransport, SendObserver, client
+from hostler.lab.scaleway.transport import GatedTransport, client
 from hostler.lab.servers.environment import ServerEnvironment
+from hostler.ports.http import HttpRequest, Response
 from hostler.ports.metrics import Metrics
 from hostler.ports.store import Fence, Store
 from hostler.queries.live import EngineRecords
 from hostler.simulators.scaleway.in_process import WorldTransport
+from hostler.testing.invariants import Found
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import LIFE, Life, SimLoop
 
@@ -34,11 +39,31 @@ from .checker import INSIDE
 _DEADLINE = timedelta(seconds=20)
 
 
-class Witness(SendObserver, Protocol):
-    """Who is told what a plugin does; it sees no more than a person beside the network."""
+class Witness(Protocol):
+    """Who is told what plugins do, each with the name of its run."""
 
-    def saved(self, machine: Machine, events: tuple[Event, ...]) -> None:
-        """Note a record, for the story."""
+    def begins(self, plugin: str, request: HttpRequest) -> None:
+        """Note a request at its beginning."""
+        ...
+
+    def sends(self, request: HttpRequest, *, network_down: bool) -> None:
+        """Note a request that a plugin lived to send."""
+        ...
+
+    def receives(self, plugin: str, request: HttpRequest, response: Response, begun: float) -> None:
+        """Note an answer that a plugin lived to get to what it sent then."""
+        ...
+
+    def decided(self, plugin: str, fleet: Fleet, decision: Decision) -> None:
+        """Note a decision."""
+        ...
+
+    def saved(self, plugin: str, machine: Machine, events: tuple[Event, ...]) -> None:
+        """Note a record."""
+        ...
+
+    def found(self, violations: Found) -> None:
+        """Note what is wrong."""
         ...
 
     def struck(self, fault: str) -> None:
@@ -72,13 +97,13 @@ class Site:
 class MachineListener(SaveListener):
     """Tells the witness of machines that are saved; of no other save."""
 
-    def __init__(self, witness: Witness) -> None:
-        self._witness = witness
+    def __init__(self, witness: Witness, plugin: str) -> None:
+        self._witness, self._plugin = witness, plugin
 
     def machine_saved(self, machine: Machine, events: tuple[Event, ...], fence: Fence) -> None:
         """Note a machine's record."""
         del fence
-        self._witness.saved(machine, events)
+        self._witness.saved(self._plugin, machine, events)
 
     def fleet_saved(
         self, row: FleetRow, inserts: tuple[Machine, ...], events: tuple[Event, ...], fence: Fence
@@ -86,7 +111,39 @@ class MachineListener(SaveListener):
         """Note new machines."""
         del row, events, fence
         for machine in inserts:
-            self._witness.saved(machine, ())
+            self._witness.saved(self._plugin, machine, ())
+
+
+@dataclass(frozen=True, slots=True)
+class PluginObserver:
+    """Tells the witness what one run of the plugin sends and decides.
+
+    Implements `SendObserver` and `DecisionObserver`.
+    """
+
+    witness: Witness
+    plugin: str
+
+    def begins(self, request: HttpRequest) -> None:
+        """Note a request at its beginning."""
+        self.witness.begins(self.plugin, request)
+
+    def sends(self, request: HttpRequest, *, network_down: bool) -> None:
+        """Note a request that is sent."""
+        self.witness.sends(request, network_down=network_down)
+
+    def receives(self, request: HttpRequest, response: Response, begun: float) -> None:
+        """Note an answer."""
+        self.witness.receives(self.plugin, request, response, begun)
+
+    def decided(self, snapshot: Snapshot, planner: Planner, decision: Decision) -> None:
+        """Note a decision."""
+        del planner
+        self.witness.decided(self.plugin, snapshot.fleet, decision)
+
+    def found(self, violations: Found) -> None:
+        """Note what is wrong."""
+        self.witness.found(violations)
 
 
 class Plugin:
@@ -102,10 +159,12 @@ class Plugin:
         self.gate.on_refusal = site.witness.struck
         self._inner = WorldTransport(site.environment.world, self.name)
         self._inner.down = site.down
-        self.wire = GatedTransport(self._inner, self.gate, site.witness)
+        observer = PluginObserver(site.witness, self.name)
+        self.wire = GatedTransport(self._inner, self.gate, observer)
         self._context = contextvars.copy_context()
         self._context.run(LIFE.set, self.life)
         self._context.run(INSIDE.set, "")
+        self._context.run(OBSERVER.set, observer)
         self._running = list[asyncio.Task[None]]()
         self.group = EngineGroup(self, self._spawn)
         self._store = site.open_store()
@@ -132,8 +191,9 @@ class Plugin:
         made = client(self.wire, world, site.clock)
         provider = site.environment.account(made, site.clock, own, site.fleet.name)
         fresh = Random(site.dice.getrandbits(64))
+        listener = MachineListener(site.witness, self.name)
         ports = Ports(
-            store=GatedStore(self._store, self.gate, MachineListener(site.witness), exclusive=True),
+            store=GatedStore(self._store, self.gate, listener, exclusive=True),
             clock=site.clock,
             prober=SimProber(site.reaches),
             metrics=site.metrics,

@@ -19,10 +19,11 @@ from hostler.lab.checks.checker import Checker
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.ports.provider import Connection
 from hostler.ports.store import Store
-from hostler.testing.invariants import Violation
+from hostler.testing.invariants import Found, Violation
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import LIFE, Life, SimLoop
 
+from .decisions import OBSERVER
 from .gated_store import GatedStore
 from .gates import Gate
 from .metrics import CheckedMetrics
@@ -87,6 +88,10 @@ class Incarnation:
         checker.found(shadow.records.check(snapshot, self.prediction.observed))
         checker.found(self.prediction.decided(snapshot, planner, decision))
 
+    def found(self, violations: Found) -> None:
+        """Note what is wrong with a decision."""
+        self.process.checker.found(violations)
+
     async def give_back(self) -> None:
         """Close what the computer closes for a process that has died."""
         await self.process.cut()
@@ -96,12 +101,6 @@ class Incarnation:
     def gate(self) -> Gate:
         """What stands before each call of a port."""
         return self.process.gate
-
-
-RUNNING: contextvars.ContextVar[Incarnation | None] = contextvars.ContextVar(
-    "running", default=None
-)
-"""Which run of a process is at work."""
 
 
 class Process:
@@ -139,7 +138,7 @@ class Process:
         run = self._now = self._make(life)
         context = contextvars.copy_context()
         context.run(LIFE.set, life)
-        context.run(RUNNING.set, run)
+        context.run(OBSERVER.set, run)
         self.home.checker.trace.note(f"{self.name}.{self._starts} starts")
         run.task = group.create_task(self._run(run), context=context)
 

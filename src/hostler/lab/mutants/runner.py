@@ -13,7 +13,7 @@ from hostler.lab.scenario.faults import Disruption
 from hostler.simulators.scaleway.faults.rates import FaultRates
 from hostler.simulators.scaleway.state.records import State as Status
 
-from . import runner_mutations
+from . import runner_mutations, server_mutations
 from .mutant import Mutant
 
 _MINUTE = 60.0
@@ -275,6 +275,16 @@ MUTANTS: Mapping[str, Mutant[RunnerScenario]] = {
         puts=((_GROUP, runner_mutations.around(runner_mutations.DecreaseForgotten)),),
         scenario=Alone(),
         caught=("L",),
+        within=4,
+    ),
+    "begun-uncounted": Mutant(
+        summary="machines are begun where nobody knows how many there are",
+        puts=(
+            ("domain.fleets.scaling:zone_is_known", server_mutations.always),
+            ("domain.fleets.offers:zone_is_known", server_mutations.always),
+        ),
+        scenario=Alone(rates={"truncated_json": 0.7}),
+        caught=("S3",),
         within=4,
     ),
     "failed-is-creating": Mutant(

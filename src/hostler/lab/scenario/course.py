@@ -1,26 +1,16 @@
 """The course of a run of engines: faults, then none, until nothing happens any more."""
 
 import asyncio
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
-from hostler.controllers import cycle as cycles
-from hostler.domain.decision.cache import DecisionCache
-from hostler.domain.model.commands import Decision
-from hostler.domain.model.provider import Planner
-from hostler.domain.model.snapshot import Snapshot
 from hostler.lab.checks.shadow_store import ShadowStore
-from hostler.lab.harness.process import RUNNING
+from hostler.lab.harness.decisions import watching_decisions
 from hostler.testing.invariants import Violation, quiet
 
 from .disruptions import Disruptions
 from .environment import Environment
 from .operator import Operator
 from .session import Session
-
-_TWICE = 16
-_FORGOT = "what is remembered of rests decides otherwise"
 
 
 class EngineCourse:
@@ -113,31 +103,3 @@ class EngineCourse:
     def subject(self, violation: Violation) -> str:
         """Return the machine whose story a violation is."""
         return violation.machine or ""
-
-
-@contextmanager
-def watching_decisions(seed: int) -> Generator[None]:
-    """Show every decision of a simulated process to its prediction check.
-
-    In a few of the seeds each is made twice: what is remembered of rests must change nothing.
-    """
-    real, twice = cycles.decide, seed % _TWICE == 0
-
-    def decide(
-        snapshot: Snapshot, planner: Planner, cache: DecisionCache | None = None
-    ) -> Decision:
-        decision = real(snapshot, planner, cache)
-        run = RUNNING.get()
-        if run is not None:
-            run.decided(snapshot, planner, decision)
-            if twice and real(snapshot, planner) != decision:
-                run.process.checker.found(
-                    (Violation(invariant="E1", text=f"{snapshot.cycle}: {_FORGOT}"),)
-                )
-        return decision
-
-    cycles.decide = decide
-    try:
-        yield
-    finally:
-        cycles.decide = real

@@ -1,7 +1,5 @@
 """The checker of servers: what is recorded and asked is held against what truly exists."""
 
-import re
-
 from hostler.domain.ids import FleetName, ResourceId, Zone
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
@@ -14,7 +12,6 @@ from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.scaleway.checker import THING, ScalewayChecker
 from hostler.lab.scaleway.listings import INSTANCES
-from hostler.lab.scaleway.owner_tags import owned_in
 from hostler.lab.scaleway.world import ScalewayWorld
 from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.ledger import Line
@@ -22,13 +19,11 @@ from hostler.testing import invariants
 from hostler.testing.invariants import Found, Thing, Touch, Violation
 
 from .ground_truth import is_healthy, is_of, things_in
+from .requests import is_counted, is_destroying
 from .untagged import Untagged
 
-_ENDS = (b'"terminate"', b'"poweroff"', b'"stop_in_place"')
-MADE = re.compile(r"/(servers|ips|volumes)$")
 _MISSING, _REFUSED = 404, 400
 _GAP = Timers().absence_gap.total_seconds()
-_SLOTS = {"servers": "server", "ips": "address", "volumes": "volume"}
 
 
 class ServerChecker(ScalewayChecker):
@@ -138,15 +133,7 @@ class ServerChecker(ScalewayChecker):
 
     def counted(self, process: str, request: HttpRequest) -> None:
         """Check what is made, and what is removed that no record explains."""
-        line = f"{request.method} {request.path}"
-        made = MADE.search(request.path) if request.method == "POST" else None
-        if made is not None:
-            owned = owned_in(request.body, _SLOTS[made[1]])
-            if owned is not None:
-                self.found(self.known_counts.creates(owned.owner_tag.machine, line))
-        match = THING.search(request.path)
-        if match is not None and match[2] is not None and is_destroying(request):
-            self.found(self.known_counts.reclaims(process, ResourceId(match[2]), line))
+        self.found(is_counted(self.known_counts, process, request))
 
     def creation_tried(self, shadow: ShadowStore, fleet: FleetName) -> None:
         """Count an attempt to create a server, which nothing that was never issued forbids."""
@@ -207,8 +194,3 @@ class ServerChecker(ScalewayChecker):
                     if any(place.bound == resource for place in machine.places):
                         return machine
         return None
-
-
-def is_destroying(request: HttpRequest) -> bool:
-    """Tell whether a request ends, stops or deletes something."""
-    return request.method == "DELETE" or any(word in request.body for word in _ENDS)
