@@ -23,6 +23,7 @@ from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import OrphanClass, OwnerTag, Slot
 from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.model.subject import ask
+from hostler.lab.checks.shadow_store import shadow_for
 from hostler.testing import invariants, sureness
 from hostler.testing.invariants import Attempts, Bounds, Recorded, Thing, Touch, Violation
 from hostler.testing.sureness import Failures, Onces, Records
@@ -137,15 +138,18 @@ def test_s4_fires_when_an_offer_is_tried_again_within_its_pause():
     assert not checker.inserted([machine(number=1)], 126.0)
 
 
-def test_s4_counts_the_pause_of_an_offer_from_the_decision_that_was_saved_late():
-    """A process stood still before it saved (servers 8020135)."""
-    checker, before = Failures(pause=25.0), machine(Phase.STARTING)
+def test_a_move_counts_from_its_decision_however_late_it_is_saved():
+    """S4, S6: a process stood still before it saved (servers 8020135, Macs 9030405)."""
+    shadow, before = shadow_for(OURS, (FLEET,), 60.0), machine(Phase.STARTING)
+    shadow.inserted((before,))
     failed = replace(before, phase=Phase.FAILED)
     verdict = Verdict(machine=failed.id, reason="refused")
-    checker.decides([Advance(machine=failed, changed=True, events=(), verdict=verdict)], 80.0)
-    checker.moved(before, failed, 100.0)
-    assert names(checker.inserted([machine(number=1)], 104.0)) == ["S4"]
-    assert not checker.inserted([machine(number=1)], 106.0)
+    shadow.decides([Advance(machine=failed, changed=True, events=(), verdict=verdict)], 80.0)
+    shadow.machines[failed.id] = failed
+    again = Advance(machine=replace(failed, version=7), changed=True, events=(), verdict=verdict)
+    shadow.decides([again], 95.0)
+    assert shadow.decided_at(failed, 100.0) == 80.0
+    assert shadow.decided_at(before, 100.0) == 100.0
 
 
 @pytest.mark.parametrize("phase", [Phase.PENDING, Phase.STARTING, Phase.READY, Phase.DRAINING])

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 from hostler.domain.ids import MachineId
 from hostler.domain.model.calls import Call
-from hostler.domain.model.commands import Advance, Command
 from hostler.domain.model.machine import Asked, CallState, Machine, Offer, Origin
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass, Slot
@@ -88,29 +87,21 @@ def _twice(machine: MachineId, text: str) -> Found:
 
 @dataclass(slots=True)
 class Failures:
-    """S4: after an offer failed, nothing is made of it until its pause is over.
-
-    The pause begins with the decision that tells of the failure: a process may stand still before
-    that is saved.
-    """
+    """S4: after an offer failed, nothing is made of it until its pause is over."""
 
     pause: float
     last: dict[Offer, float] = field(default_factory=dict[Offer, float])
-    decided: dict[MachineId, float] = field(default_factory=dict[MachineId, float])
 
-    def decides(self, commands: Iterable[Command], now: float) -> None:
-        """Note which failures a decision tells of, that are to be saved."""
-        for command in commands:
-            if isinstance(command, Advance) and command.machine.phase is Phase.FAILED:
-                self.decided[command.machine.id] = now
+    def moved(self, before: Machine, after: Machine, decided: float) -> None:
+        """Note a failure to start, and a success, which makes the offer's record clean again.
 
-    def moved(self, before: Machine, after: Machine, now: float) -> None:
-        """Note a failure to start, and a success, which makes the offer's record clean again."""
+        The pause begins with the decision: a process may stand still before that is saved.
+        """
         if before.phase is Phase.STARTING and after.phase is Phase.READY:
             self.last.pop(after.offer, None)
         failed = before.phase is Phase.STARTING and after.phase is Phase.FAILED
         if failed and after.deletion is None:
-            self.last[after.offer] = self.decided.get(after.id, now)
+            self.last[after.offer] = decided
 
     def inserted(self, machines: Iterable[Machine], now: float) -> Found:
         """Check new machines."""

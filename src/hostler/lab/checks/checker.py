@@ -91,7 +91,7 @@ class Checker(Findings):
     def decided(self, shadow: ShadowStore, process: str, fleet: FleetName, made: Decision) -> None:
         """Note what a process decides, and which counts it knows by then (S3)."""
         self.commands += len(made.commands)
-        shadow.failures.decides(made.commands, self.now)
+        shadow.decides(made.commands, self.now)
         known = shadow.machines
         self.known_counts.decides(process, shadow.fleets[fleet], made.commands, known, self.now)
 
@@ -113,7 +113,7 @@ class Checker(Findings):
         self.found(invariants.moved(before, machine))
         if before is None or before.phase is machine.phase:
             return
-        shadow.failures.moved(before, machine, self.now)
+        shadow.failures.moved(before, machine, shadow.decided_at(machine, self.now))
         if machine.phase is Phase.DELETED:
             self.found(shadow.onces.deleted(before.phase, machine, self.now))
             left = [t for t in self.left_of(machine) if not issued_ids.is_unissued(shadow, t)]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
+from hostler.domain.model.commands import Advance, Command
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
@@ -61,8 +62,9 @@ class ShadowStore:
     `issued` are the ids that it ever gave to machines; `reported` is since when each orphan stands
     in its report; `removed` are machines whose records somebody removed by force; `disks` are how
     often the disk of a host was written when its machine last got ready; `bought` are when the
-    hosts came to be that a fleet ordered, and how many euros each commits to; `runs` are the names
-    of all runs of its processes.
+    hosts came to be that a fleet ordered, and how many euros each commits to; `decided` is when it
+    was last decided into which phase each machine is to move; `runs` are the names of all runs of
+    its processes.
     """
 
     own: InstallationId
@@ -88,6 +90,9 @@ class ShadowStore:
     removed: set[MachineId] = field(default_factory=set[MachineId])
     bounds: Bounds | None = None
     jobs: ProtectedJobs = field(default_factory=ProtectedJobs)
+    decided: dict[MachineId, tuple[Phase, float]] = field(
+        default_factory=dict[MachineId, tuple[Phase, float]]
+    )
     runs: set[str] = field(default_factory=set[str])
     lost: bool = False
     fresh: float = FRESH
@@ -113,6 +118,19 @@ class ShadowStore:
         self.jobs.forget()
         if self.bounds is not None:
             self.bounds.spent.clear()
+
+    def decides(self, commands: Iterable[Command], now: float) -> None:
+        """Note which machines a decision moves: a process may stand still before that is saved."""
+        for command in commands:
+            if isinstance(command, Advance):
+                before = self.machines.get(command.machine.id)
+                if before is None or before.phase is not command.machine.phase:
+                    self.decided[command.machine.id] = command.machine.phase, now
+
+    def decided_at(self, machine: Machine, now: float) -> float:
+        """Return when it was decided that a machine, which is saved now, is in its phase."""
+        phase, at = self.decided.get(machine.id, (machine.phase, now))
+        return at if phase is machine.phase else now
 
     def inserted(self, machines: Iterable[Machine]) -> None:
         """Note new machines, whose ids are issued with their records."""

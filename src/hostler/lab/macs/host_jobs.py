@@ -27,13 +27,17 @@ _SKEW = 5.0
 
 @dataclass(slots=True, kw_only=True)
 class Allocation:
-    """A machine's time on a host: handed over `since`, and `until` it took no more jobs."""
+    """A machine's time on a host: handed over `since`, and `until` it took no more jobs.
+
+    It is drained from the decision that it leaves, `drained`, which may be saved only later.
+    """
 
     own: str
     machine: Machine
     disk: Disk
     since: float
     until: float | None = None
+    drained: float | None = None
 
     def takes(self, begun: float) -> bool:
         """Tell whether a job could begin at a time."""
@@ -62,6 +66,8 @@ class HostJobs:
         if known is not None and same:
             known.own, known.machine = shadow.own, machine
             known.until = None if takes else known.until or self.now
+            left = shadow.decided_at(machine, self.now)
+            known.drained = None if takes else known.drained or left
         elif takes:
             self.allocations[machine.host] = Allocation(
                 own=shadow.own, machine=machine, disk=mac.disk, since=self.now
@@ -94,9 +100,9 @@ class HostJobs:
             or allocation.own != shadow.own
         ):
             return ()
-        machine, until = allocation.machine, allocation.until
+        machine, drained = allocation.machine, allocation.drained
         at_once = machine.deletion is not None and machine.deletion.now
-        waited = until is not None and self.now - until >= drain - _SKEW
+        waited = drained is not None and self.now - drained >= drain - _SKEW
         named = max(fact.handled, fact.late) > allocation.since
         if at_once or waited or named or not self.is_busy(host):
             return ()
