@@ -39,6 +39,7 @@ NEAR = ("domain", "controllers", "providers", "contracts", "config", "frontends"
 FAR = ("disasters", "lab", "simulators", "stores")
 PROVIDERS = ("instances", "metal", "macs", "fleeting")
 _PYTEST = ("-q", "-x", "-n2", "-p", "no:cacheprovider")
+_SIMULATE = ("-c", "from hostler.app.main import main; main()", "simulate", "--json")
 _NO_TESTS = 5  # pytest's exit code where a folder has none
 LIMIT = 900  # seconds for one run; a mutant that hangs is noticed
 
@@ -184,33 +185,46 @@ class Copy:
         parts = mutant.path.relative_to(SOURCE).parts
         for names in ((f"{parts[0]}/{parts[1]}",), (parts[0],), NEAR, FAR):
             paths = [f"tests/{name}" for name in names if (self.folder / "tests" / name).is_dir()]
-            if paths and not self._passes("pytest", *_PYTEST, *paths):
+            if paths and self._run("-m", "pytest", *_PYTEST, *paths) is None:
                 return " ".join(paths)
         return ""
 
     def _by_seeds(self, many: int) -> str:
         for provider in PROVIDERS:
-            if not self._passes(
-                "hostler.app.main", "simulate", "--provider", provider, "--seeds", str(many)
-            ):
+            printed = self._run(*_SIMULATE, "--provider", provider, "--seeds", str(many))
+            if printed is None:
                 return f"simulation: {provider}"
+            if not printed.strip().endswith("}"):
+                raise SystemExit(f"the simulation of {provider} printed no result: {printed!r}")
         return ""
 
-    def _passes(self, module: str, *arguments: str) -> bool:
+    def _run(self, *arguments: str) -> str | None:
+        """Run Python on the copy; return what it printed, or None where it failed."""
         environment = {**os.environ, "PYTHONPATH": str(self.folder / "src")}
         try:
             run = subprocess.run(
-                (sys.executable, "-m", module, *arguments),
+                (sys.executable, *arguments),
                 cwd=self.folder,
                 env=environment,
-                stdout=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 timeout=LIMIT,
                 check=False,
+                text=True,
             )
         except subprocess.TimeoutExpired:
-            return False
-        return run.returncode in {0, _NO_TESTS}
+            return None
+        return run.stdout if run.returncode in {0, _NO_TESTS} else None
+
+    def check(self, *, simulation: int) -> None:
+        """Make sure that what is to notice runs well while nothing is broken."""
+        printed = (
+            self._run(*_SIMULATE, "--seeds", "1")
+            if simulation
+            else self._run("-m", "pytest", *_PYTEST, "tests/domain")
+        )
+        if not printed:
+            raise SystemExit("nothing is broken yet, and what is to notice fails or prints nothing")
 
 
 # ---------------------------------------------------------------- the command
@@ -246,6 +260,7 @@ def main() -> None:
     survivors = 0
     with tempfile.TemporaryDirectory(prefix="hostler-mutants-") as folder:
         copy = Copy(Path(folder))
+        copy.check(simulation=asked.simulation)
         for number, mutant in enumerate(mutants, start=1):
             begun = time.perf_counter()
             who = copy.noticed(mutant, simulation=asked.simulation)

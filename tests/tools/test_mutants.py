@@ -16,6 +16,16 @@ def is_old(age: int, limit: int = 3) -> bool:
     """Tell."""
     return age >= limit and age != 7
 '''
+MAIN = """import json
+import sys
+
+from hostler.domain.ages import is_old
+
+
+def main() -> None:
+    print(json.dumps({"seeds": int(sys.argv[-1])}))
+    sys.exit(0 if is_old(3) else 1)
+"""
 TEST = """from hostler.domain.ages import is_old
 
 
@@ -29,6 +39,8 @@ def test_ages() -> None:
 def project(tmp_path: Path) -> Path:
     files = {
         "src/hostler/__init__.py": "",
+        "src/hostler/app/__init__.py": "",
+        "src/hostler/app/main.py": MAIN,
         "src/hostler/domain/__init__.py": "",
         "src/hostler/domain/ages.py": CODE,
         "tests/domain/test_ages.py": TEST,
@@ -71,3 +83,14 @@ def test_who_notices_is_told_and_the_tree_stays_as_it_is(project: Path) -> None:
     assert survivors == {"(8)", "(age >= limit)"}
     assert len(lines) == 7
     assert (project / "src/hostler/domain/ages.py").read_text() == CODE
+
+
+@pytest.mark.timeout(300)
+def test_the_simulation_alone_is_asked_and_what_does_not_run_is_no_proof(project: Path) -> None:
+    """It was started in a way that ran nothing, so that every mutant survived."""
+    lines = [json.loads(line) for line in run(project, "--json", "--simulation").splitlines()]
+    noticed = {row["after"] for row in lines if row["noticed"] == "simulation: instances"}
+    assert noticed == {"(4)", "(age > limit)", "(age == 7)"}
+    (project / "src/hostler/app/main.py").write_text("def main() -> None: ...")
+    with pytest.raises(subprocess.CalledProcessError):
+        run(project, "--simulation")
