@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from hostler.access.http import AiohttpTransport
 from hostler.access.shell import SshShell
 from hostler.app.clock import SystemClock
 from hostler.domain.errors import ConfigError
@@ -25,6 +26,7 @@ def message(folder: Path, name: str) -> str:
         environment={},
         clock=SystemClock(),
         shell=SshShell(),
+        connect=AiohttpTransport,
     )
     with pytest.raises(ConfigError) as caught:
         account_of(opening)

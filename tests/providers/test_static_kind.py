@@ -5,6 +5,7 @@ from textwrap import dedent
 
 import pytest
 
+from hostler.access.http import AiohttpTransport
 from hostler.access.shell import SshShell
 from hostler.app.store_registry import STORES
 from hostler.config.load import load
@@ -87,6 +88,7 @@ def test_an_account_is_opened_with_what_its_fleets_ask(tmp_path: Path) -> None:
             environment={},
             clock=RigClock(),
             shell=SshShell(),
+            connect=AiohttpTransport,
         )
     )
     assert isinstance(provider, StaticHosts)

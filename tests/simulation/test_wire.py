@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from hostler.access.http import AiohttpTransport
 from hostler.lab.scaleway.bystanders import SECRET
 from hostler.lab.scaleway.wire import Cable, serve
 from hostler.lab.scaleway.world import open_world
@@ -18,8 +19,7 @@ from hostler.lab.servers.environment import ServerEnvironment
 from hostler.lab.servers.faults import draw_servers
 from hostler.lab.servers.large import draw_any_servers
 from hostler.lab.simulate.providers import engines
-from hostler.ports.http import HttpRequest, NoAnswer, NotSent
-from hostler.providers.scaleway.common.transport import AiohttpTransport
+from hostler.ports.http import Endpoint, HttpRequest, NoAnswer, NotSent
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.simulators.scaleway.state.options import Options
 from hostler.testing.time.clock import BEGINNING
@@ -76,7 +76,7 @@ def sent(
         world = open_world(Options(epoch=BEGINNING), loop, Random(1))
         for rule in rules:
             world.script(rule)
-        transport = Cable(AiohttpTransport(serve(world, "a", loop)))
+        transport = Cable(AiohttpTransport(Endpoint(base=serve(world, "a", loop))))
         try:
             if then is not None:
                 return await then(transport), loop.time()

@@ -1,1 +1,1 @@
-"""SSH access to machines: adapters of the ports prober, preparer, asker."""
+"""Access to machines and services: SSH (prober, preparer, asker, shell) and HTTP (transport)."""

@@ -19,6 +19,7 @@ from hostler.domain.ids import FleetName, InstallationId, machine_id
 from hostler.frontends.cli.context import Purpose, Runnable
 from hostler.ports.clock import Clock
 from hostler.ports.files import unreadable
+from hostler.ports.http import Endpoint, Transport
 from hostler.ports.kind import ChecksAccounts, Lack, Opening, Timing
 from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
@@ -174,6 +175,7 @@ class Composed:
             environment=self._environment,
             clock=self._clock,
             shell=SshShell(),
+            connect=_connect,
         )
         return Account(
             name=account.name,
@@ -228,3 +230,10 @@ class Composed:
             preparer=preparer,
             asker=preparer,
         )
+
+
+def _connect(endpoint: Endpoint) -> Transport:
+    """Return what speaks HTTP; not everybody needs its import of a tenth of a second."""
+    from hostler.access.http import AiohttpTransport
+
+    return AiohttpTransport(endpoint)

@@ -5,8 +5,10 @@ A request that failed is either *not sent* (it certainly had no effect) or *with
 adapter that cannot tell says "without an answer".
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 from typing import Protocol
 
 
@@ -46,16 +48,36 @@ class NoAnswer(Exception):
     """The request had its effect, may have it later, or never: only an observation can tell."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where requests go: the beginning of every URL, and how its server is believed and bounded.
+
+    `authorities` is a file of certificates in PEM that are trusted instead of the system's;
+    `verified` is whether its certificate is checked at all. `connect` bounds the connection alone,
+    within a request's deadline; `largest` is how many bytes the body of an answer may have.
+    """
+
+    base: str
+    authorities: Path | None = None
+    verified: bool = True
+    connect: timedelta = timedelta(seconds=5)
+    largest: int = 32 << 20
+
+
 class Transport(Protocol):
     """Sends requests to one endpoint over pooled connections."""
 
     async def send(self, request: HttpRequest, deadline: timedelta) -> Response:
         """Send once and return the answer within `deadline`; raise `NotSent` or `NoAnswer`.
 
-        Never repeats a request by itself, whatever its method.
+        An answer that is too large is none. Never repeats a request by itself, whatever its method.
         """
         ...
 
     async def close(self) -> None:
         """Give the connections back; sending afterwards raises `NotSent`."""
         ...
+
+
+Connect = Callable[[Endpoint], Transport]
+"""Returns what sends to an endpoint; nothing is sent yet."""

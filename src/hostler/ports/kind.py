@@ -17,6 +17,7 @@ from hostler.domain.ids import AccountName, FleetName, InstallationId
 from hostler.domain.model.machine import Offer
 
 from .clock import Clock
+from .http import Connect
 from .provider import Provider
 from .shell import Shell
 
@@ -60,6 +61,7 @@ class Opening:
 
     `settings` is the kind's decoded [provider.NAME] table and `templates` its decoded part of each
     of the account's [fleet.NAME] tables; `folder` is where the fleet file is, for relative paths.
+    `connect` returns what speaks HTTP to an endpoint.
     """
 
     name: AccountName
@@ -70,6 +72,7 @@ class Opening:
     environment: Mapping[str, str]
     clock: Clock
     shell: Shell
+    connect: Connect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

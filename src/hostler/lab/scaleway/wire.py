@@ -5,16 +5,12 @@ the simulator's own, with the fates of its answers as real behaviour of the conn
 """
 
 import asyncio
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from datetime import timedelta
 from email.utils import format_datetime
-from pathlib import Path
 
 from aiohttp import web
 
 from hostler.ports.http import HttpRequest, NoAnswer, NotSent, Response, Transport
-from hostler.providers.scaleway.common import transport as production
 from hostler.simulators.scaleway.http import PATIENCE, carried_out, read
 from hostler.simulators.scaleway.state.calls import Fate
 from hostler.simulators.scaleway.world import World
@@ -64,18 +60,3 @@ class Cable:
     async def close(self) -> None:
         """Close the connections."""
         await self._inner.close()
-
-
-@contextmanager
-def transports(wrapped: Callable[[Transport], Transport]) -> Generator[None]:
-    """Wrap the transport of every account that is opened meanwhile."""
-    real = production.AiohttpTransport
-
-    def made(endpoint: str, authorities: Path | None = None) -> Transport:
-        return wrapped(real(endpoint, authorities))
-
-    production.AiohttpTransport = made
-    try:
-        yield
-    finally:
-        production.AiohttpTransport = real

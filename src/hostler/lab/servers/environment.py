@@ -3,6 +3,7 @@
 from datetime import timedelta
 from random import Random
 
+from hostler.access.http import AiohttpTransport
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import AccountName, FleetName, InstallationId, Zone
 from hostler.domain.model.fleet import Caps, Fleet, Probe, ProbeKind, Timers
@@ -12,11 +13,12 @@ from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.process_run import ProcessRun
 from hostler.lab.scaleway.bystanders import crowd, leave_resource, remove_volume
 from hostler.lab.scaleway.transport import client_of, gated
-from hostler.lab.scaleway.wire import Cable, serve, transports
+from hostler.lab.scaleway.wire import Cable, serve
 from hostler.lab.scaleway.world import ScalewayWorld, draw_generation, open_world, start_faults
 from hostler.lab.scenario.environment import CONSISTENCY_DELAY, Cadence
 from hostler.lab.scenario.faults import Disruption, Scenario
 from hostler.ports.command import Asker
+from hostler.ports.http import Endpoint, Transport
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Provider
 from hostler.providers.scaleway.common.client import Client
@@ -95,8 +97,11 @@ class ServerEnvironment:
         """Return the account."""
         if self.base.wired:
             endpoint = serve(self.world, run.name, self._loop)
-            with transports(lambda inner: gated(Cable(inner), run, self._checker)):
-                return open_account(self.base, run, endpoint)
+
+            def connect(endpoint: Endpoint) -> Transport:
+                return gated(Cable(AiohttpTransport(endpoint)), run, self._checker)
+
+            return open_account(self.base, run, endpoint, connect)
         made = client_of(run, self.world, self._checker)
         return self.account(made, run.clock, run.shadow.own, FLEET)
 

@@ -17,6 +17,7 @@ from hostler.lab.harness.process_run import ProcessRun
 from hostler.lab.scaleway.bystanders import SECRET
 from hostler.lab.scenario.environment import CONSISTENCY_DELAY
 from hostler.lab.scenario.faults import Scenario
+from hostler.ports.http import Connect
 from hostler.ports.kind import Opening
 from hostler.ports.provider import Provider
 from hostler.providers.scaleway.instances.kind import ScalewayKind
@@ -88,7 +89,7 @@ def fleets_of(scenario: Scenario) -> tuple[Fleet, ...]:
     return config_of(scenario).fleets
 
 
-def open_account(scenario: Scenario, run: ProcessRun, endpoint: str) -> Provider:
+def open_account(scenario: Scenario, run: ProcessRun, endpoint: str, connect: Connect) -> Provider:
     """Return the account of a scenario's file, opened as the program opens it."""
     config = config_of(scenario, endpoint)
     (account,) = config.accounts
@@ -101,6 +102,7 @@ def open_account(scenario: Scenario, run: ProcessRun, endpoint: str) -> Provider
         environment={"SCW_SECRET_KEY": SECRET},
         clock=run.clock,
         shell=SshShell(),
+        connect=connect,
     )
     return ScalewayKind().open(opening)
 

@@ -9,6 +9,7 @@ from hostler.domain.errors import ConfigError
 from hostler.domain.ids import Zone
 from hostler.domain.model.machine import Offer
 from hostler.ports.files import unreadable
+from hostler.ports.http import Endpoint
 from hostler.ports.kind import Lack, Opening, Timing, table_of
 from hostler.ports.loopback import is_loopback
 
@@ -96,13 +97,13 @@ def zones_of(tables: Iterable[Offered]) -> tuple[Zone, ...]:
 def client_of(opening: Opening, account: Account) -> "Client":
     """Return the client of an account; ConfigError where the file of certificates is not there."""
     from .client import Client  # noqa: PLC0415 - reading a fleet file must be quick
-    from .transport import AiohttpTransport  # noqa: PLC0415
 
     table = table_of(AccountTable, opening.settings)
     authorities = opening.folder / table.ca_file if table.ca_file else None
     if authorities is not None and not authorities.is_file():
         raise ConfigError(f"provider.{opening.name}.ca_file: there is no file {authorities}")
-    return Client(AiohttpTransport(account.endpoint, authorities), account, opening.clock)
+    endpoint = Endpoint(base=account.endpoint, authorities=authorities)
+    return Client(opening.connect(endpoint), account, opening.clock)
 
 
 def account_of(opening: Opening) -> Account:

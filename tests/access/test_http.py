@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hostler.ports.http import HttpRequest, NoAnswer, NotSent, Response
-from hostler.providers.scaleway.common.transport import AiohttpTransport
+from hostler.access.http import AiohttpTransport
+from hostler.ports.http import Endpoint, HttpRequest, NoAnswer, NotSent, Response
 
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 LONG = timedelta(seconds=10)
@@ -48,7 +48,7 @@ async def serving(behaviour: Behaviour, tls: ssl.SSLContext | None = None) -> As
 
 @contextlib.asynccontextmanager
 async def transport(base: str, authorities: Path | None = None) -> AsyncGenerator[AiohttpTransport]:
-    made = AiohttpTransport(base, authorities)
+    made = AiohttpTransport(Endpoint(base=base, authorities=authorities))
     try:
         yield made
     finally:
@@ -250,9 +250,24 @@ async def test_a_handshake_that_hangs_was_not_sent():
             await client.send(GET, timedelta(seconds=0.3))
 
 
+async def test_an_endless_answer_is_given_up_once_it_is_longer_than_any_may_be():
+    async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        while True:
+            writer.write(b"400\r\n" + b"x" * 1024 + b"\r\n")
+            await writer.drain()
+
+    async with serving(endless) as port:
+        client = AiohttpTransport(Endpoint(base=f"http://127.0.0.1:{port}", largest=1 << 20))
+        with pytest.raises(NoAnswer, match="longer than 1048576 bytes"):
+            await client.send(GET, LONG)
+        await client.close()
+
+
 async def test_a_closed_transport_sends_nothing():
     async with serving(saying(b"")) as port:
-        client = AiohttpTransport(f"http://127.0.0.1:{port}")
+        client = AiohttpTransport(Endpoint(base=f"http://127.0.0.1:{port}"))
         await client.send(GET, LONG)
         await client.close()
         await client.close()

@@ -4,34 +4,27 @@ import asyncio
 import errno
 import ssl
 from datetime import timedelta
-from pathlib import Path
 
 import aiohttp
 from yarl import URL
 
-from hostler.ports.http import HttpRequest, NoAnswer, NotSent, Response
+from hostler.ports.http import Endpoint, HttpRequest, NoAnswer, NotSent, Response
 
-CONNECT = timedelta(seconds=5)
 _POOL = 128  # not fewer than a client sends at once: waiting for a connection costs its deadline
 
 _HERE = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 class AiohttpTransport:
-    """Speaks to one endpoint. Honours HTTPS_PROXY and NO_PROXY, and a file of own authorities.
+    """Speaks to one endpoint. Honours HTTPS_PROXY and NO_PROXY."""
 
-    `authorities` is a file of certificates in PEM that are trusted instead of the system's.
-    """
-
-    def __init__(
-        self, endpoint: str, authorities: Path | None = None, connect: timedelta = CONNECT
-    ) -> None:
-        self._base = URL(endpoint)
-        self._authorities, self._connect = authorities, connect
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._base, self._endpoint = URL(endpoint.base), endpoint
         self._session: aiohttp.ClientSession | None = None
         self._closed = False
 
     async def send(self, request: HttpRequest, deadline: timedelta) -> Response:
+        """Send once; see the port."""
         seconds = deadline.total_seconds()
         if seconds <= 0:
             raise NotSent("the deadline had passed before the request was sent")
@@ -46,6 +39,7 @@ class AiohttpTransport:
             raise _judged(progress, _why(error)) from None
 
     async def close(self) -> None:
+        """Give the connections back."""
         self._closed = True
         if self._session is not None:
             await self._session.close()
@@ -59,12 +53,13 @@ class AiohttpTransport:
         return self._session
 
     def _new_session(self) -> aiohttp.ClientSession:
-        verify: ssl.SSLContext | bool = True
-        if self._authorities is not None:
-            verify = ssl.create_default_context(cafile=str(self._authorities))
+        endpoint = self._endpoint
+        verify: ssl.SSLContext | bool = endpoint.verified
+        if endpoint.verified and endpoint.authorities is not None:
+            verify = ssl.create_default_context(cafile=str(endpoint.authorities))
         session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=_POOL, ssl=verify),
-            timeout=aiohttp.ClientTimeout(total=None, connect=self._connect.total_seconds()),
+            timeout=aiohttp.ClientTimeout(total=None, connect=endpoint.connect.total_seconds()),
             cookie_jar=aiohttp.DummyCookieJar(),
             trust_env=True,
             trace_configs=[_trace()],
@@ -85,9 +80,18 @@ class AiohttpTransport:
             allow_redirects=False,
             trace_request_ctx=progress,
         ) as answer:
-            body = await answer.read()
+            body = await self._body(answer)
         headers = tuple((key, value) for key, value in answer.headers.items())
         return Response(status=answer.status, headers=headers, body=body)
+
+    async def _body(self, answer: aiohttp.ClientResponse) -> bytes:
+        """Return the body; ValueError where it is longer than any that is waited for."""
+        body = bytearray()
+        async for piece in answer.content.iter_any():
+            body += piece
+            if len(body) > self._endpoint.largest:
+                raise ValueError(f"the answer is longer than {self._endpoint.largest} bytes")
+        return bytes(body)
 
 
 class _Progress:
@@ -102,7 +106,7 @@ class _Progress:
 def _why(error: Exception) -> str:
     """Return why there is no answer; of an address of this machine, what should listen there."""
     if isinstance(error, aiohttp.ClientConnectorError) and error.errno == errno.ECONNREFUSED:
-        cure = " (`hostler simulator scaleway` starts a simulator)" if error.host in _HERE else ""
+        cure = " (`hostler simulator` starts a simulator)" if error.host in _HERE else ""
         return f"nothing listens at {error.host}:{error.port}{cure}"
     return f"{type(error).__name__}: {error}"
 
