@@ -21,10 +21,11 @@ from hostler.domain.ids import FleetName, InstallationId, MachineId, machine_id
 from hostler.domain.model.fleet import Probe
 from hostler.domain.model.phases import Phase
 from hostler.ports.provider import Connection
+from hostler.ports.secret import Secret
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.config_tables import MachineTable
 from hostler.providers.scaleway.common.settings import Account as Key
-from hostler.providers.scaleway.common.settings import Secret, Template
+from hostler.providers.scaleway.common.settings import Template
 from hostler.providers.scaleway.instances.provider import Instances
 from hostler.simulators.scaleway.faults.rates import CALM, FaultRates
 from hostler.simulators.scaleway.in_process import WorldTransport

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from hostler.access.command import Prompt
 from hostler.access.output import Tail, line
-from hostler.providers.scaleway.common.settings import Secret
+from hostler.ports.secret import Secret
 
 SECRET = Secret("hunter2-é-hunter2")
 

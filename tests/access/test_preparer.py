@@ -18,7 +18,7 @@ from hostler.domain.policy.host_keys import HostKey, Ruling, expected, judge
 from hostler.ports.command import Question
 from hostler.ports.preparer import Order, Prepared
 from hostler.ports.provider import Connection
-from hostler.providers.scaleway.common.settings import Secret
+from hostler.ports.secret import Secret
 from hostler.testing.peers.sshd import SshHost, ssh_host
 
 PASSWORD = "correct horse 'battery' staple"

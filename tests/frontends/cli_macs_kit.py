@@ -28,10 +28,10 @@ from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import Stage
 from hostler.ports.http import HttpRequest, Response
 from hostler.ports.metrics import Metrics
+from hostler.ports.secret import Secret
 from hostler.ports.store import Store
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Account as Credentials
-from hostler.providers.scaleway.common.settings import Secret
 from hostler.providers.scaleway.macs.plan.names import Name, pool_digest
 from hostler.providers.scaleway.macs.provider import Macs
 from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate

@@ -25,8 +25,9 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.policy.purchasing import Limits
 from hostler.ports.http import HttpRequest, Response
+from hostler.ports.secret import Secret
 from hostler.providers.scaleway.common.client import Client
-from hostler.providers.scaleway.common.settings import Account, Secret
+from hostler.providers.scaleway.common.settings import Account
 from hostler.providers.scaleway.macs.api.wire import Mac
 from hostler.providers.scaleway.macs.plan.machine_calls import REINSTALL, tag_kind
 from hostler.providers.scaleway.macs.plan.names import Name, pool_digest

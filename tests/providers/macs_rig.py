@@ -20,8 +20,9 @@ from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.resource import OwnerTag
 from hostler.ports.http import HttpRequest, Response
 from hostler.ports.provider import Provider
+from hostler.ports.secret import Secret
 from hostler.providers.scaleway.common.client import Client
-from hostler.providers.scaleway.common.settings import Account, Secret
+from hostler.providers.scaleway.common.settings import Account
 from hostler.providers.scaleway.macs.provider import Macs
 from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate
 from hostler.simulators.scaleway.state.mac_records import Mac

@@ -7,9 +7,10 @@ from hostler.domain.ids import FleetName, InstallationId, MachineId, Zone
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OwnerTag, Slot
+from hostler.ports.secret import Secret
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.owner_tags import Claim, tags_of
-from hostler.providers.scaleway.common.settings import Account, Secret, Template
+from hostler.providers.scaleway.common.settings import Account, Template
 from hostler.providers.scaleway.instances.provider import Instances
 from hostler.testing.peers.exchanges import Exchange, Script, answer
 

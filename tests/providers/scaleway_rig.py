@@ -17,8 +17,9 @@ from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import OwnerTag
 from hostler.ports.http import HttpRequest, NoAnswer, NotSent, Response
 from hostler.ports.provider import Provider
+from hostler.ports.secret import Secret
 from hostler.providers.scaleway.common.client import Client
-from hostler.providers.scaleway.common.settings import Account, Disk, Secret, Template
+from hostler.providers.scaleway.common.settings import Account, Disk, Template
 from hostler.providers.scaleway.instances.provider import Instances
 from hostler.simulators.scaleway.state.calls import Fate
 from hostler.simulators.scaleway.world import World

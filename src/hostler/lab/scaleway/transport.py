@@ -8,8 +8,9 @@ from hostler.lab.harness.gates import Gate
 from hostler.lab.harness.process_run import ProcessRun
 from hostler.ports.clock import Clock
 from hostler.ports.http import HttpRequest, Response, Transport
+from hostler.ports.secret import Secret
 from hostler.providers.scaleway.common.client import Client
-from hostler.providers.scaleway.common.settings import Account, Secret
+from hostler.providers.scaleway.common.settings import Account
 from hostler.simulators.scaleway.in_process import WorldTransport
 from hostler.simulators.scaleway.world import World
 

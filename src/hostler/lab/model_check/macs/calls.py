@@ -16,10 +16,11 @@ from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.host import host_of
 from hostler.domain.model.machine import Offer
 from hostler.ports.http import HttpRequest, Response
+from hostler.ports.secret import Secret
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.errors import Failed, Problem
 from hostler.providers.scaleway.common.pages import Listing
-from hostler.providers.scaleway.common.settings import Account, Secret
+from hostler.providers.scaleway.common.settings import Account
 from hostler.providers.scaleway.macs.api.endpoints import MacApi
 from hostler.providers.scaleway.macs.api.wire import Mac, MacImage, Os
 from hostler.providers.scaleway.macs.execute import MacCalls

@@ -8,18 +8,18 @@ from urllib.parse import urlsplit
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import Zone
 from hostler.domain.model.machine import Offer
-from hostler.ports.files import unreadable
+from hostler.ports.files import read_text, unreadable, why_not_read
 from hostler.ports.http import Endpoint
 from hostler.ports.kind import Lack, Opening, Timing, table_of
 from hostler.ports.loopback import is_loopback
+from hostler.ports.secret import Secret
 
 from .config_tables import UUID, AccountTable
-from .settings import DEADLINE, Account, Secret
+from .settings import DEADLINE, Account
 
 if TYPE_CHECKING:
     from .client import Client
 
-LARGEST = 1_000_000
 REAL = "scaleway.com"
 PROJECTS = ("SCW_DEFAULT_PROJECT_ID", "SCW_PROJECT_ID")
 ORGANIZATIONS = ("SCW_DEFAULT_ORGANIZATION_ID", "SCW_ORGANIZATION_ID")
@@ -137,22 +137,6 @@ def _id(
 
 def _set(names: tuple[str, ...]) -> str:
     return f"set it in the file, or {' or '.join(names)}"
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a file that is not large; OSError or ValueError where it is none."""
-    with path.open("rb") as file:
-        content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise ValueError("it is too large")
-    return content.decode()
-
-
-def why_not_read(error: Exception) -> str:
-    """Return why `read_text` failed, without the file's name."""
-    if isinstance(error, OSError):
-        return error.strerror or type(error).__name__
-    return "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
 
 
 def _secret(table: AccountTable, opening: Opening, path: str) -> Secret:

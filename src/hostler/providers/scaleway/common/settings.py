@@ -3,33 +3,13 @@
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from hostler.ports.secret import Secret
+
 GIGABYTE = 1_000_000_000
 """Scaleway counts disks in decimal gigabytes."""
 
 DEADLINE = timedelta(seconds=20)
 """How long one call may take."""
-
-
-class Secret:
-    """A text that never shows itself: not in a repr, a log, or an exception."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def reveal(self) -> str:
-        """Return the text, for the one place that sends it."""
-        return self._text
-
-    def hidden_in(self, text: str) -> str:
-        """Return `text` with every occurrence of the secret blotted out."""
-        return text.replace(self._text, "***") if self._text else text
-
-    def __repr__(self) -> str:
-        return "Secret(***)"
-
-    __str__ = __repr__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from hostler.ports.files import read_text, why_not_read
 from hostler.ports.kind import Blueprint, Lack, Opening, Timing, table_of
 from hostler.ports.provider import Provider
 from hostler.providers.scaleway.common.config_tables import AccountTable, MachineTable
@@ -17,9 +18,7 @@ from hostler.providers.scaleway.common.opening import (
     endpoint_warnings,
     missing_of,
     offers_of,
-    read_text,
     timing_of,
-    why_not_read,
     zones_of,
 )
 from hostler.providers.scaleway.common.settings import Template
