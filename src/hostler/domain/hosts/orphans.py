@@ -29,7 +29,8 @@ WHY_NOT: Mapping[OrphanClass, str] = {
     OrphanClass.DUPLICATE_NAME: "its name is that of a machine or an order which has another "
     "host: find out who uses it, then give it its own name back",
     OrphanClass.SCHEDULED: "the provider will delete it: see its date",
-    OrphanClass.LOCKED: "the provider locked it, or says that it is in error",
+    OrphanClass.LOCKED: "the provider locked it, says that it is in error, or shows a status that "
+    "nobody knows",
     OrphanClass.DOUBLE: "two may have it, for a claim came too late, or records are older than "
     "its name: find out who uses it, then rename it into the pool or retire it",
     OrphanClass.SET_ASIDE: "it failed too often, or cannot be wiped, and is paid for: "

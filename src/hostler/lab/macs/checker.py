@@ -159,6 +159,7 @@ class MacChecker(ScalewayChecker):
     def answered(self, request: HttpRequest, source: str, line: Line) -> None:
         """Note what became of a request, and of all hosts by then."""
         super().answered(request, source, line)
+        self._classes.note_disguises(self.world.cloud.macs)
         self._update()
 
     def _is_tagged(self, request: HttpRequest) -> bool:

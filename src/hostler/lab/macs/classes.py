@@ -31,7 +31,8 @@ _WAITING = frozenset({"parked", "ordered"})
 class HostClasses:
     """C1: no host is in no class, nor free and reported at once, for longer than a bound.
 
-    Only time counts in which a store's engine observed the zone of the host with success.
+    Only time counts in which a store's engine observed the zone of the host with success, since
+    a process was last answered while the host showed a status that nobody knows.
     """
 
     pools: tuple[str, ...]
@@ -56,6 +57,12 @@ class HostClasses:
                     text = f"host {host} is {what} for {shadow.own} for {time:.0f} s"
                     found.append(Violation(invariant="C1", text=text))
         return tuple(found)
+
+    def note_disguises(self, macs: Iterable[Mac]) -> None:
+        """Note which hosts show a status that nobody knows: whoever looks now finds them unfit."""
+        disguised = {mac.id for mac in macs if mac.displayed}
+        if disguised:
+            self.wrong = {key: at for key, at in self.wrong.items() if key[1] not in disguised}
 
     def _wrong_in(
         self, shadow: ShadowStore, macs: Iterable[Mac]
