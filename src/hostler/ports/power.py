@@ -4,12 +4,20 @@ The entry-point group `hostler.power` names what opens the methods of a package.
 to one endpoint: an outlet of a strip, a management controller, a magic packet, a command.
 """
 
+import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from pathlib import Path
 from typing import Protocol
 
 from hostler.domain.model.calls import Outcome
+
+from .clock import Clock
+from .http import Connect
+from .kind import Lack
+from .shell import Shell
 
 METHODS = "hostler.power"
 """The entry-point group by which packages add methods."""
@@ -96,4 +104,55 @@ class Power(Protocol):
 
     async def close(self) -> None:
         """Give back connections; closing again changes nothing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerOpening:
+    """All that a method needs to be opened for one machine.
+
+    `settings` is the method's decoded table; `turn` is held by whoever has a call under way at its
+    endpoint; `folder` is where the fleet file is, for relative paths.
+    """
+
+    settings: object
+    turn: asyncio.Lock
+    folder: Path
+    environment: Mapping[str, str]
+    clock: Clock
+    shell: Shell
+    connect: Connect
+
+
+class PowerMethod(Protocol):
+    """What a package tells of a method: its table in the fleet file, and how to open it.
+
+    The entry-point group `hostler.power` names classes of this protocol that take no arguments.
+    """
+
+    @property
+    def settings(self) -> type[object]:
+        """The msgspec Struct of its keys."""
+        ...
+
+    def capabilities(self, settings: object) -> PowerCapabilities:
+        """Return what it can do with these settings; asks nobody."""
+        ...
+
+    def endpoint(self, settings: object) -> str:
+        """Return what it leads to: methods that return the same take turns there."""
+        ...
+
+    def check(self, settings: object) -> tuple[str, ...]:
+        """Return what cannot work, as "key: expected …"; reads no files."""
+        ...
+
+    def missing(
+        self, settings: object, folder: Path, environment: Mapping[str, str]
+    ) -> tuple[Lack, ...]:
+        """Return what an engine would not find on this computer: a secret, a file, a program."""
+        ...
+
+    def open(self, opening: PowerOpening) -> Power:
+        """Return the way; ConfigError names a secret that is not there. Nothing is sent yet."""
         ...

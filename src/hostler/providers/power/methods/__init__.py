@@ -1,0 +1,1 @@
+"""Methods: ways to a machine's power."""

@@ -1,0 +1,189 @@
+"""Command: any program of this computer: a command line for each action, exit statuses to read.
+
+No shell is between: the words are passed as they are. The program sees PATH, HOME, LANG and the
+environment variables that are named, and nothing else; secrets come by those.
+"""
+
+import asyncio
+import os
+import shutil
+import signal
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta
+
+from hostler.domain.model.calls import Refusal
+from hostler.ports.kind import Lack, table_of
+from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
+from hostler.ports.secret import Secret
+from hostler.providers.power.switch import MethodTable, Told, nonsense, refused, switch_of
+
+_PASSED = ("PATH", "HOME", "LANG")
+_SHOWN, _READ = 120, 4096
+_NOT_RUN = frozenset({126, 127})
+"""Exit statuses by which `env`, `sudo` and shells say that there was nothing to run."""
+Words = Annotated[
+    tuple[str, ...], Meta(description="the program and its words; left out: it cannot")
+]
+
+
+class CommandTable(MethodTable, frozen=True, kw_only=True):
+    """Programs that switch a machine."""
+
+    on: Words = ()
+    off_soft: Words = ()
+    off_hard: Words = ()
+    cycle: Words = ()
+    query: Annotated[
+        tuple[str, ...],
+        Meta(description="the program that asks; its exit status says how the machine stands"),
+    ] = ()
+    status_on: Annotated[int, Meta(ge=0, le=255, description="the exit status of what is on")] = 0
+    status_off: Annotated[int, Meta(ge=0, le=255, description="and that of what is off")] = 1
+    status_denied: Annotated[
+        int | None,
+        Meta(description="the exit status by which a program says that credentials are wrong"),
+    ] = None
+    environment: Annotated[
+        tuple[str, ...],
+        Meta(description="the environment variables that the programs see, such as passwords"),
+    ] = ()
+
+    def programs(self) -> dict[PowerAction, tuple[str, ...]]:
+        """Return the command lines by their actions."""
+        named = {
+            PowerAction.ON: self.on,
+            PowerAction.OFF_SOFT: self.off_soft,
+            PowerAction.OFF_HARD: self.off_hard,
+            PowerAction.CYCLE: self.cycle,
+        }
+        return {action: words for action, words in named.items() if words}
+
+
+class Command:
+    """Implements `PowerMethod`."""
+
+    settings = CommandTable
+
+    def capabilities(self, settings: object) -> PowerCapabilities:
+        """Return what there are programs for."""
+        table = table_of(CommandTable, settings)
+        return PowerCapabilities(
+            actions=frozenset(table.programs()),
+            query=bool(table.query),
+            settles=table.settles,
+            deadline=table.deadline,
+        )
+
+    def endpoint(self, settings: object) -> str:
+        """Return the programs: nobody knows what else they lead to."""
+        table = table_of(CommandTable, settings)
+        return f"command {sorted(table.programs().values())} {table.query}"
+
+    def check(self, settings: object) -> tuple[str, ...]:
+        """Return what has no program, and statuses that mean two things."""
+        table = table_of(CommandTable, settings)
+        found = list[str]()
+        if not table.programs() and not table.query:
+            found.append("on: expected a program for at least one action, or for a query")
+        statuses = [table.status_on, table.status_off, table.status_denied]
+        if len(set(statuses)) < len(statuses):
+            found.append("status_off: expected another status than the others")
+        return tuple(found)
+
+    def missing(
+        self, settings: object, folder: Path, environment: Mapping[str, str]
+    ) -> tuple[Lack, ...]:
+        """Return which programs and environment variables are not here."""
+        del folder
+        table = table_of(CommandTable, settings)
+        lines = {str(action): words for action, words in table.programs().items()}
+        lines |= {"query": table.query} if table.query else {}
+        path = environment.get("PATH")
+        found = [
+            Lack(key=key, text=f"there is no program {words[0]}")
+            for key, words in lines.items()
+            if shutil.which(words[0], path=path) is None
+        ]
+        unset = [name for name in table.environment if name not in environment]
+        return (
+            *found,
+            *(
+                Lack(key="environment", text=f"{name} is not set here", environment=True)
+                for name in unset
+            ),
+        )
+
+    def open(self, opening: PowerOpening) -> Power:
+        """Return the way by these programs."""
+        table = table_of(CommandTable, opening.settings)
+        names = (*_PASSED, *table.environment)
+        known = {name: opening.environment[name] for name in names if name in opening.environment}
+        return switch_of(Programs(table, known), self.capabilities(table), opening)
+
+
+class Programs:
+    """Runs the programs of one machine. Implements `Device`."""
+
+    def __init__(self, table: CommandTable, environment: Mapping[str, str]) -> None:
+        self._table, self._environment = table, environment
+        self._secrets = [Secret(environment.get(name, "")) for name in table.environment]
+
+    async def act(self, action: PowerAction) -> None:
+        """Run the action's program: 0 says that it is accepted."""
+        status, text = await self._run(self._table.programs()[action])
+        if status in _NOT_RUN:
+            raise refused(Refusal.INVALID, f"it could not be run (exit status {status}): {text}")
+        if status != 0:
+            raise nonsense(f"it ended with the exit status {status}: {text}")
+
+    async def read(self) -> Told:
+        """Run the program that asks."""
+        status, text = await self._run(self._table.query)
+        states = {self._table.status_on: PowerState.ON, self._table.status_off: PowerState.OFF}
+        state = states.get(status, PowerState.UNKNOWN)
+        return Told(state=state, text=f"exit status {status}{': ' if text else ''}{text}")
+
+    async def close(self) -> None:
+        """Nothing is kept open."""
+
+    async def _run(self, words: tuple[str, ...]) -> tuple[int, str]:
+        """Run a program; return its exit status and the beginning of what it said."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *words,
+                env=self._environment,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise refused(Refusal.INVALID, f"{words[0]}: {error.strerror}") from None
+        try:
+            said = await _beginning(process)
+            status = await process.wait()
+        finally:
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+        if status == self._table.status_denied:
+            raise refused(Refusal.DENIED, "the credentials are refused")
+        return status, self._safe(said)
+
+    def _safe(self, said: bytes) -> str:
+        text = said.decode(errors="replace")
+        for secret in self._secrets:
+            text = secret.hidden_in(text)
+        return " ".join(text.split())[:_SHOWN]
+
+
+async def _beginning(process: asyncio.subprocess.Process) -> bytes:
+    """Return the beginning of a program's output; the rest is read and left."""
+    kept = b""
+    while process.stdout is not None and (piece := await process.stdout.read(_READ)):
+        kept = (kept + piece)[:_READ]
+    return kept

@@ -1,0 +1,1 @@
+"""Simulated power: machines behind plugs and management controllers, which misbehave as told."""

@@ -1,0 +1,97 @@
+"""Redfish keeps the promises of the power port, against controllers of several manners."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import partial
+
+import pytest
+from aiohttp import web
+from power_rig import DEADLINE, NO_WAY, SECRET, SETTLES, MethodRig, serving, worlds
+
+from hostler.domain.model.calls import Done, Refusal, Refused
+from hostler.ports.power import PowerAction, PowerState
+from hostler.providers.power.methods.redfish import Redfish, RedfishTable
+from hostler.simulators.power.box import Box
+from hostler.simulators.power.redfish import Bmc, Model
+from hostler.testing.conformance.power.suite import CHECKS, Check, run_check
+
+
+def table(url: str, system: str | None = None) -> RedfishTable:
+    return RedfishTable(
+        url=url,
+        user="admin",
+        password_env="SECRET",
+        system=system,
+        deadline=DEADLINE,
+        settles=SETTLES,
+    )
+
+
+def server(model: Model, box: Box) -> web.Application:
+    return Bmc(box=box, password=SECRET, model=model).app()
+
+
+MODELS = {
+    "usual": Model(),
+    "by-info": Model(by_info=True, tagged=True),
+    "silent": Model(silent=True, sessions=False, strict=True),
+}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+async def test_redfish_keeps_the_promise_that(check: Check, model: Model) -> None:
+    left_out = await run_check(check, worlds(Redfish(), partial(server, model), table))
+    assert left_out in {"", NO_WAY, "it can do everything", "it can be asked"}
+
+
+@asynccontextmanager
+async def opened(model: Model, system: str | None = None) -> AsyncGenerator[tuple[MethodRig, Bmc]]:
+    box = Box(name="box-1", time=asyncio.get_running_loop().time)
+    bmc = Bmc(box=box, password=SECRET, model=model)
+    async with serving(bmc.app()) as url:
+        rig = MethodRig(Redfish(), box, table(url, system))
+        yield rig, bmc
+        for power in rig.opened:
+            await power.close()
+
+
+async def test_a_reset_that_a_controller_does_not_offer_is_refused_with_what_it_offers() -> None:
+    async with opened(Model(resets=("On", "ForceOff"))) as (rig, bmc):
+        bmc.box.on = True
+        outcome = await rig.open().act(PowerAction.OFF_SOFT)
+        assert isinstance(outcome, Refused)
+        assert outcome.why is Refusal.INVALID
+        assert outcome.text == "it offers no GracefulShutdown, only ForceOff, On"
+        assert bmc.box.has_power()
+
+
+async def test_on_is_never_a_cycle() -> None:
+    async with opened(Model(resets=("PowerCycle", "ForceRestart"))) as (rig, bmc):
+        outcome = await rig.open().act(PowerAction.ON)
+        assert isinstance(outcome, Refused)
+        assert "on" not in bmc.box.journal
+        assert "cycle" not in bmc.box.journal
+
+
+async def test_a_session_is_kept_and_opened_again_once_it_has_ended() -> None:
+    async with opened(Model()) as (rig, bmc):
+        power = rig.open()
+        await power.query()
+        await power.query()
+        assert bmc.opened == 1
+        bmc.tokens.clear()
+        assert (await power.query()).state is PowerState.OFF
+        assert bmc.opened == 2
+
+
+async def test_of_several_systems_one_is_named() -> None:
+    async with opened(Model(systems=("1", "2"))) as (rig, _):
+        reading = await rig.open().query()
+        assert reading.state is PowerState.UNKNOWN
+        assert "name it as `system`" in reading.text
+    async with opened(Model(systems=("1", "2")), system="2") as (rig, _):
+        assert isinstance(await rig.open().act(PowerAction.ON), Done)
+    async with opened(Model(), system="9") as (rig, _):
+        assert "no 9" in (await rig.open().query()).text

@@ -1,0 +1,82 @@
+"""Methods over HTTP keep the promises of the power port, against real servers on loopback."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+from aiohttp import web
+from power_rig import DEADLINE, NO_WAY, SECRET, SETTLES, worlds
+
+from hostler.ports.power import PowerMethod
+from hostler.providers.power.methods.shelly import Shelly, ShellyTable
+from hostler.providers.power.methods.tasmota import Tasmota, TasmotaTable
+from hostler.providers.power.methods.webhook import Webhook, WebhookTable
+from hostler.simulators.power.box import Box
+from hostler.simulators.power.plugs import own, shelly, tasmota
+from hostler.testing.conformance.power.suite import CHECKS, Check, run_check
+
+
+@dataclass(frozen=True)
+class Case:
+    """A method, what it is tried against, and its settings for an address."""
+
+    name: str
+    method: PowerMethod
+    server: Callable[[Box], web.Application]
+    settings: Callable[[str], object]
+
+
+def webhook_table(url: str) -> WebhookTable:
+    return WebhookTable(
+        url=url,
+        on="POST /power/on",
+        off_soft="POST /power/off_soft",
+        off_hard="POST /power/off_hard",
+        query="GET /power",
+        accepted=r"^\{\}$",
+        user="anybody",
+        password_env="SECRET",
+        token_header="X-Token",
+        deadline=DEADLINE,
+        settles=SETTLES,
+    )
+
+
+CANNOT = {"it cannot do off_soft", "it cannot do cycle"}
+LOGIN = {"user": "admin", "password_env": "SECRET", "deadline": DEADLINE, "settles": SETTLES}
+
+CASES = (
+    Case(
+        "shelly-1",
+        Shelly(),
+        partial(shelly, password=SECRET, generation=1),
+        lambda url: ShellyTable(url=url, **LOGIN),
+    ),
+    Case(
+        "shelly-2",
+        Shelly(),
+        partial(shelly, password=SECRET, generation=2),
+        lambda url: ShellyTable(url=url, **LOGIN),
+    ),
+    Case(
+        "tasmota",
+        Tasmota(),
+        partial(tasmota, password=SECRET),
+        lambda url: TasmotaTable(url=url, watts=True, **LOGIN),
+    ),
+    Case("webhook", Webhook(), partial(own, token=SECRET), webhook_table),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+async def test_method_keeps_the_promise_that(check: Check, case: Case) -> None:
+    left_out = await run_check(check, worlds(case.method, case.server, case.settings))
+    assert left_out in {
+        "",
+        NO_WAY,
+        "it can be asked",
+        "it cannot do off_soft",
+        "it cannot do cycle",
+    }
