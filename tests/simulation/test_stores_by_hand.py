@@ -46,7 +46,7 @@ from hostler.lab.scenario.store_faults import (
 from hostler.lab.scenario.stores import store_place
 from hostler.lab.servers.environment import ServerEnvironment
 from hostler.lab.servers.faults import draw_servers
-from hostler.lab.simulate.providers import engines
+from hostler.lab.simulate.providers import MACS, engines
 from hostler.lab.simulate.seeds import run_seed
 from hostler.ports.store import Fence, Store
 from hostler.stores.sqlite.worker import Threaded
@@ -283,6 +283,12 @@ def test_a_share_of_the_seeds_of_hosts_has_its_store_changed_by_hand(
     faults = [{*STORE_OF_HOSTS} & {*draw(seed, SIZE).base.faults} for seed in range(1, 1001)]
     assert 15 <= sum(map(bool, faults)) <= 45
     assert set[str]().union(*faults) == {*STORE_OF_HOSTS}
+
+
+@pytest.mark.timeout(120)
+def test_who_reclaims_the_host_of_a_record_that_was_removed_breaks_no_job():
+    """S6: a job ran there, of which nobody could know any more (the judge)."""
+    assert run_seed(7300397, Size(days=MAC_DAYS), provider=MACS).violation is None
 
 
 @pytest.mark.timeout(120)

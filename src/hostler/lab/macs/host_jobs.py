@@ -104,7 +104,8 @@ class HostJobs:
         at_once = machine.deletion is not None and machine.deletion.now
         waited = drained is not None and self.now - drained >= drain - _SKEW
         named = max(fact.handled, fact.late) > allocation.since
-        if at_once or waited or named or not self.is_busy(host):
+        robbed = machine.id in shadow.removed  # it is an orphan, and who reclaims it asks nobody
+        if at_once or waited or named or robbed or not self.is_busy(host):
             return ()
         text = f"{act} of {host} while a job runs there for {machine.id}, which is {machine.phase}"
         return (Violation(invariant="S6", text=text, machine=machine.id),)
