@@ -9,7 +9,7 @@ import asyncssh
 import pytest
 
 from hostler.access.shell import SshShell
-from hostler.ports.shell import Login, Lost, NotReached, Printed, Stranger, pinned
+from hostler.ports.shell import Denied, Login, Lost, NotReached, Printed, Stranger, pinned
 
 USER_KEY = asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - untyped there
 HOST_KEY = asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - untyped there
@@ -73,7 +73,7 @@ async def test_another_host_key_is_refused_before_anything_is_sent(login: Login)
 
 async def test_a_refused_login_is_not_reached_and_no_key_is_repeated(login: Login) -> None:
     stranger = HOST_KEY.export_private_key()
-    with pytest.raises(NotReached) as caught:
+    with pytest.raises(Denied) as caught:
         await SshShell().run(replace(login, keys=(stranger,)), "there")
     assert stranger.decode().splitlines()[2] not in f"{caught.value} {login!r}"
     assert USER_KEY.export_private_key().decode().splitlines()[2] not in repr(login)

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from hostler.ports.shell import Login, Lost, NotReached, Printed, Stranger
+from hostler.ports.shell import Denied, Login, Lost, NotReached, Printed, Stranger
 
 CONNECT = timedelta(seconds=5)
 CALL = timedelta(seconds=20)
@@ -28,7 +28,9 @@ class SshShell:
                 if reached.wrong:
                     raise Stranger(reached.wrong, reached.host_key)
                 why = line(reached.error)
-                raise NotReached(unusable(why) if reached.unusable else why)
+                if reached.unusable or reached.denied:
+                    raise Denied(unusable(why) if reached.unusable else why)
+                raise NotReached(why)
             wanted = Command(text=command, within=self._call)
             ended, output = await output_of(reached.connection, wanted, _MOST)
         finally:

@@ -43,6 +43,10 @@ class NotReached(Exception):
     """There was no login: certainly nothing was run."""
 
 
+class Denied(NotReached):
+    """The host takes none of our keys, or ours cannot be read: somebody must change something."""
+
+
 class Stranger(NotReached):
     """The host showed this key, which is not its own."""
 
@@ -69,6 +73,6 @@ class Shell(Protocol):
     async def run(self, login: Login, command: str) -> Printed:
         """Log in, run one command, and return the end of what it printed, whatever its exit status.
 
-        Raises NotReached, Stranger or Lost only; none repeats a private key.
+        Raises NotReached, Denied, Stranger or Lost only; none repeats a private key.
         """
         ...

@@ -44,9 +44,11 @@ class CommandTable(MethodTable, frozen=True, kw_only=True):
     status_on: Annotated[int, Meta(ge=0, le=255, description="the exit status of what is on")] = 0
     status_off: Annotated[int, Meta(ge=0, le=255, description="and that of what is off")] = 1
     status_denied: Annotated[
-        int | None,
-        Meta(description="the exit status by which a program says that credentials are wrong"),
-    ] = None
+        int, Meta(ge=1, le=255, description="that of wrong credentials (EX_NOPERM)")
+    ] = 77
+    status_busy: Annotated[
+        int, Meta(ge=1, le=255, description="that of what is busy for a moment (EX_TEMPFAIL)")
+    ] = 75
     environment: Annotated[
         tuple[str, ...],
         Meta(description="the environment variables that the programs see, such as passwords"),
@@ -89,7 +91,8 @@ class Command:
         found = list[str]()
         if not table.programs() and not table.query:
             found.append("on: expected a program for at least one action, or for a query")
-        statuses = [table.status_on, table.status_off, table.status_denied]
+        refusals = (table.status_denied, table.status_busy)
+        statuses = [table.status_on, table.status_off, *refusals]
         if len(set(statuses)) < len(statuses):
             found.append("status_off: expected another status than the others")
         return tuple(found)
@@ -172,6 +175,8 @@ class Programs:
                     os.killpg(process.pid, signal.SIGKILL)
         if status == self._table.status_denied:
             raise refused(Refusal.DENIED, "the credentials are refused")
+        if status == self._table.status_busy:
+            raise refused(Refusal.BUSY, f"it is busy: {self._safe(said)}")
         return status, self._safe(said)
 
     def _safe(self, said: bytes) -> str:

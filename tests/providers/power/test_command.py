@@ -1,0 +1,132 @@
+"""Programs keep the promises of the power port, run for real."""
+
+import asyncio
+import sys
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+from power_rig import NO_WAY, SECRET, SETTLES, MethodRig, worlds
+
+from hostler.domain.model.calls import Done, Refusal, Refused, Unknown
+from hostler.ports.power import PowerAction, PowerState
+from hostler.providers.power.methods.command import Command, CommandTable
+from hostler.simulators.power.box import Box
+from hostler.simulators.power.plugs import own
+from hostler.testing.conformance.power.suite import CHECKS, Check, run_check
+
+DEADLINE = timedelta(seconds=2)
+PROGRAM = """
+import os, sys, urllib.error, urllib.request
+url, method, path = sys.argv[1:]
+headers = {"X-Token": os.environ["SECRET"]}
+request = urllib.request.Request(url + path, method=method, headers=headers)
+try:
+    said = urllib.request.urlopen(request).read().decode()
+except urllib.error.HTTPError as error:
+    sys.exit({401: 77, 503: 75}.get(error.code, 9))
+except OSError:
+    sys.exit(9)
+print(said, os.environ["SECRET"])
+known = {"{}": 0, '{"power": "on"}': 0, '{"power": "off"}': 1}
+sys.exit(known.get(said, 9))
+"""
+
+
+def table(url: str) -> CommandTable:
+    def program(*words: str) -> tuple[str, ...]:
+        return (sys.executable, "-S", "-c", PROGRAM, url, *words)
+
+    return CommandTable(
+        on=program("POST", "/power/on"),
+        off_soft=program("POST", "/power/off_soft"),
+        off_hard=program("POST", "/power/off_hard"),
+        query=program("GET", "/power"),
+        environment=("SECRET",),
+        deadline=DEADLINE,
+        settles=SETTLES,
+    )
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+async def test_a_command_keeps_the_promise_that(check: Check) -> None:
+    left_out = await run_check(check, worlds(Command(), partial(own, token=SECRET), table))
+    assert left_out in {"", NO_WAY, "it can be asked", "it cannot do cycle"}
+
+
+def rig(settings: CommandTable) -> MethodRig:
+    return MethodRig(Command(), Box(name="box-1", time=asyncio.get_running_loop().time), settings)
+
+
+def shell(text: str) -> tuple[str, ...]:
+    return ("sh", "-c", text)
+
+
+async def test_words_are_passed_as_they_are_and_no_shell_reads_them(tmp_path: Path) -> None:
+    trap = tmp_path / "trap"
+    settings = CommandTable(query=("printf", "%s", f"$(touch {trap}); `id`"), status_on=0)
+    reading = await rig(settings).open().query()
+    assert reading.state is PowerState.ON
+    assert reading.text == f"exit status 0: $(touch {trap}); `id`"[:134]
+    assert not trap.exists()
+
+
+async def test_a_program_sees_what_is_named_and_nothing_else() -> None:
+    settings = CommandTable(query=("env",), environment=("SEEN",))
+    opening = rig(settings).opening()
+    environment = {"PATH": "/usr/bin:/bin", "SEEN": "yes", "HOSTLER_SECRET": SECRET}
+    power = Command().open(replace(opening, environment=environment))
+    text = (await power.query()).text
+    assert "SEEN=***" in text
+    assert SECRET not in text
+
+
+async def test_what_hangs_is_ended_with_all_that_it_began(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    text = f"(sleep 1; touch {mark}) & sleep 60"
+    settings = CommandTable(on=shell(text), deadline=timedelta(seconds=0.3))
+    outcome = await rig(settings).open().act(PowerAction.ON)
+    assert isinstance(outcome, Unknown)
+    await asyncio.sleep(1.2)
+    assert not mark.exists()
+
+
+async def test_endless_output_is_read_and_left() -> None:
+    settings = CommandTable(on=shell("yes | head -c 20000000"), deadline=timedelta(seconds=20))
+    assert isinstance(await rig(settings).open().act(PowerAction.ON), Done)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [(("/no/such/program",), Refusal.INVALID), (shell("exit 127"), Refusal.INVALID)],
+)
+async def test_what_cannot_be_run_had_no_effect(words: tuple[str, ...], why: Refusal) -> None:
+    outcome = await rig(CommandTable(on=words)).open().act(PowerAction.ON)
+    assert isinstance(outcome, Refused)
+    assert outcome.why is why
+
+
+async def test_other_statuses_promise_nothing() -> None:
+    settings = CommandTable(on=shell("echo no; exit 3"), query=shell("exit 3"))
+    power = rig(settings).open()
+    outcome = await power.act(PowerAction.ON)
+    assert isinstance(outcome, Unknown)
+    assert outcome.text == "it ended with the exit status 3: no"
+    assert (await power.query()).state is PowerState.UNKNOWN
+
+
+def test_check_and_missing_name_every_fault() -> None:
+    assert Command().check(CommandTable()) == (
+        "on: expected a program for at least one action, or for a query",
+    )
+    same = CommandTable(query=("true",), status_on=1)
+    assert Command().check(same) == ("status_off: expected another status than the others",)
+    settings = CommandTable(on=("/no/such",), query=("true",), environment=("A",))
+    lacks = Command().missing(settings, Path(), {"PATH": "/usr/bin:/bin"})
+    assert [(lack.key, lack.environment) for lack in lacks] == [
+        ("on", False),
+        ("environment", True),
+    ]
