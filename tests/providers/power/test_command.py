@@ -85,13 +85,13 @@ async def test_a_program_sees_what_is_named_and_nothing_else() -> None:
 
 
 async def test_what_hangs_is_ended_with_all_that_it_began(tmp_path: Path) -> None:
-    mark = tmp_path / "mark"
-    text = f"(sleep 1; touch {mark}) & sleep 60"
+    trace = tmp_path / "trace"
+    text = f"(sleep 1; touch {trace}) & sleep 60"
     settings = CommandTable(on=shell(text), deadline=timedelta(seconds=0.3))
     outcome = await rig(settings).open().act(PowerAction.ON)
     assert isinstance(outcome, Unknown)
     await asyncio.sleep(1.2)
-    assert not mark.exists()
+    assert not trace.exists()
 
 
 async def test_endless_output_is_read_and_left() -> None:

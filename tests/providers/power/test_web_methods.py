@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+import msgspec
 import pytest
 from aiohttp import web
 from power_rig import DEADLINE, NO_WAY, SECRET, SETTLES, worlds
@@ -12,6 +13,7 @@ from hostler.ports.power import PowerMethod
 from hostler.providers.power.methods.shelly import Shelly, ShellyTable
 from hostler.providers.power.methods.tasmota import Tasmota, TasmotaTable
 from hostler.providers.power.methods.webhook import Webhook, WebhookTable
+from hostler.providers.power.web import WebTable
 from hostler.simulators.power.box import Box
 from hostler.simulators.power.plugs import own, shelly, tasmota
 from hostler.testing.conformance.power.suite import CHECKS, Check, run_check
@@ -46,24 +48,29 @@ def webhook_table(url: str) -> WebhookTable:
 CANNOT = {"it cannot do off_soft", "it cannot do cycle"}
 LOGIN = {"user": "admin", "password_env": "SECRET", "deadline": DEADLINE, "settles": SETTLES}
 
+
+def as_admin(kind: type[WebTable], url: str, **more: object) -> WebTable:
+    return msgspec.convert({"url": url} | LOGIN | more, kind)
+
+
 CASES = (
     Case(
         "shelly-1",
         Shelly(),
         partial(shelly, password=SECRET, generation=1),
-        lambda url: ShellyTable(url=url, **LOGIN),
+        partial(as_admin, ShellyTable),
     ),
     Case(
         "shelly-2",
         Shelly(),
         partial(shelly, password=SECRET, generation=2),
-        lambda url: ShellyTable(url=url, **LOGIN),
+        partial(as_admin, ShellyTable),
     ),
     Case(
         "tasmota",
         Tasmota(),
         partial(tasmota, password=SECRET),
-        lambda url: TasmotaTable(url=url, watts=True, **LOGIN),
+        partial(as_admin, TasmotaTable, watts=True),
     ),
     Case("webhook", Webhook(), partial(own, token=SECRET), webhook_table),
 )

@@ -51,7 +51,7 @@ def nonsense(text: str) -> Failed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Reading:
     """How an endpoint says that a machine stands."""
 
     state: PowerState
@@ -70,7 +70,7 @@ class Device(Protocol):
         """Ask for this once; return where the endpoint accepted it."""
         ...
 
-    async def read(self) -> Told:
+    async def read(self) -> Reading:
         """Ask how the machine stands, changing nothing."""
         ...
 
@@ -118,11 +118,11 @@ class Switch:
             return PowerReading(state=PowerState.UNKNOWN, at=self._clock.now(), text=text)
         async with self._turn:
             begun = self._clock.now()
-            told = await self._told()
-        watts = told.watts if self._capabilities.watts else None
-        return PowerReading(state=told.state, at=begun, text=told.text, watts=watts)
+            reading = await self._read()
+        watts = reading.watts if self._capabilities.watts else None
+        return PowerReading(state=reading.state, at=begun, text=reading.text, watts=watts)
 
-    async def _told(self) -> Told:
+    async def _read(self) -> Reading:
         try:
             async with asyncio.timeout(self._seconds):
                 return await self._device.read()
@@ -130,7 +130,7 @@ class Switch:
             why = f"no answer within {self._seconds:g} s"
         except (NotSent, NoAnswer, OSError, Failed) as error:
             why = str(error) or type(error).__name__
-        return Told(state=PowerState.UNKNOWN, text=why)
+        return Reading(state=PowerState.UNKNOWN, text=why)
 
     async def close(self) -> None:
         """Give back connections."""

@@ -192,7 +192,7 @@ class Web:
 
     def judged(self, response: Response) -> Failed:
         """Return what an answer other than 200 to 299 means."""
-        status, text = response.status, self.shown(response)
+        status, text = response.status, self.excerpt(response)
         if status in _DENIED:
             return refused(Refusal.DENIED, f"{status}: the credentials are refused")
         if status in _BUSY or status == _RATE:
@@ -202,7 +202,7 @@ class Web:
             return refused(Refusal.INVALID, f"{status}: {text}")
         return nonsense(f"{status}: {text}")
 
-    def shown(self, response: Response) -> str:
+    def excerpt(self, response: Response) -> str:
         """Return the beginning of an answer's text as it may be printed: in one line, no secret."""
         return self.safe(response.body[:_READ].decode(errors="replace"))
 
@@ -216,7 +216,7 @@ class Web:
         try:
             return msgspec.json.decode(response.body, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            raise nonsense(f"its answer makes no sense: {self.shown(response)!r}") from None
+            raise nonsense(f"its answer makes no sense: {self.excerpt(response)!r}") from None
 
     async def close(self) -> None:
         """Give back connections."""

@@ -62,11 +62,11 @@ class Box:
     async def call(self, what: str, *, before: bool = False) -> AsyncGenerator[str]:
         """Take a call; give what befalls it, empty where nothing does. It hangs here if it is to.
 
-        What befalls an effect is kept for one by a call that is made `before` another. Raises
+        What befalls an effect is spared for one by a call that is made `before` another. Raises
         `Closes` at the end of what is lost.
         """
-        kept = before and bool(self.script) and self.script[0] in _OF_EFFECTS
-        fault = self.script.popleft() if self.script and not kept else ""
+        spared = before and bool(self.script) and self.script[0] in _OF_EFFECTS
+        fault = self.script.popleft() if self.script and not spared else ""
         self.journal.append(what)
         self.under_way += 1
         self.most_at_once = max(self.most_at_once, self.under_way)

@@ -48,10 +48,10 @@ def shelly(box: Box, password: str = "", *, generation: int = 2) -> web.Applicat
         return await outlet.served(request, what, lambda: {"was_on": was})
 
     async def status(request: web.Request) -> web.StreamResponse:
-        def told() -> dict[str, object]:
+        def body() -> dict[str, object]:
             return {"id": 0, "output": box.has_power(), "apower": box.draw()}
 
-        return await outlet.served(request, "query", told)
+        return await outlet.served(request, "query", body)
 
     app = web.Application()
     app.router.add_get("/shelly", identify)
@@ -77,8 +77,8 @@ def tasmota(box: Box, password: str = "") -> web.Application:
         what = {"ON": "on", "OFF": "off_hard"}.get(value, "query")
 
         def known(_: web.Request) -> bool:
-            given = request.query.get("user"), request.query.get("password")
-            return given == ("admin", password)
+            login = request.query.get("user"), request.query.get("password")
+            return login == ("admin", password)
 
         async with box.call(what) as fault:
             if fault == DENIED or (password and not known(request)):
@@ -88,8 +88,8 @@ def tasmota(box: Box, password: str = "") -> web.Application:
                 return answer
             if what != "query":
                 box.obey(what, fault)
-            shown = what == "on" if what != "query" else box.has_power()
-            return web.json_response({"POWER": "ON" if shown else "OFF"})
+            is_on = what == "on" if what != "query" else box.has_power()
+            return web.json_response({"POWER": "ON" if is_on else "OFF"})
 
     app = web.Application()
     app.router.add_get("/cm", command)
@@ -104,10 +104,10 @@ def own(box: Box, token: str = "") -> web.Application:
         return await outlet.served(request, request.match_info["action"], dict)
 
     async def query(request: web.Request) -> web.StreamResponse:
-        def told() -> dict[str, object]:
+        def body() -> dict[str, object]:
             return {"power": "on" if box.has_power() else "off"}
 
-        return await outlet.served(request, "query", told)
+        return await outlet.served(request, "query", body)
 
     app = web.Application()
     app.router.add_post("/power/{action}", act)
@@ -164,11 +164,11 @@ def _bearer(request: web.Request, token: str) -> bool:
 def _digest(request: web.Request, password: str) -> bool:
     text = request.headers.get("Authorization", "").removeprefix("Digest ")
     pairs = (part.strip().partition("=") for part in text.split(", "))
-    told = {name: value.strip('"') for name, _, value in pairs}
+    fields = {name: value.strip('"') for name, _, value in pairs}
     who = _hashed(f"admin:{REALM}:{password}")
     what = _hashed(f"{request.method}:{request.path_qs}")
-    middle = f"{NONCE}:{told.get('nc')}:{told.get('cnonce')}:auth"
-    return told.get("response") == _hashed(f"{who}:{middle}:{what}")
+    middle = f"{NONCE}:{fields.get('nc')}:{fields.get('cnonce')}:auth"
+    return fields.get("response") == _hashed(f"{who}:{middle}:{what}")
 
 
 def _hashed(text: str) -> str:

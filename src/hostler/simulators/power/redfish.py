@@ -67,13 +67,13 @@ class Bmc:
         return web.json_response({"Systems": {"@odata.id": f"{_ROOT}/Systems"}})
 
     async def _log_in(self, request: web.Request) -> web.Response:
-        said = await request.json()
+        posted = await request.json()
         self.opened += 1
         if self.box.script and self.box.script[0] == DENIED:
             self.box.script.popleft()
             self.box.journal.append("login")
             return _error(401, "the login is refused")
-        if self.password and said != {"UserName": "admin", "Password": self.password}:
+        if self.password and posted != {"UserName": "admin", "Password": self.password}:
             return _error(401, "the login is refused")
         token = secrets.token_hex(8)
         self.tokens.add(token)
@@ -93,9 +93,9 @@ class Bmc:
                 return _error(403, "not allowed")
             if (answer := troubled(fault)) is not None:
                 return answer
-            return web.json_response(self._shown(request), headers={"ETag": self._tag()})
+            return web.json_response(self._body(request), headers={"ETag": self._tag()})
 
-    def _shown(self, request: web.Request) -> dict[str, object]:
+    def _body(self, request: web.Request) -> dict[str, object]:
         path, model = f"{_ROOT}/Systems/{request.match_info['system']}", self.model
         reset: dict[str, object] = {"target": f"{path}/Actions/ComputerSystem.Reset"}
         if model.by_info:

@@ -19,7 +19,7 @@ from hostler.domain.model.calls import Refusal
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
 from hostler.ports.secret import Secret
-from hostler.providers.power.switch import MethodTable, Told, nonsense, refused, switch_of
+from hostler.providers.power.switch import MethodTable, Reading, nonsense, refused, switch_of
 
 _PASSED = ("PATH", "HOME", "LANG")
 _SHOWN, _READ = 120, 4096
@@ -143,18 +143,18 @@ class Programs:
         if status != 0:
             raise nonsense(f"it ended with the exit status {status}: {text}")
 
-    async def read(self) -> Told:
+    async def read(self) -> Reading:
         """Run the program that asks."""
         status, text = await self._run(self._table.query)
         states = {self._table.status_on: PowerState.ON, self._table.status_off: PowerState.OFF}
         state = states.get(status, PowerState.UNKNOWN)
-        return Told(state=state, text=f"exit status {status}{': ' if text else ''}{text}")
+        return Reading(state=state, text=f"exit status {status}{': ' if text else ''}{text}")
 
     async def close(self) -> None:
-        """Nothing is kept open."""
+        """Nothing is beginning open."""
 
     async def _run(self, words: tuple[str, ...]) -> tuple[int, str]:
-        """Run a program; return its exit status and the beginning of what it said."""
+        """Run a program; return its exit status and the beginning of what it output."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *words,
@@ -167,7 +167,7 @@ class Programs:
         except OSError as error:
             raise refused(Refusal.INVALID, f"{words[0]}: {error.strerror}") from None
         try:
-            said = await _beginning(process)
+            output = await _beginning(process)
             status = await process.wait()
         finally:
             if process.returncode is None:
@@ -176,11 +176,11 @@ class Programs:
         if status == self._table.status_denied:
             raise refused(Refusal.DENIED, "the credentials are refused")
         if status == self._table.status_busy:
-            raise refused(Refusal.BUSY, f"it is busy: {self._safe(said)}")
-        return status, self._safe(said)
+            raise refused(Refusal.BUSY, f"it is busy: {self._safe(output)}")
+        return status, self._safe(output)
 
-    def _safe(self, said: bytes) -> str:
-        text = said.decode(errors="replace")
+    def _safe(self, output: bytes) -> str:
+        text = output.decode(errors="replace")
         for secret in self._secrets:
             text = secret.hidden_in(text)
         return " ".join(text.split())[:_SHOWN]
@@ -188,7 +188,7 @@ class Programs:
 
 async def _beginning(process: asyncio.subprocess.Process) -> bytes:
     """Return the beginning of a program's output; the rest is read and left."""
-    kept = b""
+    beginning = b""
     while process.stdout is not None and (piece := await process.stdout.read(_READ)):
-        kept = (kept + piece)[:_READ]
-    return kept
+        beginning = (beginning + piece)[:_READ]
+    return beginning

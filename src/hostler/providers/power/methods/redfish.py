@@ -16,7 +16,7 @@ from hostler.domain.model.calls import Refusal
 from hostler.ports.http import Response
 from hostler.ports.kind import POSITIVE, Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
-from hostler.providers.power.switch import Told, nonsense, refused, switch_of
+from hostler.providers.power.switch import Reading, nonsense, refused, switch_of
 from hostler.providers.power.web import Web, WebTable, faults, missing, place_of, web_of
 
 _ROOT = "/redfish/v1/"
@@ -175,11 +175,11 @@ class Controller:
         if answer.status // 100 != 2:
             raise self._web.judged(answer)
 
-    async def read(self) -> Told:
+    async def read(self) -> Reading:
         """Ask how the system stands; the chassis may differ for a while, and is not asked."""
         _, system = await self._system()
         state = _STATES.get(system.PowerState or "", PowerState.UNKNOWN)
-        return Told(state=state, text=f"its PowerState is {system.PowerState}")
+        return Reading(state=state, text=f"its PowerState is {system.PowerState}")
 
     async def close(self) -> None:
         """Give back connections; the session ends by itself."""

@@ -14,7 +14,7 @@ from hostler.domain.model.calls import Refusal
 from hostler.ports.http import Response
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
-from hostler.providers.power.switch import Told, nonsense, refused, switch_of
+from hostler.providers.power.switch import Reading, nonsense, refused, switch_of
 from hostler.providers.power.web import Web, WebTable, faults, missing, place_of, web_of
 
 _ON_AGAIN = 5
@@ -116,14 +116,14 @@ class ShellyDevice:
         answer = await self._ask("/rpc/Switch.Set", ("id", str(self._outlet)), wanted, *timer)
         self._web.decoded(answer, _Was)
 
-    async def read(self) -> Told:
+    async def read(self) -> Reading:
         """Ask for the relay, and for its draw where there is a meter."""
         if await self._is_first():
             relay = self._web.decoded(await self._ask(f"/relay/{self._outlet}"), _Relay)
-            return _told(on=relay.ison, watts=await self._meter())
+            return _reading(on=relay.ison, watts=await self._meter())
         answer = await self._ask("/rpc/Switch.GetStatus", ("id", str(self._outlet)))
         status = self._web.decoded(answer, _Status)
-        return _told(on=status.output, watts=status.apower)
+        return _reading(on=status.output, watts=status.apower)
 
     async def close(self) -> None:
         """Give back connections."""
@@ -162,6 +162,6 @@ class ShellyDevice:
         return await self._web.exchange("GET", path, query=query, headers=(proof,))
 
 
-def _told(*, on: bool, watts: float | None) -> Told:
+def _reading(*, on: bool, watts: float | None) -> Reading:
     state = PowerState.ON if on else PowerState.OFF
-    return Told(state=state, text=f"the relay is {state}", watts=watts)
+    return Reading(state=state, text=f"the relay is {state}", watts=watts)

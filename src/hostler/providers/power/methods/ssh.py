@@ -14,7 +14,7 @@ from hostler.ports.files import unreadable
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
 from hostler.ports.shell import Denied, Login, Lost, NotReached, Shell, Stranger, pinned
-from hostler.providers.power.switch import MethodTable, Told, nonsense, refused, switch_of
+from hostler.providers.power.switch import MethodTable, Reading, nonsense, refused, switch_of
 
 _FINGERPRINT = r"^SHA256:[A-Za-z0-9+/]{43}=?$"
 
@@ -125,9 +125,9 @@ class Guest:
                 f"the connection went away after the command was sent: {error}"
             ) from None
 
-    async def read(self) -> Told:
+    async def read(self) -> Reading:
         """Nobody is asked: what does not answer may be on."""
-        return Told(state=PowerState.UNKNOWN, text="a login does not tell how a machine stands")
+        return Reading(state=PowerState.UNKNOWN, text="a login does not tell how a machine stands")
 
     async def close(self) -> None:
         """Nothing is kept open."""

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from hostler.domain.model.calls import Refusal
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
-from hostler.providers.power.switch import Told, nonsense, refused, switch_of
+from hostler.providers.power.switch import Reading, nonsense, refused, switch_of
 from hostler.providers.power.web import Web, WebTable, faults, missing, place_of, web_of
 
 _STATES = {"ON": PowerState.ON, "OFF": PowerState.OFF}
@@ -92,11 +92,11 @@ class TasmotaDevice:
         if await self._relay(f"Power{self._outlet} {wanted.upper()}") is not wanted:
             raise nonsense(f"it answers that the relay is not {wanted}")
 
-    async def read(self) -> Told:
+    async def read(self) -> Reading:
         """Ask for the relay, and for its draw where it measures one."""
         state = await self._relay(f"Power{self._outlet}")
         watts = await self._watts() if self._measures else None
-        return Told(state=state, text=f"the relay is {state}", watts=watts)
+        return Reading(state=state, text=f"the relay is {state}", watts=watts)
 
     async def close(self) -> None:
         """Give back connections."""

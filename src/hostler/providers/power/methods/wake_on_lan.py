@@ -16,7 +16,7 @@ from hostler.domain.model.calls import Refusal
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
 from hostler.ports.secret import Secret, read_secret
-from hostler.providers.power.switch import MethodTable, Told, refused, switch_of
+from hostler.providers.power.switch import MethodTable, Reading, refused, switch_of
 
 _MAC = re.compile(r"([0-9A-Fa-f]{2})(?:[:.-]?([0-9A-Fa-f]{2})){5}")
 _PAUSE = 0.1
@@ -138,9 +138,9 @@ class Card:
                 Refusal.NOT_SENT, f"the packet cannot be sent: {error.strerror or error}"
             ) from None
 
-    async def read(self) -> Told:
+    async def read(self) -> Reading:
         """Nobody answers."""
-        return Told(state=PowerState.UNKNOWN, text="a network card cannot be asked")
+        return Reading(state=PowerState.UNKNOWN, text="a network card cannot be asked")
 
     async def close(self) -> None:
         """Nothing is kept open."""

@@ -13,7 +13,7 @@ from msgspec import Meta, field
 
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
-from hostler.providers.power.switch import Told, nonsense, switch_of
+from hostler.providers.power.switch import Reading, nonsense, switch_of
 from hostler.providers.power.web import Web, WebTable, faults, missing, place_of, web_of
 
 _REQUEST = re.compile(r"(GET|POST|PUT|PATCH|DELETE) (/\S*)")
@@ -149,16 +149,16 @@ class WebhookDevice:
         if accepted is not None and re.search(accepted, text) is None:
             raise nonsense(f"its answer is none of what is accepted: {self._web.safe(text)!r}")
 
-    async def read(self) -> Told:
+    async def read(self) -> Reading:
         """Send the request, and try both expressions on its answer."""
         text = await self._send(self._table.query or "")
         on = re.search(self._table.is_on, text) is not None
         off = re.search(self._table.is_off, text) is not None
         if on is off:
             why = "both expressions match its answer" if on else "no expression matches its answer"
-            return Told(state=PowerState.UNKNOWN, text=why)
+            return Reading(state=PowerState.UNKNOWN, text=why)
         state = PowerState.ON if on else PowerState.OFF
-        return Told(state=state, text=f"its answer says {state}")
+        return Reading(state=state, text=f"its answer says {state}")
 
     async def close(self) -> None:
         """Give back connections."""
