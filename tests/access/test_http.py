@@ -265,6 +265,15 @@ async def test_an_endless_answer_is_given_up_once_it_is_longer_than_any_may_be()
         await client.close()
 
 
+async def test_no_reason_repeats_the_query_which_may_hold_a_password():
+    request = HttpRequest(method="GET", path="/cm", query=(("password", "s3cret"),))
+    assert "s3cret" not in repr(request)
+    async with serving(saying(b"", "what?")) as port, transport(f"http://127.0.0.1:{port}") as it:
+        with pytest.raises(NoAnswer) as caught:
+            await it.send(request, LONG)
+    assert "s3cret" not in f"{caught.value!r} {caught.value.__cause__!r}"
+
+
 async def test_a_closed_transport_sends_nothing():
     async with serving(saying(b"")) as port:
         client = AiohttpTransport(Endpoint(base=f"http://127.0.0.1:{port}"))

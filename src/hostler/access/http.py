@@ -108,6 +108,8 @@ def _why(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorError) and error.errno == errno.ECONNREFUSED:
         cure = " (`hostler simulator` starts a simulator)" if error.host in _HERE else ""
         return f"nothing listens at {error.host}:{error.port}{cure}"
+    if isinstance(error, aiohttp.ClientResponseError):  # its own text has the query, with secrets
+        return f"{type(error).__name__}: {' '.join(error.message.split())}"
     return f"{type(error).__name__}: {error}"
 
 

@@ -16,12 +16,12 @@ from typing import Protocol
 class HttpRequest:
     """One HTTP request, as it goes over the wire; `path` is absolute and unquoted.
 
-    The headers, which hold secrets, are left out of its repr.
+    The query and the headers, which hold secrets, are left out of its repr.
     """
 
     method: str
     path: str
-    query: tuple[tuple[str, str], ...] = ()
+    query: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     body: bytes = b""
 

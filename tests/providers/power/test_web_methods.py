@@ -10,12 +10,14 @@ from aiohttp import web
 from power_rig import DEADLINE, NO_WAY, SECRET, SETTLES, worlds
 
 from hostler.ports.power import PowerMethod
+from hostler.providers.power.methods.proxmox import Proxmox, ProxmoxTable
 from hostler.providers.power.methods.shelly import Shelly, ShellyTable
 from hostler.providers.power.methods.tasmota import Tasmota, TasmotaTable
 from hostler.providers.power.methods.webhook import Webhook, WebhookTable
 from hostler.providers.power.web import WebTable
 from hostler.simulators.power.box import Box
 from hostler.simulators.power.plugs import own, shelly, tasmota
+from hostler.simulators.power.proxmox import TOKEN_ID, proxmox
 from hostler.testing.conformance.power.suite import CHECKS, Check, run_check
 
 
@@ -45,7 +47,7 @@ def webhook_table(url: str) -> WebhookTable:
     )
 
 
-CANNOT = {"it cannot do off_soft", "it cannot do cycle"}
+CANNOT = {"it can do everything", "it cannot do off_soft", "it cannot do cycle"}
 LOGIN = {"user": "admin", "password_env": "SECRET", "deadline": DEADLINE, "settles": SETTLES}
 
 
@@ -72,6 +74,12 @@ CASES = (
         partial(tasmota, password=SECRET),
         partial(as_admin, TasmotaTable, watts=True),
     ),
+    Case(
+        "proxmox",
+        Proxmox(),
+        partial(proxmox, secret=SECRET),
+        partial(as_admin, ProxmoxTable, user=TOKEN_ID, node="pve", guest=100),
+    ),
     Case("webhook", Webhook(), partial(own, token=SECRET), webhook_table),
 )
 
@@ -84,6 +92,7 @@ async def test_method_keeps_the_promise_that(check: Check, case: Case) -> None:
         "",
         NO_WAY,
         "it can be asked",
+        "it can do everything",
         "it cannot do off_soft",
         "it cannot do cycle",
     }

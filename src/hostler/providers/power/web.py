@@ -17,7 +17,7 @@ from msgspec import Meta
 from hostler.domain.errors import ConfigError
 from hostler.domain.model.calls import Refusal
 from hostler.ports.files import unreadable
-from hostler.ports.http import Endpoint, HttpRequest, Response, Transport
+from hostler.ports.http import Endpoint, HttpRequest, NoAnswer, NotSent, Response, Transport
 from hostler.ports.kind import Lack
 from hostler.ports.power import PowerOpening
 from hostler.ports.secret import Secret, read_secret
@@ -188,7 +188,10 @@ class Web:
             headers=(*headers, *typed),
             body=b"" if body is None else msgspec.json.encode(body),
         )
-        return await self._transport.send(request, self._deadline)
+        try:
+            return await self._transport.send(request, self._deadline)
+        except (NotSent, NoAnswer) as error:
+            raise type(error)(self.safe(str(error))) from None
 
     def judged(self, response: Response) -> Failed:
         """Return what an answer other than 200 to 299 means."""
