@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from hostler.app.provider_registry import BUILT_IN, Kinds
+from hostler.app.provider_registry import BUILT_IN, KINDS
 from hostler.domain.errors import ConfigError
 
 
@@ -36,7 +36,7 @@ def packaged(monkeypatch: pytest.MonkeyPatch, *points: Point) -> None:
 def test_built_in_kinds_are_found_without_asking_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(importlib.metadata, "entry_points")
     for name in BUILT_IN:
-        assert Kinds()[name]().settings
+        assert KINDS[name]().settings
 
 
 def test_a_package_adds_a_kind_and_cannot_replace_a_built_in_one(
@@ -47,17 +47,17 @@ def test_a_package_adds_a_kind_and_cannot_replace_a_built_in_one(
         Point("files", "pack:Kind", lambda: Fine),
         Point("scaleway", "evil:Kind", broken),
     )
-    assert isinstance(Kinds()["files"](), Fine)
-    assert not isinstance(Kinds()["scaleway"](), Fine)
-    assert set(Kinds()) == {"files", *BUILT_IN}
-    assert len(Kinds()) == len(BUILT_IN) + 1
+    assert isinstance(KINDS["files"](), Fine)
+    assert not isinstance(KINDS["scaleway"](), Fine)
+    assert set(KINDS) == {"files", *BUILT_IN}
+    assert len(KINDS) == len(BUILT_IN) + 1
 
 
 def test_a_package_that_cannot_be_imported_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     packaged(monkeypatch, Point("files", "pack:Kind", broken))
     with pytest.raises(ConfigError, match=r"'files' of the package pack:Kind.*no module named x"):
-        Kinds()["files"]()
+        KINDS["files"]()
 
 
 def test_what_no_package_has_is_no_kind() -> None:
-    assert Kinds().get("nonsense") is None
+    assert KINDS.get("nonsense") is None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hostler.app.provider_registry import Kinds
+from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
 from hostler.config import laws
 from hostler.config.load import load
@@ -47,7 +47,7 @@ def refused(folder: Path, text: str) -> dict[str, str]:
     file = folder / "web.toml"
     file.write_text(text)
     try:
-        load(file, Kinds(), STORES)
+        load(file, KINDS, STORES)
     except WrongFile as wrong:
         return {fault.path: str(fault) for fault in wrong.faults}
     return {}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hostler.app.provider_registry import Kinds
+from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
 from hostler.config.load import load
 from hostler.config.store_url import StoreUrl
@@ -28,7 +28,7 @@ types = ["DEV1-S"]
 def read(folder: Path, text: str | bytes, name: str = "web.toml") -> Config:
     file = folder / name
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return load(file, Kinds(), STORES)
+    return load(file, KINDS, STORES)
 
 
 def faults(folder: Path, text: str) -> dict[str, str]:
@@ -210,7 +210,7 @@ def test_examples_are_right() -> None:
     files = sorted(folder.glob("*.toml"))
     assert files
     for file in files:
-        assert load(file, Kinds(), STORES).fleets
+        assert load(file, KINDS, STORES).fleets
 
 
 # ------------------------------------------------------------------ what is wrong
@@ -394,11 +394,11 @@ def test_control_characters_are_not_printed(tmp_path: Path) -> None:
 
 def test_missing_files_and_directories_are_clear_errors(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no such file"):
-        load(tmp_path / "none.toml", Kinds(), STORES)
+        load(tmp_path / "none.toml", KINDS, STORES)
     with pytest.raises(ConfigError, match="is a directory"):
-        load(tmp_path, Kinds(), STORES)
+        load(tmp_path, KINDS, STORES)
     with pytest.raises(ConfigError, match="cannot be"):
-        load(Path("a\0b"), Kinds(), STORES)
+        load(Path("a\0b"), KINDS, STORES)
 
 
 def test_a_file_that_cannot_be_read_is_a_clear_error(tmp_path: Path) -> None:
@@ -408,7 +408,7 @@ def test_a_file_that_cannot_be_read_is_a_clear_error(tmp_path: Path) -> None:
     if os.geteuid() == 0:  # who may read every file cannot read this one
         file = Path("/proc/self/mem")
     with pytest.raises(ConfigError, match="cannot be read"):
-        load(file, Kinds(), STORES)
+        load(file, KINDS, STORES)
 
 
 _VALUES = st.recursive(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hostler.app.provider_registry import Kinds
+from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
 from hostler.config.load import load
 from hostler.config.values import Config, WrongFile
@@ -29,7 +29,7 @@ def read(folder: Path, fleet: str, account: str = "") -> Config:
         f'[provider.macs]\nkind = "scaleway-macs"\nproject = "{PROJECT}"\n{account}\n'
         f'[fleet.ci]\nsize = 1\ntypes = ["M2-L"]\n{fleet}\n'
     )
-    return load(file, Kinds(), STORES)
+    return load(file, KINDS, STORES)
 
 
 def wrong(folder: Path, fleet: str, account: str = "") -> str:
@@ -40,7 +40,7 @@ def wrong(folder: Path, fleet: str, account: str = "") -> str:
 
 
 def test_the_example_is_in_order() -> None:
-    config = load(EXAMPLE, Kinds(), STORES)
+    config = load(EXAMPLE, KINDS, STORES)
     (fleet,) = config.fleets
     assert fleet.offers == (Offer("M2-L", Zone("fr-par-1"), "Tahoe"),)
     assert config.warnings == ()

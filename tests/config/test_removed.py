@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hostler.app.provider_registry import Kinds
+from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
 from hostler.config.digests import digests
 from hostler.config.load import load
@@ -33,7 +33,7 @@ BUILDERS = '[fleet.builders]\nsize = 1\ntypes = ["DEV1-M"]\n'
 def read(folder: Path, text: str) -> Config:
     file = folder / "web.toml"
     file.write_text(text)
-    return load(file, Kinds(), STORES)
+    return load(file, KINDS, STORES)
 
 
 def row(definition: str, name: str = "web") -> FleetRow:
@@ -49,7 +49,7 @@ def definitions(config: Config) -> Mapping[str, str]:
 def test_fleet_is_read_from_the_store_as_it_was_in_the_file(tmp_path: Path) -> None:
     before = read(tmp_path, ACCOUNT + WEB + BUILDERS)
     after = read(tmp_path, ACCOUNT + BUILDERS)
-    known = with_removed(after, [row(definitions(before)["web"])], Kinds())
+    known = with_removed(after, [row(definitions(before)["web"])], KINDS)
     assert known.fleets == (
         *after.fleets,
         replace(before.fleet("web"), removed=True, definition=known.fleet("web").definition),
@@ -65,14 +65,14 @@ def test_its_provider_is_the_one_that_it_had_however_many_the_file_has_by_now(
     before = read(tmp_path, ACCOUNT + WEB)
     other = '[provider.other]\nkind = "scaleway"\n'
     after = read(tmp_path, ACCOUNT + other + BUILDERS + 'provider = "other"\n')
-    known = with_removed(after, [row(definitions(before)["web"])], Kinds())
+    known = with_removed(after, [row(definitions(before)["web"])], KINDS)
     assert known.fleet("web").account == "scaleway"
 
 
 def test_fleet_that_was_removed_is_no_difference_between_file_and_engine(tmp_path: Path) -> None:
     before = read(tmp_path, ACCOUNT + WEB)
     after = read(tmp_path, ACCOUNT + BUILDERS)
-    known = with_removed(after, [row(definitions(before)["web"])], Kinds())
+    known = with_removed(after, [row(definitions(before)["web"])], KINDS)
     assert digests(known) == digests(after)
 
 
@@ -97,7 +97,7 @@ def test_what_cannot_be_read_any_more_is_named_with_the_reason(
     tmp_path: Path, definition: str, why: str
 ) -> None:
     config = read(tmp_path, ACCOUNT + BUILDERS)
-    known = with_removed(config, [row(definition)], Kinds())
+    known = with_removed(config, [row(definition)], KINDS)
     assert known.fleets == config.fleets
     assert list(known.unreadable) == ["web"]
     assert why in known.unreadable[FleetName("web")]
@@ -108,7 +108,7 @@ def test_the_only_fleet_of_the_file_needs_no_name_beside_one_that_was_removed(
 ) -> None:
     before = read(tmp_path, ACCOUNT + WEB)
     after = read(tmp_path, ACCOUNT + BUILDERS)
-    known = with_removed(after, [row(definitions(before)["web"])], Kinds())
+    known = with_removed(after, [row(definitions(before)["web"])], KINDS)
     assert known.fleet(None).name == "builders"
     assert [str(fleet.name) for fleet in known.chosen(None)] == ["builders", "web"]
     assert known.known("nobody") is None

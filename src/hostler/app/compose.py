@@ -26,7 +26,7 @@ from hostler.ports.store import Store
 
 from .clock import SystemClock
 from .collector import collect_seldom
-from .provider_registry import Kinds
+from .provider_registry import KINDS
 from .store_registry import STORES
 
 
@@ -65,7 +65,7 @@ class Composed:
 
     def load(self, path: Path) -> Config:
         """Return the fleet file's values."""
-        return load(path, Kinds(), STORES)
+        return load(path, KINDS, STORES)
 
     def lacks(self, config: Config) -> Mapping[str, tuple[Lack, ...]]:
         """Return what an engine would not find on this computer, by the path of the table."""
@@ -74,7 +74,7 @@ class Composed:
                 account.settings, config.folder, self._environment
             )
             for account in config.accounts
-            if isinstance(kind := Kinds()[account.kind](), ChecksAccounts)
+            if isinstance(kind := KINDS[account.kind](), ChecksAccounts)
         }
         for fleet in config.fleets:
             if fleet.probe.key and (why := unreadable(Path(fleet.probe.key))):
@@ -114,7 +114,7 @@ class Composed:
         from hostler.queries.removed import removed_fleets
 
         removed = await removed_fleets(store, config, self._clock.now())
-        return with_removed(config, (one.row for one in removed), Kinds()) if removed else config
+        return with_removed(config, (one.row for one in removed), KINDS) if removed else config
 
     @asynccontextmanager
     async def store(self, config: Config, purpose: Purpose) -> AsyncGenerator[Store]:
@@ -179,7 +179,7 @@ class Composed:
         )
         return Account(
             name=account.name,
-            provider=Kinds()[account.kind]().open(opening),
+            provider=KINDS[account.kind]().open(opening),
             fleets=fleets,
             rate=account.rate,
             burst=account.burst,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hostler.app.provider_registry import Kinds
+from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
 from hostler.domain.errors import ConfigError, StoreError
 from hostler.domain.ids import FleetName
@@ -82,7 +82,7 @@ class Place:
             environment={"HOSTLER_STATE_DIR": str(self.folder / "state"), "PATH": os.defpath},
             folder=self.folder,
             root=False,
-            kinds=Kinds(),
+            kinds=KINDS,
             stores=STORES,
             held=lambda _: self.held,
         )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hostler.app.compose import Composed
-from hostler.app.provider_registry import Kinds
+from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES, empty_store
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.screen import Screen
@@ -40,7 +40,7 @@ async def examine(file: Path | None, runner: str, binary: Path | None, screen: S
             environment=os.environ,
             folder=Path.cwd(),
             root=os.geteuid() == 0,
-            kinds=Kinds(),
+            kinds=KINDS,
             stores=STORES,
             held=is_held,
         ),

@@ -15,7 +15,7 @@ from hostler.access.prober import SystemProber
 from hostler.app.clock import SystemClock
 from hostler.app.collector import collect_seldom
 from hostler.app.compose import Composed
-from hostler.app.provider_registry import Kinds
+from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account
@@ -156,7 +156,7 @@ class GroupOpener:
             environment=self._environment,
             folder=self._folder,
             root=os.geteuid() == 0,
-            kinds=Kinds(),
+            kinds=KINDS,
             stores=STORES,
             held=is_held,
         )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hostler.app.provider_registry import Kinds
+from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
 from hostler.config.load import load
 from hostler.config.values import WrongFile
@@ -40,7 +40,7 @@ def context(folder: Path, **environment: str) -> LoadContext:
         environment={"HOSTLER_STATE_DIR": str(folder / "state"), **environment},
         folder=folder,
         root=False,
-        kinds=Kinds(),
+        kinds=KINDS,
         stores=STORES,
         held=is_held,
     )
@@ -90,7 +90,7 @@ def test_a_small_config_is_a_fleet_of_size_0_that_somebody_else_sizes(tmp_path: 
 def test_the_fleet_file_in_the_state_folder_says_the_same(tmp_path: Path) -> None:
     message = {**SMALL, "cloud_init": '#cloud-config\nquote: "\\"\n', "labels": {"team": 'a"b'}}
     made = group(tmp_path, message)
-    assert load(made.state / "group.toml", Kinds(), STORES) == made.config
+    assert load(made.state / "group.toml", KINDS, STORES) == made.config
 
 
 def test_no_secret_is_written_or_shown(tmp_path: Path) -> None:
@@ -598,7 +598,7 @@ def test_whatever_stands_there_is_read_or_refused_in_words(
     assert output.startswith("plugin_config") or made is not None
     if made is not None:
         assert made.state.is_relative_to(tmp_path.resolve()) or "state_dir" in message
-        assert load(made.state / "group.toml", Kinds(), STORES) == made.config
+        assert load(made.state / "group.toml", KINDS, STORES) == made.config
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)

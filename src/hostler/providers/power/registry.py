@@ -1,0 +1,70 @@
+"""Methods by name: the built-in ones and those of installed packages."""
+
+from collections.abc import Callable, Mapping
+
+from hostler.ports.plugins import Plugins
+from hostler.ports.power import METHODS as GROUP
+from hostler.ports.power import PowerMethod
+
+
+def _command() -> PowerMethod:
+    from .methods.command import Command
+
+    return Command()
+
+
+def _proxmox() -> PowerMethod:
+    from .methods.proxmox import Proxmox
+
+    return Proxmox()
+
+
+def _redfish() -> PowerMethod:
+    from .methods.redfish import Redfish
+
+    return Redfish()
+
+
+def _shelly() -> PowerMethod:
+    from .methods.shelly import Shelly
+
+    return Shelly()
+
+
+def _ssh() -> PowerMethod:
+    from .methods.ssh import Ssh
+
+    return Ssh()
+
+
+def _tasmota() -> PowerMethod:
+    from .methods.tasmota import Tasmota
+
+    return Tasmota()
+
+
+def _wake_on_lan() -> PowerMethod:
+    from .methods.wake_on_lan import WakeOnLan
+
+    return WakeOnLan()
+
+
+def _webhook() -> PowerMethod:
+    from .methods.webhook import Webhook
+
+    return Webhook()
+
+
+BUILT_IN: Mapping[str, Callable[[], PowerMethod]] = {
+    "command": _command,
+    "proxmox": _proxmox,
+    "redfish": _redfish,
+    "shelly": _shelly,
+    "ssh": _ssh,
+    "tasmota": _tasmota,
+    "wake-on-lan": _wake_on_lan,
+    "webhook": _webhook,
+}
+
+METHODS = Plugins(BUILT_IN, GROUP, "power method")
+"""The methods, each imported when it is called for."""
