@@ -43,7 +43,7 @@ def test_every_key_of_a_method_is_described(name: str) -> None:
     kind = METHODS[name]().settings
     schema = msgspec.json.schema(kind)
     (table,) = (v for k, v in schema["$defs"].items() if k == kind.__name__)
-    undescribed = [key for key, said in table["properties"].items() if "description" not in said]
+    undescribed = [key for key, one in table["properties"].items() if "description" not in one]
     assert undescribed == []
 
 
