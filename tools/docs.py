@@ -348,7 +348,7 @@ def written(value: object) -> str:
 
 
 def inner_tables(struct: type[object]) -> Iterable[str]:
-    """Return the tables inside a kind's table, such as `volume`, each once."""
+    """Return the tables inside a kind's table, such as `volume`, and those inside of them."""
     seen = dict[type[object], list[str]]()
     for field in fields(struct):
         for inner in structs_in(field.type):
@@ -356,6 +356,7 @@ def inner_tables(struct: type[object]) -> Iterable[str]:
     for inner, names in seen.items():
         title = " and ".join(f"`{name}`" for name in names)
         yield f"In {title}:\n\n{table((inner,))}"
+        yield from inner_tables(inner)
 
 
 def structs_in(kind: object) -> Iterable[type[object]]:

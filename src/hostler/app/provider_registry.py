@@ -21,6 +21,12 @@ def _macs() -> Kind:
     return MacKind()
 
 
+def _power() -> Kind:
+    from hostler.providers.power.kind import PowerKind
+
+    return PowerKind()
+
+
 def _static() -> Kind:
     from hostler.providers.static.kind import StaticKind
 
@@ -28,6 +34,7 @@ def _static() -> Kind:
 
 
 BUILT_IN: Mapping[str, Callable[[], Kind]] = {
+    "power": _power,
     "scaleway": _scaleway,
     "scaleway-macs": _macs,
     "static": _static,

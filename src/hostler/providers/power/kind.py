@@ -1,0 +1,204 @@
+"""Kind: how the fleet file's tables become a rack of boxes that are switched on and off."""
+
+import asyncio
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from hostler.domain.errors import ConfigError
+from hostler.domain.ids import FleetName, Zone
+from hostler.domain.model.capabilities import Cleaning, PowerLimits
+from hostler.domain.model.machine import Offer
+from hostler.ports.kind import Asked, Blueprint, Lack, Opening, Timing, table_of
+from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening
+from hostler.ports.provider import Provider
+
+from .provider import Box, Guests, PowerBoxes, Rack
+from .registry import METHODS
+from .settings import BoxTable, PowerTable, PowerTemplate
+from .switch import MethodTable
+from .ways import Ways
+
+_OFF = frozenset({PowerAction.OFF_SOFT, PowerAction.OFF_HARD})
+Turns = Mapping[str, asyncio.Lock]
+
+
+class PowerKind:
+    """Boxes that exist anyway, and whose power is ours to decide."""
+
+    settings = PowerTable
+    template = PowerTemplate
+
+    def blueprint(self, settings: object, template: object, folder: Path) -> Blueprint:
+        """Return types and zones as offers; a box is never outdated."""
+        table, asked = table_of(PowerTable, settings), table_of(PowerTemplate, template)
+        del folder
+        _known("types", asked.types, {box.type for box in table.boxes})
+        _known("zones", asked.zones, {box.zone for box in table.boxes})
+        return Blueprint(
+            offers=tuple(
+                Offer(type=kind, zone=Zone(zone))
+                for kind in dict.fromkeys(asked.types)
+                for zone in dict.fromkeys(asked.zones)
+            ),
+            digest=hashlib.sha256(b"power").hexdigest()[:16],
+        )
+
+    def timing(self, settings: object) -> Timing:
+        """Return how long the slowest method may take, and how late its effect may be."""
+        tables = [*_tables(table_of(PowerTable, settings))] or [MethodTable()]
+        return Timing(
+            deadline=max(table.deadline for table in tables),
+            consistency_delay=2 * max(table.settles for table in tables),
+        )
+
+    def check(self, settings: object) -> tuple[str, ...]:
+        """Return every fault of every box at once: its name, its methods, what it cannot do."""
+        table = table_of(PowerTable, settings)
+        counted = Counter(box.name for box in table.boxes)
+        twice = [name for name, count in counted.items() if count > 1]
+        found = [f"boxes: expected each name once, and {', '.join(twice)} is not"] if twice else []
+        return (*found, *(fault for box in table.boxes for fault in _faults(box)))
+
+    def warnings_of(self, settings: object) -> tuple[str, ...]:
+        """Return which boxes cannot be switched off, or only by cutting their power."""
+        return tuple(text for box in table_of(PowerTable, settings).boxes for text in _hardly(box))
+
+    def missing(
+        self, settings: object, folder: Path, environment: Mapping[str, str]
+    ) -> tuple[Lack, ...]:
+        """Return what methods would not find on this computer."""
+        return tuple(
+            Lack(
+                key=f"boxes.{box.name}.{name}.{lack.key}",
+                text=lack.text,
+                environment=lack.environment,
+            )
+            for box in table_of(PowerTable, settings).boxes
+            for name, table in box.methods().items()
+            for lack in METHODS[name]().missing(table, folder, environment)
+        )
+
+    def check_sizes(
+        self, settings: object, fleets: Mapping[FleetName, Asked]
+    ) -> Mapping[FleetName, str]:
+        """Return which fleets ask for more boxes than there are of their types and zones."""
+        boxes = table_of(PowerTable, settings).boxes
+        found = dict[FleetName, str]()
+        for name, asked in fleets.items():
+            wants = table_of(PowerTemplate, asked.template)
+            there = sum(box.type in wants.types and box.zone in wants.zones for box in boxes)
+            if asked.machines > there:
+                found[name] = f"at most as many machines as there are such boxes: {there}"
+        return found
+
+    def open(self, opening: Opening) -> Provider:
+        """Return the rack; nothing is asked yet. ConfigError names a secret that is not there."""
+        table = table_of(PowerTable, opening.settings)
+        turns = defaultdict[str, asyncio.Lock](asyncio.Lock)
+        timing = self.timing(table)
+        rack = Rack(
+            boxes=tuple(_box(box, opening, turns) for box in table.boxes),
+            fleets={name: _guests(template) for name, template in opening.templates.items()},
+            cleaning=Cleaning(table.cleaning),
+            limits=PowerLimits(
+                least_on=table.least_on,
+                least_off=table.least_off,
+                parallel_starts=table.parallel_starts,
+                start_gap=table.start_gap,
+            ),
+            settles=timing.consistency_delay / 2,
+            deadline=timing.deadline,
+            soft_wait=table.soft_wait,
+            patience=table.patience,
+        )
+        return PowerBoxes(rack, opening.clock)
+
+
+def _known(key: str, asked: tuple[str, ...], known: set[str]) -> None:
+    if unknown := [name for name in asked if name not in known]:
+        there = ", ".join(sorted(known))
+        raise ValueError(f"{key}: expected {key} of boxes ({there}); {', '.join(unknown)} has none")
+
+
+def _tables(table: PowerTable) -> Iterator[MethodTable]:
+    for box in table.boxes:
+        yield from box.methods().values()
+
+
+def _faults(box: BoxTable) -> Iterator[str]:
+    """Yield what is wrong with a box, each with its place."""
+    place = f"boxes.{box.name}"
+    for name, table in box.methods().items():
+        yield from (f"{place}.{name}.{fault}" for fault in METHODS[name]().check(table))
+    for key, name in box.unknown():
+        have = ", ".join(box.methods()) or "none"
+        yield f"{place}.{key}: expected methods of this box ({have}), and {name} is not"
+    if PowerAction.ON not in _actions(box):
+        yield f"{place}: expected a method that switches it on"
+    if not any(_able(box, name).query for name in _named(box, None)):
+        yield f"{place}: expected a method that tells how it stands: nothing is done on a guess"
+
+
+def _hardly(box: BoxTable) -> Iterator[str]:
+    able = _actions(box)
+    if not able & _OFF:
+        yield f"boxes: nothing switches {box.name} off"
+    elif PowerAction.OFF_SOFT not in able:
+        yield f"boxes: {box.name} is switched off by cutting its power: no method asks it first"
+
+
+def _named(box: BoxTable, what: PowerAction | None) -> tuple[str, ...]:
+    return tuple(name for name in box.order(what) if name in box.methods())
+
+
+def _able(box: BoxTable, name: str) -> PowerCapabilities:
+    return METHODS[name]().capabilities(box.methods()[name])
+
+
+def _actions(box: BoxTable) -> set[PowerAction]:
+    return {
+        action
+        for action in PowerAction
+        for name in _named(box, action)
+        if action in _able(box, name).actions
+    }
+
+
+def _box(box: BoxTable, opening: Opening, turns: Turns) -> Box:
+    ways = Ways(
+        {name: _opened(box, name, opening, turns) for name in box.methods()},
+        {what: box.order(what) for what in (*PowerAction, None)},
+    )
+    return Box(
+        name=box.name,
+        zone=Zone(box.zone),
+        type=box.type,
+        ways=ways,
+        address=box.address,
+        price=box.price,
+    )
+
+
+def _opened(box: BoxTable, name: str, opening: Opening, turns: Turns) -> Power:
+    table, method = box.methods()[name], METHODS[name]()
+    wanted = PowerOpening(
+        settings=table,
+        turn=turns[method.endpoint(table)],
+        folder=opening.folder,
+        environment=opening.environment,
+        clock=opening.clock,
+        shell=opening.shell,
+        connect=opening.connect,
+    )
+    try:
+        return method.open(wanted)
+    except ConfigError as error:
+        place = f"provider.{opening.name}.boxes.{box.name}.{name}"
+        raise ConfigError(f"{place}.{error}") from None
+
+
+def _guests(template: object) -> Guests:
+    asked = table_of(PowerTemplate, template)
+    return Guests(user=asked.user, port=asked.port)

@@ -1,0 +1,202 @@
+"""PowerBoxes: the provider port over owned machines that are switched on and off.
+
+Nothing can be written on a box: whose it is stands in our records alone. The list of boxes is the
+fleet file's, and is always whole; how each stands is asked of its methods, and may be unknown.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from hostler.domain.ids import FleetName, ResourceId, Zone
+from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused
+from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership, PowerLimits
+from hostler.domain.model.host import HOST, Host, HostGoal, host_of
+from hostler.domain.model.machine import Machine, Offer
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.provider import Capabilities
+from hostler.domain.model.resource import (
+    Condition,
+    HostFacts,
+    Observation,
+    ObservedScope,
+    Resource,
+    Scope,
+    Stage,
+)
+from hostler.ports.clock import Clock
+from hostler.ports.power import PowerAction, PowerReading, PowerState
+from hostler.ports.provider import Connection
+
+from .planner import RELEASE, SERVER, PowerPlanner
+from .ways import Ways
+
+_CONDITIONS = {
+    PowerState.ON: Condition.UP,
+    PowerState.OFF: Condition.OFF,
+    PowerState.UNKNOWN: Condition.UNKNOWN,
+}
+_ACTIONS = {f"{what}.{action}": action for what in ("box", "host") for action in PowerAction}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """One box: its name, where and what it is, and the ways to its power."""
+
+    name: str
+    zone: Zone
+    type: str
+    ways: Ways
+    address: str = ""
+    price: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guests:
+    """How probes log in to the machines of a fleet."""
+
+    user: str = "root"
+    port: int = 22
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rack:
+    """All boxes, and how they may be switched; `settles` and `deadline` are their longest."""
+
+    boxes: tuple[Box, ...]
+    fleets: Mapping[FleetName, Guests]
+    cleaning: Cleaning
+    limits: PowerLimits
+    settles: timedelta
+    deadline: timedelta
+    soft_wait: timedelta
+    patience: timedelta
+
+
+class PowerBoxes:
+    """One list of boxes. A machine is an allocation of one of them."""
+
+    def __init__(self, rack: Rack, clock: Clock) -> None:
+        self._rack, self._clock = rack, clock
+        self._boxes = {box.name: box for box in rack.boxes}
+        self._planner = PowerPlanner(rack.cleaning, rack.settles, rack.soft_wait)
+        self._capabilities = Capabilities(
+            main=SERVER,
+            kinds=(SERVER.kind, HOST.kind),
+            consistency_delay=2 * rack.settles,
+            deadline=rack.deadline,
+            standby=True,
+            zones=tuple(dict.fromkeys(box.zone for box in rack.boxes)),
+            hosts=HostCapabilities(
+                ownership=Ownership.RECORD, cleaning=rack.cleaning, power=rack.limits
+            ),
+        )
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._capabilities
+
+    def next_calls(
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...], now: datetime
+    ) -> tuple[Call, ...]:
+        return self._planner.next_calls(goal, machine, resources, now)
+
+    def host_calls(
+        self, goal: HostGoal, host: Host, resource: Resource, now: datetime
+    ) -> tuple[Call, ...]:
+        return self._planner.host_calls(goal, host, resource, now)
+
+    def fits(self, fleet: FleetName, offer: Offer, resource: Resource) -> str:
+        del fleet
+        if (resource.type, resource.zone) != (offer.type, offer.zone):
+            return f"it is {resource.type} in {resource.zone}, not {offer}"
+        return ""
+
+    # ------------------------------------------------------------ observations
+
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
+        """Ask how the boxes of these scopes stand, all at the same time."""
+        begun = self._clock.now()
+        wanted = {scope: self._listed(scope) for scope in scopes}
+        asked = sorted({box for boxes in wanted.values() for box in boxes})
+        async with asyncio.TaskGroup() as group:
+            tasks = {name: group.create_task(self._ask(name)) for name in asked}
+        return Observation(
+            observed=tuple(ObservedScope(scope=s, begun=begun, complete=True) for s in scopes),
+            resources=tuple(self._resource(name, task.result()) for name, task in tasks.items()),
+        )
+
+    def _listed(self, scope: Scope) -> tuple[str, ...]:
+        if scope.kind != HOST.kind:
+            return ()
+        here = tuple(box.name for box in self._rack.boxes if box.zone == scope.zone)
+        if scope.machine is None:
+            return here
+        known = {str(host_of(resource)) for resource in scope.known}
+        return tuple(name for name in here if name in known)
+
+    async def _ask(self, name: str) -> PowerReading:
+        """Ask a box, and give it up when an observation has waited long enough for it."""
+        patience, begun = self._rack.patience, self._clock.now()
+        try:
+            async with asyncio.timeout(patience.total_seconds()):
+                return await self._boxes[name].ways.query()
+        except TimeoutError:
+            text = f"no answer within {patience.total_seconds():g} s"
+            return PowerReading(state=PowerState.UNKNOWN, at=begun, text=text)
+
+    def _resource(self, name: str, reading: PowerReading) -> Resource:
+        box = self._boxes[name]
+        return Resource(
+            id=ResourceId(name),
+            slot=HOST,
+            zone=box.zone,
+            type=box.type,
+            status=reading.state if reading.state is not PowerState.UNKNOWN else reading.text,
+            condition=_CONDITIONS[reading.state],
+            allowed=("release", *sorted(box.ways.actions)),
+            price=box.price if reading.state is not PowerState.OFF else 0.0,
+            name=name,
+            address=box.address,
+            host=HostFacts(stage=Stage.POOL),
+        )
+
+    # ------------------------------------------------------------ calls
+
+    async def do(self, call: Call) -> Outcome:
+        """Make one call; whether a command was obeyed, only an observation tells."""
+        if call.kind == RELEASE and call.target is not None:
+            return Done(absent=(call.target,))
+        action = _ACTIONS.get(call.kind)
+        name = host_of(call.target or ResourceId(""))
+        if action is None:
+            return Refused(why=Refusal.INVALID, text=f"no such call: {call.kind}")
+        box = self._boxes.get(name)
+        if box is None:
+            return Refused(why=Refusal.WRONG_STATE, text=f"{name} is not in the fleet file")
+        return await box.ways.act(action)
+
+    # ------------------------------------------------------------ the rest of the port
+
+    def connection(self, machine: Machine, resources: tuple[Resource, ...]) -> Connection | None:
+        bound = machine.bound(SERVER)
+        box = next((resource for resource in resources if resource.id == bound), None)
+        if box is None or box.condition is not Condition.UP or not box.address:
+            return None
+        guests = self._rack.fleets.get(machine.fleet, Guests())
+        return Connection(address=box.address, user=guests.user, port=guests.port)
+
+    def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
+        del resources
+        bound = machine.bound(SERVER)
+        return f"hostler://power/{machine.offer.zone}/{host_of(bound)}" if bound else None
+
+    def cost(self, call: Call | Scope) -> int:
+        """Nobody limits requests: each endpoint is asked for one thing at a time."""
+        del call
+        return 1
+
+    async def close(self) -> None:
+        for box in self._rack.boxes:
+            await box.ways.close()

@@ -1,0 +1,159 @@
+"""Settings: which boxes there are, how each is switched, and what a fleet asks of them."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from hostler.ports.kind import POSITIVE
+from hostler.ports.power import PowerAction
+
+from .methods.command import CommandTable
+from .methods.proxmox import ProxmoxTable
+from .methods.redfish import RedfishTable
+from .methods.shelly import ShellyTable
+from .methods.ssh import SshTable
+from .methods.tasmota import TasmotaTable
+from .methods.wake_on_lan import WakeOnLanTable
+from .methods.webhook import WebhookTable
+from .switch import MethodTable
+
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
+Name = Annotated[str, Meta(pattern=_NAME, extra={"expected": "letters, digits and . _ -"})]
+RACK, BOX = "rack", "box"
+
+FIRST = (
+    "redfish",
+    "proxmox",
+    "ssh",
+    "wake-on-lan",
+    "shelly",
+    "tasmota",
+    "webhook",
+    "command",
+)
+"""Which of a box's methods is used where several can do it: what knows most of the machine first,
+what cuts its power last."""
+
+
+class BoxTable(Struct, frozen=True, kw_only=True, rename="kebab"):
+    """One box of a [[provider.NAME.boxes]] list: who it is, and the ways to its power."""
+
+    name: Annotated[Name, Meta(description="what it is called; its id, as long as it stands")]
+    address: Annotated[
+        str, Meta(description="its address or name in the network, for probes and logins")
+    ] = ""
+    zone: Annotated[Name, Meta(description="where it stands: one fuse, one room")] = RACK
+    type: Annotated[Name, Meta(description="what sort of machine it is, as fleets ask for it")] = (
+        BOX
+    )
+    price: Annotated[float, Meta(ge=0, description="euros an hour while it is on")] = 0.0
+    redfish: Annotated[
+        RedfishTable | None, Meta(description="a management controller that speaks Redfish")
+    ] = None
+    proxmox: Annotated[
+        ProxmoxTable | None, Meta(description="it is a guest of a Proxmox VE node")
+    ] = None
+    ssh: Annotated[SshTable | None, Meta(description="it is asked over SSH to shut down")] = None
+    wake_on_lan: Annotated[
+        WakeOnLanTable | None, Meta(description="its network card listens for a magic packet")
+    ] = None
+    shelly: Annotated[
+        ShellyTable | None, Meta(description="it hangs on a plug or relay of Shelly")
+    ] = None
+    tasmota: Annotated[
+        TasmotaTable | None, Meta(description="it hangs on a plug or relay with Tasmota")
+    ] = None
+    webhook: Annotated[
+        WebhookTable | None,
+        Meta(description="a device with an HTTP interface of its own switches it"),
+    ] = None
+    command: Annotated[
+        CommandTable | None, Meta(description="programs of this computer switch it")
+    ] = None
+    on: Annotated[
+        tuple[str, ...], Meta(description="the methods that switch it on, the first one that can")
+    ] = ()
+    off: Annotated[tuple[str, ...], Meta(description="those that switch it off")] = ()
+    query: Annotated[
+        tuple[str, ...],
+        Meta(description="those that are asked how it stands, until one knows"),
+    ] = ()
+
+    def methods(self) -> dict[str, MethodTable]:
+        """Return its methods by their names, the preferred ones first."""
+        named: dict[str, MethodTable | None] = {
+            "redfish": self.redfish,
+            "proxmox": self.proxmox,
+            "ssh": self.ssh,
+            "wake-on-lan": self.wake_on_lan,
+            "shelly": self.shelly,
+            "tasmota": self.tasmota,
+            "webhook": self.webhook,
+            "command": self.command,
+        }
+        return {name: table for name in FIRST if (table := named[name]) is not None}
+
+    def order(self, what: PowerAction | None) -> tuple[str, ...]:
+        """Return the methods in the order in which they are used for an action, or a query."""
+        named = {PowerAction.ON: self.on, None: self.query}.get(what, self.off)
+        return named or tuple(self.methods())
+
+    def unknown(self) -> Iterator[tuple[str, str]]:
+        """Yield each key that names a method which the box has not, with that name."""
+        for key, names in (("on", self.on), ("off", self.off), ("query", self.query)):
+            yield from ((key, name) for name in names if name not in self.methods())
+
+
+class PowerTable(Struct, frozen=True, kw_only=True):
+    """A [provider.NAME] table of kind `power`."""
+
+    boxes: Annotated[tuple[BoxTable, ...], Meta(min_length=1, description="the boxes")]
+    cleaning: Annotated[
+        Literal["power-cycle", "trusted"],
+        Meta(
+            description="how a box that was used becomes clean: it is seen off, or it is trusted "
+            "as it is left"
+        ),
+    ] = "power-cycle"
+    least_on: Annotated[
+        timedelta, Meta(description="how long a box stays on at least, once it is")
+    ] = timedelta(0)
+    least_off: Annotated[
+        timedelta, Meta(description="how long a box stays off at least, once it is")
+    ] = timedelta(0)
+    parallel_starts: Annotated[
+        int, Meta(ge=1, le=1000, description="how many boxes of a zone may be starting at a time")
+    ] = 1000
+    start_gap: Annotated[
+        timedelta, Meta(description="how long after one box of a zone the next one may start")
+    ] = timedelta(0)
+    soft_wait: Annotated[
+        timedelta,
+        Meta(
+            extra=POSITIVE,
+            description="how long a box that was asked to shut down may take, before its power is "
+            "cut where a method can do that",
+        ),
+    ] = timedelta(minutes=3)
+    patience: Annotated[
+        timedelta,
+        Meta(
+            extra=POSITIVE,
+            description="how long all boxes wait for one that does not answer: it is unknown then",
+        ),
+    ] = timedelta(seconds=8)
+
+
+class PowerTemplate(Struct, frozen=True, kw_only=True):
+    """What a [fleet.NAME] table says of boxes."""
+
+    types: Annotated[
+        tuple[Name, ...], Meta(min_length=1, description="the types to take, in order")
+    ] = (BOX,)
+    zones: Annotated[
+        tuple[Name, ...], Meta(min_length=1, description="the zones to take from, in order")
+    ] = (RACK,)
+    user: Annotated[str, Meta(min_length=1, description="the login of probes that log in")] = "root"
+    port: Annotated[int, Meta(ge=1, le=65535, description="the port of probes")] = 22

@@ -1,0 +1,230 @@
+"""A rack as its file says: what is wrong with it, which way is taken, and who waits for whom."""
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from power_rig import SECRET
+
+from hostler.access.http import AiohttpTransport
+from hostler.access.shell import SshShell
+from hostler.app.compose import Composed
+from hostler.config.values import Config
+from hostler.domain.errors import ConfigError
+from hostler.domain.ids import AccountName, InstallationId, ResourceId, Zone
+from hostler.domain.model.calls import Call, Done, Effect, Refusal, Refused
+from hostler.domain.model.capabilities import Cleaning, PowerLimits
+from hostler.domain.model.host import HOST
+from hostler.domain.model.resource import Condition, Scope
+from hostler.ports.kind import Opening
+from hostler.ports.power import PowerAction, PowerCapabilities
+from hostler.providers.power.kind import PowerKind
+from hostler.providers.power.provider import Box, PowerBoxes, Rack
+from hostler.providers.power.ways import Ways
+from hostler.testing.fakes.power import FakeOutlet, FakePower, PowerFault
+from hostler.testing.time.clock import RigClock, SimClock
+
+ZONE = Zone("rack")
+ON_ONLY = PowerCapabilities(actions=frozenset({PowerAction.ON}), query=False)
+OUTLET = PowerCapabilities(
+    actions=frozenset({PowerAction.ON, PowerAction.OFF_HARD}), query=True, watts=True
+)
+
+
+def order(*names: str) -> dict[PowerAction | None, tuple[str, ...]]:
+    return dict.fromkeys((*PowerAction, None), names)
+
+
+def rack_of(*boxes: Box) -> Rack:
+    return Rack(
+        boxes=boxes,
+        fleets={},
+        cleaning=Cleaning.POWER_CYCLE,
+        limits=PowerLimits(),
+        settles=timedelta(seconds=15),
+        deadline=timedelta(seconds=20),
+        soft_wait=timedelta(minutes=3),
+        patience=timedelta(seconds=8),
+    )
+
+
+def box(name: str, ways: Ways) -> Box:
+    return Box(name=name, zone=ZONE, type="box", ways=ways, price=0.02)
+
+
+# ---------------------------------------------------------------- several methods of one box
+
+
+@pytest.mark.looptime
+async def test_each_action_goes_the_first_way_that_can_and_a_query_until_one_knows() -> None:
+    clock = SimClock(asyncio.get_running_loop())
+    card, plug = FakeOutlet(clock), FakeOutlet(clock)
+    ways = Ways(
+        {"card": FakePower(card, ON_ONLY), "plug": FakePower(plug, OUTLET)}, order("card", "plug")
+    )
+    assert ways.actions == {PowerAction.ON, PowerAction.OFF_HARD}
+    assert isinstance(await ways.act(PowerAction.ON), Done)
+    assert isinstance(await ways.act(PowerAction.OFF_HARD), Done)
+    assert [what for _, what in card.journal] == ["on"]
+    assert [what for _, what in plug.journal] == ["off_hard"]
+    assert (await ways.query()).text == "off"
+    outcome = await ways.act(PowerAction.CYCLE)
+    assert isinstance(outcome, Refused)
+    assert outcome.why is Refusal.INVALID
+
+
+@pytest.mark.looptime
+async def test_who_does_not_know_is_asked_before_the_next_and_all_reasons_are_told() -> None:
+    clock = SimClock(asyncio.get_running_loop())
+    first, second = FakeOutlet(clock), FakeOutlet(clock, on=True)
+    ways = Ways({"a": FakePower(first, OUTLET), "b": FakePower(second, OUTLET)}, order("a", "b"))
+    first.befall(PowerFault.NONSENSE)
+    assert (await ways.query()).text == "on"
+    first.befall(PowerFault.NONSENSE)
+    second.befall(PowerFault.DENIED)
+    assert (await ways.query()).text == "nonsense; denied"
+
+
+# ---------------------------------------------------------------- many boxes
+
+
+@pytest.mark.looptime
+async def test_boxes_that_hang_are_unknown_in_time_and_delay_no_other() -> None:
+    clock = SimClock(asyncio.get_running_loop())
+    outlets = [FakeOutlet(clock, on=number % 2 == 0) for number in range(500)]
+    for outlet in outlets[:5]:
+        outlet.befall(PowerFault.HUNG)
+    boxes = PowerBoxes(
+        rack_of(
+            *(
+                box(f"box-{number:03}", Ways({"plug": FakePower(outlet, OUTLET)}, order("plug")))
+                for number, outlet in enumerate(outlets)
+            )
+        ),
+        clock,
+    )
+    begun = clock.now()
+    observation = await boxes.observe((Scope(ZONE, HOST.kind),))
+    assert clock.now() - begun <= timedelta(seconds=8)
+    conditions = [one.condition for one in observation.resources]
+    assert conditions[:5] == [Condition.UNKNOWN] * 5
+    assert set(conditions[5:]) == {Condition.UP, Condition.OFF}
+    (observed,) = observation.observed
+    assert observed.complete
+    assert observed.begun == begun
+    again = await boxes.observe((Scope(ZONE, HOST.kind),))
+    assert Condition.UNKNOWN not in {one.condition for one in again.resources}
+
+
+async def test_a_box_that_is_not_in_the_file_is_switched_by_nobody() -> None:
+    boxes = PowerBoxes(rack_of(), RigClock())
+    call = Call(
+        kind="box.on",
+        slot=HOST,
+        zone=ZONE,
+        effect=Effect.CHANGE,
+        target=ResourceId("stranger#m-1"),
+    )
+    outcome = await boxes.do(call)
+    assert isinstance(outcome, Refused)
+    assert outcome.why is Refusal.WRONG_STATE
+    assert "stranger is not in the fleet file" in outcome.text
+
+
+# ---------------------------------------------------------------- the fleet file
+
+
+FILE = """
+[provider.rack]
+kind = "power"
+[[provider.rack.boxes]]
+name = "a"
+[provider.rack.boxes.shelly]
+url = "http://127.0.0.1:9"
+user = "admin"
+password_env = "PLUG"
+[[provider.rack.boxes]]
+name = "b"
+zone = "cellar"
+[provider.rack.boxes.shelly]
+url = "http://127.0.0.1:9"
+outlet = 1
+[provider.rack.boxes.wake-on-lan]
+mac = "52:54:00:12:34:56"
+[fleet.nodes]
+size = 1
+zones = ["rack", "cellar"]
+"""
+
+
+def read(folder: Path, text: str) -> Config:
+    path = folder / "rack.toml"
+    path.write_text(text)
+    return Composed().load(path)
+
+
+def opening(folder: Path, text: str, environment: dict[str, str]) -> Opening:
+    config = read(folder, text)
+    return Opening(
+        name=AccountName("rack"),
+        settings=config.accounts[0].settings,
+        templates=config.templates,
+        installation=InstallationId("home1234"),
+        folder=folder,
+        environment=environment,
+        clock=RigClock(),
+        shell=SshShell(),
+        connect=AiohttpTransport,
+    )
+
+
+def test_a_rack_is_opened_with_its_boxes_and_outlets_of_one_plug_take_turns(tmp_path: Path) -> None:
+    provider = PowerKind().open(opening(tmp_path, FILE, {"PLUG": SECRET}))
+    assert isinstance(provider, PowerBoxes)
+    assert provider.capabilities.zones == ("rack", "cellar")
+    a, b = (one.ways for one in provider._rack.boxes)
+    plugs = [ways._methods["shelly"] for ways in (a, b)]
+    turns = {id(vars(plug)["_turn"]) for plug in plugs}
+    assert len(turns) == 1
+    assert SECRET not in repr(provider)
+
+
+def test_a_secret_that_is_not_there_is_named_with_its_place(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"provider\.rack\.boxes\.a\.shelly\..*PLUG is not set"):
+        PowerKind().open(opening(tmp_path, FILE, {}))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ('name = "b"', 'name = "a"', "boxes: expected each name once, and a is not"),
+        ('mac = "52:', 'mac = "', "boxes.b.wake-on-lan.mac: expected six bytes"),
+        ("outlet = 1", "outlet = 99", "outlet"),
+        ('zone = "cellar"', 'on = ["redfish"]', "boxes.b.on: expected methods of this box"),
+        ("size = 1", "size = 3", "there are such boxes: 2"),
+        ('"cellar"]', '"attic"]', "zones: expected zones of boxes (cellar, rack); attic has none"),
+    ],
+)
+def test_every_fault_of_a_box_is_told_with_its_place(
+    before: str, after: str, expected: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(tmp_path, FILE.replace(before, after))
+    text = " ".join(str(caught.value).replace("provider.rack.", "").split())
+    assert expected.replace(":", "") in text.replace(":", "")
+
+
+def test_a_box_that_nothing_switches_on_or_asks_is_refused(tmp_path: Path) -> None:
+    text = FILE.partition("[provider.rack.boxes.shelly]")[0] + FILE[FILE.index("[fleet") :]
+    with pytest.raises(ConfigError) as caught:
+        read(tmp_path, text.replace(', "cellar"', ""))
+    assert "a method that switches it on" in str(caught.value)
+    assert "a method that tells how it stands" in str(caught.value)
+
+
+def test_a_box_whose_power_is_only_cut_is_warned_of(tmp_path: Path) -> None:
+    settings = read(tmp_path, FILE).accounts[0].settings
+    warnings = PowerKind().warnings_of(settings)
+    assert len(warnings) == 2
+    assert warnings[0].startswith("boxes: a is switched off by cutting its power")
