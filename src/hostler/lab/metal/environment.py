@@ -54,6 +54,7 @@ class SimulatedMetal(FakeMetal):
         capabilities = metal(scenario.cleaning, scenario.power, (ZONE,))
         super().__init__(environment.truth.rack, capabilities, run.clock)
         self._run, self._environment = run, environment
+        self._stopped = set[Call]()
 
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
         """Observe; nothing answers while the network of the process is down."""
@@ -79,7 +80,10 @@ class SimulatedMetal(FakeMetal):
         checker.calls_at_rest.append(call.kind)
         if call.kind == RELEASE:
             return await super().do(call)
+        begun = self._environment.truth.now
         await self._run.gate.pass_through("http", before=True)
+        if self._environment.truth.now - begun > CONSISTENCY_DELAY.total_seconds():
+            self._stopped.add(call)
         if self._run.down:
             return Unknown(text="no network")
         fault = self._environment.draw()
@@ -107,7 +111,7 @@ class SimulatedMetal(FakeMetal):
     def obey(self, call: Call, box: ResourceId) -> None:
         """Let a command have its effect, under the eyes of the checker."""
         environment = self._environment
-        environment.metal_checker.obeyed(call, HostId(box))
+        environment.metal_checker.obeyed(call, HostId(box), stopped=call in self._stopped)
         if call.kind == CLEAN:
             environment.truth.cleanings[HostId(box)] = environment.truth.now
         super().obey(call, box)
