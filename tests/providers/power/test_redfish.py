@@ -86,6 +86,16 @@ async def test_a_session_is_kept_and_opened_again_once_it_has_ended() -> None:
         assert bmc.opened == 2
 
 
+async def test_a_session_is_ended_with_its_way_for_a_controller_has_few() -> None:
+    async with opened(Model()) as (rig, bmc):
+        power = rig.open()
+        await power.query()
+        assert len(bmc.tokens) == 1
+        await power.close()
+        assert not bmc.tokens
+        await power.close()
+
+
 async def test_of_several_systems_one_is_named() -> None:
     async with opened(Model(systems=("1", "2"))) as (rig, _):
         reading = await rig.open().query()

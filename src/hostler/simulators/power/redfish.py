@@ -18,6 +18,7 @@ _RESETS = {
     "ForceRestart": "cycle",
 }
 _ROOT = "/redfish/v1"
+_SESSIONS = f"{_ROOT}/SessionService/Sessions"
 ALL = tuple(_RESETS)
 
 
@@ -60,7 +61,8 @@ class Bmc:
         app.router.add_get(f"{system}/ResetActionInfo", self._info)
         app.router.add_post(f"{system}/Actions/ComputerSystem.Reset", self._reset)
         if self.model.sessions:
-            app.router.add_post(f"{_ROOT}/SessionService/Sessions", self._log_in)
+            app.router.add_post(_SESSIONS, self._log_in)
+            app.router.add_delete(f"{_SESSIONS}/{{session}}", self._log_out)
         return app
 
     async def _root(self, _: web.Request) -> web.Response:
@@ -77,7 +79,14 @@ class Bmc:
             return _error(401, "the login is refused")
         token = secrets.token_hex(8)
         self.tokens.add(token)
-        return web.json_response({}, status=201, headers={"X-Auth-Token": token})
+        headers = {"X-Auth-Token": token, "Location": f"{_SESSIONS}/{token}"}
+        return web.json_response({}, status=201, headers=headers)
+
+    async def _log_out(self, request: web.Request) -> web.Response:
+        if not self._knows(request):
+            return _error(401, "no session")
+        self.tokens.discard(request.match_info["session"])
+        return web.Response(status=204)
 
     async def _listed(self, request: web.Request) -> web.Response:
         if not self._knows(request):

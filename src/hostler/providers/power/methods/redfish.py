@@ -5,6 +5,7 @@ What stands already is left alone: some controllers take *on* of what is on for 
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 from msgspec import Meta, Struct, field
 
 from hostler.domain.model.calls import Refusal
-from hostler.ports.http import Response
+from hostler.ports.http import NoAnswer, NotSent, Response
 from hostler.ports.kind import POSITIVE, Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
 from hostler.providers.power.switch import Reading, nonsense, refused, switch_of
@@ -182,7 +183,13 @@ class Controller:
         return Reading(state=state, text=f"its PowerState is {system.PowerState}")
 
     async def close(self) -> None:
-        """Give back connections; the session ends by itself."""
+        """End the session, for a controller has few of them, and give back connections."""
+        token, session = self._token, self._session
+        self._token = self._session = None
+        if token is not None and session is not None:
+            with suppress(NotSent, NoAnswer):
+                headers = (("X-Auth-Token", token),)
+                await self._web.exchange("DELETE", _path_of(session), headers=headers)
         await self._web.close()
 
     async def _system(self) -> tuple[str, _System]:
@@ -263,6 +270,7 @@ class Controller:
         if answer.status // 100 != 2:
             raise self._web.judged(answer)
         self._token = answer.header("X-Auth-Token")
+        self._session = answer.header("Location")
         if self._token is None:
             raise nonsense("it opened a session, and told no token")
         return True
