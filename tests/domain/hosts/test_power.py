@@ -113,7 +113,30 @@ def test_a_start_waits_for_the_gap_after_another_one_was_asked_for() -> None:
     )
     assert held.next.at == BEGIN + 30 * S
     assert "gap between two starts" in held.next.detail
-    assert spaced(before, other, now=BEGIN + 30 * S, moving=(before.id,)) == [False, True]
+    snapshot = replace(snapshot, now=BEGIN + 30 * S)
+    over = power.spaced((replace(started(before), starts=False), started(other)), snapshot)
+    assert over[1].starts
+
+
+def test_a_start_that_was_answered_late_counts_from_its_answer() -> None:
+    """Its process stood still between its record and the call: it was switched on just before."""
+    late = replace(asked(SWITCH_ON, BEGIN, shows=Shows.POWER), closed=BEGIN + 26 * S)
+    first = on_host(Phase.STARTING, asked=(late,))
+    other = replace(on_host(Phase.STARTING), id=MachineId("m-second2222"))
+    for passed, may in ((55 * S, False), (56 * S, True)):
+        snapshot = fleet_snapshot([first, other], now=BEGIN + passed)
+        snapshot = replace(snapshot, capabilities=metal(power=GAP))
+        assert (power.startable((FREE,), [first], snapshot) == (FREE,)) is may
+        spaced_out = power.spaced((replace(started(first), starts=False), started(other)), snapshot)
+        assert spaced_out[1].starts is may
+
+
+def test_a_start_that_is_under_way_is_one_of_just_now() -> None:
+    call_open = asked(SWITCH_ON, BEGIN, shows=Shows.POWER, call_state=CallState.OPEN)
+    first = on_host(Phase.STARTING, asked=(call_open,))
+    other = replace(on_host(Phase.STARTING), id=MachineId("m-second2222"))
+    now = BEGIN + 40 * S
+    assert spaced(first, other, now=now, moving=(first.id,)) == [False, False]
 
 
 def test_a_machine_whose_call_is_in_flight_starts_now() -> None:

@@ -42,7 +42,7 @@ def observed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> HostP
 
 def passed_on(host: Host, machine: Machine) -> HostPower:
     """Return a host's power after a machine that had it: its starts still count for the gap."""
-    started = (asked.at for asked in machine.asked if asked.shows is Shows.POWER)
+    started = (one.closed or one.at for one in machine.asked if one.shows is Shows.POWER)
     times = [at for at in (host.power.started, *started) if at is not None]
     return replace(host.power, started=max(times, default=None))
 
@@ -134,7 +134,7 @@ def _started(
     """Yield when a host of a zone was switched on, by machine or host; in flight is just now."""
     here = [one.machine for one in transitions if one.machine.offer.zone == zone]
     for machine in here:
-        asked = [one.at for one in machine.asked if one.shows is Shows.POWER]
+        asked = [*_starts(machine, snapshot)]
         yield from ((machine.id, at) for at in asked)
         begins = machine.phase is Phase.STARTING and machine.id in snapshot.moving
         if begins and not any(at >= machine.since for at in asked):
@@ -143,6 +143,17 @@ def _started(
     for host in snapshot.hosts.values():
         if host.zone == zone and host.id not in taken:
             yield from ((host.id, at) for at in _starts_of(host))
+
+
+def _starts(machine: Machine, snapshot: Snapshot) -> Iterator[datetime]:
+    """Yield when a machine's host may have been switched on last: now, while it is being asked.
+
+    A call may arrive long after it was recorded, where its process stood still between.
+    """
+    for one in machine.asked:
+        if one.shows is Shows.POWER:
+            under_way = one.closed is None and machine.id in snapshot.moving
+            yield snapshot.now if under_way else one.closed or one.at
 
 
 def _starts_of(host: Host) -> Iterator[datetime]:
@@ -170,7 +181,7 @@ def _begun(machines: list[Machine], zone: str, limits: PowerLimits, snapshot: Sn
     mine = {machine.host for machine in starting}
     began = [snapshot.now] if bound else []
     began += [machine.since for machine in starting]
-    began += [a.at for m in here for a in m.asked if a.shows is Shows.POWER]
+    began += [at for machine in here for at in _starts(machine, snapshot)]
     began += [at for host in hosts for at in _starts_of(host)]
     began += [host.since for host in hosts if host.id in mine and host.since]
     if began and snapshot.now - max(began) < limits.start_gap:
