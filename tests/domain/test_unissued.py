@@ -6,6 +6,7 @@ import pytest
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.commands import REQUEST_REFUSED, Reclaim, SaveFleet
+from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass, Resource
@@ -76,6 +77,18 @@ def test_nothing_is_created_beside_it_and_one_condition_says_why() -> None:
     assert not [c for c in decision.commands if isinstance(c, SaveFleet) and c.inserts]
     assert "never issued" in decision.condition
     assert "`hostler adopt FILE`" in decision.condition
+
+
+def test_a_process_that_has_not_listed_everything_yet_takes_no_condition_back() -> None:
+    scene = restored(NEWER)
+    scene.reconcile()
+    before = scene.row.condition
+    assert "never issued" in before
+    scene.inventory = Inventory()
+    assert scene.decide().condition == before
+    scene.vanish(NEWER.id)
+    scene.observe()
+    assert scene.decide().condition == ""
 
 
 def test_its_id_is_known_without_the_record_that_somebody_removed_by_force() -> None:

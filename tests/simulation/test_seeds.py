@@ -14,6 +14,7 @@ MANY = 200
 AT_ONCE = 10
 
 PAST_FAILURES = {
+    12020931: "S5: a new process took back that the store has a twin, before it had listed all",
     8020135: "S4: a process stood still between a decision and its save (the judge)",
     4000005: "S6: a protection ended by a clock that was ahead (the judge)",
     1341535: "E1: what was adopted was reclaimed by the same decision (the gate refused); what had "

@@ -6,6 +6,7 @@ from hostler.domain.ids import FleetName, Zone
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import RequestKind, Snapshot
 
 
@@ -37,12 +38,20 @@ def world_is_right(snapshot: Snapshot) -> str:
 def store_is_old(snapshot: Snapshot) -> str:
     """Return how it shows that our store is old, or has a twin; empty where nothing speaks for it.
 
-    It is the fleet's condition even where all that is desired is there.
+    It is the fleet's condition even where all that is desired is there. What a process before this
+    one reported counts until it would be listed.
     """
-    if not snapshot.unissued:
+    listed = snapshot.inventory.whole
+    found = {resource.id for resource in snapshot.unissued}
+    found |= {
+        orphan.resource
+        for orphan in snapshot.orphans
+        if orphan.cls is OrphanClass.UNISSUED and (orphan.zone, orphan.kind) not in listed
+    }
+    if not found:
         return ""
     return (
-        f"{len(snapshot.unissued)} of its resources carry our owner tag with ids that this "
+        f"{len(found)} of its resources carry our owner tag with ids that this "
         "store never issued: it was put back from a backup, or another engine runs on a copy "
         "of it. Stop the other engine, then `hostler adopt FILE` makes them ours"
     )
