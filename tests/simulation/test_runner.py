@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -33,6 +34,7 @@ SIZE = Size()
 MANY = 20
 AT_ONCE = 5
 PAST_FAILURES = {
+    12010149: "R8: one list showed four servers once more that were gone (the judge)",
     5010354: "L: only people can know of a server that lost tags and name at once (of the lab)",
     2008: "R7: a machine that went down soon after its start was remembered to rest",
     2288: "R4: a server on its way up cannot be deleted yet (the checker was wrong)",
@@ -136,13 +138,28 @@ def test_r8_fires_when_more_are_told_than_may_be(state: State, most: int) -> Non
         checker.accepted = many
         names = [f"m-{number}" for number in range(many)]
         for name in names:
-            checker.updated([Instance(id=name, state=State.CREATING)])
-            checker.reported[name].ran = True
+            checker.reported[name] = Reported(key=b"", state=State.CREATING, ran=True)
         checker.updated([Instance(id=name, state=state) for name in names])
         return checker.first is not None and checker.first.invariant == "R8"
 
     assert not broken(most)
     assert broken(most + 1)
+
+
+@pytest.mark.parametrize("stands", [False, True])
+def test_r8_passes_over_what_a_list_shows_once_more(stands: bool) -> None:
+    """It was gone, and told so; its place is another's. What truly stands counts."""
+    world, names = ScalewayWorld(lambda: 0.0, Random(1)), [*map(machine_id, range(2 + STUCK))]
+    checker = Checker(world, Trace(lambda: 0.0), most=1)
+    checker.accepted = len(names)
+    for name in names:
+        if stands:
+            owner_tag = replace(OWNER_TAG, machine=name)
+            _make_server(world, tags_for(Owned(owner_tag, Slot("server"))))
+        checker.reported[name] = Reported(key=b"", ran=True, left=True, tried=True)
+    checker.updated([Instance(id=name, state=State.DELETING) for name in names])
+    assert (checker.first is not None) is stands
+    assert checker.first is None or checker.first.invariant == "R8"
 
 
 class Guest(GroundTruth):

@@ -87,6 +87,7 @@ class Reported:
     late: float = 0.0
     tried: bool = False
     ended: bool = False
+    left: bool = False
 
 
 class Checker(Findings):
@@ -293,7 +294,7 @@ class Checker(Findings):
 
     def _left(self, name: str, reported: Reported, state: State | None) -> None:
         """R4: nothing of it stands, or it is being deleted all the same."""
-        reported.state = None
+        reported.state, reported.left = None, True
         self.trace.note(f"  {name} is told {state or 'no more'}", name)
         now = self.now
         moving = {ServerState.STOPPING, ServerState.STARTING}
@@ -308,8 +309,9 @@ class Checker(Findings):
         if len(self.reported) > self.accepted + self.unsure:
             text = f"{len(self.reported)} instances were told, {self.accepted} were accepted"
             self.broken("R6", text)
-        held = sum(state not in _LEFT for state in reported.values())
-        deletion = sum(state is State.DELETING for state in reported.values())
+        states = [state for name, state in reported.items() if not self._is_stale(name, state)]
+        held = sum(state not in _LEFT for state in states)
+        deletion = sum(state is State.DELETING for state in states)
         if held > self.most + min(deletion, STUCK):
             self.broken("R8", f"{held} instances are told; at most {self.most} may be")
         now = self.now
@@ -320,6 +322,12 @@ class Checker(Findings):
                 self.broken("R8", f"{name} has {len(mine)} servers", name)
         if len(servers) > self.most + STUCK:
             self.broken("R8", f"{len(servers)} servers exist; at most {self.most} may")
+
+    def _is_stale(self, name: str, state: State) -> bool:
+        """Tell whether a list showed once more what is there no more."""
+        before = self.reported.get(name)
+        returned = before is not None and before.left and state is State.DELETING
+        return returned and not self.truth.servers(name)
 
     # ------------------------------------------------------------ what the runner asks
 
