@@ -9,7 +9,14 @@ from datetime import datetime, timedelta
 import pytest
 
 from hostler.domain.model.calls import Done, Outcome, Refusal, Refused, Unknown
-from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerReading, PowerState
+from hostler.ports.power import (
+    Power,
+    PowerAction,
+    PowerCapabilities,
+    PowerReading,
+    PowerState,
+    Turn,
+)
 from hostler.testing.conformance.power.suite import CHECKS, Check, run_check
 from hostler.testing.fakes.power import EVERYTHING, FakeOutlet, FakePower, PowerFault
 from hostler.testing.time.clock import SimClock
@@ -132,6 +139,7 @@ class Hammers(FakePower):
     async def act(self, action: PowerAction) -> Outcome:
         outcome = await super().act(action)
         if isinstance(outcome, Refused) and outcome.why is Refusal.DENIED:
+            self.turn = Turn()
             self.outlet.befall(PowerFault.DENIED)
             return await super().act(action)
         return outcome
@@ -175,11 +183,11 @@ class Raises(FakePower):
 
 
 class Crowds(FakePower):
-    """Has a lock of its own instead of its endpoint's."""
+    """Has a turn of its own instead of its endpoint's."""
 
     def __init__(self, outlet: FakeOutlet, capabilities: PowerCapabilities, secret: str) -> None:
         super().__init__(outlet, capabilities, secret)
-        self.lock = asyncio.Lock()
+        self.turn = Turn()
 
 
 class Fussy(FakePower):
@@ -272,7 +280,8 @@ CASES = (
     Case("a_hung_endpoint_leaves_it_unknown_in_time", Trusts, "nothing answered"),
     Case("a_lost_answer_is_not_refused", Sure, "was said to be"),
     Case("a_nonsense_answer_is_unknown", Trusts, "made no sense"),
-    Case("wrong_credentials_are_denied_once", Hammers, "tried 2 times"),
+    Case("wrong_credentials_are_denied_once", Hammers, "it was tried"),
+    Case("wrong_credentials_are_denied_once", Crowds, "must be refused"),
     Case("busy_passes_by_itself", Mute, "must be refused"),
     Case("what_cannot_be_reached_has_no_effect", Mute, "must be refused"),
     Case("a_reading_says_how_it_stands", MakesUp, "was read as off"),

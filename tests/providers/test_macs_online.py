@@ -5,7 +5,7 @@ from macs_kit import FLEET, OFFER, STRANGER, WHOSE, ZONE, Project, name
 
 from hostler.domain.ids import Zone
 from hostler.domain.model.machine import Offer
-from hostler.providers.scaleway.common.findings import Finding
+from hostler.ports.online import Finding
 from hostler.simulators.scaleway.faults.rates import Rule
 
 TYPE = "M2-L in fr-par-1"

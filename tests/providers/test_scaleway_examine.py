@@ -8,8 +8,7 @@ from scaleway_kit import FLEET, INSTANCE, ZONE, get, provider
 from hostler.domain.ids import Zone
 from hostler.domain.model.machine import Offer
 from hostler.ports.http import NoAnswer
-from hostler.ports.online import Examines, Wanted
-from hostler.providers.scaleway.common.findings import Finding
+from hostler.ports.online import Examines, Finding, Wanted
 from hostler.providers.scaleway.common.settings import Template
 from hostler.simulators.scaleway.instances.account.keys import fingerprint_of
 from hostler.testing.peers.exchanges import Exchange, Script, answer

@@ -4,7 +4,7 @@ from scaleway_kit import FLEET, INSTANCE, ZONE, get, page, provider
 
 from hostler.domain.ids import Zone
 from hostler.domain.model.machine import Offer
-from hostler.providers.scaleway.common.findings import Finding
+from hostler.ports.online import Finding
 from hostler.testing.peers.exchanges import Exchange, Script, answer
 
 UUID = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"

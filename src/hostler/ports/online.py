@@ -8,28 +8,17 @@ from hostler.domain.ids import FleetName
 from hostler.domain.model.machine import Offer
 
 
-class Finding(Protocol):
-    """One thing that was checked."""
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    """One thing that was checked: whether it is in order, about what, and in a sentence what.
 
-    @property
-    def well(self) -> bool:
-        """Whether it is in order."""
-        ...
+    `lasting` says that no waiting heals what is not in order: somebody must change something.
+    """
 
-    @property
-    def about(self) -> str:
-        """What was checked: a zone, a type, an image."""
-        ...
-
-    @property
-    def text(self) -> str:
-        """What was found, in a sentence."""
-        ...
-
-    @property
-    def lasting(self) -> bool:
-        """Whether it is not in order, and no waiting heals that: somebody must change something."""
-        ...
+    well: bool
+    about: str
+    text: str
+    lasting: bool = False
 
 
 @runtime_checkable

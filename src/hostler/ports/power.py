@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
+from types import TracebackType
 from typing import Protocol
 
 from hostler.domain.model.calls import Outcome
@@ -73,8 +74,9 @@ class Power(Protocol):
     """One method at one endpoint.
 
     One call is under way at an endpoint at a time: further ones wait for it, however many objects
-    lead there, and their deadlines begin when they are sent. No text shows a secret. An action is
-    not repeated here: who asked looks (`query`), and asks again.
+    lead there, and their deadlines begin when they are sent. An endpoint that refused a login is
+    not asked for anything until `LOCKOUT` is over. No text shows a secret. An action is not
+    repeated here: who asked looks (`query`), and asks again.
     """
 
     @property
@@ -88,7 +90,7 @@ class Power(Protocol):
         `Done` says that the endpoint accepted it: whether it had its effect, a reading after
         `settles` tells. To switch on what is on, or off what is off, is `Done`. `Refused` promises
         that there was no effect: `INVALID` for what it cannot do at all, `DENIED` for wrong
-        credentials (asked again only when somebody changed them: some endpoints lock out), `BUSY`
+        credentials (they are tried once, and not again for a time: some endpoints lock out), `BUSY`
         and `RATE` for what time heals, `NOT_SENT` where the endpoint could not be reached.
         `Unknown` promises nothing: also when it was sent, and no answer came.
         """
@@ -107,6 +109,45 @@ class Power(Protocol):
         ...
 
 
+LOCKOUT = timedelta(hours=1)
+"""How long nobody logs in where a login was refused: controllers lock out after a few."""
+
+
+class Turn:
+    """The turn at one endpoint: whoever holds it has the only call that is under way there."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._denied: tuple[datetime, str] | None = None
+
+    async def __aenter__(self) -> None:
+        """Wait for the turn."""
+        await self._lock.acquire()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let the next one in."""
+        self._lock.release()
+
+    def denied(self, at: datetime, text: str) -> None:
+        """Note that a login was refused, and what the endpoint answered."""
+        self._denied = (at, text)
+
+    def refusal(self, now: datetime) -> str:
+        """Return why nobody asks here now; empty where nothing speaks against it."""
+        if self._denied is None:
+            return ""
+        at, text = self._denied
+        if not timedelta(0) <= now - at < LOCKOUT:
+            self._denied = None
+            return ""
+        return f"{text} (not tried again before {at + LOCKOUT:%H:%M} UTC)"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerOpening:
     """All that a method needs to be opened for one machine.
@@ -116,7 +157,7 @@ class PowerOpening:
     """
 
     settings: object
-    turn: asyncio.Lock
+    turn: Turn
     folder: Path
     environment: Mapping[str, str]
     clock: Clock

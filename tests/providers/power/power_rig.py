@@ -13,7 +13,7 @@ from aiohttp import web
 from hostler.access.http import AiohttpTransport
 from hostler.access.shell import SshShell
 from hostler.app.clock import SystemClock
-from hostler.ports.power import Power, PowerMethod, PowerOpening
+from hostler.ports.power import Power, PowerMethod, PowerOpening, Turn
 from hostler.simulators.power.box import FAULTS, Box
 from hostler.testing.conformance.power.rig import PowerRig
 from hostler.testing.fakes.power import PowerFault
@@ -31,7 +31,7 @@ class MethodRig:
     box: Box
     settings: object
     secrets: tuple[str, ...] = (SECRET,)
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    turn: Turn = field(default_factory=Turn)
     opened: list[Power] = field(default_factory=list[Power])
     clock: SystemClock = field(default_factory=SystemClock)
 

@@ -1,6 +1,7 @@
 """A rack as its file says: what is wrong with it, which way is taken, and who waits for whom."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,10 +13,11 @@ from hostler.access.shell import SshShell
 from hostler.app.compose import Composed
 from hostler.config.values import Config
 from hostler.domain.errors import ConfigError
-from hostler.domain.ids import AccountName, InstallationId, ResourceId, Zone
+from hostler.domain.ids import AccountName, FleetName, InstallationId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Done, Effect, Refusal, Refused
 from hostler.domain.model.capabilities import Cleaning, PowerLimits
 from hostler.domain.model.host import HOST
+from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import Condition, Scope
 from hostler.ports.kind import Opening
 from hostler.ports.power import PowerAction, PowerCapabilities
@@ -117,6 +119,25 @@ async def test_boxes_that_hang_are_unknown_in_time_and_delay_no_other() -> None:
     assert Condition.UNKNOWN not in {one.condition for one in again.resources}
 
 
+@pytest.mark.looptime
+async def test_a_check_asks_every_box_of_the_fleets_and_switches_none() -> None:
+    clock = SimClock(asyncio.get_running_loop())
+    outlets = [FakeOutlet(clock, on=True) for _ in range(3)]
+    outlets[1].befall(PowerFault.DENIED)
+    boxes = [
+        box(f"box-{number}", Ways({"plug": FakePower(outlet, OUTLET)}, order("plug")))
+        for number, outlet in enumerate(outlets)
+    ]
+    boxes[2] = replace(boxes[2], zone=Zone("cellar"))
+    rack = PowerBoxes(rack_of(*boxes), clock)
+    findings = await rack.check_online({FleetName("nodes"): (Offer(type="box", zone=ZONE),)})
+    assert [(one.well, one.about, one.text) for one in findings] == [
+        (True, "box box-0", "is on, and draws 40 W"),
+        (False, "box box-1", "does not say whether it is on: denied"),
+    ]
+    assert [[what for _, what in outlet.journal] for outlet in outlets] == [["query"]] * 2 + [[]]
+
+
 async def test_a_box_that_is_not_in_the_file_is_switched_by_nobody() -> None:
     boxes = PowerBoxes(rack_of(), RigClock())
     call = Call(
@@ -202,7 +223,12 @@ def test_a_secret_that_is_not_there_is_named_with_its_place(tmp_path: Path) -> N
         ('mac = "52:', 'mac = "', "boxes.b.wake-on-lan.mac: expected six bytes"),
         ("outlet = 1", "outlet = 99", "outlet"),
         ('zone = "cellar"', 'on = ["redfish"]', "boxes.b.on: expected methods of this box"),
-        ("size = 1", "size = 3", "there are such boxes: 2"),
+        ("size = 1", "size = 3", "there are such boxes, 1 fewer"),
+        (
+            'zones = ["rack", "cellar"]',
+            'zones = ["rack", "cellar"]\n[fleet.more]\nsize = 2\nzones = ["cellar"]',
+            "fleet.more.size",
+        ),
         ('"cellar"]', '"attic"]', "zones: expected zones of boxes (cellar, rack); attic has none"),
     ],
 )

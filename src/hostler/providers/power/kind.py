@@ -1,6 +1,5 @@
 """Kind: how the fleet file's tables become a rack of boxes that are switched on and off."""
 
-import asyncio
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -10,8 +9,9 @@ from hostler.domain.errors import ConfigError
 from hostler.domain.ids import FleetName, Zone
 from hostler.domain.model.capabilities import Cleaning, PowerLimits
 from hostler.domain.model.machine import Offer
+from hostler.domain.policy.capacity import unplaced
 from hostler.ports.kind import Asked, Blueprint, Lack, Opening, Timing, table_of
-from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening
+from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, Turn
 from hostler.ports.provider import Provider
 
 from .provider import Box, Guests, PowerBoxes, Rack
@@ -21,7 +21,7 @@ from .switch import MethodTable
 from .ways import Ways
 
 _OFF = frozenset({PowerAction.OFF_SOFT, PowerAction.OFF_HARD})
-Turns = Mapping[str, asyncio.Lock]
+Turns = Mapping[str, Turn]
 
 
 class PowerKind:
@@ -83,20 +83,21 @@ class PowerKind:
     def check_sizes(
         self, settings: object, fleets: Mapping[FleetName, Asked]
     ) -> Mapping[FleetName, str]:
-        """Return which fleets ask for more boxes than there are of their types and zones."""
-        boxes = table_of(PowerTable, settings).boxes
-        found = dict[FleetName, str]()
-        for name, asked in fleets.items():
-            wants = table_of(PowerTemplate, asked.template)
-            there = sum(box.type in wants.types and box.zone in wants.zones for box in boxes)
-            if asked.machines > there:
-                found[name] = f"at most as many machines as there are such boxes: {there}"
-        return found
+        """Return which fleets ask for more boxes than are left of their types and zones."""
+        boxes = Counter((box.type, box.zone) for box in table_of(PowerTable, settings).boxes)
+        return {
+            fleet: f"at most as many machines as there are such boxes, {lacking} fewer "
+            "(a machine that is replaced needs a second box, unless surge = 0)"
+            for fleet, lacking in unplaced(
+                {name: (_wanted(one.template), one.machines) for name, one in fleets.items()},
+                boxes,
+            ).items()
+        }
 
     def open(self, opening: Opening) -> Provider:
         """Return the rack; nothing is asked yet. ConfigError names a secret that is not there."""
         table = table_of(PowerTable, opening.settings)
-        turns = defaultdict[str, asyncio.Lock](asyncio.Lock)
+        turns = defaultdict[str, Turn](Turn)
         timing = self.timing(table)
         rack = Rack(
             boxes=tuple(_box(box, opening, turns) for box in table.boxes),
@@ -114,6 +115,12 @@ class PowerKind:
             patience=table.patience,
         )
         return PowerBoxes(rack, opening.clock)
+
+
+def _wanted(template: object) -> tuple[tuple[str, str], ...]:
+    """Return the types and zones of the boxes that a fleet takes."""
+    asked = table_of(PowerTemplate, template)
+    return tuple((kind, zone) for kind in asked.types for zone in asked.zones)
 
 
 def _known(key: str, asked: tuple[str, ...], known: set[str]) -> None:

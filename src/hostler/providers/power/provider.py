@@ -5,7 +5,7 @@ fleet file's, and is always whole; how each stands is asked of its methods, and 
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -26,6 +26,7 @@ from hostler.domain.model.resource import (
     Stage,
 )
 from hostler.ports.clock import Clock
+from hostler.ports.online import Finding
 from hostler.ports.power import PowerAction, PowerReading, PowerState
 from hostler.ports.provider import Connection
 
@@ -118,14 +119,25 @@ class PowerBoxes:
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
         """Ask how the boxes of these scopes stand, all at the same time."""
         begun = self._clock.now()
-        wanted = {scope: self._listed(scope) for scope in scopes}
-        asked = sorted({box for boxes in wanted.values() for box in boxes})
-        async with asyncio.TaskGroup() as group:
-            tasks = {name: group.create_task(self._ask(name)) for name in asked}
+        readings = await self._readings({name for scope in scopes for name in self._listed(scope)})
         return Observation(
             observed=tuple(ObservedScope(scope=s, begun=begun, complete=True) for s in scopes),
-            resources=tuple(self._resource(name, task.result()) for name, task in tasks.items()),
+            resources=tuple(self._resource(name, reading) for name, reading in readings.items()),
         )
+
+    async def check_online(
+        self, offers: Mapping[FleetName, tuple[Offer, ...]]
+    ) -> tuple[Finding, ...]:
+        """Ask every box of the fleets how it stands; one that does not say is not in order."""
+        asked = {(offer.type, offer.zone) for fleet in offers.values() for offer in fleet}
+        boxes = [box.name for box in self._rack.boxes if (box.type, box.zone) in asked]
+        return tuple(_finding(*entry) for entry in (await self._readings(boxes)).items())
+
+    async def _readings(self, names: Iterable[str]) -> dict[str, PowerReading]:
+        """Ask these boxes at the same time; return what each answered, by their names in order."""
+        async with asyncio.TaskGroup() as group:
+            tasks = {name: group.create_task(self._ask(name)) for name in sorted(names)}
+        return {name: task.result() for name, task in tasks.items()}
 
     def _listed(self, scope: Scope) -> tuple[str, ...]:
         if scope.kind != HOST.kind:
@@ -200,3 +212,12 @@ class PowerBoxes:
     async def close(self) -> None:
         for box in self._rack.boxes:
             await box.ways.close()
+
+
+def _finding(name: str, reading: PowerReading) -> Finding:
+    """Return what a reading says of a box's settings."""
+    about = f"box {name}"
+    if reading.state is PowerState.UNKNOWN:
+        return Finding(False, about, f"does not say whether it is on: {reading.text}")
+    watts = "" if reading.watts is None else f", and draws {reading.watts:g} W"
+    return Finding(True, about, f"is {reading.state}{watts}")

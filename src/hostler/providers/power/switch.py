@@ -17,6 +17,7 @@ from hostler.ports.power import (
     PowerOpening,
     PowerReading,
     PowerState,
+    Turn,
 )
 
 
@@ -83,7 +84,7 @@ class Switch:
     """Implements `hostler.ports.power.Power` over a device."""
 
     def __init__(
-        self, device: Device, capabilities: PowerCapabilities, turn: asyncio.Lock, clock: Clock
+        self, device: Device, capabilities: PowerCapabilities, turn: Turn, clock: Clock
     ) -> None:
         self._device, self._capabilities = device, capabilities
         self._turn, self._clock = turn, clock
@@ -98,17 +99,23 @@ class Switch:
         if action not in self._capabilities.actions:
             return Refused(why=Refusal.INVALID, text=f"this method cannot do {action}")
         async with self._turn:
-            try:
-                async with asyncio.timeout(self._seconds):
-                    await self._device.act(action)
-            except TimeoutError:
-                return Unknown(text=f"no answer within {self._seconds:g} s")
-            except NotSent as error:
-                return Refused(why=Refusal.NOT_SENT, text=str(error))
-            except (NoAnswer, OSError) as error:
-                return Unknown(text=str(error))
-            except Failed as failed:
-                return failed.outcome
+            if why := self._turn.refusal(self._clock.now()):
+                return Refused(why=Refusal.DENIED, text=why)
+            return await self._act(action)
+
+    async def _act(self, action: PowerAction) -> Outcome:
+        try:
+            async with asyncio.timeout(self._seconds):
+                await self._device.act(action)
+        except TimeoutError:
+            return Unknown(text=f"no answer within {self._seconds:g} s")
+        except NotSent as error:
+            return Refused(why=Refusal.NOT_SENT, text=str(error))
+        except (NoAnswer, OSError) as error:
+            return Unknown(text=str(error))
+        except Failed as failed:
+            self._note(failed)
+            return failed.outcome
         return Done()
 
     async def query(self) -> PowerReading:
@@ -123,14 +130,25 @@ class Switch:
         return PowerReading(state=reading.state, at=begun, text=reading.text, watts=watts)
 
     async def _read(self) -> Reading:
+        if why := self._turn.refusal(self._clock.now()):
+            return Reading(state=PowerState.UNKNOWN, text=why)
         try:
             async with asyncio.timeout(self._seconds):
                 return await self._device.read()
         except TimeoutError:
             why = f"no answer within {self._seconds:g} s"
-        except (NotSent, NoAnswer, OSError, Failed) as error:
+        except (NotSent, NoAnswer, OSError) as error:
             why = str(error) or type(error).__name__
+        except Failed as failed:
+            self._note(failed)
+            why = str(failed)
         return Reading(state=PowerState.UNKNOWN, text=why)
+
+    def _note(self, failed: Failed) -> None:
+        """Remember for the endpoint that a login was refused."""
+        outcome = failed.outcome
+        if isinstance(outcome, Refused) and outcome.why is Refusal.DENIED:
+            self._turn.denied(self._clock.now(), outcome.text)
 
     async def close(self) -> None:
         """Give back connections."""

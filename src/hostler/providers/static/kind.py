@@ -7,11 +7,11 @@ from pathlib import Path
 
 from hostler.domain.ids import FleetName, Zone
 from hostler.domain.model.machine import Offer
+from hostler.domain.policy.capacity import unplaced
 from hostler.ports.files import unreadable
 from hostler.ports.kind import Asked, Blueprint, Lack, Opening, Timing, table_of
 from hostler.ports.provider import Provider
 
-from .capacity import unplaced
 from .provider import Site, StaticHosts
 from .settings import CONSISTENCY_DELAY, DEADLINE, StaticTable, StaticTemplate, hosts_of
 from .shell import HostShell

@@ -4,7 +4,6 @@ What really happens is in `FakeOutlet`, to which many methods may lead; a `FakeP
 there.
 """
 
-import asyncio
 from collections import deque
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -17,6 +16,7 @@ from hostler.ports.power import (
     PowerCapabilities,
     PowerReading,
     PowerState,
+    Turn,
 )
 
 _S = timedelta(seconds=1)
@@ -64,7 +64,7 @@ class FakeOutlet:
     script: deque[PowerFault] = field(default_factory=deque[PowerFault])
     journal: list[tuple[datetime, str]] = field(default_factory=list[tuple[datetime, str]])
     planned: list[tuple[datetime, bool]] = field(default_factory=list[tuple[datetime, bool]])
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    turn: Turn = field(default_factory=Turn)
     under_way: int = 0
     most_at_once: int = 0
 
@@ -90,14 +90,14 @@ _ENDS_ON = frozenset({PowerAction.ON, PowerAction.CYCLE})
 
 
 class FakePower:
-    """One method to an outlet. Its lock is the outlet's: one call at a time, whoever asks."""
+    """One method to an outlet. Its turn is the outlet's: one call at a time, whoever asks."""
 
     def __init__(
         self, outlet: FakeOutlet, capabilities: PowerCapabilities = EVERYTHING, secret: str = ""
     ) -> None:
         """Lead to this outlet; the secret is told to nobody."""
         self.outlet, self._capabilities, self._secret = outlet, capabilities, secret
-        self.lock = outlet.lock
+        self.turn = outlet.turn
 
     @property
     def capabilities(self) -> PowerCapabilities:
@@ -108,10 +108,12 @@ class FakePower:
         """Act as the script says, else as asked."""
         if action not in self._capabilities.actions:
             return Refused(why=Refusal.INVALID, text=f"it cannot do {action}")
-        async with self.lock:
+        async with self.turn:
+            if why := self.turn.refusal(self.outlet.clock.now()):
+                return Refused(why=Refusal.DENIED, text=why)
             fault = await self._arrive(str(action))
             if fault is not None and fault in _REFUSED:
-                return _REFUSED[fault]
+                return self._refused(fault)
             if fault is not PowerFault.HUNG and fault is not PowerFault.IGNORED:
                 late = self._capabilities.settles / 2 if fault is PowerFault.LATE else 0 * _S
                 self.outlet.take_effect(action, late)
@@ -126,10 +128,13 @@ class FakePower:
         clock = self.outlet.clock
         if not self._capabilities.query:
             return PowerReading(state=PowerState.UNKNOWN, at=clock.now(), text="it cannot be asked")
-        async with self.lock:
+        async with self.turn:
             begun = clock.now()
+            if why := self.turn.refusal(begun):
+                return PowerReading(state=PowerState.UNKNOWN, at=begun, text=why)
             fault = await self._arrive("query")
             if fault is not None and fault not in {PowerFault.IGNORED, PowerFault.LATE}:
+                self._refused(fault)
                 return PowerReading(state=PowerState.UNKNOWN, at=begun, text=str(fault))
             on = self.outlet.has_power()
             watts = _IDLE_WATTS if on else _STANDBY_WATTS
@@ -142,6 +147,13 @@ class FakePower:
 
     async def close(self) -> None:
         """Nothing to give back."""
+
+    def _refused(self, fault: PowerFault) -> Outcome:
+        """Return what a fault comes to; a refused login is remembered for the outlet."""
+        outcome = _REFUSED.get(fault, Unknown(text=str(fault)))
+        if fault is PowerFault.DENIED and isinstance(outcome, Refused):
+            self.turn.denied(self.outlet.clock.now(), outcome.text)
+        return outcome
 
     async def _arrive(self, what: str) -> PowerFault | None:
         """Let a call take its time at the outlet; return what befalls it."""

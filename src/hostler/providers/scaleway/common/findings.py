@@ -1,9 +1,9 @@
 """Findings: what a check of an account found, and how its reasons are worded."""
 
-from dataclasses import dataclass
 from typing import TypeVar
 
 from hostler.domain.ids import Zone
+from hostler.ports.online import Finding
 
 from .errors import Failed, refusal_of
 from .pages import Listing, Named
@@ -13,19 +13,6 @@ N = TypeVar("N", bound=Named)
 
 _NO_ZONE = frozenset({400, 404})
 """How a list is answered in a zone that there is not."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Finding:
-    """One thing that was checked: whether it is in order, about what, and in a sentence what.
-
-    `lasting` says that no waiting heals what is not in order.
-    """
-
-    well: bool
-    about: str
-    text: str
-    lasting: bool = False
 
 
 def cannot(zone: Zone, trouble: Exception | None, error: str) -> Finding:

@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import Iterable, Mapping
 
 from hostler.domain.ids import FleetName, Zone
-from hostler.ports.online import Wanted
+from hostler.ports.online import Finding, Wanted
 from hostler.providers.scaleway.common.endpoints import Api
 from hostler.providers.scaleway.common.errors import TROUBLE, Failed
 from hostler.providers.scaleway.common.findings import (
-    Finding,
     lowest_limit,
     quota,
     unread,

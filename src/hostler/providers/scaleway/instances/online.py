@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from hostler.domain.ids import FleetName, Zone
 from hostler.domain.model.machine import Offer
+from hostler.ports.online import Finding
 from hostler.providers.scaleway.common.catalogue import Catalogue, NoImage, every_page, is_id
 from hostler.providers.scaleway.common.endpoints import Api
 from hostler.providers.scaleway.common.errors import TROUBLE, Failed
-from hostler.providers.scaleway.common.findings import Finding, cannot, unread
+from hostler.providers.scaleway.common.findings import cannot, unread
 from hostler.providers.scaleway.common.settings import Template
 from hostler.providers.scaleway.common.wire import ServerType, Stock
 

@@ -12,12 +12,11 @@ from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition, Observation, Resource, Scope, Slot
 from hostler.ports.clock import Clock
 from hostler.ports.keys import Registered
-from hostler.ports.online import Wanted
+from hostler.ports.online import Finding, Wanted
 from hostler.ports.provider import Connection
 from hostler.providers.scaleway.common.catalogue import Catalogue
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.endpoints import Api
-from hostler.providers.scaleway.common.findings import Finding
 from hostler.providers.scaleway.common.owner_tags import writable
 from hostler.providers.scaleway.common.settings import Prices, Template
 from hostler.providers.scaleway.common.ssh_keys import SshKeys

@@ -13,9 +13,10 @@ from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import Resource
 from hostler.domain.policy.remediation import Diagnosis, diagnosis_of
 from hostler.ports.clock import Clock
+from hostler.ports.online import Finding
 from hostler.providers.scaleway.common.endpoints import Api
 from hostler.providers.scaleway.common.errors import TROUBLE, Failed
-from hostler.providers.scaleway.common.findings import Finding, cannot, quota, unread, why_unread
+from hostler.providers.scaleway.common.findings import cannot, quota, unread, why_unread
 from hostler.providers.scaleway.common.wire import Quotum
 
 from .api.endpoints import MacApi

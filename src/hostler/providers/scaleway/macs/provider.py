@@ -17,12 +17,12 @@ from hostler.domain.policy.purchasing import Limits
 from hostler.domain.policy.remediation import Diagnosis
 from hostler.ports.clock import Clock
 from hostler.ports.keys import Registered
+from hostler.ports.online import Finding
 from hostler.ports.provider import Connection
 from hostler.ports.secret import Secret
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.endpoints import Api
 from hostler.providers.scaleway.common.errors import TROUBLE
-from hostler.providers.scaleway.common.findings import Finding
 from hostler.providers.scaleway.common.owner_tags import writable
 from hostler.providers.scaleway.common.ssh_keys import SshKeys
 

@@ -99,13 +99,16 @@ async def a_nonsense_answer_is_unknown(rig: PowerRig) -> None:
 
 
 async def wrong_credentials_are_denied_once(rig: PowerRig) -> None:
-    """Wrong credentials are tried once, and not before somebody asks: endpoints lock out."""
+    """Wrong credentials are tried once, by whatever way, and not for a time: endpoints lock out."""
     power, action, on = _some(rig)
     befall(rig, PowerFault.DENIED)
     outcome = _refused(await power.act(action), Refusal.DENIED)
     assert outcome.after is None, "time does not heal wrong credentials"
     await rig.pass_by(power.capabilities.deadline)
-    assert len(rig.arrived()) <= 1, f"it was tried {len(rig.arrived())} times"
+    for way in (power, rig.open()):
+        _refused(await way.act(action), Refusal.DENIED)
+        assert (await way.query()).state is PowerState.UNKNOWN, "nobody was let in, and it is known"
+    assert len(rig.arrived()) <= 1, f"it was tried {len(rig.arrived())} times: {rig.arrived()}"
     assert rig.has_power() is not on, "it was denied, and had its effect"
 
 

@@ -1,14 +1,17 @@
-"""Capacity: whether hosts in groups suffice for all fleets that share them. Pure."""
+"""Capacity: whether hosts in groups suffice for all fleets that share them."""
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from hostler.domain.ids import FleetName
 
-Needs = Mapping[FleetName, tuple[tuple[str, ...], int]]
+G = TypeVar("G")
+
+Needs = Mapping[FleetName, tuple[tuple[G, ...], int]]
 """By fleet: the groups that it may claim from, and how many hosts it needs."""
 
 
-def unplaced(needs: Needs, hosts: Mapping[str, int]) -> dict[FleetName, int]:
+def unplaced(needs: Needs[G], hosts: Mapping[G, int]) -> dict[FleetName, int]:
     """Return how many hosts each fleet lacks once as many as possible have theirs.
 
     One host after another is given out; a fleet whose groups are taken makes another one move to a
@@ -28,10 +31,10 @@ def unplaced(needs: Needs, hosts: Mapping[str, int]) -> dict[FleetName, int]:
 
 def _place(
     fleet: FleetName,
-    needs: Needs,
-    hosts: Mapping[str, int],
-    taken: dict[str, list[FleetName]],
-    tried: set[str],
+    needs: Needs[G],
+    hosts: Mapping[G, int],
+    taken: dict[G, list[FleetName]],
+    tried: set[G],
 ) -> bool:
     for group in needs[fleet][0]:
         if group in tried or group not in hosts:
