@@ -15,6 +15,7 @@ from hostler.providers.power.registry import BUILT_IN, METHODS
 NEEDED: dict[str, dict[str, object]] = {
     "command": {"on": ("true",)},
     "proxmox": {"url": "https://pve:8006", "user": "a@pve!t", "node": "pve", "guest": 100},
+    "reachability": {"address": "box", "off_after": "PT5M"},
     "redfish": {"url": "https://bmc"},
     "shelly": {"url": "http://plug"},
     "ssh": {"address": "box", "fingerprint": f"SHA256:{'A' * 43}"},

@@ -19,6 +19,12 @@ def _proxmox() -> PowerMethod:
     return Proxmox()
 
 
+def _reachability() -> PowerMethod:
+    from .methods.reachability import Reachability
+
+    return Reachability()
+
+
 def _redfish() -> PowerMethod:
     from .methods.redfish import Redfish
 
@@ -58,6 +64,7 @@ def _webhook() -> PowerMethod:
 BUILT_IN: Mapping[str, Callable[[], PowerMethod]] = {
     "command": _command,
     "proxmox": _proxmox,
+    "reachability": _reachability,
     "redfish": _redfish,
     "shelly": _shelly,
     "ssh": _ssh,

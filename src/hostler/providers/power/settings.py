@@ -11,6 +11,7 @@ from hostler.ports.power import PowerAction
 
 from .methods.command import CommandTable
 from .methods.proxmox import ProxmoxTable
+from .methods.reachability import ReachabilityTable
 from .methods.redfish import RedfishTable
 from .methods.shelly import ShellyTable
 from .methods.ssh import SshTable
@@ -32,9 +33,10 @@ FIRST = (
     "tasmota",
     "webhook",
     "command",
+    "reachability",
 )
 """Which of a box's methods is used where several can do it: what knows most of the machine first,
-what cuts its power last."""
+what cuts its power last; what only guesses is asked after all."""
 
 
 class BoxTable(Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -72,6 +74,10 @@ class BoxTable(Struct, frozen=True, kw_only=True, rename="kebab"):
     command: Annotated[
         CommandTable | None, Meta(description="programs of this computer switch it")
     ] = None
+    reachability: Annotated[
+        ReachabilityTable | None,
+        Meta(description="nothing tells how it stands but a port that answers, or is silent"),
+    ] = None
     on: Annotated[
         tuple[str, ...], Meta(description="the methods that switch it on, the first one that can")
     ] = ()
@@ -92,6 +98,7 @@ class BoxTable(Struct, frozen=True, kw_only=True, rename="kebab"):
             "tasmota": self.tasmota,
             "webhook": self.webhook,
             "command": self.command,
+            "reachability": self.reachability,
         }
         return {name: table for name in FIRST if (table := named[name]) is not None}
 
