@@ -14,6 +14,7 @@ from hostler.ports.kind import Asked, Blueprint, Lack, Opening, Timing, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, Turn
 from hostler.ports.provider import Provider
 
+from .own_host import is_own_host
 from .provider import Box, Guests, PowerBoxes, Rack
 from .registry import METHODS
 from .settings import BoxTable, PowerTable, PowerTemplate
@@ -59,7 +60,14 @@ class PowerKind:
         counted = Counter(box.name for box in table.boxes)
         twice = [name for name, count in counted.items() if count > 1]
         found = [f"boxes: expected each name once, and {', '.join(twice)} is not"] if twice else []
-        return (*found, *(fault for box in table.boxes for fault in _faults(box)))
+        found += (fault for box in table.boxes for fault in _faults(box))
+        used_once = [box.name for box in table.boxes if box.stays_on and not box.excluded]
+        if used_once and table.cleaning == "power-cycle":
+            found.append(
+                f"cleaning: expected trusted, for {', '.join(used_once)} is never switched off, "
+                "and so would never be clean"
+            )
+        return tuple(found)
 
     def warnings_of(self, settings: object) -> tuple[str, ...]:
         """Return which boxes cannot be switched off, or only by cutting their power."""
@@ -150,7 +158,11 @@ def _faults(box: BoxTable) -> Iterator[str]:
 
 def _hardly(box: BoxTable) -> Iterator[str]:
     able = _actions(box)
-    if not able & _OFF:
+    if is_own_host(box):
+        yield f"boxes: {box.name} is this computer, and is never switched off: exclude it"
+    elif box.excluded or box.stays_on:
+        return
+    elif not able & _OFF:
         yield f"boxes: nothing switches {box.name} off"
     elif PowerAction.OFF_SOFT not in able:
         yield f"boxes: {box.name} is switched off by cutting its power: no method asks it first"
@@ -185,7 +197,16 @@ def _box(box: BoxTable, opening: Opening, turns: Turns) -> Box:
         ways=ways,
         address=box.address,
         price=box.price,
+        excluded=f"it is excluded: {box.excluded}" if box.excluded else "",
+        stays_on=_why_on(box),
     )
+
+
+def _why_on(box: BoxTable) -> str:
+    """Return why a box is never switched off; empty where it may be."""
+    if is_own_host(box):
+        return "it is the computer on which hostler runs"
+    return "it stays on by the fleet file" if box.stays_on else ""
 
 
 def _opened(box: BoxTable, name: str, opening: Opening, turns: Turns) -> Power:

@@ -38,12 +38,16 @@ _CONDITIONS = {
     PowerState.OFF: Condition.OFF,
     PowerState.UNKNOWN: Condition.UNKNOWN,
 }
+_HARMLESS = frozenset({PowerAction.ON})
 _ACTIONS = {f"{what}.{action}": action for what in ("box", "host") for action in PowerAction}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
-    """One box: its name, where and what it is, and the ways to its power."""
+    """One box: its name, where and what it is, and the ways to its power.
+
+    `excluded` says why nobody switches or takes it, and `stays_on` why it is never switched off.
+    """
 
     name: str
     zone: Zone
@@ -51,6 +55,20 @@ class Box:
     ways: Ways
     address: str = ""
     price: float = 0.0
+    excluded: str = ""
+    stays_on: str = ""
+
+    @property
+    def actions(self) -> frozenset[PowerAction]:
+        """What may be done with it."""
+        if self.excluded:
+            return frozenset()
+        return self.ways.actions & _HARMLESS if self.stays_on else self.ways.actions
+
+    def why_not(self, action: PowerAction) -> str:
+        """Return why an action that could be done may not be; empty where it may."""
+        barred = action in self.ways.actions and action not in self.actions
+        return (self.excluded or self.stays_on) if barred else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +130,8 @@ class PowerBoxes:
         del fleet
         if (resource.type, resource.zone) != (offer.type, offer.zone):
             return f"it is {resource.type} in {resource.zone}, not {offer}"
-        return ""
+        box = self._boxes.get(host_of(resource.id))
+        return box.excluded if box is not None else ""
 
     # ------------------------------------------------------------ observations
 
@@ -167,7 +186,7 @@ class PowerBoxes:
             type=box.type,
             status=reading.state if reading.state is not PowerState.UNKNOWN else reading.text,
             condition=_CONDITIONS[reading.state],
-            allowed=("release", *sorted(box.ways.actions)),
+            allowed=("release", *sorted(box.actions)),
             price=box.price if reading.state is not PowerState.OFF else 0.0,
             name=name,
             address=box.address,
@@ -187,6 +206,8 @@ class PowerBoxes:
         box = self._boxes.get(name)
         if box is None:
             return Refused(why=Refusal.WRONG_STATE, text=f"{name} is not in the fleet file")
+        if why := box.why_not(action):
+            return Refused(why=Refusal.WRONG_STATE, text=f"{name} is not switched: {why}")
         return await box.ways.act(action)
 
     # ------------------------------------------------------------ the rest of the port

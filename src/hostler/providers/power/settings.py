@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from hostler.ports.kind import POSITIVE
 from hostler.ports.power import PowerAction
@@ -22,6 +22,7 @@ from .switch import MethodTable
 
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
 Name = Annotated[str, Meta(pattern=_NAME, extra={"expected": "letters, digits and . _ -"})]
+Reason = Annotated[str, Meta(min_length=1)]
 RACK, BOX = "rack", "box"
 
 FIRST = (
@@ -39,7 +40,7 @@ FIRST = (
 what cuts its power last; what only guesses is asked after all."""
 
 
-class BoxTable(Struct, frozen=True, kw_only=True, rename="kebab"):
+class BoxTable(Struct, frozen=True, kw_only=True):
     """One box of a [[provider.NAME.boxes]] list: who it is, and the ways to its power."""
 
     name: Annotated[Name, Meta(description="what it is called; its id, as long as it stands")]
@@ -51,6 +52,20 @@ class BoxTable(Struct, frozen=True, kw_only=True, rename="kebab"):
         BOX
     )
     price: Annotated[float, Meta(ge=0, description="euros an hour while it is on")] = 0.0
+    excluded: Annotated[
+        Reason | None,
+        Meta(
+            description="why it is left alone: it is asked how it stands, nothing switches it, and "
+            "no further machine takes it",
+        ),
+    ] = None
+    stays_on: Annotated[
+        bool,
+        Meta(
+            description="never switch it off, such as a node of a control plane; nor is the "
+            "computer on which hostler runs"
+        ),
+    ] = False
     redfish: Annotated[
         RedfishTable | None, Meta(description="a management controller that speaks Redfish")
     ] = None
@@ -60,7 +75,7 @@ class BoxTable(Struct, frozen=True, kw_only=True, rename="kebab"):
     ssh: Annotated[SshTable | None, Meta(description="it is asked over SSH to shut down")] = None
     wake_on_lan: Annotated[
         WakeOnLanTable | None, Meta(description="its network card listens for a magic packet")
-    ] = None
+    ] = field(default=None, name="wake-on-lan")
     shelly: Annotated[
         ShellyTable | None, Meta(description="it hangs on a plug or relay of Shelly")
     ] = None

@@ -1,0 +1,50 @@
+"""Own host: whether a box is the computer on which this program runs."""
+
+import socket
+from collections.abc import Collection
+from contextlib import suppress
+from ipaddress import ip_address
+from pathlib import Path
+
+from .settings import BoxTable
+
+_CARDS = Path("/sys/class/net")
+
+
+def is_own_host(box: BoxTable) -> bool:
+    """Tell whether a box bears our name, an address of ours, or a network card of ours."""
+    if box.name == socket.gethostname() or is_own_address(box.address):
+        return True
+    card = box.wake_on_lan
+    return card is not None and _digits(card.mac) in own_cards()
+
+
+def is_own_address(address: str) -> bool:
+    """Tell whether an IP address is one of this computer's; loopback, which is everybody's, is not.
+
+    Only whoever has an address can bind a socket to it.
+    """
+    try:
+        ip = ip_address(address)
+    except ValueError:
+        return False
+    if ip.is_loopback or ip.is_unspecified or ip.is_multicast:
+        return False
+    family = socket.AF_INET if ip.version == 4 else socket.AF_INET6
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as tried:
+        tried.bind((address, 0))
+        return True
+    return False
+
+
+def own_cards(folder: Path = _CARDS) -> Collection[str]:
+    """Return the addresses of this computer's network cards, as far as the system tells them."""
+    found = set[str]()
+    for file in folder.glob("*/address"):
+        with suppress(OSError, UnicodeDecodeError):
+            found.add(_digits(file.read_text(encoding="ascii")))
+    return found - {"", "0" * 12}
+
+
+def _digits(mac: str) -> str:
+    return "".join(filter(str.isalnum, mac)).lower()
