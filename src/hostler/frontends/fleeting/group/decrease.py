@@ -12,7 +12,7 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.frontends.fleeting.contract import Refused
-from hostler.requests.machines import delete_unrecorded, stand_by, wake
+from hostler.requests.machines import stand_by, wake
 from hostler.requests.recording import Accepted, Author
 
 from .records import GroupRecords
@@ -48,12 +48,10 @@ async def _delete(records: GroupRecords, instance: MachineId, machine: Machine |
     if records.lost or not is_machine_id(instance):
         return False
     try:
-        author = records.author("Decrease")
-        await records.record(delete_unrecorded(author, records.context.fleet, instance))
+        await records.delete(instance, "Decrease")
     except (StoreError, RequestRefused) as error:
         log.warning("not deleted", machine=instance, why=str(error))
         return False
-    records.deleting.add(instance)
     return True
 
 

@@ -1,0 +1,141 @@
+"""By id: the machines of a fleet whose user counts them by their ids: recorded, or only requested.
+
+A request is durable before its user is answered, and on record as machines a moment later. Until
+then the ids count here: nothing is requested twice, and nothing that was accepted is missing.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from hostler.domain.errors import StoreError
+from hostler.domain.ids import MachineId
+from hostler.domain.model.fleet import Fleet, FleetRow
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.ports.clock import Clock
+from hostler.ports.store import Store
+
+from .capacity import Admission, Occupancy, admit
+from .fleets import grow
+from .machines import delete_unrecorded
+from .recording import Accepted, Author, record
+
+_UNANSWERED = 1 << 62
+"""The number of a request while it is being recorded: none that was granted is as high."""
+
+
+class Live(Protocol):
+    """What the engine of this process has on record of the fleet; it answers at once."""
+
+    def row(self) -> FleetRow | None:
+        """Return the fleet's row, or None until the engine has read it."""
+        ...
+
+    def machines(self) -> tuple[Machine, ...] | None:
+        """Return the living machines, or None until the engine has read them."""
+        ...
+
+    def creation_blocker(self) -> str:
+        """Return why nothing may be created in this fleet at all now; empty where it may."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class MachinesById:
+    """A fleet's machines, and what was requested of them by id.
+
+    `first_row` and `first_machines` are the records of before the engine read them; `requested` are
+    those that are not on record yet, each with the number of its request; `deleting` are those
+    whose deletion was requested. `actor` is who asks, and `fresh` makes new machine ids.
+    """
+
+    fleet: Fleet
+    live: Live
+    store: Store
+    clock: Clock
+    actor: str
+    fresh: Callable[[], MachineId]
+    first_row: FleetRow
+    first_machines: tuple[Machine, ...]
+    requested: dict[MachineId, int] = field(default_factory=dict[MachineId, int])
+    deleting: set[MachineId] = field(default_factory=set[MachineId])
+
+    def machines(self) -> tuple[Machine, ...]:
+        """Return the living records: those of the engine once it has read them, else the store's.
+
+        Callable from another thread than the engine's.
+        """
+        live = self.live.machines()
+        return self.first_machines if live is None else live
+
+    def row(self) -> FleetRow:
+        """Return the fleet's row as the engine has it, or as it was read at first."""
+        return self.live.row() or self.first_row
+
+    def forget_granted(self, machines: Sequence[Machine]) -> None:
+        """Forget ids whose request was granted: from then on the records have them."""
+        if not self.requested:
+            return
+        row, known = self.row(), {machine.id for machine in machines}
+        for machine, number in tuple(self.requested.items()):
+            if machine in known or number <= row.grown:
+                self.requested.pop(machine, None)
+
+    def admit(self, count: int) -> Admission:
+        """Return how many more machines may be requested now."""
+        machines = self.machines()
+        self.forget_granted(machines)
+        occupancy = Occupancy(
+            fleet=self.fleet,
+            row=self.row(),
+            machines=machines,
+            requested=len(self.requested),
+            blocker=self.live.creation_blocker(),
+            now=self.clock.now(),
+        )
+        return admit(count, occupancy)
+
+    async def grow(self, count: int, why: str = "") -> tuple[MachineId, ...]:
+        """Request so many new machines durably, in one request; return their ids.
+
+        Until the answer to that is known, the ids count as requested. Raises StoreError: nothing is
+        made then.
+        """
+        ids = tuple(self.fresh() for _ in range(count))
+        self.requested |= dict.fromkeys(ids, _UNANSWERED)
+        try:
+            request = await self.record(grow(self.author(why), self.fleet, ids))
+        except StoreError:
+            for machine in ids:
+                self.requested.pop(machine, None)
+            raise
+        self.requested |= {machine: request.number for machine in ids if machine in self.requested}
+        return ids
+
+    async def delete(self, machine: MachineId, why: str) -> None:
+        """Request the deletion of a machine, on record or not. Raises StoreError, RequestRefused."""
+        await self.record(delete_unrecorded(self.author(why), self.fleet, machine))
+        self.deleting.add(machine)
+
+    def author(self, why: str = "") -> Author:
+        """Return whoever asks as the author of a request, as of now."""
+        return Author(name=self.actor, at=self.clock.now(), why=why)
+
+    async def record(self, accepted: Accepted) -> Request:
+        """Record a request; raises StoreError."""
+        (request,) = await record(self.store, (accepted,))
+        return request
+
+
+async def ungranted(store: Store, row: FleetRow) -> dict[MachineId, int]:
+    """Return the ids that were requested of a fleet and not granted yet, with their requests."""
+    found = dict[MachineId, int]()
+    for request in await store.requests():
+        if (
+            request.kind is RequestKind.GROW
+            and request.fleet == row.name
+            and request.number > row.grown
+        ):
+            found |= dict.fromkeys(request.machines, request.number)
+    return found
