@@ -221,6 +221,15 @@ def test_nothing_is_reclaimed_within_the_grace_period() -> None:
     assert reclaimed(scene.reconcile()) == [ORPHAN.id]
 
 
+def test_resource_that_is_dated_in_the_future_is_as_old_as_its_first_sight() -> None:
+    """Our clock jumped back: it must not wait until that date, and the grace period after it."""
+    scene = littered(replace(ORPHAN, created=BEGIN + timedelta(hours=9)))
+    assert reclaimed(sighted(scene)) == []
+    scene.later(GRACE)
+    scene.observe()
+    assert reclaimed(scene.reconcile()) == [ORPHAN.id]
+
+
 def test_resource_without_a_date_is_as_old_as_its_first_sight() -> None:
     scene = littered(replace(ORPHAN, created=None))
     assert reclaimed(sighted(scene)) == []

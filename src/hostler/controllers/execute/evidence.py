@@ -152,7 +152,7 @@ class EvidenceMaker:
     ) -> Evidence:
         """Return the evidence for the removal of what no record explains, as it was read again."""
         now = self._ports.clock.now()
-        since = orphan.first if snapshot.capabilities.hosts else orphan.created or orphan.first
+        since = orphan.first if snapshot.capabilities.hosts else orphan.since
         row = self._state.rows.get(snapshot.fleet.name, snapshot.row)
         return self._made(
             Case(

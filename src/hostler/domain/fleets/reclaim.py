@@ -156,7 +156,7 @@ def _sightings(older: Orphan | None, observed: datetime, snapshot: Snapshot) -> 
 def blocked(orphan: Orphan, snapshot: Snapshot) -> str:
     """Return what keeps this orphan from being reclaimed, or an empty string."""
     timers = snapshot.fleet.timers
-    since = orphan.first if snapshot.capabilities.hosts else orphan.created or orphan.first
+    since = orphan.first if snapshot.capabilities.hosts else orphan.since
     since = max(since, snapshot.jumped or since)
     if why := _never(orphan):
         return why

@@ -56,6 +56,14 @@ class Orphan:
     installation: InstallationId | None = None
     machine: MachineId | None = None
 
+    @property
+    def since(self) -> datetime:
+        """Since when it exists: its creation, or the first sight of it, where that was earlier.
+
+        The provider's clock and ours may be apart, and ours may have jumped back since.
+        """
+        return min(self.created or self.first, self.first)
+
 
 class RequestKind(StrEnum):
     """What a frontend may ask for."""
