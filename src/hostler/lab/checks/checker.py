@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome, Shows
@@ -27,6 +28,16 @@ S1_BOUND = 180.0
 SELDOM = 60.0
 HIDDEN_FOR = 120.0
 """So long after a list hid something, only S1's bound speaks of what it hid."""
+LONGEST_HIDDEN = 2 * HIDDEN_FOR
+"""The same where lists hid something one after the other."""
+
+
+@dataclass(slots=True)
+class _Lists:
+    """When a list was answered last that hid nothing, and when one that hid something."""
+
+    whole_at: float
+    hidden_at: float = -HIDDEN_FOR
 
 
 class Checker(Findings):
@@ -48,6 +59,7 @@ class Checker(Findings):
         self.strange = 0
         self.resting = False
         self.hidden_at = -HIDDEN_FOR
+        self._listed = dict[str, _Lists]()
         self.longest_lag = 0.0
         self._recorded = Recorded(consistency_delay + bound)
         self._checked = 0.0
@@ -117,15 +129,25 @@ class Checker(Findings):
         if machine.phase is Phase.DELETED:
             self.found(shadow.onces.deleted(before.phase, machine, self.now))
             left = [t for t in self.left_of(machine) if not issued_ids.is_unissued(shadow, t)]
-            oldest = (
-                self.now
-                - self.consistency_delay
-                - (HIDDEN_FOR if self.now - self.hidden_at < HIDDEN_FOR else 0.0)
-            )
+            oldest = self.now - self.consistency_delay - self._hidden_for()
             self.found(invariants.deleted(before.phase, machine, left, oldest))
         else:
             healthy = self.is_healthy(shadow, machine)
             self.found(invariants.lost_falsely(before, machine, healthy=healthy))
+
+    def was_listed(self, path: str, *, hides: bool) -> None:
+        """Note a list that was answered, and whether it hid something."""
+        lists = self._listed.setdefault(path, _Lists(whole_at=self.now))
+        if hides:
+            self.hidden_at = lists.hidden_at = self.now
+        else:
+            lists.whole_at = self.now
+
+    def _hidden_for(self) -> float:
+        """Return how long every list that was asked for may have hidden the same."""
+        hiding = [x for x in self._listed.values() if self.now - x.hidden_at < HIDDEN_FOR]
+        longest = max((self.now - lists.whole_at for lists in hiding), default=0.0)
+        return min(max(HIDDEN_FOR, longest), LONGEST_HIDDEN) if hiding else 0.0
 
     def unbound(self, shadow: ShadowStore, host: HostId, machine: MachineId) -> None:
         """Check a tie that was loosened: no living machine has the host (S5)."""

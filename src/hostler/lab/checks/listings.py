@@ -34,7 +34,7 @@ class Listings:
     """What each process was answered of what there is, and when.
 
     `whole` says when the newest whole listing of a kind in a zone began, `ended` when its last
-    answer came; `read` when a thing was last read by its id.
+    answer came; `read` when a thing was last read by its id, or by the tag of its machine.
     """
 
     whole: dict[tuple[str, Zone, str], float] = field(

@@ -171,7 +171,7 @@ class ShadowStore:
         )
 
     def read_at(self, listings: Listings, thing: ResourceId) -> float | None:
-        """Return when one of our processes was last answered about a thing by its id."""
+        """Return when one of our processes was last answered about this thing alone."""
         return max(
             (at for run in self.runs if (at := listings.read.get((run, thing)))), default=None
         )

@@ -50,8 +50,9 @@ class ScalewayChecker(Checker):
             self.calls_at_rest.append(line.key)
         elif self.resting and not line.key.endswith(".list") and self._is_tagged(request):
             self.calls_at_rest.append(line.key)
-        if _HIDE.intersection(note_request(self, request, source, line)):
-            self.hidden_at = self.now
+        hides = bool(_HIDE.intersection(note_request(self, request, source, line)))
+        if hides or line.key.endswith(".list"):
+            self.was_listed(request.path, hides=hides)
 
     def judged(self, outcome: Outcome) -> str:
         """Return what came of a call: what the world did not refuse is unsure, whoever says so."""

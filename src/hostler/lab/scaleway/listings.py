@@ -16,6 +16,7 @@ from hostler.ports.http import HttpRequest, Response
 _PATH = re.compile(r"^/([a-z-]+)/v\w+/zones/([\w-]+)/(servers|ips|volumes)$")
 _ONE = re.compile(r"^/[a-z-]+/v\w+/zones/[\w-]+/(?:servers|ips|volumes)/([0-9a-f-]{36})$")
 _UNFILTERED = frozenset({"project", "project_id", "order", "order_by"})
+_TAGS = "tags"
 _PAGING = frozenset({"page", "per_page", "page_size"})
 INSTANCES: Listed = {
     "server": ("instance servers",),
@@ -53,6 +54,9 @@ class Pages:
             self.listings.read[process, ResourceId(one[1])] = now
         match = _PATH.match(request.path)
         query = dict(request.query)
+        if match is not None and response.status == 200 and _TAGS in query:
+            ids, _ = _read(response)
+            self.listings.read |= {(process, ResourceId(found)): now for found in ids}
         if request.method != "GET" or match is None or not query.keys() <= _UNFILTERED | _PAGING:
             return
         key, page = (process, request.path), query.get("page", "1")
