@@ -14,9 +14,10 @@ MANY = 200
 AT_ONCE = 10
 
 PAST_FAILURES = {
+    14020082: "S8: a process was suspended with the answer to a save in its hands (of the lab)",
     13020762: "L1: an orphan was dated in the future, after our clock jumped back, and never went",
     13020825: "S7: every list hid two addresses, for three minutes (the judge)",
-    13020683: "S5: an address that the list of its tag just showed was not there by its id (the judge)",
+    13020683: "S5: an address that only the list of its tag showed was reclaimed (the judge)",
     12020931: "S5: a new process took back that the store has a twin, before it had listed all",
     8020135: "S4: a process stood still between a decision and its save (the judge)",
     4000005: "S6: a protection ended by a clock that was ahead (the judge)",

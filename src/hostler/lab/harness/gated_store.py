@@ -72,8 +72,9 @@ class GatedStore:
         self, name: str, call: Callable[[], Awaitable[T]], note: Callable[[T], None]
     ) -> T:
         async def done() -> T:
-            result = await call()
-            note(result)
+            with self._gate.writing():
+                result = await call()
+                note(result)
             return result
 
         try:

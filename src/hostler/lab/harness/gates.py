@@ -5,7 +5,8 @@ still do while they are taken down.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -34,6 +35,7 @@ class Gate:
     def __init__(self, loop: SimLoop, life: Life) -> None:
         self._loop, self.life = loop, life
         self.dead = False
+        self._writes = 0
         self.full_until = 0.0
         self.no_renewal_until = 0.0
         self._traps = list[Trap]()
@@ -41,6 +43,25 @@ class Gate:
         self._refusal = ""
         self._unreported = set[str]()
         self.on_refusal: Callable[[str], None] = _nothing
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        """Count a write to the store that is not noted yet: its answer may be on the way."""
+        self._writes += 1
+        try:
+            yield
+        finally:
+            self._writes -= 1
+
+    def stop(self) -> None:
+        """Let the process stand still, once what its store has written by now is noted.
+
+        What reads the records of a process that stood still in between would come too late.
+        """
+        if self._writes and not self.dead:
+            self._loop.call_soon(self.stop)
+        else:
+            self._loop.stop_life(self.life)
 
     def close(self) -> None:
         """Let nothing pass any more."""

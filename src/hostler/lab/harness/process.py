@@ -247,7 +247,7 @@ class Process:
         """Let it stand still, as by SIGSTOP."""
         run = self.incarnation
         if run is not None:
-            self.home.loop.stop_life(run.gate.life)
+            run.gate.stop()
 
     def go_on(self, slept: float = 0.0, stopped: Incarnation | None = None) -> None:
         """Let it go on, where it stood; after a suspend its timers are late by as much.
