@@ -18,6 +18,13 @@ from cyclopts import App
 from hostler.app.command_line import groups
 from hostler.app.provider_registry import BUILT_IN
 from hostler.config.decode import expected
+from hostler.config.node_tables import (
+    ExternalGrpcTable,
+    NodeTable,
+    OptionsTable,
+    TaintTable,
+    TlsTable,
+)
 from hostler.config.tables import (
     CapsTable,
     EngineTable,
@@ -277,7 +284,12 @@ def settings() -> str:
         section("`[fleet.NAME.timers]`", (TimersTable,)),
         section("`[fleet.NAME.caps]`", (CapsTable,)),
         section("`[engine]`", (EngineTable,)),
+        section("`[fleet.NAME.node]`", (NodeTable,)),
+        section("`[[fleet.NAME.node.taints]]`", (TaintTable,)),
+        section("`[fleet.NAME.node.options]`", (OptionsTable,)),
         section("`[metrics]`", (MetricsTable,)),
+        section("`[frontend.externalgrpc]`", (ExternalGrpcTable,)),
+        section("`[frontend.externalgrpc.tls]`", (TlsTable,)),
     ]
     return "\n".join(resources)
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from hostler.app.compose import NoFrontends
 from hostler.app.null_metrics import NullMetrics
 from hostler.config.store_url import StoreUrl
 from hostler.config.values import Config
@@ -30,7 +31,7 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
-from hostler.frontends.cli.context import Purpose
+from hostler.frontends.cli.context import Frontends, Purpose
 from hostler.frontends.cli.main import application, commands, main
 from hostler.ports.clock import Clock
 from hostler.ports.kind import Lack
@@ -174,6 +175,11 @@ class InMemory:
     async def metrics(self, config: Config) -> AsyncGenerator[Metrics]:
         del config
         yield NullMetrics()
+
+    @asynccontextmanager
+    async def frontends(self, config: Config) -> AsyncGenerator[Frontends]:
+        del config
+        yield NoFrontends()
 
     def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Engine:
         raise NotImplementedError

@@ -16,7 +16,7 @@ from hostler.config.values import AccountConfig, Config, WrongFile
 from hostler.controllers.runtime.settings import Account, Ports
 from hostler.domain.errors import RequestRefused, StoreError
 from hostler.domain.ids import FleetName, InstallationId, machine_id
-from hostler.frontends.cli.context import Purpose, Runnable
+from hostler.frontends.cli.context import Frontends, Purpose, Runnable
 from hostler.ports.clock import Clock
 from hostler.ports.files import unreadable
 from hostler.ports.http import Endpoint, Transport
@@ -201,6 +201,17 @@ class Composed:
         async with serving(config.metrics, metrics, self._fleets):
             yield metrics
 
+    @asynccontextmanager
+    async def frontends(self, config: Config) -> AsyncGenerator[Frontends]:
+        """Serve what the file asks for."""
+        if config.externalgrpc is None:
+            yield NoFrontends()
+            return
+        from .frontends import frontends  # gRPC takes a while to import
+
+        async with frontends(config) as served:
+            yield served
+
     def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Runnable:
         """Return the engine, under a name of its own."""
         from hostler.controllers.engine import Engine
@@ -230,6 +241,13 @@ class Composed:
             preparer=preparer,
             asker=preparer,
         )
+
+
+class NoFrontends:
+    """Nothing else is served."""
+
+    async def attach(self, config: Config, ports: Ports, engine: object) -> None:
+        """Nobody asks."""
 
 
 def _connect(endpoint: Endpoint) -> Transport:

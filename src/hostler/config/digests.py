@@ -16,8 +16,14 @@ from .values import Config
 def digests(config: Config) -> dict[str, str]:
     """Return the digest of each table by its path, and of the store's URL."""
     accounts = {f"provider.{account.name}": account for account in config.accounts}
+    served = config.externalgrpc
+    nodes = {group.fleet: group.node for group in served.groups} if served is not None else {}
     fleets = {
-        f"fleet.{fleet.name}": (replace(fleet, definition=""), config.templates.get(fleet.name))
+        f"fleet.{fleet.name}": (
+            replace(fleet, definition=""),
+            config.templates.get(fleet.name),
+            nodes.get(fleet.name),
+        )
         for fleet in config.fleets
         if not fleet.removed
     }
@@ -27,6 +33,7 @@ def digests(config: Config) -> dict[str, str]:
         **fleets,
         "engine": config.settings,
         "metrics": config.metrics,
+        "frontend": replace(served, groups=()) if served is not None else None,
     }
     return {path: _digest(values) for path, values in tables.items()}
 

@@ -19,6 +19,8 @@ from . import laws
 from .decode import Raw, decode_table, is_table, known_keys, table
 from .definition import definition_of
 from .errors import Fault, Faults, did_you_mean, join
+from .frontends import external_grpc, listen_of
+from .node_tables import NodeTable
 from .source import read_toml
 from .store_url import Stores, StoreUrl, store_url
 from .tables import EngineTable, FleetTable, MetricsTable, ProviderTable, ReadyTable, TopTable
@@ -26,7 +28,7 @@ from .units import format_duration
 from .values import AccountConfig, Config, Listen, WrongFile
 
 _SHORTEST_MEMORY, _LONGEST_MEMORY = timedelta(days=1), timedelta(days=36_500)
-TABLES = ("provider", "fleet", "engine", "metrics")
+TABLES = ("provider", "fleet", "engine", "metrics", "frontend")
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?", re.ASCII)
 A_NAME = "a name of at most 40 lower-case letters, digits and inner dashes (it is put into tags)"
 
@@ -65,6 +67,7 @@ class Reading:
     stores: Stores
     faults: Faults = field(default_factory=Faults)
     warnings: list[str] = field(default_factory=list[str])
+    nodes: dict[FleetName, NodeTable] = field(default_factory=dict[FleetName, NodeTable])
 
     def read(self, raw: Raw) -> Config | None:
         """Return the file's values, or None where too much of it is wrong to go on."""
@@ -74,6 +77,9 @@ class Reading:
         settings, metrics = self._engine(raw), self._metrics(raw)
         self._check_accounts(accounts, fleets)
         self._check_calls(settings, accounts)
+        grpc = external_grpc(
+            raw.get("frontend", {}), (fleet for fleet, _ in fleets), self.nodes, self.faults
+        )
         store = self._store(cast("TopTable | None", top))
         if self.faults.found or store is None:
             return None
@@ -85,6 +91,7 @@ class Reading:
             templates={fleet.name: template for fleet, template in fleets},
             settings=settings,
             metrics=metrics,
+            externalgrpc=grpc,
             warnings=tuple(self.warnings),
         )
 
@@ -173,6 +180,8 @@ class Reading:
             definition=definition_of(table(raw), account),
         )
         laws.apply(laws.FLEET, fleet, path, self.faults)
+        if asked.node is not None:
+            self.nodes[fleet.name] = asked.node
         if bought.account is None or blueprint is None:
             return None
         self._check_bought(bought.kind, bought.account, (fleet, own), path)
@@ -277,10 +286,8 @@ class Reading:
         (decoded,) = decode_table(raw["metrics"], (MetricsTable,), "metrics", self.faults)
         if decoded is None:
             return None
-        host, _, port = cast("MetricsTable", decoded).listen.rpartition(":")
-        if int(port) > 65535:
-            self.faults.add("metrics.listen", f"{host}:{port}", "a port of at most 65535")
-        listen = Listen(host=host.strip("[]"), port=int(port))
+        asked = cast("MetricsTable", decoded)
+        listen = listen_of(asked.listen, "metrics.listen", self.faults)
         if not is_loopback(listen.host):
             self.warnings.append(
                 "metrics.listen: everybody who reaches this computer reads them: no password is "

@@ -8,6 +8,8 @@ from msgspec import Meta, Struct
 from hostler.domain.model.fleet import Caps, OnRemove, ProbeKind, Timers
 from hostler.ports.kind import POSITIVE
 
+from .node_tables import LISTEN, NodeTable
+
 _TIMERS = Timers()
 _CAPS = Caps()
 _S = timedelta(seconds=1)
@@ -218,6 +220,7 @@ class FleetTable(Struct, frozen=True, kw_only=True):
     ] = False
     timers: TimersTable = TimersTable()
     caps: CapsTable = CapsTable()
+    node: NodeTable | None = None
 
 
 class ProviderTable(Struct, frozen=True, kw_only=True):
@@ -268,11 +271,8 @@ class MetricsTable(Struct, frozen=True, kw_only=True):
 
     listen: Annotated[
         str,
-        Meta(
-            pattern=r"^(\[[0-9a-fA-F:.%]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}$",
-            description="address and port for /metrics, /healthz and /readyz; port 0: any",
-            extra={"expected": 'an address and a port, such as "127.0.0.1:9100"'},
-        ),
+        LISTEN,
+        Meta(description="address and port for /metrics, /healthz and /readyz; port 0: any"),
     ]
 
 

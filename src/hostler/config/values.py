@@ -10,6 +10,7 @@ from hostler.domain.ids import AccountName, FleetName
 from hostler.domain.model.fleet import Fleet
 
 from .errors import Fault, did_you_mean
+from .node_tables import NodeTable
 from .store_url import StoreUrl
 
 
@@ -33,6 +34,32 @@ class Listen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tls:
+    """Files in PEM, seen from the fleet file: ours, and the authority of those who may call."""
+
+    certificate: str
+    key: str
+    client_ca: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeGroup:
+    """A fleet of which Cluster Autoscaler asks for nodes, and what its nodes are."""
+
+    fleet: FleetName
+    node: NodeTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalGrpc:
+    """Where Cluster Autoscaler is served, and what of."""
+
+    listen: Listen
+    tls: Tls | None
+    groups: tuple[NodeGroup, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """A fleet file. `templates` are the kinds' own parts of the fleets' tables.
 
@@ -48,6 +75,7 @@ class Config:
     templates: Mapping[FleetName, object]
     settings: Settings
     metrics: Listen | None = None
+    externalgrpc: ExternalGrpc | None = None
     warnings: tuple[str, ...] = ()
     unreadable: Mapping[FleetName, str] = field(default_factory=dict[FleetName, str])
 

@@ -13,7 +13,7 @@ from hostler.domain.machines.rollout import is_prepared_by_ssh
 from hostler.domain.model.commands import Advance, Reclaim, SaveFleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import Scope
+from hostler.domain.model.resource import Resource, Scope
 from hostler.domain.model.snapshot import Probed, Snapshot
 from hostler.domain.observation.certainty import resources_of
 from hostler.ports.metrics import Count
@@ -101,9 +101,16 @@ class AccountLoop:
 
     def connection(self, machine: Machine) -> Connection | None:
         """Return how to reach a machine, by the newest observations; None while unknown."""
+        return self._account.provider.connection(machine, self._resources(machine))
+
+    def provider_id(self, machine: Machine) -> str | None:
+        """Return the providerID of a machine's Kubernetes node; None while unknown."""
+        return self._account.provider.provider_id(machine, self._resources(machine))
+
+    def _resources(self, machine: Machine) -> tuple[Resource, ...]:
+        """Return what the newest observations show of a machine."""
         sightings = self.state.inventory.sightings
-        resources = tuple(sightings[i].resource for i in machine.ids() if i in sightings)
-        return self._account.provider.connection(machine, resources)
+        return tuple(sightings[i].resource for i in machine.ids() if i in sightings)
 
     async def keep_leases(self) -> None:
         """Hold the account's lease, and then those of its fleets; until then, watch them."""

@@ -44,6 +44,10 @@ class LiveRecords(Protocol):
         """Return how to reach a machine, by the newest observations; None while not known."""
         ...
 
+    def provider_id(self, machine: Machine) -> str | None:
+        """Return the providerID of a machine's Kubernetes node; None while not known."""
+        ...
+
     def observed_at(self, machine: Machine) -> datetime | None:
         """Return when the machine's zone was last observed for it, or None."""
         ...
@@ -89,6 +93,10 @@ class EngineRecords:
     def connection(self, machine: Machine) -> Connection | None:
         """Return how to reach a machine, by the newest observations; None while not known."""
         return self.loop.connection(machine)
+
+    def provider_id(self, machine: Machine) -> str | None:
+        """Return the providerID of a machine's Kubernetes node; None while not known."""
+        return self.loop.provider_id(machine)
 
     def observed_at(self, machine: Machine) -> datetime | None:
         """Return when the machine's zone was last observed for it, or None."""

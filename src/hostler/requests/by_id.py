@@ -114,7 +114,10 @@ class MachinesById:
         return ids
 
     async def delete(self, machine: MachineId, why: str) -> None:
-        """Request the deletion of a machine, on record or not. Raises StoreError, RequestRefused."""
+        """Request the deletion of a machine, on record or not.
+
+        Raises StoreError, and RequestRefused where the fleet is protected.
+        """
         await self.record(delete_unrecorded(self.author(why), self.fleet, machine))
         self.deleting.add(machine)
 

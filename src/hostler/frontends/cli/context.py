@@ -38,6 +38,14 @@ class Runnable(Protocol):
         ...
 
 
+class Frontends(Protocol):
+    """What else is served beside an engine, and over its restarts."""
+
+    async def attach(self, config: Config, ports: Ports, engine: object) -> None:
+        """Answer from this engine's records from now on. Raises StoreError."""
+        ...
+
+
 class Services(Protocol):
     """Everything that has a real adapter."""
 
@@ -89,6 +97,10 @@ class Services(Protocol):
 
     def metrics(self, config: Config) -> AbstractAsyncContextManager[Metrics]:
         """Give metrics, and serve them where the file says so, until the end."""
+        ...
+
+    def frontends(self, config: Config) -> AbstractAsyncContextManager[Frontends]:
+        """Serve what the file asks for until the end; ConfigError where it cannot be served."""
         ...
 
     def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Runnable:

@@ -26,11 +26,11 @@ from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
 from hostler.queries.removed import removed_fleets
 
-from .context import Services
+from .context import Frontends, Services
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
 
-_FIXED = ("store", "metrics")
+_FIXED = ("store", "metrics", "frontend")
 """What a process is started with, and keeps."""
 
 
@@ -78,10 +78,15 @@ class EngineProcess:
     """Runs engines over one store, one after the other."""
 
     def __init__(
-        self, services: Services, store: Store, metrics: Metrics, signals: Signals
+        self,
+        services: Services,
+        store: Store,
+        metrics: Metrics,
+        frontends: Frontends,
+        signals: Signals,
     ) -> None:
         self._services, self._store, self._metrics = services, store, metrics
-        self._signals = signals
+        self._frontends, self._signals = frontends, signals
         self._next: _Opened | None = None
         self._runs: EngineRecord | None = None
 
@@ -105,6 +110,7 @@ class EngineProcess:
         """Run one engine until it is to stop, or another is to take its place."""
         ports = self._services.ports(self._store, self._metrics)
         engine = self._services.engine(opened.config, ports, opened.accounts)
+        await self._frontends.attach(opened.config, ports, engine)
         await self._record(opened.config)
         identity = await self._store.identity()
         log.info("engine started", **_about(opened.config), installation=identity.own)

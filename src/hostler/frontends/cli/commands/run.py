@@ -53,8 +53,10 @@ class RunCommand:
             async with (
                 self.services.store(config, Purpose.ENGINE) as store,
                 self.services.metrics(config) as metrics,
+                self.services.frontends(config) as frontends,
             ):
-                await EngineProcess(self.services, store, metrics, signals).run(config)
+                process = EngineProcess(self.services, store, metrics, frontends, signals)
+                await process.run(config)
         log.info("engine stopped", machines="stay as they are")
         screen.note("stopped; machines stay as they are, and stay on the bill")
         return Exit.OK

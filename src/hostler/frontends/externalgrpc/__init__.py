@@ -1,0 +1,1 @@
+"""Cluster Autoscaler: its externalgrpc provider, served."""

@@ -1,0 +1,286 @@
+"""A node group: what it says that it has, and what becomes of what is asked of it."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from group_kit import Cluster, node
+from grpclib.const import Status
+from grpclib.exceptions import GRPCError
+
+from hostler.config.node_tables import NodeTable
+from hostler.domain.errors import StoreError
+from hostler.domain.model.fleet import Setback
+from hostler.domain.model.machine import Protection
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.snapshot import Request
+from hostler.frontends.externalgrpc.calls import State
+from hostler.frontends.externalgrpc.members import own_id
+from hostler.testing.scenes.builders import BEGIN, OFFER
+
+MIN = timedelta(minutes=1)
+
+
+async def refused(status: Status, work: object) -> str:
+    with pytest.raises(GRPCError) as caught:
+        await work  # pyright: ignore[reportGeneralTypeIssues] - an awaitable of the test
+    assert caught.value.status is status
+    return caught.value.message or ""
+
+
+# ---------------------------------------------------------------- growing
+
+
+async def test_an_increase_is_in_the_target_at_once_and_only_once() -> None:
+    cluster = Cluster()
+    await cluster.group.increase(3)
+    assert (cluster.target, cluster.heard) == (3, 1)
+    assert cluster.states() == ["CREATING"] * 3
+    await cluster.take_requests()
+    assert cluster.target == 3
+    assert len(cluster.live.listed) == 3
+
+
+async def test_an_increase_beyond_the_maximum_asks_for_nothing() -> None:
+    cluster = Cluster(maximum=4)
+    await cluster.group.increase(3)
+    text = await refused(Status.INVALID_ARGUMENT, cluster.group.increase(2))
+    assert text == "web has at most 4 nodes, and 3 by now"
+    assert cluster.target == 3
+    assert len(await cluster.store.requests()) == 1
+
+
+@pytest.mark.parametrize("delta", [0, -1, -(1 << 31)])
+async def test_an_increase_by_nothing_is_refused(delta: int) -> None:
+    cluster = Cluster()
+    await refused(Status.INVALID_ARGUMENT, cluster.group.increase(delta))
+    assert cluster.target == 0
+
+
+async def test_two_increases_at_the_same_time_share_the_room() -> None:
+    cluster = Cluster(maximum=4)
+    answers = await asyncio.gather(
+        cluster.group.increase(3), cluster.group.increase(3), return_exceptions=True
+    )
+    assert [type(answer) for answer in answers] == [type(None), GRPCError]
+    assert cluster.target == 3
+
+
+async def test_an_increase_that_cannot_be_made_whole_is_made_not_at_all() -> None:
+    cluster = Cluster()
+    cluster.live.blocker = "another installation has this fleet's name"
+    text = await refused(Status.RESOURCE_EXHAUSTED, cluster.group.increase(2))
+    assert "another installation has this fleet's name" in text
+    assert cluster.target == 0
+    assert await cluster.store.requests() == ()
+
+
+async def test_an_increase_that_is_not_recorded_counts_for_nothing() -> None:
+    cluster = Cluster()
+    break_store(cluster)
+    await refused(Status.UNAVAILABLE, cluster.group.increase(2))
+    assert cluster.target == 0
+
+
+def break_store(cluster: Cluster) -> None:
+    async def fails(request: Request) -> Request:
+        del request
+        raise StoreError("the disk is full")
+
+    cluster.store.request = fails
+
+
+# ---------------------------------------------------------------- shrinking
+
+
+async def test_a_deletion_is_out_of_the_target_at_once() -> None:
+    cluster = Cluster()
+    one, two, _ = await cluster.with_ready(3)
+    await cluster.group.delete([cluster.node(one), cluster.node(two)])
+    assert cluster.target == 1
+    assert cluster.states() == ["DELETING", "DELETING", "RUNNING"]
+    await cluster.take_requests()
+    assert cluster.target == 1
+    cluster.go(one)
+    assert cluster.states() == ["DELETING", "RUNNING"]
+
+
+async def test_one_node_that_is_not_ours_keeps_all_of_them() -> None:
+    cluster = Cluster()
+    (one, _) = await cluster.with_ready(2)
+    nodes = [cluster.node(one), node("test://stranger")]
+    text = await refused(Status.NOT_FOUND, cluster.group.delete(nodes))
+    assert "no node of web: 'test://stranger'" in text
+    assert cluster.target == 2
+    assert len(await cluster.store.requests()) == 1, "the increase alone"
+
+
+async def test_a_deletion_twice_is_one() -> None:
+    cluster = Cluster()
+    (one,) = await cluster.with_ready(1)
+    real, fake = cluster.node(one), node(own_id("web", one), fake=True)
+    await cluster.group.delete([real, real])
+    await cluster.group.delete([real])
+    await cluster.take_requests()
+    await cluster.group.delete([real])
+    cluster.go(one)
+    await cluster.group.delete([fake])
+    assert cluster.target == 0
+    assert cluster.done == 2
+
+
+async def test_the_minimum_is_left() -> None:
+    cluster = Cluster(NodeTable(minimum=2))
+    one, two, three = await cluster.with_ready(3)
+    nodes = [cluster.node(one), cluster.node(two)]
+    text = await refused(Status.FAILED_PRECONDITION, cluster.group.delete(nodes))
+    assert text == "web keeps 2 nodes at least, and would have 1"
+    await cluster.group.delete([cluster.node(three)])
+    assert cluster.target == 2
+
+
+async def test_what_somebody_protects_is_not_deleted_nor_is_anything_beside_it() -> None:
+    cluster = Cluster()
+    one, two = await cluster.with_ready(2)
+    held = Protection(until=BEGIN + MIN, why="I look at it", actor="eve")
+    cluster.change(one, protection=held)
+    nodes = [cluster.node(two), cluster.node(one)]
+    text = await refused(Status.FAILED_PRECONDITION, cluster.group.delete(nodes))
+    assert f"somebody protects {one}" in text
+    assert cluster.target == 2
+
+
+async def test_a_deletion_that_is_not_recorded_leaves_the_target() -> None:
+    cluster = Cluster()
+    (one,) = await cluster.with_ready(1)
+    break_store(cluster)
+    await refused(Status.UNAVAILABLE, cluster.group.delete([cluster.node(one)]))
+    assert cluster.target == 1
+
+
+async def test_a_decrease_gives_up_the_newest_that_have_not_come() -> None:
+    cluster = Cluster()
+    ready = await cluster.with_ready(2)
+    await cluster.group.increase(2)
+    await cluster.take_requests()
+    older, newer = [*cluster.live.listed][-2:]
+    cluster.begin(older)
+    await cluster.group.decrease(-1)
+    assert {m.machine for m in cluster.group.members().all if m.counts} == {*ready, older}
+    await cluster.take_requests()
+    assert cluster.live.listed[newer].deletion is not None
+
+
+async def test_a_decrease_never_gives_up_what_has_come() -> None:
+    cluster = Cluster()
+    (was_up, *_) = await cluster.with_ready(2)
+    cluster.change(was_up, phase=Phase.STARTING)
+    await cluster.group.increase(1)
+    await cluster.group.decrease(-3)
+    assert cluster.target == 2
+    assert cluster.states() == ["CREATING", "DELETING", "RUNNING"]
+
+
+@pytest.mark.parametrize("delta", [0, 1])
+async def test_a_decrease_by_nothing_is_refused(delta: int) -> None:
+    await refused(Status.INVALID_ARGUMENT, Cluster().group.decrease(delta))
+
+
+# ---------------------------------------------------------------- whose node
+
+
+async def test_a_node_is_found_by_its_provider_id_and_by_its_name_without_one() -> None:
+    cluster = Cluster()
+    (one,) = await cluster.with_ready(1)
+    assert cluster.group.has(node("test://box-1"))
+    assert cluster.group.has(node(name="box-1"))
+    assert not cluster.group.has(node("test://stranger", name="box-1")), "it is another's"
+    assert not cluster.group.has(node())
+    assert cluster.group.has(node(own_id("web", one)))
+
+
+async def test_the_node_of_a_machine_that_boots_is_not_counted_until_it_is_up() -> None:
+    cluster = Cluster()
+    await cluster.group.increase(1)
+    await cluster.take_requests()
+    (one,) = cluster.live.listed
+    cluster.begin(one)
+    assert not cluster.group.has(cluster.node(one)), "it was left by the machine before"
+    assert cluster.group.has(replace(cluster.node(one), fake=True))
+    cluster.come(one)
+    assert cluster.group.has(cluster.node(one))
+    cluster.change(one, phase=Phase.STARTING)
+    assert not cluster.group.has(cluster.node(one)), "it came back from standby"
+
+
+async def test_a_made_up_node_has_its_group_even_where_the_machine_is_gone() -> None:
+    cluster = Cluster()
+    (one,) = await cluster.with_ready(1)
+    cluster.go(one)
+    made_up = node(own_id("web", one), fake=True)
+    assert cluster.group.has(made_up)
+    assert not cluster.group.has(replace(made_up, fake=False))
+    assert not cluster.group.has(node(own_id("other", one), fake=True))
+    assert not cluster.group.has(node("hostler:///web/rm -rf", fake=True))
+
+
+async def test_a_provider_id_of_the_file_takes_the_place_of_the_providers() -> None:
+    cluster = Cluster(NodeTable(provider_id="k3s://{host}"))
+    (one,) = await cluster.with_ready(1)
+    assert [instance.id for instance in cluster.group.instances()] == ["k3s://box-1"]
+    assert cluster.group.has(node("k3s://box-1"))
+    cluster.change(one, host=None)
+    assert [instance.id for instance in cluster.group.instances()] == [own_id("web", one)]
+
+
+# ---------------------------------------------------------------- what instances there are
+
+
+async def test_instances_stand_as_their_machines_do() -> None:
+    cluster = Cluster()
+    one, two, three = await cluster.with_ready(3)
+    cluster.change(one, phase=Phase.DRAINING)
+    cluster.change(two, phase=Phase.STANDBY)
+    cluster.change(three, phase=Phase.FAILED)
+    states = {i.id: i.state for i in cluster.group.instances()}
+    assert states == {"test://box-1": State.DELETING, "test://box-3": State.DELETING}
+    assert cluster.target == 0
+
+
+async def test_a_start_that_is_tried_again_still_counts() -> None:
+    cluster = Cluster()
+    await cluster.group.increase(1)
+    await cluster.take_requests()
+    (one,) = cluster.live.listed
+    cluster.begin(one)
+    cluster.change(one, phase=Phase.STOPPING)
+    assert (cluster.target, cluster.states()) == (1, ["CREATING"])
+
+
+@pytest.mark.parametrize(("stock", "kind"), [(True, 1), (False, 99)])
+async def test_where_no_machine_can_begin_its_instance_says_why(stock: bool, kind: int) -> None:
+    cluster = Cluster()
+    await cluster.group.increase(1)
+    await cluster.take_requests()
+    setback = Setback(offer=OFFER, why="sold out", until=BEGIN + MIN, stock=stock)
+    cluster.live.fleet_row = cluster.live.fleet_row.with_setback(setback)
+    cluster.refresh()
+    (instance,) = cluster.group.instances()
+    assert instance.trouble is not None
+    assert (instance.trouble.kind, "sold out" in instance.trouble.text) == (kind, True)
+    cluster.clock.at = BEGIN + MIN
+    cluster.refresh()
+    (instance,) = cluster.group.instances()
+    assert instance.trouble is None
+
+
+async def test_a_price_is_the_files_or_the_dearest_that_is_known() -> None:
+    cluster = Cluster()
+    assert cluster.group.price() is None
+    (one,) = await cluster.with_ready(1)
+    cluster.live.listed[one] = cluster.live.listed[one].with_billing(price=0.25)
+    cluster.refresh()
+    assert cluster.group.price() == 0.25
+    cluster.group.node = NodeTable(price=0.0)
+    assert cluster.group.price() == 0.0
