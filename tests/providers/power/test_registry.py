@@ -17,6 +17,7 @@ NEEDED: dict[str, dict[str, object]] = {
     "proxmox": {"url": "https://pve:8006", "user": "a@pve!t", "node": "pve", "guest": 100},
     "redfish": {"url": "https://bmc"},
     "shelly": {"url": "http://plug"},
+    "snmp": {"address": "pdu", "outlet": 1, "community_env": "COMMUNITY"},
     "ssh": {"address": "box", "fingerprint": f"SHA256:{'A' * 43}"},
     "tasmota": {"url": "http://plug"},
     "wake-on-lan": {"mac": "52:54:00:12:34:56"},

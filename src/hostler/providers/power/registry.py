@@ -31,6 +31,12 @@ def _shelly() -> PowerMethod:
     return Shelly()
 
 
+def _snmp() -> PowerMethod:
+    from .methods.snmp import Snmp
+
+    return Snmp()
+
+
 def _ssh() -> PowerMethod:
     from .methods.ssh import Ssh
 
@@ -60,6 +66,7 @@ BUILT_IN: Mapping[str, Callable[[], PowerMethod]] = {
     "proxmox": _proxmox,
     "redfish": _redfish,
     "shelly": _shelly,
+    "snmp": _snmp,
     "ssh": _ssh,
     "tasmota": _tasmota,
     "wake-on-lan": _wake_on_lan,

@@ -13,6 +13,7 @@ from .methods.command import CommandTable
 from .methods.proxmox import ProxmoxTable
 from .methods.redfish import RedfishTable
 from .methods.shelly import ShellyTable
+from .methods.snmp import SnmpTable
 from .methods.ssh import SshTable
 from .methods.tasmota import TasmotaTable
 from .methods.wake_on_lan import WakeOnLanTable
@@ -30,6 +31,7 @@ FIRST = (
     "wake-on-lan",
     "shelly",
     "tasmota",
+    "snmp",
     "webhook",
     "command",
 )
@@ -65,6 +67,9 @@ class BoxTable(Struct, frozen=True, kw_only=True, rename="kebab"):
     tasmota: Annotated[
         TasmotaTable | None, Meta(description="it hangs on a plug or relay with Tasmota")
     ] = None
+    snmp: Annotated[
+        SnmpTable | None, Meta(description="it hangs on an outlet of a strip that speaks SNMP")
+    ] = None
     webhook: Annotated[
         WebhookTable | None,
         Meta(description="a device with an HTTP interface of its own switches it"),
@@ -90,6 +95,7 @@ class BoxTable(Struct, frozen=True, kw_only=True, rename="kebab"):
             "wake-on-lan": self.wake_on_lan,
             "shelly": self.shelly,
             "tasmota": self.tasmota,
+            "snmp": self.snmp,
             "webhook": self.webhook,
             "command": self.command,
         }
