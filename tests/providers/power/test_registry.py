@@ -14,6 +14,7 @@ from hostler.providers.power.registry import BUILT_IN, METHODS
 
 NEEDED: dict[str, dict[str, object]] = {
     "command": {"on": ("true",)},
+    "libvirt": {"address": "host", "fingerprint": f"SHA256:{'A' * 43}", "guest": "node-1"},
     "proxmox": {"url": "https://pve:8006", "user": "a@pve!t", "node": "pve", "guest": 100},
     "redfish": {"url": "https://bmc"},
     "shelly": {"url": "http://plug"},

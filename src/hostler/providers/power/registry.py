@@ -13,6 +13,12 @@ def _command() -> PowerMethod:
     return Command()
 
 
+def _libvirt() -> PowerMethod:
+    from .methods.libvirt import Libvirt
+
+    return Libvirt()
+
+
 def _proxmox() -> PowerMethod:
     from .methods.proxmox import Proxmox
 
@@ -63,6 +69,7 @@ def _webhook() -> PowerMethod:
 
 BUILT_IN: Mapping[str, Callable[[], PowerMethod]] = {
     "command": _command,
+    "libvirt": _libvirt,
     "proxmox": _proxmox,
     "redfish": _redfish,
     "shelly": _shelly,

@@ -10,6 +10,7 @@ from hostler.ports.kind import POSITIVE
 from hostler.ports.power import PowerAction
 
 from .methods.command import CommandTable
+from .methods.libvirt import LibvirtTable
 from .methods.proxmox import ProxmoxTable
 from .methods.redfish import RedfishTable
 from .methods.shelly import ShellyTable
@@ -27,6 +28,7 @@ RACK, BOX = "rack", "box"
 FIRST = (
     "redfish",
     "proxmox",
+    "libvirt",
     "ssh",
     "wake-on-lan",
     "shelly",
@@ -56,6 +58,9 @@ class BoxTable(Struct, frozen=True, kw_only=True, rename="kebab"):
     ] = None
     proxmox: Annotated[
         ProxmoxTable | None, Meta(description="it is a guest of a Proxmox VE node")
+    ] = None
+    libvirt: Annotated[
+        LibvirtTable | None, Meta(description="it is a guest of a host with libvirt, such as KVM")
     ] = None
     ssh: Annotated[SshTable | None, Meta(description="it is asked over SSH to shut down")] = None
     wake_on_lan: Annotated[
@@ -91,6 +96,7 @@ class BoxTable(Struct, frozen=True, kw_only=True, rename="kebab"):
         named: dict[str, MethodTable | None] = {
             "redfish": self.redfish,
             "proxmox": self.proxmox,
+            "libvirt": self.libvirt,
             "ssh": self.ssh,
             "wake-on-lan": self.wake_on_lan,
             "shelly": self.shelly,
