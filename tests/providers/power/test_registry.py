@@ -14,10 +14,12 @@ from hostler.providers.power.registry import BUILT_IN, METHODS
 
 NEEDED: dict[str, dict[str, object]] = {
     "command": {"on": ("true",)},
+    "libvirt": {"address": "host", "fingerprint": f"SHA256:{'A' * 43}", "guest": "node-1"},
     "proxmox": {"url": "https://pve:8006", "user": "a@pve!t", "node": "pve", "guest": 100},
     "reachability": {"address": "box", "off_after": "PT5M"},
     "redfish": {"url": "https://bmc"},
     "shelly": {"url": "http://plug"},
+    "snmp": {"address": "pdu", "outlet": 1, "community_env": "COMMUNITY"},
     "ssh": {"address": "box", "fingerprint": f"SHA256:{'A' * 43}"},
     "tasmota": {"url": "http://plug"},
     "wake-on-lan": {"mac": "52:54:00:12:34:56"},

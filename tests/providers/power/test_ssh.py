@@ -9,15 +9,13 @@ from pathlib import Path
 import asyncssh
 import msgspec
 import pytest
-from power_rig import SETTLES, MethodRig
+from power_rig import MethodRig
+from ssh_rig import HOST_KEY, listening
 
 from hostler.domain.model.calls import Done, Refusal, Refused, Unknown
 from hostler.ports.power import PowerAction, PowerState
 from hostler.providers.power.methods.ssh import Ssh, SshTable
 from hostler.simulators.power.box import Box
-
-USER_KEY = asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - untyped there
-HOST_KEY = asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - untyped there
 
 
 @asynccontextmanager
@@ -37,27 +35,7 @@ async def machine(folder: Path, **more: object) -> AsyncGenerator[MethodRig]:
                 box.on = False
         process.exit(0)
 
-    key = folder / "key"
-    key.write_bytes(USER_KEY.export_private_key())
-    server = await asyncssh.create_server(
-        asyncssh.SSHServer,
-        "127.0.0.1",
-        0,
-        server_host_keys=[HOST_KEY],
-        authorized_client_keys=asyncssh.import_authorized_keys(
-            USER_KEY.export_public_key().decode()
-        ),
-        process_factory=serve,
-    )
-    async with server:
-        known = {
-            "address": "127.0.0.1",
-            "port": server.sockets[0].getsockname()[1],
-            "fingerprint": HOST_KEY.get_fingerprint(),
-            "key": str(key),
-            "deadline": timedelta(seconds=5),
-            "settles": SETTLES,
-        }
+    async with listening(folder, serve) as known:
         yield MethodRig(Ssh(), box, msgspec.convert(known | more, SshTable))
 
 

@@ -13,6 +13,12 @@ def _command() -> PowerMethod:
     return Command()
 
 
+def _libvirt() -> PowerMethod:
+    from .methods.libvirt import Libvirt
+
+    return Libvirt()
+
+
 def _proxmox() -> PowerMethod:
     from .methods.proxmox import Proxmox
 
@@ -35,6 +41,12 @@ def _shelly() -> PowerMethod:
     from .methods.shelly import Shelly
 
     return Shelly()
+
+
+def _snmp() -> PowerMethod:
+    from .methods.snmp import Snmp
+
+    return Snmp()
 
 
 def _ssh() -> PowerMethod:
@@ -63,10 +75,12 @@ def _webhook() -> PowerMethod:
 
 BUILT_IN: Mapping[str, Callable[[], PowerMethod]] = {
     "command": _command,
+    "libvirt": _libvirt,
     "proxmox": _proxmox,
     "reachability": _reachability,
     "redfish": _redfish,
     "shelly": _shelly,
+    "snmp": _snmp,
     "ssh": _ssh,
     "tasmota": _tasmota,
     "wake-on-lan": _wake_on_lan,

@@ -10,10 +10,12 @@ from hostler.ports.kind import POSITIVE
 from hostler.ports.power import PowerAction
 
 from .methods.command import CommandTable
+from .methods.libvirt import LibvirtTable
 from .methods.proxmox import ProxmoxTable
 from .methods.reachability import ReachabilityTable
 from .methods.redfish import RedfishTable
 from .methods.shelly import ShellyTable
+from .methods.snmp import SnmpTable
 from .methods.ssh import SshTable
 from .methods.tasmota import TasmotaTable
 from .methods.wake_on_lan import WakeOnLanTable
@@ -28,10 +30,12 @@ RACK, BOX = "rack", "box"
 FIRST = (
     "redfish",
     "proxmox",
+    "libvirt",
     "ssh",
     "wake-on-lan",
     "shelly",
     "tasmota",
+    "snmp",
     "webhook",
     "command",
     "reachability",
@@ -72,6 +76,9 @@ class BoxTable(Struct, frozen=True, kw_only=True):
     proxmox: Annotated[
         ProxmoxTable | None, Meta(description="it is a guest of a Proxmox VE node")
     ] = None
+    libvirt: Annotated[
+        LibvirtTable | None, Meta(description="it is a guest of a host with libvirt, such as KVM")
+    ] = None
     ssh: Annotated[SshTable | None, Meta(description="it is asked over SSH to shut down")] = None
     wake_on_lan: Annotated[
         WakeOnLanTable | None, Meta(description="its network card listens for a magic packet")
@@ -81,6 +88,9 @@ class BoxTable(Struct, frozen=True, kw_only=True):
     ] = None
     tasmota: Annotated[
         TasmotaTable | None, Meta(description="it hangs on a plug or relay with Tasmota")
+    ] = None
+    snmp: Annotated[
+        SnmpTable | None, Meta(description="it hangs on an outlet of a strip that speaks SNMP")
     ] = None
     webhook: Annotated[
         WebhookTable | None,
@@ -107,10 +117,12 @@ class BoxTable(Struct, frozen=True, kw_only=True):
         named: dict[str, MethodTable | None] = {
             "redfish": self.redfish,
             "proxmox": self.proxmox,
+            "libvirt": self.libvirt,
             "ssh": self.ssh,
             "wake-on-lan": self.wake_on_lan,
             "shelly": self.shelly,
             "tasmota": self.tasmota,
+            "snmp": self.snmp,
             "webhook": self.webhook,
             "command": self.command,
             "reachability": self.reachability,

@@ -1,0 +1,1 @@
+"""SNMP: what the method `snmp` needs: where vendors put their outlets, and how agents are asked."""

@@ -1,0 +1,58 @@
+"""Outlet: one outlet of a strip, switched and read where its model says."""
+
+import asyncio
+
+from hostler.domain.model.calls import Refusal, Refused
+from hostler.ports.http import NoAnswer, NotSent
+from hostler.ports.power import PowerAction
+from hostler.providers.power.switch import Failed, Reading, refused
+
+from .agent import Agent
+from .models import MODELS, Model, model_of
+
+_OBJECT_ID = (1, 3, 6, 1, 2, 1, 1, 2, 0)
+"""sysObjectID: which product of which vendor an agent is (RFC 3418)."""
+
+
+class Outlet:
+    """Implements `Device`. Without a model the strip is asked for it, once."""
+
+    def __init__(self, agent: Agent, model: Model | None, outlet: int, unit: int) -> None:
+        self._agent, self._model, self._outlet, self._unit = agent, model, outlet, unit
+
+    async def act(self, action: PowerAction) -> None:
+        """Write where the outlet is switched. What fails before that had no effect."""
+        try:
+            async with asyncio.timeout(self._agent.longest / 2):
+                model = await self._known()
+        except (NoAnswer, TimeoutError):
+            raise NotSent("no answer to the question which model it is") from None
+        except Failed as failed:
+            if isinstance(failed.outcome, Refused):
+                raise
+            raise refused(Refusal.INVALID, str(failed)) from None
+        place, number = model.written(self._outlet, self._unit, on=action is PowerAction.ON)
+        await self._agent.write(place, number)
+
+    async def read(self) -> Reading:
+        """Ask how the outlet stands."""
+        model = await self._known()
+        number = await self._agent.number(model.asked(self._outlet, self._unit))
+        state = model.state(number)
+        return Reading(state=state, text=f"outlet {self._outlet} is {state} ({number})")
+
+    async def close(self) -> None:
+        """Give back the socket."""
+        self._agent.close()
+
+    async def _known(self) -> Model:
+        if self._model is None:
+            product = await self._agent.object_id(_OBJECT_ID)
+            name = model_of(product)
+            if not name:
+                dotted = ".".join(str(part) for part in product)
+                raise refused(
+                    Refusal.INVALID, f"no model is known for {dotted}: name one with `model`"
+                )
+            self._model = MODELS[name]
+        return self._model
