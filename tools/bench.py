@@ -27,6 +27,7 @@ NAMES = (
     "losses",
     "loopback",
     "fleeting",
+    "externalgrpc",
     "money",
 )
 LIMIT = 240  # seconds for one benchmark

@@ -81,7 +81,10 @@ class Members:
 
 
 class Gathering:
-    """Gathers the members of one fleet from the engine's memory, and keeps them for a moment."""
+    """Gathers the members of one fleet from the engine's memory, and has them for a moment.
+
+    A machine that runs, and whose record is the same one as before, is the same member.
+    """
 
     def __init__(
         self,
@@ -93,6 +96,7 @@ class Gathering:
         """Gather of these records; `time` is in seconds and never goes back."""
         self._machines, self._live, self._node, self._time = machines, live, node, time
         self._last: tuple[float, Members] | None = None
+        self._running = dict[MachineId, tuple[Machine, Member]]()
 
     def forget(self) -> None:
         """Gather again at the next question: something was asked for."""
@@ -112,8 +116,16 @@ class Gathering:
         known = {machine.id for machine in machines}
         by_id.deleting &= known | by_id.requested.keys()
         trouble = self._no_offer()
+        before, self._running = self._running, dict[MachineId, tuple[Machine, Member]]()
         for machine in sorted(machines, key=lambda one: one.serial):
-            if (member := self._member(machine, trouble)) is not None:
+            known_as = before.get(machine.id)
+            same = known_as is not None and known_as[0] is machine
+            if same and known_as is not None and machine.id not in by_id.deleting:
+                self._running[machine.id] = known_as
+                yield known_as[1]
+            elif (member := self._member(machine, trouble)) is not None:
+                if member.state is State.RUNNING and member.id not in member.names:
+                    self._running[machine.id] = (machine, member)
                 yield member
         newest = max((machine.serial for machine in machines), default=0)
         for place, name in enumerate(by_id.requested, start=newest + 1):
