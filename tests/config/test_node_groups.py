@@ -69,6 +69,15 @@ def test_what_cannot_work_is_told_with_its_place(
     assert expected in str(caught.value)
 
 
+def test_the_last_port_and_all_nodes_as_the_minimum_are_in_order(tmp_path: Path) -> None:
+    text = FILE.replace("8086", "65535").replace('cpu = "4"', 'cpu = "4"\nminimum = 1')
+    config = read(tmp_path, text)
+    assert config.externalgrpc is not None
+    assert config.externalgrpc.listen.port == 65535
+    with pytest.raises(ConfigError, match="65535"):
+        read(tmp_path, text.replace("65535", "65536"))
+
+
 @pytest.mark.parametrize("more", ["insecure = true", "[frontend.externalgrpc.tls]\n{tls}"])
 def test_others_are_served_with_certificates_or_where_the_file_says_so(
     more: str, tmp_path: Path

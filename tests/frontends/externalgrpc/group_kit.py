@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from hostler.config.node_tables import NodeTable
 from hostler.domain.ids import HostId, InstallationId, MachineId, machine_id
-from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.fleet import FleetRow, Setback
 from hostler.domain.model.machine import Deletion, Machine, MachineHealth, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import RequestKind
@@ -55,6 +55,10 @@ class FakeLive:
 
     def machines(self) -> tuple[Machine, ...] | None:
         return tuple(self.listed.values()) if self.has_read else None
+
+    def set_back(self, setback: Setback) -> None:
+        """Remember something against an offer."""
+        self.fleet_row = self.fleet_row.with_setback(setback)
 
     def creation_blocker(self) -> str:
         return self.blocker

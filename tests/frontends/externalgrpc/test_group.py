@@ -5,18 +5,18 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from group_kit import Cluster, node
+from group_kit import Cluster, node, offer
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 from hostler.config.node_tables import NodeTable
 from hostler.domain.errors import StoreError
 from hostler.domain.model.fleet import Setback
-from hostler.domain.model.machine import Protection
+from hostler.domain.model.machine import Deletion, Protection
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Request
 from hostler.frontends.externalgrpc.calls import State
-from hostler.frontends.externalgrpc.members import own_id
+from hostler.frontends.externalgrpc.members import STALE, Gathering, own_id
 from hostler.testing.scenes.builders import BEGIN, OFFER
 
 MIN = timedelta(minutes=1)
@@ -151,6 +151,23 @@ async def test_what_somebody_protects_is_not_deleted_nor_is_anything_beside_it()
     assert cluster.target == 2
 
 
+async def test_what_is_protected_beside_the_nodes_of_a_call_is_in_nobodys_way() -> None:
+    cluster = Cluster()
+    one, two = await cluster.with_ready(2)
+    cluster.change(one, protection=Protection(until=BEGIN + MIN, why="mine", actor="eve"))
+    await cluster.group.delete([cluster.node(two)])
+    assert cluster.target == 1
+
+
+async def test_a_deletion_that_somebody_else_asked_for_is_out_of_the_target() -> None:
+    cluster = Cluster()
+    one, _ = await cluster.with_ready(2)
+    assert cluster.target == 2
+    cluster.change(one, deletion=Deletion(at=BEGIN, actor="eve", why="broken"))
+    assert cluster.target == 1
+    assert cluster.states() == ["DELETING", "RUNNING"]
+
+
 async def test_a_deletion_that_is_not_recorded_leaves_the_target() -> None:
     cluster = Cluster()
     (one,) = await cluster.with_ready(1)
@@ -170,6 +187,16 @@ async def test_a_decrease_gives_up_the_newest_that_have_not_come() -> None:
     assert {m.machine for m in cluster.group.members().all if m.counts} == {*ready, older}
     await cluster.take_requests()
     assert cluster.live.listed[newer].deletion is not None
+
+
+async def test_what_is_only_requested_is_newer_than_all_that_is_recorded() -> None:
+    cluster = Cluster()
+    await cluster.group.increase(2)
+    await cluster.take_requests()
+    recorded = {*cluster.live.listed}
+    await cluster.group.increase(1)
+    await cluster.group.decrease(-1)
+    assert {one.machine for one in cluster.group.members().all if one.counts} == recorded
 
 
 async def test_a_decrease_never_gives_up_what_has_come() -> None:
@@ -263,23 +290,54 @@ async def test_where_no_machine_can_begin_its_instance_says_why(stock: bool, kin
     cluster = Cluster()
     await cluster.group.increase(1)
     await cluster.take_requests()
-    setback = Setback(offer=OFFER, why="sold out", until=BEGIN + MIN, stock=stock)
-    cluster.live.fleet_row = cluster.live.fleet_row.with_setback(setback)
+    cluster.live.set_back(Setback(offer=OFFER, why="sold out", until=BEGIN + MIN, stock=stock))
     cluster.refresh()
     (instance,) = cluster.group.instances()
     assert instance.trouble is not None
     assert (instance.trouble.kind, "sold out" in instance.trouble.text) == (kind, True)
+    assert instance.trouble.code == ("OUT_OF_STOCK" if stock else "CANNOT_START")
+    (one,) = cluster.live.listed
+    cluster.begin(one)
+    assert [instance.trouble for instance in cluster.group.instances()] == [None], "it began"
+    cluster.change(one, phase=Phase.PENDING)
     cluster.clock.at = BEGIN + MIN
     cluster.refresh()
     (instance,) = cluster.group.instances()
     assert instance.trouble is None
 
 
+async def test_one_offer_that_may_be_tried_is_no_trouble_and_one_without_stock_is_not_all() -> None:
+    cluster = Cluster()
+    cluster.fleet = replace(cluster.fleet, offers=(OFFER, offer("large")))
+    cluster.group.machines.fleet = cluster.fleet
+    await cluster.group.increase(1)
+    await cluster.take_requests()
+    sold_out = Setback(offer=OFFER, why="sold out", until=BEGIN + MIN, stock=True)
+    cluster.live.set_back(sold_out)
+    assert [instance.trouble for instance in cluster.group.instances()] == [None]
+    cluster.live.set_back(Setback(offer=offer("large"), why="failed", until=BEGIN + MIN))
+    cluster.refresh()
+    (instance,) = cluster.group.instances()
+    assert instance.trouble is not None
+    assert instance.trouble.kind == 99
+
+
+async def test_members_are_gathered_again_after_a_moment() -> None:
+    cluster, now = Cluster(), [0.0]
+    gathering = Gathering(cluster.group.machines, cluster.live, NodeTable(), lambda: now[0])
+    assert gathering.members().target == 0
+    await cluster.group.increase(1)
+    now[0] = STALE - 0.01
+    assert gathering.members().target == 0
+    now[0] = STALE
+    assert gathering.members().target == 1
+
+
 async def test_a_price_is_the_files_or_the_dearest_that_is_known() -> None:
     cluster = Cluster()
     assert cluster.group.price() is None
-    (one,) = await cluster.with_ready(1)
-    cluster.live.listed[one] = cluster.live.listed[one].with_billing(price=0.25)
+    for name, price in zip(await cluster.with_ready(2), (0.25, 0.125), strict=True):
+        cluster.live.listed[name] = cluster.live.listed[name].with_billing(price=price)
     cluster.refresh()
     assert cluster.group.price() == 0.25
     cluster.group.node = NodeTable(price=0.0)

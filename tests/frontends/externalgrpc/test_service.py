@@ -1,0 +1,137 @@
+"""The service: what is answered before all is known, and of prices, templates and options."""
+
+import asyncio
+
+import pytest
+from google.protobuf.message import Message
+from group_kit import Cluster
+from grpclib.const import Status
+from grpclib.exceptions import GRPCError
+
+from hostler.config.node_tables import NodeTable
+from hostler.frontends.externalgrpc.schema import (
+    METHODS,
+    field,
+    inner,
+    many,
+    message,
+    number,
+    text,
+)
+from hostler.frontends.externalgrpc.service import PATIENCE, CloudProvider
+
+HOUR = {"startTimestamp": {"seconds": 0}, "endTimestamp": {"seconds": 3600}}
+
+
+async def ask(provider: CloudProvider, method: str, **fields: object) -> Message:
+    return await provider._answers()[method](message(f"{METHODS[method]}Request", **fields))
+
+
+async def refused(provider: CloudProvider, method: str, **fields: object) -> tuple[Status, str]:
+    with pytest.raises(GRPCError) as caught:
+        await ask(provider, method, **fields)
+    return caught.value.status, caught.value.message or ""
+
+
+def serving(*clusters: Cluster) -> CloudProvider:
+    provider = CloudProvider()
+    provider.attach([cluster.group for cluster in clusters])
+    return provider
+
+
+async def test_nothing_is_answered_before_there_is_an_engine() -> None:
+    provider = CloudProvider()
+    for method in ("Refresh", "NodeGroups"):
+        status, why = await refused(provider, method)
+        assert (status, why) == (Status.UNAVAILABLE, "the engine has not started yet")
+    assert provider.status.__status__() is False
+    provider.attach([Cluster().group])
+    assert provider.status.__status__() is True
+    (group,) = many(await ask(provider, "NodeGroups"), "nodeGroups")
+    found = text(group, "id"), number(group, "minSize"), number(group, "maxSize")
+    assert found == ("web", 0, 10)
+
+
+@pytest.mark.looptime
+async def test_refresh_waits_for_records_and_for_one_observation() -> None:
+    cluster = Cluster()
+    provider = serving(cluster)
+    await ask(provider, "Refresh")
+    cluster.live.has_observed = False
+    assert await refused(provider, "Refresh") == (Status.UNAVAILABLE, "not observed yet: web")
+    await asyncio.sleep(PATIENCE - 1)
+    assert (await refused(provider, "Refresh"))[0] is Status.UNAVAILABLE
+    await asyncio.sleep(1)
+    await ask(provider, "Refresh")  # one provider that is away holds up the others no longer
+    cluster.live.has_read = False
+    assert (await refused(provider, "Refresh"))[0] is Status.UNAVAILABLE
+
+
+async def test_a_price_is_that_of_the_group_whose_label_or_node_it_is() -> None:
+    cluster = Cluster(NodeTable(price=0.5))
+    provider = serving(cluster)
+    labelled = {"name": "template-node", "labels": {"hostler.dev/fleet": "web"}}
+    answer = await ask(provider, "PricingNodePrice", node=labelled, **HOUR)
+    assert field(answer, "price") == 0.5
+    (one,) = await cluster.with_ready(1)
+    real = {"providerID": cluster.node(one).provider_id}
+    assert field(await ask(provider, "PricingNodePrice", node=real, **HOUR), "price") == 0.5
+    status, _ = await refused(provider, "PricingNodePrice", node={"name": "stranger"}, **HOUR)
+    assert status is Status.UNIMPLEMENTED
+    status, why = await refused(provider, "PricingNodePrice", node=labelled)
+    assert (status, why[:8]) == (Status.INVALID_ARGUMENT, "no start")
+
+
+@pytest.mark.parametrize(
+    ("requests", "price"),
+    [
+        ({"cpu": "1"}, 0.25),
+        ({"cpu": "500m", "memory": "4Gi"}, 0.5),
+        ({"cpu": "5"}, None),
+        ({"nvidia.com/gpu": "1"}, None),
+        ({}, 1 / 110),
+    ],
+)
+async def test_a_pod_costs_the_part_of_a_node_that_it_takes(
+    requests: dict[str, str], price: float | None
+) -> None:
+    provider = serving(Cluster(NodeTable(price=1.0, cpu="4", memory="8Gi")))
+    amounts = {name: {"string": amount} for name, amount in requests.items()}
+    container = {"name": "c", "resources": {"requests": amounts}}
+    pod = message("Pod", spec={"containers": [container]}).SerializeToString()
+    if price is None:
+        status, _ = await refused(provider, "PricingPodPrice", pod_bytes=pod, **HOUR)
+        assert status is Status.UNIMPLEMENTED
+        return
+    answer = await ask(provider, "PricingPodPrice", pod_bytes=pod, **HOUR)
+    assert field(answer, "price") == pytest.approx(price)
+
+
+async def test_what_is_no_pod_is_refused() -> None:
+    provider = serving(Cluster(NodeTable(price=1.0, cpu="4", memory="8Gi")))
+    status, why = await refused(provider, "PricingPodPrice", pod_bytes=b"\xff\xff", **HOUR)
+    assert (status, why) == (Status.INVALID_ARGUMENT, "pod_bytes: no pod")
+
+
+async def test_without_a_size_there_is_no_template_and_without_settings_are_no_options() -> None:
+    provider = serving(Cluster())
+    for method in ("NodeGroupTemplateNodeInfo", "NodeGroupGetOptions"):
+        status, _ = await refused(provider, method, id="web")
+        assert status is Status.UNIMPLEMENTED
+    provider = serving(Cluster(NodeTable(cpu="4", memory="8Gi", labels={"hostler.dev/gpu": "t4"})))
+    answer = await ask(provider, "NodeGroupTemplateNodeInfo", id="web")
+    assert field(answer, "nodeInfo") == field(answer, "nodeBytes") != b""
+    types = field(await ask(provider, "GetAvailableGPUTypes"), "gpuTypes")
+    assert str(types).count("t4") == 1
+
+
+async def test_a_group_that_there_is_not_is_named() -> None:
+    provider = serving(Cluster())
+    status, why = await refused(provider, "NodeGroupTargetSize", id="wep")
+    assert (status, why) == (Status.NOT_FOUND, "no node group 'wep'; there are web")
+
+
+async def test_a_node_of_nobody_has_an_empty_group() -> None:
+    answer = await ask(serving(Cluster()), "NodeGroupForNode", node={"name": "x"})
+    assert answer.HasField("nodeGroup"), "an answer without one crashes its reader"
+    assert text(inner(answer, "nodeGroup"), "id") == ""
