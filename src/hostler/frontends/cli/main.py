@@ -31,6 +31,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """Every command that needs a fleet file, in the order of the help."""
+_ABOUT = {"simulator": "Serve what is simulated on loopback, until Ctrl-C."}
+"""What is told of a command of two words, where its group does not say it."""
 
 
 def commands(services: Services, verb: str = "") -> CommandGroups:
@@ -96,7 +98,7 @@ def application(groups: CommandGroups) -> App:
 def _subcommands(app: App, name: str, title: str, group: Group) -> App:
     """Return the app that holds commands of two words, such as `fleeting inspect`."""
     if name not in app:
-        about = f"Commands for {title}."
+        about = _ABOUT.get(name, f"Commands for {title}.")
         app.command(
             App(name=name, help=about, group=group, help_format="plaintext", version_flags=[])
         )
