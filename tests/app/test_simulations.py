@@ -2,6 +2,7 @@
 
 import re
 import socket
+from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
@@ -9,8 +10,11 @@ from uuid import UUID
 
 import pytest
 
-from hostler.app.simulations import simulator
+from hostler.app.command_line import groups
+from hostler.app.simulations import power, scaleway
 from hostler.app.simulator import _hello
+from hostler.frontends.cli.main import application
+from hostler.frontends.cli.main import main as run
 from hostler.simulators.scaleway.world import World
 
 
@@ -34,15 +38,21 @@ from hostler.simulators.scaleway.world import World
 def test_macs_that_cannot_be_are_told_of(
     capsys: pytest.CaptureFixture[str], macs: str, message: str
 ) -> None:
-    assert simulator(port=0, macs=(macs,)) == 2
+    assert scaleway(port=0, macs=(macs,)) == 2
     assert capsys.readouterr().err == message
+
+
+def test_the_command_alone_serves_scaleway(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["simulator"], ["simulator", "scaleway"]):
+        assert run(application(groups("simulator")), [*words, "--port", "0", "--macs", "x"]) == 2
+        assert "hostler: simulator: macs: expected N" in capsys.readouterr().err
 
 
 def test_a_port_that_is_taken_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = int(taken.getsockname()[1])
-        assert simulator(port=port) == 2
-        assert simulator(port=0, ssh=port) == 2
+        assert scaleway(port=port) == 2
+        assert scaleway(port=0, ssh=port) == 2
     message = capsys.readouterr().err.splitlines()
     assert len(message) == 2
     assert all(line.startswith("hostler: cannot serve on 127.0.0.1:") for line in message)
@@ -50,7 +60,7 @@ def test_a_port_that_is_taken_is_told_of(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_an_address_that_is_not_loopback_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert simulator(port=0, host="192.0.2.1") == 2
+    assert scaleway(port=0, host="192.0.2.1") == 2
     assert "serves loopback only" in capsys.readouterr().err
 
 
@@ -71,3 +81,22 @@ def test_the_banner_names_every_variable_that_clients_need(
         "fr-par-1",
         "fr-par",
     )
+
+
+def test_a_rack_whose_port_is_taken_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.65.0.8", 0)) as taken:
+        port = int(taken.getsockname()[1])
+        assert power(port=port, guest_port=0) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("hostler: the rack cannot be served:")
+    assert "--port" in message
+
+
+def test_a_rack_writes_over_no_fleet_file_of_another_hand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "web.toml"
+    mine.write_text("[provider.scaleway]\n")
+    assert power(port=0, guest_port=0, write_fleet=mine) == 2
+    assert "no simulator wrote it: name another file" in capsys.readouterr().err
+    assert mine.read_text() == "[provider.scaleway]\n"

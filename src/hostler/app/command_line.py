@@ -6,7 +6,7 @@ from hostler.frontends.cli.main import GROUPS, CommandGroups, application, comma
 from hostler.frontends.cli.main import main as run_command
 
 from .compose import Composed
-from .simulations import TRIALS, trial
+from .simulations import TRIALS, trials
 
 RUNNER = "GitLab Runner"
 COSTS = "Cost"
@@ -15,7 +15,7 @@ COSTS = "Cost"
 def groups(verb: str = "") -> CommandGroups:
     """Return the command of this name, or every command where it names none."""
     if verb in TRIALS:
-        return {"Try": {verb: trial(verb)}}
+        return {"Try": trials(verb)}
     if verb == "fleeting":
         return {RUNNER: fleeting()}
     if verb == "cost":
@@ -23,8 +23,7 @@ def groups(verb: str = "") -> CommandGroups:
     found = commands(Composed(), verb)
     if any(verb in names for names in GROUPS.values()):
         return found
-    tries = {name: trial(name) for name in TRIALS}
-    return {**found, COSTS: costs(), RUNNER: fleeting(), "Try": tries}
+    return {**found, COSTS: costs(), RUNNER: fleeting(), "Try": trials()}
 
 
 def costs() -> Mapping[str, Callable[..., int]]:

@@ -1,6 +1,7 @@
 """Trials: the commands that need no account: demo, simulator and simulate."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -11,17 +12,28 @@ from .compose import Composed
 TRIALS = ("demo", "simulator", "simulate")
 """The commands that need no account, in the order of the help."""
 
+SIMULATORS = ("simulator", "simulator scaleway", "simulator power")
+"""What `simulator` serves; alone it is Scaleway."""
+
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="end with one JSON object")]
 Seed = Annotated[int, Parameter(help="of the faults and all delays")]
 
 
-def trial(name: str) -> Callable[..., int]:
+def trials(verb: str = "") -> dict[str, Callable[..., int]]:
+    """Return the commands of this name, or all of them."""
+    names = (SIMULATORS if name == "simulator" else (name,) for name in TRIALS)
+    return {name: _trial(name) for some in names for name in some if verb in {"", name.split()[0]}}
+
+
+def _trial(name: str) -> Callable[..., int]:
     """Return one of the commands: what is simulated is imported for `simulate` alone."""
     match name:
         case "demo":
             return demo
-        case "simulator":
-            return simulator
+        case "simulator" | "simulator scaleway":
+            return scaleway
+        case "simulator power":
+            return power
         case _:
             from .simulate import simulate
 
@@ -59,7 +71,6 @@ def demo(
     return main(Composed(), seconds=seconds or 60.0, seed=seed, json=json)
 
 
-_Imitated = Annotated[Literal["scaleway"], Parameter(help="whose API is imitated")]
 _Port = Annotated[
     int, Parameter(help="where it listens; 0: any", validator=Number(gte=0, lte=65535))
 ]
@@ -111,8 +122,7 @@ _MacVlanPolls = Annotated[
 ]
 
 
-def simulator(  # noqa: PLR0913 - options of one command
-    provider: _Imitated = "scaleway",
+def scaleway(  # noqa: PLR0913 - options of one command
     *,
     port: _Port = 8100,
     host: _Address = "127.0.0.1",
@@ -133,7 +143,6 @@ def simulator(  # noqa: PLR0913 - options of one command
 
     from .simulator import main
 
-    del provider
     mac_options = MacOptions(
         floor=mac_floor, deleted_status=mac_gone, sealed=mac_sealed, vlan_polls=mac_vlan_polls
     )
@@ -149,3 +158,49 @@ def simulator(  # noqa: PLR0913 - options of one command
         mac_options=mac_options,
         ssh_port=ssh,
     )
+
+
+_Count = Annotated[int, Parameter(help="how many there are", validator=Number(gte=1, lte=1000))]
+_Boot = Annotated[
+    float,
+    Parameter(help="seconds until a machine is up", validator=Number(gte=0, lte=3600)),
+]
+_Shutdown = Annotated[
+    float,
+    Parameter(help="seconds that a system takes to end", validator=Number(gte=0, lte=600)),
+]
+_SystemPort = Annotated[
+    int,
+    Parameter(
+        help="what is open at each machine's address while it is up; 0: any",
+        validator=Number(gte=0, lte=65535),
+    ),
+]
+_JsonFirst = Annotated[
+    bool, Parameter(name="--json", negative=(), help="tell where it is as one JSON object")
+]
+_FleetFile = Annotated[
+    Path | None,
+    Parameter(help="write a fleet file for it here, and its secrets beside it"),
+]
+
+
+def power(  # noqa: PLR0913 - options of one command
+    *,
+    machines: _Count = 12,
+    port: _Port = 8200,
+    guest_port: _SystemPort = 2222,
+    boot: _Boot = 20.0,
+    shutdown: _Shutdown = 3.0,
+    write_fleet: _FleetFile = None,
+    json: _JsonFirst = False,
+) -> int:
+    """Serve a rack of machines that are switched over many protocols, until Ctrl-C."""
+    from hostler.simulators.power.rack.server import Settings
+
+    from .rack import main
+
+    settings = Settings(
+        machines=machines, port=port, guest_port=guest_port, boot=boot, shutdown=shutdown
+    )
+    return main(settings, write_fleet, as_json=json)

@@ -1,7 +1,6 @@
 """Simulating: the simulated Scaleway in the foreground, with what a client needs to reach it."""
 
 import asyncio
-import signal
 import sys
 from contextlib import suppress
 from typing import TypedDict, Unpack
@@ -12,6 +11,8 @@ from hostler.simulators.scaleway.faults.rates import BadFaultRates
 from hostler.simulators.scaleway.http import Settings, SimulatorServer, run_simulator
 from hostler.simulators.scaleway.instances.account.api_keys import ACCESS_KEY
 from hostler.simulators.scaleway.state.options import MacOptions
+
+from .signals import end_by_signals
 
 SECRET = "11111111-1111-1111-1111-111111111111"  # noqa: S105 - the simulator takes any UUID
 PROJECT = "22222222-2222-2222-2222-222222222222"
@@ -52,11 +53,8 @@ def main(**options: Unpack[Options]) -> int:
 
 
 async def _serve(settings: Settings) -> int:
-    serving = asyncio.current_task()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, serving.cancel if serving else loop.stop)
     with suppress(asyncio.CancelledError):
+        end_by_signals()
         await run_simulator(settings, _hello)
     return int(Exit.OK)
 

@@ -31,6 +31,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """Every command that needs a fleet file, in the order of the help."""
+_ABOUT = {"simulator": "Serve what is simulated on loopback, until Ctrl-C."}
+"""What is told of a command of two words, where its group does not say it."""
 
 
 def commands(services: Services, verb: str = "") -> CommandGroups:
@@ -74,7 +76,10 @@ def _version() -> str:
 
 
 def application(groups: CommandGroups) -> App:
-    """Return the command line with these commands."""
+    """Return the command line with these commands.
+
+    One that is also the first word of others, as `simulator` is, is what that word does alone.
+    """
     app = App(
         name="hostler",
         help="Manage fleets of machines: there when you need them, off the bill when you do not.",
@@ -84,10 +89,13 @@ def application(groups: CommandGroups) -> App:
     )
     for number, (title, found) in enumerate(groups.items()):
         group = Group(title, sort_key=number)
+        parents = {name.rpartition(" ")[0] for name in found}
         for place, (name, command) in enumerate(found.items()):
             parent, _, inner = name.rpartition(" ")
             if parent:
                 _subcommands(app, parent, title, group).command(command, name=inner, sort_key=place)
+            elif name in parents:
+                _subcommands(app, name, title, group).default(command)
             else:
                 app.command(command, name=name, group=group, sort_key=place)
     return app
@@ -96,7 +104,7 @@ def application(groups: CommandGroups) -> App:
 def _subcommands(app: App, name: str, title: str, group: Group) -> App:
     """Return the app that holds commands of two words, such as `fleeting inspect`."""
     if name not in app:
-        about = f"Commands for {title}."
+        about = _ABOUT.get(name, f"Commands for {title}.")
         app.command(
             App(name=name, help=about, group=group, help_format="plaintext", version_flags=[])
         )

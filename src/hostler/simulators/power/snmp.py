@@ -51,13 +51,13 @@ class _Inbox(asyncio.DatagramProtocol):
 
 
 @asynccontextmanager
-async def listening(box: Box, strip: Strip) -> AsyncGenerator[int]:
-    """Let the strip listen on a free port of loopback, and give that."""
+async def listening(
+    box: Box, strip: Strip, place: tuple[str, int] = ("127.0.0.1", 0)
+) -> AsyncGenerator[int]:
+    """Let the strip listen at an address and port, and give that; port 0 takes a free one."""
     packets = asyncio.Queue[Packet]()
     loop = asyncio.get_running_loop()
-    transport, _ = await loop.create_datagram_endpoint(
-        lambda: _Inbox(packets), local_addr=("127.0.0.1", 0)
-    )
+    transport, _ = await loop.create_datagram_endpoint(lambda: _Inbox(packets), local_addr=place)
 
     async def answer(data: bytes, sender: tuple[str, int]) -> None:
         with suppress(Closes, PyAsn1Error):

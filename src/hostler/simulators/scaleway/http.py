@@ -12,10 +12,10 @@ import structlog
 from aiohttp import web
 
 from hostler.ports.http import HttpRequest, Response
+from hostler.simulators.guests import Listeners
 
 from .faults.rates import load
 from .inspection import inspect, is_view
-from .listeners.guests import Listeners
 from .state.calls import Fate, Reply
 from .state.options import ORGANIZATION, MacOptions, Options, stock_of
 from .world import World
