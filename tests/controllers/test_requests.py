@@ -11,15 +11,17 @@ import pytest
 
 from hostler.domain.fleets.precedence import TABLES, Precedence, Subject
 from hostler.domain.ids import FleetName, HostId, MachineId, machine_id
+from hostler.domain.model.capabilities import PowerLimits
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Caps, Fleet, FleetRow
+from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.host import Host, HostGoal
 from hostler.domain.model.machine import RETIRE_ASKED, Machine
 from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.lab.scenes.metal import MetalScene
 from hostler.requests.recording import refusals
-from hostler.testing.fakes.metal import FakeMetal
+from hostler.testing.fakes.metal import FakeMetal, metal
 from hostler.testing.scenes.builders import ABROAD, FLEET, MIN
 
 pytestmark = pytest.mark.looptime
@@ -29,11 +31,12 @@ EAGER = Caps(share=1.0, per_hour=1000, per_reclaim=1000)
 FIRST, SECOND, NOBODY = machine_id(501), machine_id(502), machine_id(999)
 MAKERS = (K.GROW, K.POOL_ADOPT)
 ENDS = (K.DELETE, K.RETIRE)
-STAYS = {K.SCALE, K.PAUSE, K.PROTECT, K.STANDBY}
+STAYS = {K.SCALE, K.PAUSE, K.PROTECT, K.STANDBY, K.HOLD}
 """What still stands on its subject long after it was asked for, and can be replaced then."""
-OPPOSED = {(K.RESUME, K.PAUSE), (K.UNPROTECT, K.PROTECT)}
+OPPOSED = {(K.RESUME, K.PAUSE), (K.UNPROTECT, K.PROTECT), (K.LIFT, K.HOLD)}
 """Both are carried out, and the later one undoes what the earlier one came to."""
 APART = 10 * MIN
+LONG = 60 * MIN
 LEFT = FleetName("old")
 """A fleet that left the file, and has nothing."""
 
@@ -122,12 +125,15 @@ class Meeting(MetalScene):
     def __post_init__(self) -> None:
         MetalScene.__post_init__(self)
         self.beside = (replace(FLEET, name=LEFT, removed=True),)
-        self.metal = PooledMetal(self.rack, self.metal.capabilities)
+        self.metal = PooledMetal(self.rack, metal(power=PowerLimits(least_on=LONG)))
 
     async def prepare(self, pair: Pair) -> None:
         """Bring the subject to where the earlier request means something."""
         if pair.earlier is K.GROW or self.fleet.removed:
             return
+        if K.CYCLE in {pair.earlier, pair.later}:
+            for box in self.rack.boxes():
+                self.rack.switch_on(box.id)
         if pair.is_of_machine:
             await self.ask(Subject.FLEET, K.GROW, FIRST)
         elif not self.fleet.renews:
@@ -155,6 +161,8 @@ class Meeting(MetalScene):
                 host=self.free if about_host else None,
                 installation=ABROAD if kind is K.ADOPT else None,
                 source=LEFT if kind is K.ADOPT_FLEET else None,
+                hold=HoldKind.ON if kind is K.HOLD else None,
+                until=self.clock.now() + LONG if kind is K.HOLD else None,
             )
         )
 
@@ -213,6 +221,9 @@ EFFECTS: dict[tuple[Subject, RequestKind], Callable[[Meeting], bool]] = {
     ),
     (Subject.HOST, K.POOL_ADOPT): lambda s: s.record is not None,
     (Subject.HOST, K.RETIRE): lambda s: _host(s).goal is HostGoal.RETIRED,
+    (Subject.HOST, K.HOLD): lambda s: _host(s).hold is not None,
+    (Subject.HOST, K.LIFT): lambda s: _host(s).hold is None,
+    (Subject.HOST, K.CYCLE): lambda s: _host(s).power.starts > 0,
 }
 """What a request comes to where it is carried out, and none undoes it."""
 

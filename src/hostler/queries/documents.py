@@ -107,6 +107,9 @@ def host(status: HostStatus, now: datetime) -> Json:
         "price": status.price,
         "reason": record.reason if record else "",
         "error": record.error if record else "",
+        "hold": record.held(now) if record else None,
+        "on": record.power.on if record else None,
+        "starts": record.power.starts if record else 0,
     }
 
 
@@ -119,6 +122,8 @@ def request(entry: Request) -> Json:
         "machine": entry.machine,
         "size": entry.size,
         "host": entry.host,
+        "hold": entry.hold,
+        "until": entry.until,
         "machines": entry.machines,
         "source": entry.source,
         "actor": entry.actor,

@@ -50,6 +50,8 @@ def next_step(host: HostStatus, now: datetime) -> Next:
         return Next(kind="nothing", detail="complete observations no longer show it")
     if quarantine is not None:
         return Next(kind="wait", detail=_QUARANTINE, at=quarantine)
+    if record is not None and (hold := record.held(now)) is not None and hold.kind.bars_machines:
+        return Next(kind="wait", detail=f"the end of its hold: it is {hold}", at=hold.until)
     if host.scheduled is not None:
         return Next(kind="wait", detail="its deletion by the provider", at=host.scheduled)
     return _idle(host)
@@ -134,7 +136,9 @@ class HostExplanation:
 
     def next(self, now: datetime) -> Next:
         """Return what happens next to the host, as for a machine."""
-        planned = self.planned
+        planned, record = self.planned, self.host.record
+        if planned is None and record is not None and record.held(now) is not None:
+            return next_step(self.host, now)
         if planned is None and self.host.is_available and self.fits and all(self.fits.values()):
             return Next(kind="nothing", detail=_NO_FLEET)
         if planned is None:

@@ -10,7 +10,7 @@ from hostler.domain.hosts.free import free_hosts
 from hostler.domain.hosts.lifecycle import decide_hosts, without_future
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.calls import Shows
-from hostler.domain.model.capabilities import PowerLimits
+from hostler.domain.model.capabilities import PowerLimits, Preference
 from hostler.domain.model.host import Free, HostCondition, HostPower
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
@@ -232,4 +232,40 @@ def test_box_that_was_seen_otherwise_and_then_off_counts_as_off_from_then(
         snapshot = replace(hosts_snapshot(host, resource, now=at), capabilities=metal())
         (transition,) = decide_hosts(snapshot)
         host = transition.host
-    assert host.power == HostPower(on=False, since=BEGIN + 90 * S)
+    assert (host.power.on, host.power.since) == (False, BEGIN + 90 * S)
+
+
+@pytest.mark.parametrize(
+    ("prefer", "first"),
+    [
+        ((Preference.ON, Preference.COST), "on"),
+        ((Preference.COST, Preference.ON), "cheap"),
+        ((Preference.LONGEST_OFF,), "rested"),
+        ((Preference.WEAR,), "new"),
+    ],
+)
+def test_machines_take_the_box_that_its_provider_prefers(
+    prefer: tuple[Preference, ...], first: str
+) -> None:
+    """What failed less often comes before all of that: see the tests of free hosts."""
+    off = HostPower(on=False, since=BEGIN + 60 * S, starts=5)
+    stands = {
+        "on": (HostPower(on=True, since=BEGIN, starts=5), Condition.UP, 2.0),
+        "cheap": (off, Condition.OFF, 1.0),
+        "rested": (replace(off, since=BEGIN), Condition.OFF, 2.0),
+        "new": (replace(off, starts=1), Condition.OFF, 2.0),
+    }
+    hosts = [
+        record(id=HostId(name), condition=HostCondition.FREE, power=known)
+        for name, (known, _, _) in stands.items()
+    ]
+    boxes = [
+        box("pool", condition, HostId(name), rate=rate)
+        for name, (_, condition, rate) in stands.items()
+    ]
+    limits = PowerLimits(prefer=prefer)
+    snapshot = account_snapshot(boxes, hosts, now=BEGIN + timedelta(hours=1))
+    snapshot = replace(snapshot, capabilities=metal(power=limits))
+    chosen = free_hosts(snapshot, FLEET, _fits)
+    assert chosen[0].id == first
+    assert power.rank(None, boxes[0], None) == ()

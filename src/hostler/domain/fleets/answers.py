@@ -7,7 +7,7 @@ and the newest observation allow. Nothing that was accepted goes without an answ
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from hostler.domain.hosts import pool
+from hostler.domain.hosts import holds, pool
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
@@ -96,8 +96,12 @@ class Granted:
             answer = replace(answer, refusal=pool.impossible(request, host, alone))
         if not answer.refusal:
             account = self.snapshot.fleet.account
-            for save in (*pool.pooled(account, alone), *pool.given_up(account, alone)):
-                self.hosts[save.host.id] = save.host
+            saves = (
+                *pool.pooled(account, alone),
+                *pool.given_up(account, alone),
+                *holds.saved(account, alone),
+            )
+            self.hosts |= {save.host.id: save.host for save in saves}
         self.answers.append(answer)
 
     def _standing_on_host(
@@ -108,7 +112,7 @@ class Granted:
         tied |= {machine.id for machine in self.machines.values() if machine.host == host}
         adopts = (r for r in self.accepted if r.kind is RequestKind.POOL_ADOPT and r.host == host)
         tied |= {machine for r in adopts for machine in r.machines}
-        standing = pool.standing(hosts.get(host))
+        standing = pool.standing(hosts.get(host), self.snapshot)
         if tied - set(request.machines):
             standing[RequestKind.POOL_ADOPT] = "its machine"
         return standing

@@ -83,11 +83,14 @@ TABLES: Mapping[Subject, Table] = {
         },
     ),
     Subject.HOST: Table(
-        (_K.POOL_ADD, _K.POOL_ADOPT, _K.RETIRE),
+        (_K.POOL_ADD, _K.POOL_ADOPT, _K.RETIRE, _K.HOLD, _K.LIFT, _K.CYCLE),
         {
-            _K.POOL_ADD: (_B, _B, _R),
-            _K.POOL_ADOPT: (_X, _X, _X),
-            _K.RETIRE: (_R, _X, _B),
+            _K.POOL_ADD: (_B, _B, _R, _B, _B, _B),
+            _K.POOL_ADOPT: (_X, _X, _X, _B, _B, _X),
+            _K.RETIRE: (_R, _X, _B, _X, _B, _X),
+            _K.HOLD: (_B, _X, _B, _R, _R, _B),
+            _K.LIFT: (_B, _B, _B, _B, _B, _B),
+            _K.CYCLE: (_B, _B, _R, _B, _B, _B),
         },
     ),
 }
@@ -101,5 +104,6 @@ REFUSALS: Mapping[tuple[Subject, RequestKind], str] = {
     (Subject.MACHINE, _K.RETIRE): "it is being deleted, and its host retired",
     (Subject.HOST, _K.POOL_ADOPT): "a machine has it: name the machine instead",
     (Subject.HOST, _K.RETIRE): "it is being retired",
+    (Subject.HOST, _K.HOLD): "a person holds it: lift that first",
 }
 """Why a later request is refused, by what stands against it."""

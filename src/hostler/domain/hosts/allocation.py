@@ -45,7 +45,7 @@ def allocated(host: Host, machine: Machine, now: datetime) -> Host:
     writes it.
     """
     held = had_by(host, machine).now(HostCondition.ALLOCATED, now, str(Reason.ADMITTED))
-    return evolve(held, goal=None)
+    return evolve(held, goal=None, power=replace(held.power, begun=None, cycle=None))
 
 
 def had_by(host: Host, machine: Machine) -> Host:

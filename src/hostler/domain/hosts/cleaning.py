@@ -16,7 +16,7 @@ from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.policy.revisions import Drift
 
-from . import wiping
+from . import idle, wiping
 
 
 def followed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
@@ -51,7 +51,7 @@ def left(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     if _of(snapshot).cleaning is Cleaning.WIPE:
         return wiping.left(host, resource, snapshot)
     if resource.host.stage in {Stage.POOL, Stage.NONE}:
-        return host
+        return idle.followed(host, resource)
     void = replace(wiping.unproved(host), goal=None)
     return void.now(HostCondition.DIRTY, snapshot.now, "somebody else took it")
 

@@ -44,7 +44,9 @@ def free_hosts(account: AccountSnapshot, fleet: Fleet, fits: Fits) -> tuple[Free
         settled = record is None or _is_settled(record, resource, observed_at, capabilities)
         if offer is not None and settled and _may_be_taken(record, resource, capabilities, now):
             clean = record is not None and is_clean(record, resource, capabilities)
-            found.append(Free(resource=resource, offer=offer, record=record, clean=clean))
+            rank = power.rank(record, resource, capabilities.power)
+            free = Free(resource=resource, offer=offer, record=record, clean=clean, rank=rank)
+            found.append(free)
     places = {offer: place for place, offer in enumerate(fleet.offers)}
     return tuple(
         sorted(found, key=lambda free: (preference(free), places[free.offer], free.resource.id))
@@ -106,10 +108,18 @@ def _may_be_taken(
         return False
     if not power.may_start(record, resource, capabilities.power, now):
         return False
+    if _is_somebodys(record, now):
+        return False
     if _is_about_to_be_wiped(record, resource):
         return False
     unsure = any(asked.call_state is CallState.OPEN for asked in record.asked)
     return record.condition in _TAKEABLE and not unsure and not record.quarantined(now)
+
+
+def _is_somebodys(record: Host, now: datetime) -> bool:
+    """Tell whether a person wants something of a host that bars machines, or switches it now."""
+    hold = record.held_as(now)
+    return (hold is not None and hold.bars_machines) or record.power.cycle is not None
 
 
 def _is_about_to_be_wiped(record: Host, resource: Resource) -> bool:
@@ -134,18 +144,24 @@ def _is_well(resource: Resource) -> bool:
     return resource.condition not in {Condition.FAILED, Condition.UNKNOWN, Condition.LOCKED}
 
 
-def preference(free: Free) -> tuple[bool, int, bool]:
-    """Clean before dirty, few strikes before many, what we pay for anyway before the pool."""
+def preference(free: Free) -> tuple[bool, int, bool, tuple[float, ...]]:
+    """Clean before dirty, few strikes before many, what we pay for anyway before the pool.
+
+    Among hosts that are alike in this, the order that their provider prefers.
+    """
     record = free.record
     ours = free.resource.host.stage in WAITING
-    return not free.clean, record.health.strikes if record else 0, not ours
+    return not free.clean, record.health.strikes if record else 0, not ours, free.rank
 
 
 _OUTSIDE = {"pool": "in the pool", "other": "outside the pool", "unnamed": "without a name"}
 
 
-def _stands(resource: Resource, record: Host | None) -> str:
+def _stands(resource: Resource, record: Host | None, now: datetime) -> str:
     """Return how a host stands, in a word: by its record, or by its name where that says more."""
+    hold = record.held_as(now) if record is not None else None
+    if hold is not None and hold.bars_machines:
+        return str(hold)
     stage = resource.host.stage
     aside = stage in OTHERS and record is not None and record.goal is None
     idle = record is None or (record.goal is None and record.condition in _TAKEABLE)
@@ -164,7 +180,7 @@ def none_free(snapshot: Snapshot) -> str:
     for sighting in snapshot.inventory.sightings.values():
         resource = sighting.resource
         if resource.slot.kind == snapshot.capabilities.host_kind:
-            word = _stands(resource, snapshot.hosts.get(HostId(resource.id)))
+            word = _stands(resource, snapshot.hosts.get(HostId(resource.id)), snapshot.now)
             counts[word] = counts.get(word, 0) + 1
     summary = (
         ", ".join(f"{number} {word}" for word, number in sorted(counts.items())) or "none at all"

@@ -4,12 +4,13 @@ One host's record is moved along with what the world shows; who has a host is sa
 alone. The goal that comes out is pursued by the provider's next calls for hosts.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from hostler.domain.ids import MachineId, ResourceId, evolve
+from hostler.domain.ids import HostId, MachineId, ResourceId, evolve
 from hostler.domain.model.capabilities import Ownership
+from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.host import (
     OURS,
     WAITING,
@@ -26,7 +27,7 @@ from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.domain.observation import effects
 from hostler.domain.policy.remediation import LADDER, quarantined_for, settled
 
-from . import allocation, cleaning, delivery, host_keys, power
+from . import allocation, cleaning, delivery, host_keys, idle, power
 from . import wiping as wipes
 from .allocation import ALONE, FAULT, STRANGER
 from .enrolment import described, late_holder, listed, ordered, unrecorded
@@ -38,13 +39,16 @@ def decide_hosts(snapshot: AccountSnapshot) -> tuple[HostTransition, ...]:
     A host that we ordered gets its record when it is first seen under the name of its order.
     """
     hosts = (snapshot.hosts[host] for host in sorted(snapshot.hosts))
+    goals = idle.goals(snapshot)
     known = tuple(
-        _decided(host, snapshot) for host in hosts if host.id not in snapshot.moving_hosts
+        _decided(host, snapshot, goals) for host in hosts if host.id not in snapshot.moving_hosts
     )
     return (*known, *ordered(snapshot), *listed(snapshot), *unrecorded(snapshot))
 
 
-def _decided(host: Host, snapshot: AccountSnapshot) -> HostTransition:
+def _decided(
+    host: Host, snapshot: AccountSnapshot, goals: Mapping[HostId, HostGoal]
+) -> HostTransition:
     sighting = snapshot.inventory.sightings.get(ResourceId(host.id))
     resource = sighting.resource if sighting else None
     known = without_future(host, snapshot.now)
@@ -70,7 +74,7 @@ def _decided(host: Host, snapshot: AccountSnapshot) -> HostTransition:
     ):
         void = replace(wipes.unproved(transition.host), goal=None)
         return replace(transition, host=void.now(HostCondition.DIRTY, snapshot.now, _UNKNOWN))
-    return _aimed(_stands(transition, resource, snapshot), snapshot)
+    return _aimed(_stands(transition, resource, snapshot), goals, snapshot)
 
 
 def _bereft(transition: HostTransition, machine: MachineId) -> HostTransition:
@@ -276,14 +280,22 @@ def _found(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     return dirty.now(HostCondition.DIRTY, snapshot.now, "no machine has it")
 
 
-def _aimed(transition: HostTransition, snapshot: AccountSnapshot) -> HostTransition:
+def _aimed(
+    transition: HostTransition, goals: Mapping[HostId, HostGoal], snapshot: AccountSnapshot
+) -> HostTransition:
     """Pursue the host's goal, unless its fleet is paused or protected: then it stays as it is.
 
-    Nothing is done either where it shows a key that is not its own.
+    Nothing is done either where it shows a key that is not its own, or a person works on it.
     """
     host, resource = transition.host, transition.resource
-    goal = host.goal or power.goal(host, snapshot)
+    goal = host.goal or goals.get(host.id)
+    transition = evolve(transition, host=idle.pursued(host, goal, snapshot))
+    if goal is HostGoal.ON and transition.host.power.begun is None:  # it took too long
+        return transition
     blocker = snapshot.protected.get(host.fleet, "") if host.fleet and goal else ""
+    hold = host.held(snapshot.now)
+    if hold is not None and hold.kind is HoldKind.MAINTENANCE:
+        blocker = f"it is {hold}"
     if resource is not None and not blocker:
         blocker = host_keys.stranger(host, resource, snapshot.capabilities, snapshot.now)
     return evolve(transition, goal=None if blocker else goal, blocker=blocker)
@@ -294,9 +306,10 @@ def without_future(host: Host, now: datetime) -> Host:
 
     Whatever counts from them begins anew, and does not wait until the clock has caught up.
     """
-    missing, wiping, switched = host.health.missing, host.cleaning.wiping, host.power.since
-    started = host.power.started
-    times = (host.since, host.unknown_since, missing, wiping, switched, started)
+    missing, wiping = host.health.missing, host.cleaning.wiping
+    power = host.power
+    switched = (power.since, power.started, power.begun, power.exercised)
+    times = (host.since, host.unknown_since, missing, wiping, *switched)
     calls = (at for asked in host.asked for at in (asked.at, asked.closed))
     if not any(at is not None and at > now for at in (*times, *calls)):
         return host
@@ -304,7 +317,13 @@ def without_future(host: Host, now: datetime) -> Host:
         host,
         since=_no_later(host.since, now),
         unknown_since=_no_later(host.unknown_since, now),
-        power=replace(host.power, since=_no_later(switched, now), started=_no_later(started, now)),
+        power=replace(
+            power,
+            since=_no_later(power.since, now),
+            started=_no_later(power.started, now),
+            begun=_no_later(power.begun, now),
+            exercised=_no_later(power.exercised, now),
+        ),
         asked=tuple(_asked(asked, now) for asked in host.asked),
     )
     caught_up = caught_up.with_health(missing=_no_later(missing, now))

@@ -24,16 +24,20 @@ from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import OrphanClass, Resource, Stage
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 
+from . import holds
 from .claims import ADOPTED, CLEAN
 
 
-def standing(record: Host | None) -> dict[RequestKind, str]:
+def standing(record: Host | None, snapshot: Snapshot) -> dict[RequestKind, str]:
     """Return which requests about a host still stand on its record, in words."""
-    if record is not None and record.goal is HostGoal.POOLED:
-        return {RequestKind.POOL_ADD: "its way into the pool"}
-    if record is not None and record.goal is HostGoal.RETIRED:
-        return {RequestKind.RETIRE: "its retirement"}
-    return {}
+    if record is None:
+        return {}
+    found = holds.standing(record, snapshot)
+    if record.goal is HostGoal.POOLED:
+        found[RequestKind.POOL_ADD] = "its way into the pool"
+    if record.goal is HostGoal.RETIRED:
+        found[RequestKind.RETIRE] = "its retirement"
+    return found
 
 
 def impossible(request: Request, host: HostId, snapshot: Snapshot) -> str:
@@ -46,6 +50,13 @@ def impossible(request: Request, host: HostId, snapshot: Snapshot) -> str:
         return "complete observations do not show it"
     if _is_foreign(resource):
         return "another installation has it"
+    if request.kind in holds.KINDS:
+        return holds.impossible(request, host, snapshot)
+    return _out_of_place(request, host, resource, snapshot)
+
+
+def _out_of_place(request: Request, host: HostId, resource: Resource, snapshot: Snapshot) -> str:
+    """Return what in a host's name speaks against what is asked; empty where nothing does."""
     if holder := _other_tenant(resource, host, snapshot):
         return f"it bears the name of machine {holder}, which has another host: rename it first"
     if request.kind is RequestKind.POOL_ADOPT and not request.machines:

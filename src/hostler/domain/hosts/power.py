@@ -7,10 +7,12 @@ start together, are capabilities of its provider.
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from math import inf
 
+from hostler.domain.ids import MachineId, Zone
 from hostler.domain.model.calls import Shows
-from hostler.domain.model.capabilities import PowerLimits
-from hostler.domain.model.host import Free, Host, HostCondition, HostGoal, HostPower
+from hostler.domain.model.capabilities import PowerLimits, Preference
+from hostler.domain.model.host import Free, Host, HostPower
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Resource
@@ -37,7 +39,8 @@ def observed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> HostP
     on, untold = _ON.get(resource.condition), resource.condition in _UNTOLD
     if snapshot.capabilities.power is None or on is host.power.on or (on is None and not untold):
         return host.power
-    return replace(host.power, on=on, since=snapshot.now if on is not None else None)
+    since, went_on = snapshot.now if on is not None else None, bool(on) and host.power.on is False
+    return replace(host.power, on=on, since=since, starts=host.power.starts + went_on)
 
 
 def passed_on(host: Host, machine: Machine) -> HostPower:
@@ -45,15 +48,6 @@ def passed_on(host: Host, machine: Machine) -> HostPower:
     started = (one.closed or one.at for one in machine.asked if one.shows is Shows.POWER)
     times = [at for at in (host.power.started, *started) if at is not None]
     return replace(host.power, started=max(times, default=None))
-
-
-def goal(host: Host, snapshot: AccountSnapshot) -> HostGoal | None:
-    """Return that a free host is to be off, once it has been on for long enough."""
-    limits = snapshot.capabilities.power
-    if limits is None or host.condition is not HostCondition.FREE or not host.power.on:
-        return None
-    since = host.power.since or snapshot.now
-    return HostGoal.OFF if snapshot.now - since >= limits.least_on else None
 
 
 def may_start(
@@ -67,6 +61,20 @@ def may_start(
         return True
     since = record.power.since
     return record.power.on is False and since is not None and now - since >= limits.least_off
+
+
+def rank(record: Host | None, resource: Resource, limits: PowerLimits | None) -> tuple[float, ...]:
+    """Return a free host's place in the order that its provider prefers; lower is taken first."""
+    known, on = record.power if record is not None else HostPower(), _ON.get(resource.condition)
+    since = known.since.timestamp() if known.since is not None else 0.0
+    rested = inf if on else since
+    places = {
+        Preference.ON: float(not on),
+        Preference.COST: resource.host.rate,
+        Preference.LONGEST_OFF: rested,
+        Preference.WEAR: float(known.starts),
+    }
+    return tuple(places[one] for one in limits.prefer) if limits is not None else ()
 
 
 def is_settled(record: Host, observed_at: datetime, delay: timedelta) -> bool:
@@ -91,7 +99,8 @@ def startable(
         return tuple(free)
     known = list(machines)
     found = list[Free]()
-    begun = {zone: _begun(known, zone, limits, snapshot) for zone in _zones(snapshot)}
+    bound = frozenset(snapshot.bindings)
+    begun = {zone: _begun(known, zone, bound, snapshot) for zone in _zones(snapshot)}
     for one in free:
         off = one.resource.condition is not Condition.UP
         if not off or begun.get(one.resource.zone, 0) < limits.parallel_starts:
@@ -99,6 +108,14 @@ def startable(
             gap = limits.parallel_starts if limits.start_gap else 1
             begun[one.resource.zone] = begun.get(one.resource.zone, 0) + off * gap
     return tuple(found)
+
+
+def starts_left(zone: Zone, snapshot: AccountSnapshot) -> int:
+    """Return how many hosts of a zone may begin to start now, whichever fleet has its machines."""
+    limits = snapshot.capabilities.power or PowerLimits()
+    bound = frozenset(snapshot.bindings.values())
+    begun = _begun([*snapshot.machines.values()], zone, bound, snapshot)
+    return max(0, limits.parallel_starts - begun)
 
 
 def spaced(transitions: tuple[Transition, ...], snapshot: Snapshot) -> tuple[Transition, ...]:
@@ -142,10 +159,10 @@ def _started(
     taken = {machine.host for machine in here}
     for host in snapshot.hosts.values():
         if host.zone == zone and host.id not in taken:
-            yield from ((host.id, at) for at in _starts_of(host))
+            yield from ((host.id, at) for at in _starts_of(host, snapshot))
 
 
-def _starts(machine: Machine, snapshot: Snapshot) -> Iterator[datetime]:
+def _starts(machine: Machine, snapshot: Snapshot | AccountSnapshot) -> Iterator[datetime]:
     """Yield when a machine's host may have been switched on last: now, while it is being asked.
 
     A call may arrive long after it was recorded, where its process stood still between.
@@ -156,34 +173,44 @@ def _starts(machine: Machine, snapshot: Snapshot) -> Iterator[datetime]:
             yield snapshot.now if under_way else one.closed or one.at
 
 
-def _starts_of(host: Host) -> Iterator[datetime]:
-    """Yield since when a host is seen on, and when a machine before this one asked for that."""
+def _starts_of(host: Host, snapshot: Snapshot | AccountSnapshot) -> Iterator[datetime]:
+    """Yield since when a host is seen on, and when that was asked for: by whoever had it last."""
     if host.power.on and host.power.since:
         yield host.power.since
     if host.power.started:
         yield host.power.started
+    yield from (one.closed or one.at for one in host.asked if one.shows is Shows.POWER)
+    if host.id in snapshot.moving_hosts and host.power.begun is not None:
+        yield snapshot.now
 
 
 def _zones(snapshot: Snapshot) -> frozenset[str]:
     return frozenset(offer.zone for offer in snapshot.fleet.offers)
 
 
-def _begun(machines: list[Machine], zone: str, limits: PowerLimits, snapshot: Snapshot) -> int:
+def _begun(
+    machines: list[Machine],
+    zone: str,
+    bound: frozenset[MachineId],
+    snapshot: Snapshot | AccountSnapshot,
+) -> int:
     """Return how many starts of a zone count now; as many as may be, while the gap is not over.
 
     The gap counts from a start that is over too: a box boots in less. A machine that was bound by a
     process which died then begins now; one that lost its box begins when it takes another.
     """
+    limits = snapshot.capabilities.power or PowerLimits()
     here = [machine for machine in machines if machine.offer.zone == zone]
-    bound = [m for m in here if m.phase is Phase.PENDING and m.id in snapshot.bindings]
+    waiting = [m for m in here if m.phase is Phase.PENDING and m.id in bound]
     starting = [m for m in here if m.phase is Phase.STARTING and m.host is not None]
     hosts = [host for host in snapshot.hosts.values() if host.zone == zone]
     mine = {machine.host for machine in starting}
-    began = [snapshot.now] if bound else []
+    began = [snapshot.now] if waiting else []
     began += [machine.since for machine in starting]
     began += [at for machine in here for at in _starts(machine, snapshot)]
-    began += [at for host in hosts for at in _starts_of(host)]
+    began += [at for host in hosts for at in _starts_of(host, snapshot)]
     began += [host.since for host in hosts if host.id in mine and host.since]
     if began and snapshot.now - max(began) < limits.start_gap:
         return limits.parallel_starts
-    return len(starting) + len(bound)
+    alone = sum(host.power.begun is not None and not host.power.on for host in hosts)
+    return len(starting) + len(waiting) + alone

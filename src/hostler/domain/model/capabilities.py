@@ -35,6 +35,19 @@ class Cleaning(StrEnum):
     TRUSTED = "trusted"
 
 
+class Preference(StrEnum):
+    """Which of the hosts that fit a machine takes first.
+
+    ON: one that is on. COST: the cheapest. LONGEST_OFF: the one that rested longest. WEAR: the one
+    that was started least often.
+    """
+
+    ON = "on"
+    COST = "cost"
+    LONGEST_OFF = "longest-off"
+    WEAR = "wear"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerLimits:
     """How often a host may be switched, where its power is ours to decide.
@@ -42,12 +55,21 @@ class PowerLimits:
     It stays on for `least_on` and off for `least_off` at least, counted from when an observation
     first showed it so; of the hosts of a zone `parallel_starts` may be starting at a time, and one
     begins `start_gap` after the other at the earliest: both keep the fuse from blowing.
+
+    Of the free ones of a zone and type, `stay_on` stay on. One that is off for `exercise` is
+    switched on, and stays on for `exercise_time`. One that is to go on for any of this, and was not
+    seen on within `start`, is quarantined. `prefer` says which free host a machine takes first.
     """
 
     least_on: timedelta = timedelta(0)
     least_off: timedelta = timedelta(0)
     parallel_starts: int = 1000
     start_gap: timedelta = timedelta(0)
+    stay_on: int = 0
+    exercise: timedelta | None = None
+    exercise_time: timedelta = timedelta(minutes=10)
+    start: timedelta = timedelta(minutes=15)
+    prefer: tuple[Preference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from hostler.domain.policy.remediation import Trouble
 from hostler.domain.policy.revisions import Drift, Tried
 
 from .calls import Call
+from .hold import Hold, HoldKind
 from .machine import Asked, Offer
 from .resource import Resource, Slot
 
@@ -46,6 +47,7 @@ class HostGoal(StrEnum):
 
     CLEAN = "clean"
     OFF = "off"
+    ON = "on"
     RETIRED = "retired"
     POOLED = "pooled"
 
@@ -83,12 +85,19 @@ class HostPower:
     """Whether a host was last seen on, and since when; None where no observation told.
 
     `started` is when a machine that is deleted by now last asked that it be switched on: it may
-    have drawn its current without ever being seen on.
+    have drawn its current without ever being seen on. `starts` is how often it was seen to go on.
+    `begun` is since when it is to go on for its own sake, None where it is not, or is on;
+    `exercised` when it last was to because it had been off for long. `cycle` is how far it is on
+    being switched off and on: what comes next.
     """
 
     on: bool | None = None
     since: datetime | None = None
     started: datetime | None = None
+    starts: int = 0
+    begun: datetime | None = None
+    exercised: datetime | None = None
+    cycle: HostGoal | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +192,7 @@ class Host:
     billing: Billing = Billing()
     health: HostHealth = HostHealth()
     bootstrap: HostBootstrap = HostBootstrap()
+    hold: Hold | None = None
     asked: tuple[Asked, ...] = ()
     tries: int = 0
     retry_at: datetime | None = None
@@ -242,6 +252,15 @@ class Host:
         until = self.health.quarantined_until
         return until is not None and now < until
 
+    def held(self, now: datetime) -> Hold | None:
+        """Return what a person wants of it now, if anybody does."""
+        return self.hold if self.hold is not None and now < self.hold.until else None
+
+    def held_as(self, now: datetime) -> HoldKind | None:
+        """Return the kind of hold that is on it now, if one is."""
+        hold = self.held(now)
+        return hold.kind if hold is not None else None
+
     @property
     def retires(self) -> bool:
         """Whether the host is given up, and not put into its pool, when a machine lets go of it."""
@@ -270,12 +289,16 @@ def may_come_back(host: Host, now: datetime) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Free:
-    """A host that a machine of an offer may take now: `clean` if nobody used it since its wipe."""
+    """A host that a machine of an offer may take now: `clean` if nobody used it since its wipe.
+
+    `rank` is its place in the order that its provider prefers: what is lower is taken first.
+    """
 
     resource: Resource
     offer: Offer
     record: Host | None = None
     clean: bool = False
+    rank: tuple[float, ...] = ()
 
     @property
     def id(self) -> HostId:

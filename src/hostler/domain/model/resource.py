@@ -107,7 +107,8 @@ class HostFacts:
     the provider will delete it then; `renews` that another period is going to be paid. `updated` is
     when it last changed, where that can speak against a claim. `witness` is something that changes
     with a wipe, `cleaned` that its cleaning was seen to end well, `host_key` the SSH host key that
-    it shows, `key_vouched` that its owner wrote down that this is its own.
+    it shows, `key_vouched` that its owner wrote down that this is its own. `rate` is what it costs
+    while it is on, in euros per hour; `left_alone` is why its owner's settings leave it alone.
     """
 
     stage: Stage = Stage.NONE
@@ -126,6 +127,8 @@ class HostFacts:
     cleaned: bool = False
     host_key: str = ""
     key_vouched: bool = False
+    rate: float = 0.0
+    left_alone: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from hostler.domain.policy.purchasing import Limits
 from hostler.domain.policy.revisions import Revision
 
 from .fleet import Fleet, FleetRow, renames
+from .hold import HoldKind
 from .host import Free, Host, HostGoal
 from .inventory import Inventory
 from .machine import Machine, MachineSpec
@@ -82,6 +83,9 @@ class RequestKind(StrEnum):
     RETIRE = "retire"
     POOL_ADD = "pool_add"
     POOL_ADOPT = "pool_adopt"
+    HOLD = "hold"
+    LIFT = "lift"
+    CYCLE = "cycle"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +98,8 @@ class Request:
     what POOL_ADD puts into the fleet's pool, POOL_ADOPT makes a machine of under the id in
     `machines`, and RETIRE gives up where it names no machine; `keep` says
     that its disk is left as it is. `source` is the fleet that ADOPT_FLEET takes the machines of.
+    `hold` is what HOLD wants of the host until `until`; LIFT ends that, and CYCLE switches the host
+    off and on.
     """
 
     number: int
@@ -112,6 +118,7 @@ class Request:
     host: HostId | None = None
     keep: bool = False
     source: FleetName | None = None
+    hold: HoldKind | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

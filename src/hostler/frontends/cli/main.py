@@ -28,6 +28,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "resume",
         "adopt",
         "pool",
+        "host",
     ),
 }
 """Every command that needs a fleet file, in the order of the help."""
@@ -59,6 +60,8 @@ def _command(name: str, services: Services) -> Command:
             from .commands.check import CheckCommand as Owner
         case "plan" | "explain":
             from .commands.plan import PlanCommands as Owner
+        case "host":
+            from .commands.host import HostCommand as Owner
         case "pool":
             from .commands.pool import PoolCommand as Owner
         case "status" | "history" | "orphans":

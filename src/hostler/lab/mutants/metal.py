@@ -63,6 +63,7 @@ class Alone:
 
 
 _POWER = "domain.hosts.power"
+_IDLE = "domain.hosts.idle"
 
 MUTANTS: Mapping[str, Mutant[MetalScenario]] = {
     "cycle-unproven": Mutant(
@@ -85,7 +86,7 @@ MUTANTS: Mapping[str, Mutant[MetalScenario]] = {
     ),
     "least-on-ignored": Mutant(
         summary="a box that nobody needs goes off at once",
-        puts=((f"{_POWER}:goal", metal_mutations.off_at_once),),
+        puts=((f"{_IDLE}:goals", metal_mutations.off_at_once),),
         scenario=Alone(cleaning=Cleaning.TRUSTED, power=_LONG_ON),
         caught=("power",),
     ),

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from hostler.domain.ids import HostId
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import AccountSnapshot
@@ -25,11 +26,12 @@ def clean_at_once(_: Function) -> Function:
 def off_at_once(_: Function) -> Function:
     """Switch a free box off however short it was on."""
 
-    def goal(host: Host, snapshot: AccountSnapshot) -> HostGoal | None:
-        del snapshot
-        return HostGoal.OFF if host.condition is HostCondition.FREE and host.power.on else None
+    def goals(snapshot: AccountSnapshot) -> dict[HostId, HostGoal]:
+        hosts = snapshot.hosts.values()
+        free = (host for host in hosts if host.condition is HostCondition.FREE)
+        return {host.id: HostGoal.OFF for host in free if host.power.on}
 
-    return goal
+    return goals
 
 
 def all_free(_: Function) -> Function:

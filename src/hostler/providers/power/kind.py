@@ -3,11 +3,12 @@
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
 
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import FleetName, Zone
-from hostler.domain.model.capabilities import Cleaning, PowerLimits
+from hostler.domain.model.capabilities import Cleaning, PowerLimits, Preference
 from hostler.domain.model.machine import Offer
 from hostler.domain.policy.capacity import unplaced
 from hostler.ports.kind import Asked, Blueprint, Lack, Opening, Timing, table_of
@@ -23,6 +24,9 @@ from .ways import Ways
 
 _OFF = frozenset({PowerAction.OFF_SOFT, PowerAction.OFF_HARD})
 Turns = Mapping[str, Turn]
+
+_TIMERS = {"start": timedelta(minutes=15), "stop": timedelta(minutes=15)}
+"""A machine of one's own takes long to start: its firmware tests its memory first."""
 
 
 class PowerKind:
@@ -44,6 +48,7 @@ class PowerKind:
                 for zone in dict.fromkeys(asked.zones)
             ),
             digest=hashlib.sha256(b"power").hexdigest()[:16],
+            timers=_TIMERS,
         )
 
     def timing(self, settings: object) -> Timing:
@@ -116,6 +121,11 @@ class PowerKind:
                 least_off=table.least_off,
                 parallel_starts=table.parallel_starts,
                 start_gap=table.start_gap,
+                stay_on=table.stay_on,
+                exercise=table.exercise,
+                exercise_time=table.exercise_time,
+                start=table.start,
+                prefer=tuple(Preference(one) for one in table.prefer),
             ),
             settles=timing.consistency_delay / 2,
             deadline=timing.deadline,

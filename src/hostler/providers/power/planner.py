@@ -51,6 +51,11 @@ class PowerPlanner:
         self, goal: HostGoal, host: Host, resource: Resource, now: datetime
     ) -> tuple[Call, ...]:
         """Return the calls that may be made now for a box that no machine has."""
+        if goal is HostGoal.ON:
+            if resource.condition not in _OFF or PowerAction.ON not in resource.allowed:
+                return ()
+            call = self._open(_call(PowerAction.ON, resource), host.last_call, now)
+            return (call,) if call is not None else ()
         cycles = goal is HostGoal.CLEAN and self._cleaning is Cleaning.POWER_CYCLE
         if goal is not HostGoal.OFF and not cycles:
             return ()

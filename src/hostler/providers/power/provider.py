@@ -190,7 +190,7 @@ class PowerBoxes:
             price=box.price if reading.state is not PowerState.OFF else 0.0,
             name=name,
             address=box.address,
-            host=HostFacts(stage=Stage.POOL),
+            host=HostFacts(stage=Stage.POOL, rate=box.price, left_alone=box.excluded),
         )
 
     # ------------------------------------------------------------ calls

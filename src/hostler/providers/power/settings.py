@@ -163,6 +163,43 @@ class PowerTable(Struct, frozen=True, kw_only=True):
     start_gap: Annotated[
         timedelta, Meta(description="how long after one box of a zone the next one may start")
     ] = timedelta(0)
+    stay_on: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1000,
+            description="how many boxes of each zone and type stay on while nobody uses them, so "
+            "that a machine has one at once",
+        ),
+    ] = 0
+    prefer: Annotated[
+        tuple[Literal["on", "cost", "longest-off", "wear"], ...],
+        Meta(
+            description="which box a machine takes, the first difference counts: one that is on, "
+            "the cheapest, the one that rested longest, the one that was started least often; "
+            "before all that, one that failed less often"
+        ),
+    ] = ("on", "cost", "longest-off", "wear")
+    exercise: Annotated[
+        timedelta | None,
+        Meta(
+            extra=POSITIVE,
+            description="how long a box may be off before it is switched on for once, to find out "
+            "whether it still starts; unset: for ever",
+        ),
+    ] = None
+    exercise_time: Annotated[
+        timedelta,
+        Meta(extra=POSITIVE, description="how long a box stays on that is switched on for that"),
+    ] = timedelta(minutes=10)
+    start: Annotated[
+        timedelta,
+        Meta(
+            extra=POSITIVE,
+            description="how long a box that nobody uses may take until it is seen on; then it "
+            "counts as a failure, and two of them quarantine it for a day",
+        ),
+    ] = timedelta(minutes=15)
     soft_wait: Annotated[
         timedelta,
         Meta(
@@ -170,7 +207,7 @@ class PowerTable(Struct, frozen=True, kw_only=True):
             description="how long a box that was asked to shut down may take, before its power is "
             "cut where a method can do that",
         ),
-    ] = timedelta(minutes=3)
+    ] = timedelta(minutes=5)
     patience: Annotated[
         timedelta,
         Meta(

@@ -62,11 +62,12 @@ class MetalPlanner:
         if goal is HostGoal.OFF or cycles:
             on = resource.condition in _ON
             return _of_host(HOST_OFF, resource, Shows.REST) if on else None
-        if goal is not HostGoal.CLEAN or self._cleaning is not Cleaning.COMMAND:
+        command = goal is HostGoal.CLEAN and self._cleaning is Cleaning.COMMAND
+        if not command and goal is not HostGoal.ON:
             return None
         if resource.condition in _OFF:
             return _of_host(HOST_ON, resource, Shows.POWER)
-        waits = resource.host.cleaned or resource.condition is not Condition.UP
+        waits = not command or resource.host.cleaned or resource.condition is not Condition.UP
         return None if waits else _of_host(CLEAN, resource, Shows.NOTHING)
 
     def _is_open(self, asked: Asked | None, now: datetime) -> bool:

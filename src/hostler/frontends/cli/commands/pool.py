@@ -1,6 +1,7 @@
 """Pool: the hosts of a fleet's account: listed, put into its pool, or made machines of it."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, assert_never
@@ -25,9 +26,8 @@ from hostler.queries.hosts import pool_of, recorded_hosts
 from hostler.queries.lookup import hosts_named
 from hostler.queries.providers import Providers
 from hostler.requests import hosts as host_requests
-from hostler.requests.recording import Accepted
 
-from .requests import author_of, submit
+from .requests import Submitted, author_of, submit
 
 Act = Literal["list", "add", "adopt", "retire"]
 
@@ -134,28 +134,37 @@ class PoolCommand:
             host_requests.require_own_names(hosts, observed)
         if act == "adopt" and not chosen.keep_disk:
             _confirm(host_requests.unconfirmed(hosts, chosen.names), chosen.screen)
-        return await self._submit(chosen, accepted, hosts)
+        by_id = {host.id: host for host in hosts}
 
-    async def _submit(
-        self, chosen: _Chosen, accepted: tuple[Accepted, ...], hosts: tuple[HostStatus, ...]
-    ) -> int:
-        """Record the requests, wait for the engine, and say what is to come of each."""
+        def sentence(request: Request) -> str:
+            return _sentence(request, by_id[request.host or hosts[0].id])
+
         wait, screen = chosen.options.wait, chosen.screen
         done = await submit(self.services, chosen.config, accepted, wait=wait, screen=screen)
-        value = {
-            "requests": [documents.request(request) for request in done.requests],
-            "engine": done.engine,
-            "taken": done.taken,
-            "refused": {str(number): why for number, why in done.refusals.items()},
-        }
-        lines = [
-            f"{_sentence(request, host)}: {done.sentence(request, waited=wait)}"
-            if request.number not in done.refusals
-            else f"{_name(host)}: {done.sentence(request, waited=wait)}"
-            for request, host in zip(done.requests, hosts, strict=True)
-        ]
-        screen.show(ink("\n".join(lines)), value)
-        return done.exit(waited=wait)
+        return show_submitted(done, sentence, screen, waited=wait)
+
+
+def show_submitted(
+    done: Submitted, sentence: Callable[[Request], str], screen: Screen, *, waited: bool
+) -> int:
+    """Say what is to come of each request, and what has become of it; return the exit code.
+
+    A sentence begins with the name of what it is about, and a colon.
+    """
+    value = {
+        "requests": [documents.request(request) for request in done.requests],
+        "engine": done.engine,
+        "taken": done.taken,
+        "refused": {str(number): why for number, why in done.refusals.items()},
+    }
+
+    def line(request: Request) -> str:
+        text = sentence(request)
+        subject = text.partition(": ")[0] if request.number in done.refusals else text
+        return f"{subject}: {done.sentence(request, waited=waited)}"
+
+    screen.show(ink("\n".join(map(line, done.requests))), value)
+    return done.exit(waited=waited)
 
 
 async def _adoption(

@@ -131,7 +131,7 @@ class RequestCommands:
         """Protect a machine for a while: nothing destructive is done to it."""
 
         def check(author: Author, fleet: Fleet, machine: Machine) -> Accepted:
-            return machines.protect(author, fleet, machine, _duration(for_))
+            return machines.protect(author, fleet, machine, duration_of(for_))
 
         return self._about_machine(file, machine, check, options)
 
@@ -152,7 +152,7 @@ class RequestCommands:
         """Pause a whole fleet for a while: it is observed, and nothing is changed."""
 
         def check(author: Author, fleet: Fleet) -> Accepted:
-            return fleets.pause(author, fleet, _duration(for_))
+            return fleets.pause(author, fleet, duration_of(for_))
 
         return self._about_fleet(file, check, options)
 
@@ -316,7 +316,8 @@ def author_of(services: Services, options: RequestOptions) -> Author:
     return Author(name=services.actor(), at=services.clock().now(), why=options.why)
 
 
-def _duration(text: str | None) -> timedelta | None:
+def duration_of(text: str | None) -> timedelta | None:
+    """Return how long, as `--for` has it; None where it says nothing."""
     return parse_span(text) if text else None
 
 

@@ -71,6 +71,8 @@ def remarks(host: HostStatus, now: datetime) -> tuple[str, ...]:
     found = list[str]()
     if (quarantine := host.quarantined(now)) is not None:
         found.append(f"quarantined until {utc(quarantine)}")
+    if host.record is not None and (hold := host.record.held(now)) is not None:
+        found.append(str(hold))
     if host.record is not None and host.record.health.strikes:
         found.append(count(host.record.health.strikes, "strike"))
     if host.scheduled is not None:

@@ -37,7 +37,7 @@ def host_calls(goal: HostGoal, host: Host, resource: Resource, now: datetime) ->
     if not _is_open(goal, host, resource):
         return ()
     match goal:
-        case HostGoal.OFF:
+        case HostGoal.OFF | HostGoal.ON:
             return ()
         case HostGoal.CLEAN:
             return _wiped(host, resource)

@@ -1,0 +1,173 @@
+"""Idle: is a host that nobody uses to be on or off, by its provider's limits and a person's word?
+
+What goes on for its own sake takes its turn with the machines: no more start at a time than may.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from hostler.domain.ids import HostId, ResourceId, Zone
+from hostler.domain.model.capabilities import PowerLimits
+from hostler.domain.model.hold import HoldKind
+from hostler.domain.model.host import Host, HostCondition, HostGoal
+from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.snapshot import AccountSnapshot
+from hostler.domain.policy.remediation import LADDER, pause_after, quarantined_for
+
+from . import power
+
+_AS_IT_IS = frozenset({HoldKind.RESERVED, HoldKind.MAINTENANCE})
+_OFF = frozenset({Condition.OFF, Condition.STANDBY})
+
+
+def goals(snapshot: AccountSnapshot) -> Mapping[HostId, HostGoal]:
+    """Return which free hosts are to be switched now, and to what; the others stay as they are."""
+    limits = snapshot.capabilities.power
+    return _Goals(snapshot, limits).all() if limits is not None else {}
+
+
+def followed(host: Host, resource: Resource) -> Host:
+    """Return a free host that is switched off and on, as an observation shows how far it is."""
+    if host.power.cycle is HostGoal.OFF and resource.condition in _OFF:
+        return replace(host, power=replace(host.power, cycle=HostGoal.ON))
+    if host.power.cycle is HostGoal.ON and resource.condition is Condition.UP:
+        return replace(host, power=replace(host.power, cycle=None))
+    return host
+
+
+def pursued(host: Host, goal: HostGoal | None, snapshot: AccountSnapshot) -> Host:
+    """Return the record with since when it is to go on; a strike once that takes too long."""
+    limits, begun = snapshot.capabilities.power, host.power.begun
+    if limits is None or goal is not HostGoal.ON or host.condition is not HostCondition.FREE:
+        return host if begun is None else replace(host, power=replace(host.power, begun=None))
+    if begun is None:
+        now = snapshot.now
+        exercised = now if _is_due(host, limits, now) else host.power.exercised
+        return replace(host, power=replace(host.power, begun=now, exercised=exercised))
+    if snapshot.now - begun < limits.start:
+        return host
+    return _struck(host, snapshot)
+
+
+def _struck(host: Host, snapshot: AccountSnapshot) -> Host:
+    """A host that does not go on counts a strike: it is tried again later, or left alone."""
+    why, strikes = "it was not seen on after it was switched on", host.health.strikes + 1
+    struck = replace(
+        host.with_health(strikes=strikes),
+        power=replace(host.power, begun=None, cycle=None),
+        error=why,
+    )
+    if strikes < LADDER.strikes:
+        return replace(struck, retry_at=snapshot.now + pause_after(strikes, LADDER.pauses))
+    until = snapshot.now + quarantined_for(strikes, LADDER)
+    left = struck.with_health(quarantined_until=until)
+    return left.now(HostCondition.QUARANTINED, snapshot.now, f"{why}: strike {strikes}")
+
+
+@dataclass
+class _Goals:
+    """The goals of one cycle, and how many hosts of each zone may still begin in it."""
+
+    snapshot: AccountSnapshot
+    limits: PowerLimits
+    found: dict[HostId, HostGoal] = field(default_factory=dict[HostId, HostGoal])
+    room: dict[Zone, int] = field(default_factory=dict[Zone, int])
+
+    def all(self) -> dict[HostId, HostGoal]:
+        free = {host.id: host for host in self.snapshot.hosts.values() if self._is_free(host)}
+        for host in free.values():
+            if self._goes_off(host):
+                self.found[host.id] = HostGoal.OFF
+        for host in free.values():
+            if host.power.cycle is HostGoal.ON or host.held_as(self.snapshot.now) is HoldKind.ON:
+                self._start(host)
+        stays = frozenset(self._stays(free.values()))
+        for id_ in sorted(stays):
+            self.found.pop(id_, None)
+            self._start(free[id_])
+        for host in free.values():
+            if _is_due(host, self.limits, self.snapshot.now) and not self._is_held(host):
+                self._start(host)
+        return self.found
+
+    def _is_free(self, host: Host) -> bool:
+        """Tell whether nobody has a host, and nothing but its power is to change."""
+        resource = self.snapshot.inventory.resource(ResourceId(host.id))
+        idle = host.condition is HostCondition.FREE and host.goal is None
+        ours = resource is not None and not resource.host.left_alone
+        return ours and idle and host.id not in self.snapshot.bindings
+
+    def _is_held(self, host: Host) -> bool:
+        kind = host.held_as(self.snapshot.now)
+        return kind is not None and kind.bars_machines
+
+    def _goes_off(self, host: Host) -> bool:
+        """Tell whether a host is to go off: nobody wants it on, and it was on for long enough."""
+        kind, now = host.held_as(self.snapshot.now), self.snapshot.now
+        if not host.power.on or kind in _AS_IT_IS:
+            return False
+        if kind is HoldKind.OFF or host.power.cycle is HostGoal.OFF:
+            return True
+        if kind is HoldKind.ON:
+            return False
+        least = self.limits.least_on
+        since, exercised = host.power.since or now, host.power.exercised
+        if exercised is not None and exercised <= since:
+            least = max(least, self.limits.exercise_time)
+        return now - since >= least
+
+    def _stays(self, free: Collection[Host]) -> Iterator[HostId]:
+        """Yield the hosts that stay on, those first that are; one in flight is about to be."""
+        groups = defaultdict[tuple[str, str], list[Host]](list)
+        for host in free if self.limits.stay_on else ():
+            if not self._is_held(host) and host.power.cycle is None:
+                groups[host.zone, host.type].append(host)
+        for group in groups.values():
+            group.sort(key=lambda host: (not self._is_on(host), host.health.strikes, host.id))
+            yield from (host.id for host in group[: self.limits.stay_on])
+
+    def _is_on(self, host: Host) -> bool:
+        return bool(host.power.on) or host.power.begun is not None
+
+    def _start(self, host: Host) -> None:
+        """Let a host go on, if it is off for long enough, and its zone has room for a start."""
+        resource = self.snapshot.inventory.resource(ResourceId(host.id))
+        if resource is None or resource.condition not in _OFF or host.power.on is not False:
+            return
+        if host.id in self.found or not self._may_begin(host):
+            return
+        if host.zone not in self.room:
+            self.room[host.zone] = power.starts_left(host.zone, self.snapshot)
+        begun = host.power.begun is not None
+        if not begun and self.room[host.zone] <= 0:
+            return
+        if not begun:
+            self.room[host.zone] -= self.limits.parallel_starts if self.limits.start_gap else 1
+        self.found[host.id] = HostGoal.ON
+
+    def _may_begin(self, host: Host) -> bool:
+        """Tell whether a host is off for long enough; a person's word does not wait for that.
+
+        Every command for its power must be over, and so must the pause after a failure.
+        """
+        if host.power.begun is not None:
+            return True
+        now, inventory = self.snapshot.now, self.snapshot.inventory
+        at = inventory.observed_at(inventory.sightings[ResourceId(host.id)])
+        settled = power.is_settled(host, at, self.snapshot.capabilities.consistency_delay)
+        if not settled or (host.retry_at is not None and now < host.retry_at):
+            return False
+        asked = host.power.cycle is HostGoal.ON or host.held_as(self.snapshot.now) is HoldKind.ON
+        since = host.power.since
+        long = since is not None and now - since >= self.limits.least_off
+        return asked or long
+
+
+def _is_due(host: Host, limits: PowerLimits, now: datetime) -> bool:
+    """Tell whether a host was off for so long that it is to show that it still goes on."""
+    since = host.power.since
+    if limits.exercise is None or host.power.on is not False or since is None:
+        return False
+    return now - since >= limits.exercise

@@ -1,0 +1,75 @@
+"""Requests that hold hosts for a person for a while, lift that, or switch hosts off and on."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
+
+from hostler.domain.errors import RequestRefused
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.hold import HoldKind
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.snapshot import RequestKind
+from hostler.domain.reporting.hosts import HostStatus
+
+from . import machines
+from .recording import Accepted, Author, new_request, protecting
+
+
+def hold(
+    author: Author, fleet: Fleet, host: HostStatus, kind: HoldKind, duration: timedelta | None
+) -> Accepted:
+    """Ask that a host is held like this; without a duration as long as the fleet allows.
+
+    Raises RequestRefused where the duration is longer than that. A machine that has the host keeps
+    it: `emptied` asks for its end.
+    """
+    request = protecting(RequestKind.HOLD, fleet, author, duration)
+    later = kind.bars_machines and host.binding is not None
+    waits = f"machine {host.binding} has {host.name or host.id}, and keeps it until it ends"
+    return Accepted(
+        request=replace(request, host=host.id, hold=kind), warnings=(waits,) if later else ()
+    )
+
+
+def emptied(
+    author: Author, fleet: Fleet, machine: Machine, held: Accepted, *, now: bool
+) -> tuple[Accepted, Accepted]:
+    """Ask for a hold, and then that the machine which has the host is deleted.
+
+    `now` does not wait for what runs on it. Raises RequestRefused where the fleet is protected.
+    """
+    return replace(held, warnings=()), machines.delete(author, fleet, machine, now=now)
+
+
+def lift(author: Author, fleet: Fleet, host: HostStatus) -> Accepted:
+    """Ask that a hold ends. Raises RequestRefused where the host's record has none."""
+    if host.record is None or host.record.held(author.at) is None:
+        raise RequestRefused(f"{host.name or host.id}: nobody holds it")
+    request = new_request(RequestKind.LIFT, fleet, author)
+    return Accepted(request=replace(request, host=host.id))
+
+
+def cycle(author: Author, fleet: Fleet, host: HostStatus) -> Accepted:
+    """Ask that a host is switched off and on, once it is free.
+
+    Raises RequestRefused where a machine has it.
+    """
+    if host.binding is not None:
+        raise RequestRefused(
+            f"{host.name or host.id}: machine {host.binding} has it, and is not switched off for "
+            "this: delete that first"
+        )
+    request = new_request(RequestKind.CYCLE, fleet, author)
+    return Accepted(request=replace(request, host=host.id))
+
+
+def fleet_of(host: HostStatus, fleets: Iterable[Fleet]) -> Fleet:
+    """Return a fleet whose engine looks after a host: the one that had it last, or any of its own.
+
+    Raises RequestRefused where none of these fleets is of the host's account.
+    """
+    own = [fleet for fleet in fleets if fleet.account == host.account]
+    last = [fleet for fleet in own if str(fleet.name) == host.fleet]
+    if not own:
+        raise RequestRefused(f"{host.name or host.id}: no fleet has machines of {host.account}")
+    return (last or own)[0]
