@@ -16,14 +16,17 @@ from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpen
 from hostler.ports.provider import Provider
 
 from .own_host import is_own_host
+from .packages import power_table
 from .provider import Box, Guests, PowerBoxes, Rack
 from .registry import METHODS
 from .settings import BoxTable, PowerTable, PowerTemplate
-from .switch import MethodTable
 from .ways import Ways
 
 _OFF = frozenset({PowerAction.OFF_SOFT, PowerAction.OFF_HARD})
 Turns = Mapping[str, Turn]
+
+_NOTHING = PowerCapabilities(actions=frozenset(), query=False)
+"""What a rack without any box can do."""
 
 _TIMERS = {"start": timedelta(minutes=15), "stop": timedelta(minutes=15)}
 """A machine of one's own takes long to start: its firmware tests its memory first."""
@@ -32,8 +35,12 @@ _TIMERS = {"start": timedelta(minutes=15), "stop": timedelta(minutes=15)}
 class PowerKind:
     """Boxes that exist anyway, and whose power is ours to decide."""
 
-    settings = PowerTable
     template = PowerTemplate
+
+    @property
+    def settings(self) -> type[PowerTable]:
+        """The table of a rack, with the methods of installed packages."""
+        return power_table()
 
     def blueprint(self, settings: object, template: object, folder: Path) -> Blueprint:
         """Return types and zones as offers; a box is never outdated."""
@@ -53,10 +60,11 @@ class PowerKind:
 
     def timing(self, settings: object) -> Timing:
         """Return how long the slowest method may take, and how late its effect may be."""
-        tables = [*_tables(table_of(PowerTable, settings))] or [MethodTable()]
+        boxes = table_of(PowerTable, settings).boxes
+        able = [_able(box, name) for box in boxes for name in box.methods()] or [_NOTHING]
         return Timing(
-            deadline=max(table.deadline for table in tables),
-            consistency_delay=2 * max(table.settles for table in tables),
+            deadline=max(one.deadline for one in able),
+            consistency_delay=2 * max(one.settles for one in able),
         )
 
     def check(self, settings: object) -> tuple[str, ...]:
@@ -145,11 +153,6 @@ def _known(key: str, asked: tuple[str, ...], known: set[str]) -> None:
     if unknown := [name for name in asked if name not in known]:
         there = ", ".join(sorted(known))
         raise ValueError(f"{key}: expected {key} of boxes ({there}); {', '.join(unknown)} has none")
-
-
-def _tables(table: PowerTable) -> Iterator[MethodTable]:
-    for box in table.boxes:
-        yield from box.methods().values()
 
 
 def _faults(box: BoxTable) -> Iterator[str]:

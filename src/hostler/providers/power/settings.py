@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct, field, structs
 
 from hostler.ports.kind import POSITIVE
 from hostler.ports.power import PowerAction
@@ -20,7 +20,6 @@ from .methods.ssh import SshTable
 from .methods.tasmota import TasmotaTable
 from .methods.wake_on_lan import WakeOnLanTable
 from .methods.webhook import WebhookTable
-from .switch import MethodTable
 
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
 Name = Annotated[str, Meta(pattern=_NAME, extra={"expected": "letters, digits and . _ -"})]
@@ -112,22 +111,14 @@ class BoxTable(Struct, frozen=True, kw_only=True):
         Meta(description="those that are asked how it stands, until one knows"),
     ] = ()
 
-    def methods(self) -> dict[str, MethodTable]:
-        """Return its methods by their names, the preferred ones first."""
-        named: dict[str, MethodTable | None] = {
-            "redfish": self.redfish,
-            "proxmox": self.proxmox,
-            "libvirt": self.libvirt,
-            "ssh": self.ssh,
-            "wake-on-lan": self.wake_on_lan,
-            "shelly": self.shelly,
-            "tasmota": self.tasmota,
-            "snmp": self.snmp,
-            "webhook": self.webhook,
-            "command": self.command,
-            "reachability": self.reachability,
-        }
-        return {name: table for name in FIRST if (table := named[name]) is not None}
+    packaged: ClassVar[tuple[str, ...]] = ()
+    """The methods of installed packages: whoever installs one means it, so that they come first."""
+
+    def methods(self) -> dict[str, object]:
+        """Return the tables of its methods by their names, the preferred ones first."""
+        tables = {one.encode_name: getattr(self, one.name) for one in structs.fields(type(self))}
+        names = (*self.packaged, *FIRST)
+        return {name: table for name in names if (table := tables[name]) is not None}
 
     def order(self, what: PowerAction | None) -> tuple[str, ...]:
         """Return the methods in the order in which they are used for an action, or a query."""
