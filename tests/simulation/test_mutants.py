@@ -6,11 +6,11 @@ import pytest
 
 from hostler.lab.mutants.mutant import locate
 from hostler.lab.scenario.faults import Size
-from hostler.lab.simulate.names import INSTANCES, MACS, METAL
+from hostler.lab.simulate.names import INSTANCES, MACS, METAL, POWER
 from hostler.lab.simulate.providers import PROVIDERS
 from hostler.lab.simulate.seeds import run_seed
 
-SIZES = {INSTANCES: Size(), MACS: Size(days=1.0), METAL: Size()}
+SIZES = {INSTANCES: Size(), MACS: Size(days=1.0), METAL: Size(), POWER: Size()}
 MUTANTS = [(provider, name) for provider in SIZES for name in PROVIDERS[provider].mutants]
 PLACES = {
     place

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hostler.domain.ids import HostId, ResourceId, Zone
+from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits
 from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.host import Host, HostCondition, HostGoal
@@ -22,10 +23,21 @@ _AS_IT_IS = frozenset({HoldKind.RESERVED, HoldKind.MAINTENANCE})
 _OFF = frozenset({Condition.OFF, Condition.STANDBY})
 
 
-def goals(snapshot: AccountSnapshot) -> Mapping[HostId, HostGoal]:
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Which free hosts are to be switched, and to what; `waits` are those whose turn it is not."""
+
+    goals: Mapping[HostId, HostGoal]
+    waits: frozenset[HostId] = frozenset()
+
+
+NOTHING = Idle({})
+
+
+def goals(snapshot: AccountSnapshot) -> Idle:
     """Return which free hosts are to be switched now, and to what; the others stay as they are."""
     limits = snapshot.capabilities.power
-    return _Goals(snapshot, limits).all() if limits is not None else {}
+    return _Goals(snapshot, limits).all() if limits is not None else NOTHING
 
 
 def followed(host: Host, resource: Resource) -> Host:
@@ -75,7 +87,7 @@ class _Goals:
     found: dict[HostId, HostGoal] = field(default_factory=dict[HostId, HostGoal])
     room: dict[Zone, int] = field(default_factory=dict[Zone, int])
 
-    def all(self) -> dict[HostId, HostGoal]:
+    def all(self) -> Idle:
         free = {host.id: host for host in self.snapshot.hosts.values() if self._is_free(host)}
         for host in free.values():
             if self._goes_off(host):
@@ -90,7 +102,17 @@ class _Goals:
         for host in free.values():
             if _is_due(host, self.limits, self.snapshot.now) and not self._is_held(host):
                 self._start(host)
-        return self.found
+        return Idle(self.found, frozenset(self._waiting()))
+
+    def _waiting(self) -> Iterator[HostId]:
+        """Yield the hosts that are to go on and are not told so yet: who was told last waits."""
+        hosts = self.snapshot.hosts
+        starts = [hosts[id_] for id_, goal in self.found.items() if goal is HostGoal.ON]
+        begun = set[Zone]()
+        for host in sorted(starts, key=_newest_ask) if self.limits.start_gap else ():
+            if host.zone in begun or not power.is_turn(host, self.snapshot):
+                yield host.id
+            begun.add(host.zone)
 
     def _is_free(self, host: Host) -> bool:
         """Tell whether nobody has a host, and nothing but its power is to change."""
@@ -163,6 +185,12 @@ class _Goals:
         since = host.power.since
         long = since is not None and now - since >= self.limits.least_off
         return asked or long
+
+
+def _newest_ask(host: Host) -> tuple[float, HostId]:
+    """Return when a host was told to go on last; never is long ago."""
+    times = (one.at.timestamp() for one in host.asked if one.shows is Shows.POWER)
+    return max(times, default=0.0), host.id
 
 
 def _is_due(host: Host, limits: PowerLimits, now: datetime) -> bool:

@@ -4,11 +4,11 @@ One host's record is moved along with what the world shows; who has a host is sa
 alone. The goal that comes out is pursued by the provider's next calls for hosts.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import datetime
 
-from hostler.domain.ids import HostId, MachineId, ResourceId, evolve
+from hostler.domain.ids import MachineId, ResourceId, evolve
 from hostler.domain.model.capabilities import Ownership
 from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.host import (
@@ -39,16 +39,14 @@ def decide_hosts(snapshot: AccountSnapshot) -> tuple[HostTransition, ...]:
     A host that we ordered gets its record when it is first seen under the name of its order.
     """
     hosts = (snapshot.hosts[host] for host in sorted(snapshot.hosts))
-    goals = idle.goals(snapshot)
+    aims = idle.goals(snapshot)
     known = tuple(
-        _decided(host, snapshot, goals) for host in hosts if host.id not in snapshot.moving_hosts
+        _decided(host, snapshot, aims) for host in hosts if host.id not in snapshot.moving_hosts
     )
     return (*known, *ordered(snapshot), *listed(snapshot), *unrecorded(snapshot))
 
 
-def _decided(
-    host: Host, snapshot: AccountSnapshot, goals: Mapping[HostId, HostGoal]
-) -> HostTransition:
+def _decided(host: Host, snapshot: AccountSnapshot, aims: idle.Idle) -> HostTransition:
     sighting = snapshot.inventory.sightings.get(ResourceId(host.id))
     resource = sighting.resource if sighting else None
     known = without_future(host, snapshot.now)
@@ -74,7 +72,7 @@ def _decided(
     ):
         void = replace(wipes.unproved(transition.host), goal=None)
         return replace(transition, host=void.now(HostCondition.DIRTY, snapshot.now, _UNKNOWN))
-    return _aimed(_stands(transition, resource, snapshot), goals, snapshot)
+    return _aimed(_stands(transition, resource, snapshot), aims, snapshot)
 
 
 def _bereft(transition: HostTransition, machine: MachineId) -> HostTransition:
@@ -281,16 +279,17 @@ def _found(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
 
 
 def _aimed(
-    transition: HostTransition, goals: Mapping[HostId, HostGoal], snapshot: AccountSnapshot
+    transition: HostTransition, aims: idle.Idle, snapshot: AccountSnapshot
 ) -> HostTransition:
     """Pursue the host's goal, unless its fleet is paused or protected: then it stays as it is.
 
     Nothing is done either where it shows a key that is not its own, or a person works on it.
     """
     host, resource = transition.host, transition.resource
-    goal = host.goal or goals.get(host.id)
+    goal = host.goal or aims.goals.get(host.id)
     transition = evolve(transition, host=idle.pursued(host, goal, snapshot))
-    if goal is HostGoal.ON and transition.host.power.begun is None:  # it took too long
+    late = goal is HostGoal.ON and transition.host.power.begun is None
+    if late or (host.goal is None and host.id in aims.waits):
         return transition
     blocker = snapshot.protected.get(host.fleet, "") if host.fleet and goal else ""
     hold = host.held(snapshot.now)

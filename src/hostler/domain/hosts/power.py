@@ -118,6 +118,16 @@ def starts_left(zone: Zone, snapshot: AccountSnapshot) -> int:
     return max(0, limits.parallel_starts - begun)
 
 
+def is_turn(host: Host, snapshot: AccountSnapshot) -> bool:
+    """Tell whether the gap is over since anything else of a host's zone was started."""
+    limits = snapshot.capabilities.power or PowerLimits()
+    others = (one for one in snapshot.hosts.values() if one.id != host.id and one.zone == host.zone)
+    machines = (one for one in snapshot.machines.values() if one.offer.zone == host.zone)
+    times = [at for one in others for at in _starts_of(one, snapshot)]
+    times += [at for one in machines for at in _starts(one, snapshot)]
+    return snapshot.now - max(times, default=snapshot.now - limits.start_gap) >= limits.start_gap
+
+
 def spaced(transitions: tuple[Transition, ...], snapshot: Snapshot) -> tuple[Transition, ...]:
     """Return the transitions of which no two switch on hosts of a zone within the gap.
 

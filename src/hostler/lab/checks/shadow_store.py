@@ -80,6 +80,7 @@ class ShadowStore:
         default_factory=dict[FleetName, list[tuple[float, float]]]
     )
     bindings: dict[HostId, MachineId] = field(default_factory=dict[HostId, MachineId])
+    bound_at: dict[HostId, float] = field(default_factory=dict[HostId, float])
     epochs: dict[str, Epoch] = field(default_factory=dict[str, Epoch])
     attempts: dict[FleetName, Attempts] = field(default_factory=dict[FleetName, Attempts])
     failures: Failures = field(default_factory=lambda: Failures(25.0))

@@ -50,6 +50,7 @@ class Recorder:
     def bound(self, host: HostId, machine: MachineId) -> None:
         """Note that a host is a machine's from now on."""
         self.shadow.bindings[host] = machine
+        self.shadow.bound_at[host] = self.checker.now
         self.checker.trace.note(f"{self.name} binds {host} to {machine}", machine)
 
     def unbound(self, host: HostId, machine: MachineId) -> None:

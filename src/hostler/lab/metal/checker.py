@@ -7,11 +7,11 @@ power  boxes are switched no oftener, and no more of them at a time, than their 
 """
 
 from hostler.domain.ids import HostId, MachineId, ResourceId, Zone
-from hostler.domain.model.calls import Call
+from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.capabilities import Cleaning
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.host import Host, HostCondition, HostGoal, host_of
+from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal, host_of
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, OwnerTag
@@ -22,7 +22,7 @@ from hostler.lab.checks.trace import Trace
 from hostler.lab.macs.quiescence import MAY_REST, hosts_rest
 from hostler.lab.scenario.faults import STORE_RESTORED
 from hostler.testing import invariants
-from hostler.testing.fakes.metal_planner import CLEAN, HOST_OFF, REST, SWITCH_ON
+from hostler.testing.fakes.metal_planner import CLEAN, SWITCH_ON
 from hostler.testing.invariants import Found, Thing, Violation
 
 from .faults import MetalScenario
@@ -35,7 +35,6 @@ STEADY = 240.0
 _SEEN = 90.0
 """So long, in seconds, after it went on or off an engine that looks knows of it."""
 _USED = frozenset({Phase.READY, Phase.DRAINING})
-_ENDING = frozenset({REST, HOST_OFF, CLEAN})
 _ON = frozenset({Condition.STARTING, Condition.UP})
 
 
@@ -100,10 +99,11 @@ class MetalChecker(Checker):
     def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
         """Check a call before it is sent."""
         del ahead
-        if call.kind == SWITCH_ON:
+        if call.shows is Shows.POWER and self._is_spaced(call):
             self._switches_on(str(call.target or "").partition("#")[0])
+        if call.kind == SWITCH_ON:
             self.found(self.known_counts.creates(MachineId(str(call.arg("machine"))), str(call)))
-        if call.kind in _ENDING:
+        if call.shows is Shows.REST or call.kind == CLEAN:
             self._ends(shadow, HostId(host_of(call.target or ResourceId(""))), str(call))
         record = next((m for m in shadow.living() if m.id == call.arg("machine")), None)
         self.found(shadow.onces.sending(call, record, self.now, there=False))
@@ -113,6 +113,10 @@ class MetalChecker(Checker):
         user = next((machine for machine in shadow.living() if machine.host == box), None)
         if user is not None and self.truth.condition(box) is Condition.UP:
             self.found(shadow.jobs.ended(user.id, call, self.now))
+
+    def _is_spaced(self, call: Call) -> bool:
+        """Tell whether a start takes its turn; one for a cleaning command does not."""
+        return call.slot != HOST or self._scenario.cleaning is not Cleaning.COMMAND
 
     def _switches_on(self, box: str) -> None:
         """Boxes are told to start one after the other, as far apart as their limits say."""
@@ -133,7 +137,7 @@ class MetalChecker(Checker):
         self.changed = True
         self.trace.note(f"{box} obeys {call}", str(call.target or "").partition("#")[2])
         self._obeyed.add((str(call.arg("machine")), call.kind))
-        if call.kind not in {REST, HOST_OFF} or self.truth.condition(box) not in _ON:
+        if call.shows is not Shows.REST or self.truth.condition(box) not in _ON:
             return
         forgiven = stopped and self.faults["clock_jump"] > 0
         for shadow in self.shadows:
@@ -151,7 +155,7 @@ class MetalChecker(Checker):
         not know when the box was switched on.
         """
         unknown = self.faults["clock_jump"] or self.faults[STORE_RESTORED]
-        if host is None or call.kind != HOST_OFF or unknown:
+        if host is None or call.slot != HOST or unknown:
             return
         on = self.truth.last(host.id, Condition.STARTING)
         least = self._scenario.power.least_on.total_seconds()
@@ -211,7 +215,10 @@ class MetalChecker(Checker):
                     self._wrong("S13", text, machine.id)
 
     def _taken(self, shadow: ShadowStore, machine: Machine, box: HostId) -> None:
-        """Judge a box that a machine takes: is it clean, and may it be switched on now?"""
+        """Judge a box that a machine takes: is it clean, and may it be switched on now?
+
+        What a person did to it since it was bound was not known when it was taken.
+        """
         if self.truth.condition(box) is None:  # somebody took it away: nobody gets it
             return
         let_go = self._let_go.get(box)
@@ -221,6 +228,8 @@ class MetalChecker(Checker):
         if self.faults["clock_jump"] or self.truth.condition(box) is Condition.UP:
             return
         limits, since = self._scenario.power, self.now - self.truth.since(box)
+        if self.truth.handled.get(box, -1.0) >= shadow.bound_at.get(box, self.now):
+            return
         off = self.truth.condition(box) is Condition.OFF and since > _SEEN
         if off and self._was_on(box) > _SEEN and since < limits.least_off.total_seconds() - 1.0:
             self._wrong("power", f"{box} was off for {since:.0f} s", machine.id)

@@ -13,7 +13,7 @@ from .mutant import Mutant
 from .server_mutations import always, never
 
 _MINUTE = 60.0
-_ENDS = tuple(
+ENDS = tuple(
     OperatorAction(at=at * _MINUTE, kind=kind, which=which)
     for at, kind, which in (
         (10, "delete", 0.1),
@@ -26,6 +26,7 @@ _ENDS = tuple(
         (70, "delete", 0.4),
     )
 )
+"""What an operator asks for where nothing else happens."""
 _NO_LIMITS = PowerLimits()
 _LONG_ON = PowerLimits(least_on=timedelta(minutes=30))
 
@@ -47,7 +48,7 @@ class Alone:
             machines=3,
             faults=(),
             disruptions=self.disruptions,
-            actions=_ENDS,
+            actions=ENDS,
             replicas=1,
             skews=(0.0, 0.0),
             span=1.5 * HOUR,

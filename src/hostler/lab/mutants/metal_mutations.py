@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from hostler.domain.ids import HostId
+from hostler.domain.hosts.idle import Idle
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import AccountSnapshot
@@ -26,10 +26,10 @@ def clean_at_once(_: Function) -> Function:
 def off_at_once(_: Function) -> Function:
     """Switch a free box off however short it was on."""
 
-    def goals(snapshot: AccountSnapshot) -> dict[HostId, HostGoal]:
+    def goals(snapshot: AccountSnapshot) -> Idle:
         hosts = snapshot.hosts.values()
         free = (host for host in hosts if host.condition is HostCondition.FREE)
-        return {host.id: HostGoal.OFF for host in free if host.power.on}
+        return Idle({host.id: HostGoal.OFF for host in free if host.power.on})
 
     return goals
 

@@ -6,10 +6,12 @@ Apart from what they name, which is the whole laboratory: who only reads the hel
 from collections.abc import Mapping
 
 INSTANCES, FLEETING, MACS, METAL = "instances", "fleeting", "macs", "metal"
+POWER = "power"
 
 SUMMARIES: Mapping[str, str] = {
     INSTANCES: "engines by themselves",
     FLEETING: "a runner over its plugin",
     MACS: "hosts that are claimed from a pool",
     METAL: "boxes that are switched on and off",
+    POWER: "boxes by the methods that switch them",
 }

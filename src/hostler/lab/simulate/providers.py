@@ -17,9 +17,13 @@ from hostler.lab.metal.environment import MetalEnvironment
 from hostler.lab.metal.faults import MetalScenario, draw_metal
 from hostler.lab.mutants import macs as mac_mutants
 from hostler.lab.mutants import metal as metal_mutants
+from hostler.lab.mutants import power as power_mutants
 from hostler.lab.mutants import runner as runner_mutants
 from hostler.lab.mutants import servers as server_mutants
 from hostler.lab.mutants.mutant import Mutant, planted
+from hostler.lab.power import faults as power_faults
+from hostler.lab.power.environment import PowerEnvironment
+from hostler.lab.power.faults import PowerScenario, draw_power
 from hostler.lab.scenario.course import EngineCourse
 from hostler.lab.scenario.environment import Environment
 from hostler.lab.scenario.faults import (
@@ -36,7 +40,7 @@ from hostler.lab.servers import faults as server_faults
 from hostler.lab.servers.environment import ServerEnvironment
 from hostler.lab.servers.large import HALF_DELETED, draw_any_servers
 
-from .names import FLEETING, INSTANCES, MACS, METAL
+from .names import FLEETING, INSTANCES, MACS, METAL, POWER
 
 EVERY_FAULT, EVERY_PHASE = "every fault", "every phase"
 
@@ -100,6 +104,7 @@ PROVIDERS: Mapping[
     Simulated[Scenario]
     | Simulated[MacScenario]
     | Simulated[MetalScenario]
+    | Simulated[PowerScenario]
     | Simulated[RunnerScenario],
 ] = {
     INSTANCES: Simulated(
@@ -137,6 +142,14 @@ PROVIDERS: Mapping[
         faults=(*metal_faults.ALL, *STORE_OF_HOSTS),
         mutants=metal_mutants.MUTANTS,
         days=metal_faults.DAYS,
+        impossible=_DELETED,
+    ),
+    POWER: Simulated(
+        draw=draw_power,
+        course=engines(PowerEnvironment),
+        faults=(*power_faults.ALL, *STORE_OF_HOSTS),
+        mutants=power_mutants.MUTANTS,
+        days=power_faults.DAYS,
         impossible=_DELETED,
     ),
 }

@@ -1,7 +1,7 @@
 """Packages: the table of a rack whose boxes may also name methods of installed packages.
 
-A key of a box is the name under the entry-point group `hostler.power`. A package that cannot be used
-is in nobody's way: only a file that names its method is refused, with the reason.
+A key of a box is the name under the entry-point group `hostler.power`. A package that cannot be
+used is in nobody's way: only a file that names its method is refused, with the reason.
 """
 
 from typing import Annotated, Any, cast

@@ -103,6 +103,12 @@ class MetalWorld:
             self._become(box, Condition.STOPPING)
             self._lead_on(box, Condition.OFF)
 
+    def cut(self, box: ResourceId) -> None:
+        """Take a box's power away: it is off at once, whatever runs on it."""
+        there = self.box(box)
+        if there is not None and there.condition not in {Condition.OFF, Condition.FAILED}:
+            self._become(box, Condition.OFF)
+
     def break_down(self, box: ResourceId) -> None:
         """Let a box break: it does nothing any more until it is mended."""
         if self.box(box) is not None:

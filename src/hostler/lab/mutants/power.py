@@ -1,0 +1,125 @@
+"""Mutants of provider `power`: each must be caught by the simulation of `power`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from hostler.domain.model.capabilities import Cleaning, PowerLimits
+from hostler.lab.power.faults import PowerScenario, Wiring
+from hostler.lab.scenario.faults import HOUR, Disruption
+
+from . import power_mutations
+from .metal import ENDS
+from .mutant import Mutant
+from .server_mutations import always, never
+
+_MINUTE = 60.0
+_NO_LIMITS = PowerLimits()
+_ALIKE = (Wiring.STRIP,) * 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alone:
+    """Makes a scenario in which nothing happens but this."""
+
+    rates: Mapping[str, float] | None = None
+    disruptions: tuple[Disruption, ...] = ()
+    cleaning: Cleaning = Cleaning.POWER_CYCLE
+    power: PowerLimits = _NO_LIMITS
+    wiring: tuple[Wiring, ...] = _ALIKE
+
+    def __call__(self, scenario: PowerScenario) -> PowerScenario:
+        """Return the scenario, reduced to this."""
+        base = replace(
+            scenario.base,
+            severity="planted",
+            machines=2,
+            faults=(),
+            disruptions=self.disruptions,
+            actions=ENDS,
+            replicas=1,
+            skews=(0.0, 0.0),
+            span=1.5 * HOUR,
+        )
+        return replace(
+            scenario,
+            base=base,
+            boxes=len(self.wiring),
+            wiring=self.wiring,
+            cleaning=self.cleaning,
+            power=self.power,
+            rates=self.rates or {},
+        )
+
+
+def _every(fault: str, minutes: range, length: float) -> tuple[Disruption, ...]:
+    return tuple(Disruption(at=at * _MINUTE, fault=fault, who=at, length=length) for at in minutes)
+
+
+_SILENT = _every("controller_silent", range(5, 60, 3), 10 * _MINUTE)
+_PROVIDER, _TURN = "providers.power.provider:PowerBoxes", "ports.power:Turn"
+_IDLE, _PLANNER = "domain.hosts.idle:_Goals", "providers.power.planner:PowerPlanner"
+
+MUTANTS: Mapping[str, Mutant[PowerScenario]] = {
+    "no-answer-is-off": Mutant(
+        summary="a box that does not answer is taken for switched off",
+        puts=((f"{_PROVIDER}._resource", power_mutations.unknown_is_off),),
+        scenario=Alone(disruptions=_SILENT, wiring=(Wiring.BMC,) * 4),
+        caught=("S5", "S12", "power", "L1"),
+    ),
+    "two-at-once": Mutant(
+        summary="the outlets of a strip are asked without waiting for one another",
+        puts=(
+            (f"{_TURN}.__aenter__", power_mutations.at_once),
+            (f"{_TURN}.__aexit__", power_mutations.at_once),
+        ),
+        scenario=Alone(),
+        caught=("power",),
+    ),
+    "login-repeated": Mutant(
+        summary="a login that was refused is tried again at every observation",
+        puts=((f"{_TURN}.refusal", power_mutations.nothing_against),),
+        scenario=Alone(disruptions=_every("login_refused", range(5, 60, 9), 5 * _MINUTE)),
+        caught=("power",),
+    ),
+    "told-once": Mutant(
+        summary="a command that was accepted is never repeated, though nothing came of it",
+        puts=((f"{_PLANNER}._open", power_mutations.once),),
+        scenario=Alone(rates={"power_ignored": 0.7}, cleaning=Cleaning.TRUSTED),
+        caught=("L1",),
+    ),
+    "idle-out-of-turn": Mutant(
+        summary="a box that goes on for its own sake does not wait for the gap after another",
+        puts=(
+            ("domain.hosts.power:is_turn", always),
+            ("domain.hosts.power:starts_left", power_mutations.many),
+        ),
+        scenario=Alone(power=PowerLimits(stay_on=4, start_gap=timedelta(minutes=4))),
+        caught=("power",),
+    ),
+    "idle-never-off": Mutant(
+        summary="a box that nobody needs stays on",
+        puts=((f"{_IDLE}._goes_off", never),),
+        scenario=Alone(cleaning=Cleaning.TRUSTED),
+        caught=("L1",),
+    ),
+    "nothing-stays-on": Mutant(
+        summary="boxes that are to stay on go off",
+        puts=((f"{_IDLE}._stays", power_mutations.none),),
+        scenario=Alone(power=PowerLimits(stay_on=2)),
+        caught=("L1",),
+    ),
+    "wrong-box": Mutant(
+        summary="a command goes to the next box of the rack",
+        puts=((f"{_PROVIDER}.do", power_mutations.next_box),),
+        scenario=Alone(),
+        caught=("S5", "L1", "power"),
+    ),
+    "late-effect-forgotten": Mutant(
+        summary="a box is taken while a command to go off may still be obeyed",
+        puts=(("domain.hosts.power:is_settled", always),),
+        scenario=Alone(rates={"power_late": 0.7}, cleaning=Cleaning.TRUSTED),
+        caught=("S5",),
+    ),
+}
+"""Known bugs, by name."""

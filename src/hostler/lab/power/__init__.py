@@ -1,0 +1,1 @@
+"""Owned machines by their methods: the real provider `power` over endpoints that misbehave."""
