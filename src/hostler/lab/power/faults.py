@@ -55,9 +55,9 @@ def draw_power(seed: int, size: Size) -> PowerScenario:
     faults = tuple(fault for fault in metal.base.faults if fault not in _ELSEWHERE)
     if faults != metal.base.faults or rng.random() < 0.6:
         faults = tuple(sorted({*faults, *rng.sample(DEVICES, rng.randint(1, len(DEVICES)))}))
-    kept = (one for one in metal.base.disruptions if one.fault not in _ELSEWHERE)
+    others = (one for one in metal.base.disruptions if one.fault not in _ELSEWHERE)
     drawn = _disruptions(faults, metal.base.span, rng)
-    disruptions = tuple(sorted((*kept, *drawn), key=lambda disruption: disruption.at))
+    disruptions = tuple(sorted((*others, *drawn), key=lambda disruption: disruption.at))
     own = {field.name: getattr(metal, field.name) for field in fields(metal)}
     clean = metal.cleaning if metal.cleaning is not Cleaning.COMMAND else Cleaning.POWER_CYCLE
     own |= {

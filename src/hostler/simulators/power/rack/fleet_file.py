@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from .machine import Machine
@@ -11,26 +12,32 @@ from .protocols import Tables
 HEAD = "# Written by `hostler simulator power`, and written anew whenever it starts.\n"
 PRICE = 0.25
 """Euros for a kilowatt-hour."""
-_SETTLES = 2.0
-_DEADLINE = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """What the file says of a rack's times, in seconds: those of its machines, and of a call."""
+
+    boot: float
+    shutdown: float
+    settles: float
+    deadline: float
 
 
 class NotOurs(Exception):
     """A file stands there that no simulator wrote."""
 
 
-def text(
-    boxes: Mapping[str, tuple[Machine, Tables]], guest_port: int, boot: float, shutdown: float
-) -> str:
+def text(boxes: Mapping[str, tuple[Machine, Tables]], guest_port: int, times: Times) -> str:
     """Return the fleet file. Durations are those of the rack, with some to spare."""
     parts = [
         HEAD,
         "# `hostler scale FILE 5` asks for five machines.\n\n",
-        *_lines("provider.rack", _rack(shutdown)),
-        *(line for name, entry in boxes.items() for line in _box(name, *entry)),
+        *_lines("provider.rack", _rack(times)),
+        *(line for name, entry in boxes.items() for line in _box(name, *entry, times)),
         *_lines("fleet.nodes", {"size": 3}),
         f'ready = {{ probe = "tcp", port = {guest_port} }}\n\n',
-        *_lines("fleet.nodes.timers", _timers(boot, shutdown)),
+        *_lines("fleet.nodes.timers", _timers(times)),
         "\n",
         *_lines("engine", {"quiet": "2s", "busy_first": "500ms", "busy_last": "1s", "rare": "1s"}),
     ]
@@ -55,14 +62,18 @@ def _write_secret(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def _rack(shutdown: float) -> Mapping[str, object]:
-    return {"kind": "power", "soft_wait": _span(shutdown + 5), "patience": _span(3)}
-
-
-def _timers(boot: float, shutdown: float) -> Mapping[str, object]:
+def _rack(times: Times) -> Mapping[str, object]:
     return {
-        "start": _span(4 * boot + 60),
-        "stop": _span(4 * shutdown + 60),
+        "kind": "power",
+        "soft_wait": _span(times.shutdown + times.deadline),
+        "patience": _span(min(3.0, times.deadline)),
+    }
+
+
+def _timers(times: Times) -> Mapping[str, object]:
+    return {
+        "start": _span(4 * times.boot + 60),
+        "stop": _span(4 * times.shutdown + 60),
         "absence_gap": "1s",
         "wave_window": "5s",
         "probe_every": "500ms",
@@ -70,10 +81,10 @@ def _timers(boot: float, shutdown: float) -> Mapping[str, object]:
     }
 
 
-def _box(name: str, machine: Machine, tables: Tables) -> Iterator[str]:
+def _box(name: str, machine: Machine, tables: Tables, times: Times) -> Iterator[str]:
     price = round(machine.watts[1] / 1000 * PRICE, 6)
     named = {"name": name, "address": machine.address, "price": price}
-    bounds = {"settles": _span(_SETTLES), "deadline": _span(_DEADLINE)}
+    bounds = {"settles": _span(times.settles), "deadline": _span(times.deadline)}
     yield "\n[[provider.rack.boxes]]\n"
     yield from _keys({**named, **tables.order})
     for method, table in tables.methods.items():
