@@ -22,6 +22,9 @@ STAMP = VENV / "made-from"
 BOOTSTRAP = ROOT / ".cache" / "uv"
 HOSTS = ROOT / "tests" / "hosts"
 OLDEST_GO = (1, 25)  # what tests/hosts/go.mod asks for
+SERVERS = {"ipmi_sim": "openipmi", "ipmitool": "ipmitool", "mosquitto": "mosquitto"}
+"""Programs that tests start, and the Debian package of each."""
+
 PIP_TO_UV = {
     "index-url": "UV_DEFAULT_INDEX",
     "extra-index-url": "UV_INDEX",
@@ -43,6 +46,7 @@ def main() -> None:
     sync(uv)
     quiet(str(VENV / "bin" / "python"), "-m", "compileall", "-q", "-j0", str(ROOT / "src"))
     fetch_go_modules()
+    install_servers()
     STAMP.write_text(wanted)
 
 
@@ -52,7 +56,7 @@ def digest() -> str:
     deciding = {key: project.get(key) for key in ("build-system", "project", "dependency-groups")}
     lock = (ROOT / "uv.lock").read_bytes()
     modules = (HOSTS / "go.sum").read_bytes()
-    named = f"{sys.executable} {extra_groups()} {deciding}"
+    named = f"{sys.executable} {extra_groups()} {deciding} {SERVERS}"
     return hashlib.sha256(named.encode() + lock + modules).hexdigest()
 
 
@@ -96,9 +100,8 @@ def by_venv_after_apt() -> bool:
     """Add what Debian splits off from Python, where we may, and try again."""
     if has_ensurepip() or not may_apt():
         return False
-    sudo = () if os.geteuid() == 0 else ("sudo", "-n")
-    quiet(*sudo, "apt-get", "update", "-q")
-    return quiet(*sudo, "apt-get", "install", "-qy", "python3-venv") and by_venv()
+    quiet(*sudo(), "apt-get", "update", "-q")
+    return quiet(*sudo(), "apt-get", "install", "-qy", "python3-venv") and by_venv()
 
 
 def has_ensurepip() -> bool:
@@ -168,6 +171,34 @@ def pip_settings() -> dict[str, str]:
         if name and name not in os.environ:
             found[name] = " ".join(value.strip("'\"").replace("\\n", " ").split())
     return found
+
+
+# ---- real servers, for tests
+
+
+def install_servers() -> None:
+    """Install the Debian packages of real servers that tests speak to.
+
+    Only their tests cannot run without: say so, and go on.
+    """
+    lacking = sorted({package for name, package in SERVERS.items() if program(name) is None})
+    if lacking and may_apt():
+        install = (*sudo(), "apt-get", "install", "-qy", "--no-install-recommends", *lacking)
+        if not quiet(*install):
+            quiet(*sudo(), "apt-get", "update", "-q")
+            quiet(*install)
+    if still := sorted({package for name, package in SERVERS.items() if program(name) is None}):
+        print(f"make setup: some tests need the Debian packages {', '.join(still)}")
+
+
+def program(name: str) -> str | None:
+    """Return where a program is; servers are where only root looks for programs."""
+    return shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin")
+
+
+def sudo() -> tuple[str, ...]:
+    """Return what makes a command one of root's."""
+    return () if os.geteuid() == 0 else ("sudo", "-n")
 
 
 # ---- Go, for the hosts of tests/hosts

@@ -256,9 +256,13 @@ async def test_a_box_that_does_not_go_on_is_left_alone_for_a_while_and_tried_aga
         assert "was not seen on" in host.reason
         tried = len(scene.calls())
         scene.rack.ignoring.clear()
-        await scene.pass_by(20 * HOUR)
+        await scene.pass_by(1 * HOUR)
         assert len(scene.calls()) == tried
-        await scene.pass_by(5 * HOUR)
+    await scene.pass_by(20 * HOUR)  # a day of quarantine, most of it without an engine
+    async with scene.running("b"):
+        await scene.pass_by(30 * MIN)
+        assert len(scene.calls()) == tried
+        await scene.pass_by(90 * MIN)
         assert scene.condition() is UP
 
 

@@ -14,7 +14,9 @@ from hostler.providers.power.registry import BUILT_IN, METHODS
 
 NEEDED: dict[str, dict[str, object]] = {
     "command": {"on": ("true",)},
+    "ipmi": {"address": "bmc", "user": "admin", "password_env": "SECRET"},
     "libvirt": {"address": "host", "fingerprint": f"SHA256:{'A' * 43}", "guest": "node-1"},
+    "mqtt": {"broker": "broker", "topic": "plug"},
     "proxmox": {"url": "https://pve:8006", "user": "a@pve!t", "node": "pve", "guest": 100},
     "reachability": {"address": "box", "off_after": "PT5M"},
     "redfish": {"url": "https://bmc"},

@@ -39,14 +39,14 @@ def decide_hosts(snapshot: AccountSnapshot) -> tuple[HostTransition, ...]:
     A host that we ordered gets its record when it is first seen under the name of its order.
     """
     hosts = (snapshot.hosts[host] for host in sorted(snapshot.hosts))
-    aims = idle.goals(snapshot)
-    known = tuple(
-        _decided(host, snapshot, aims) for host in hosts if host.id not in snapshot.moving_hosts
-    )
+    moved = [_decided(host, snapshot) for host in hosts if host.id not in snapshot.moving_hosts]
+    stand = {transition.host.id: transition.host for transition in moved}
+    aims = idle.goals(replace(snapshot, hosts={**snapshot.hosts, **stand}))
+    known = (_aimed(one, aims, snapshot) if one.stands else one for one in moved)
     return (*known, *ordered(snapshot), *listed(snapshot), *unrecorded(snapshot))
 
 
-def _decided(host: Host, snapshot: AccountSnapshot, aims: idle.Idle) -> HostTransition:
+def _decided(host: Host, snapshot: AccountSnapshot) -> HostTransition:
     sighting = snapshot.inventory.sightings.get(ResourceId(host.id))
     resource = sighting.resource if sighting else None
     known = without_future(host, snapshot.now)
@@ -72,7 +72,7 @@ def _decided(host: Host, snapshot: AccountSnapshot, aims: idle.Idle) -> HostTran
     ):
         void = replace(wipes.unproved(transition.host), goal=None)
         return replace(transition, host=void.now(HostCondition.DIRTY, snapshot.now, _UNKNOWN))
-    return _aimed(_stands(transition, resource, snapshot), aims, snapshot)
+    return _stands(transition, resource, snapshot)
 
 
 def _bereft(transition: HostTransition, machine: MachineId) -> HostTransition:
@@ -220,9 +220,8 @@ def _stands(
         HostCondition.ALLOCATED: _found,
         HostCondition.ABSENT: _found,
     }
-    return evolve(
-        transition, host=planner[transition.host.condition](transition.host, resource, snapshot)
-    )
+    stood = planner[transition.host.condition](transition.host, resource, snapshot)
+    return replace(transition, host=stood, stands=True)
 
 
 def _dirty(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:

@@ -269,7 +269,10 @@ class AccountSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostTransition:
-    """One host in one cycle: its record to be saved, a host to unbind, what is pursued."""
+    """One host in one cycle: its record to be saved, a host to unbind, what is pursued.
+
+    `stands` says that nobody has it and it was observed: a goal of its own may be pursued.
+    """
 
     before: Host
     host: Host
@@ -277,6 +280,7 @@ class HostTransition:
     unbind: MachineId | None = None
     goal: HostGoal | None = None
     stranded: bool = False
+    stands: bool = False
     blocker: str = ""
 
     @property

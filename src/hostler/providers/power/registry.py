@@ -13,10 +13,22 @@ def _command() -> PowerMethod:
     return Command()
 
 
+def _ipmi() -> PowerMethod:
+    from .methods.ipmi import Ipmi
+
+    return Ipmi()
+
+
 def _libvirt() -> PowerMethod:
     from .methods.libvirt import Libvirt
 
     return Libvirt()
+
+
+def _mqtt() -> PowerMethod:
+    from .methods.mqtt import Mqtt
+
+    return Mqtt()
 
 
 def _proxmox() -> PowerMethod:
@@ -75,7 +87,9 @@ def _webhook() -> PowerMethod:
 
 BUILT_IN: Mapping[str, Callable[[], PowerMethod]] = {
     "command": _command,
+    "ipmi": _ipmi,
     "libvirt": _libvirt,
+    "mqtt": _mqtt,
     "proxmox": _proxmox,
     "reachability": _reachability,
     "redfish": _redfish,

@@ -10,7 +10,9 @@ from hostler.ports.kind import POSITIVE
 from hostler.ports.power import PowerAction
 
 from .methods.command import CommandTable
+from .methods.ipmi import IpmiTable
 from .methods.libvirt import LibvirtTable
+from .methods.mqtt import MqttTable
 from .methods.proxmox import ProxmoxTable
 from .methods.reachability import ReachabilityTable
 from .methods.redfish import RedfishTable
@@ -28,12 +30,14 @@ RACK, BOX = "rack", "box"
 
 FIRST = (
     "redfish",
+    "ipmi",
     "proxmox",
     "libvirt",
     "ssh",
     "wake-on-lan",
     "shelly",
     "tasmota",
+    "mqtt",
     "snmp",
     "webhook",
     "command",
@@ -72,6 +76,9 @@ class BoxTable(Struct, frozen=True, kw_only=True):
     redfish: Annotated[
         RedfishTable | None, Meta(description="a management controller that speaks Redfish")
     ] = None
+    ipmi: Annotated[
+        IpmiTable | None, Meta(description="a management controller that speaks IPMI")
+    ] = None
     proxmox: Annotated[
         ProxmoxTable | None, Meta(description="it is a guest of a Proxmox VE node")
     ] = None
@@ -87,6 +94,9 @@ class BoxTable(Struct, frozen=True, kw_only=True):
     ] = None
     tasmota: Annotated[
         TasmotaTable | None, Meta(description="it hangs on a plug or relay with Tasmota")
+    ] = None
+    mqtt: Annotated[
+        MqttTable | None, Meta(description="it hangs on a plug or relay behind an MQTT broker")
     ] = None
     snmp: Annotated[
         SnmpTable | None, Meta(description="it hangs on an outlet of a strip that speaks SNMP")

@@ -20,8 +20,9 @@ from hostler.ports.files import unreadable
 from hostler.ports.http import Endpoint, HttpRequest, NoAnswer, NotSent, Response, Transport
 from hostler.ports.kind import Lack
 from hostler.ports.power import PowerOpening
-from hostler.ports.secret import Secret, read_secret
+from hostler.ports.secret import Secret
 
+from .passwords import lacking, password_of
 from .switch import Failed, MethodTable, nonsense, refused
 
 T = TypeVar("T")
@@ -84,15 +85,9 @@ def _parts(url: str) -> SplitResult | None:
 
 def missing(table: WebTable, folder: Path, environment: Mapping[str, str]) -> tuple[Lack, ...]:
     """Return which files are not to be read here, or what the environment lacks."""
-    named = {"password_file": table.password_file, "ca_file": table.ca_file}
-    found = [
-        Lack(key=key, text=f"{folder / file} cannot be read: {why}")
-        for key, file in named.items()
-        if file is not None and (why := unreadable(folder / file))
-    ]
-    if table.password_env is not None and not environment.get(table.password_env):
-        text = f"{table.password_env} is not set in this environment"
-        found.append(Lack(key="password_env", text=text, environment=True))
+    found = [*lacking(table, folder, environment)]
+    if table.ca_file is not None and (why := unreadable(folder / table.ca_file)):
+        found.append(Lack(key="ca_file", text=f"{folder / table.ca_file} cannot be read: {why}"))
     return tuple(found)
 
 
@@ -245,11 +240,7 @@ def web_of(table: WebTable, opening: PowerOpening) -> Web:
         largest=LARGEST,
     )
     del parts
-    file = opening.folder / table.password_file if table.password_file else None
-    try:
-        password = read_secret(table.password_env, file, opening.environment)
-    except ValueError as error:
-        raise ConfigError(f"password: {error}") from None
+    password = password_of(table, opening)
     known = Credentials(user=table.user, password=password) if table.user is not None else None
     return Web(opening.connect(endpoint), table.deadline, known)
 

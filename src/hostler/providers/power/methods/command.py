@@ -4,12 +4,8 @@ No shell is between: the words are passed as they are. The program sees PATH, HO
 environment variables that are named, and nothing else; secrets come by those.
 """
 
-import asyncio
-import os
 import shutil
-import signal
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -19,10 +15,10 @@ from hostler.domain.model.calls import Refusal
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
 from hostler.ports.secret import Secret
+from hostler.providers.power.programs import PASSED, run
 from hostler.providers.power.switch import MethodTable, Reading, nonsense, refused, switch_of
 
-_PASSED = ("PATH", "HOME", "LANG")
-_SHOWN, _READ = 120, 4096
+_SHOWN = 120
 _NOT_RUN = frozenset({126, 127})
 """Exit statuses by which `env`, `sudo` and shells say that there was nothing to run."""
 Words = Annotated[
@@ -123,7 +119,7 @@ class Command:
     def open(self, opening: PowerOpening) -> Power:
         """Return the way by these programs."""
         table = table_of(CommandTable, opening.settings)
-        names = (*_PASSED, *table.environment)
+        names = (*PASSED, *table.environment)
         known = {name: opening.environment[name] for name in names if name in opening.environment}
         return switch_of(Programs(table, known), self.capabilities(table), opening)
 
@@ -155,24 +151,7 @@ class Programs:
 
     async def _run(self, words: tuple[str, ...]) -> tuple[int, str]:
         """Run a program; return its exit status and the beginning of what it output."""
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *words,
-                env=self._environment,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise refused(Refusal.INVALID, f"{words[0]}: {error.strerror}") from None
-        try:
-            output = await _beginning(process)
-            status = await process.wait()
-        finally:
-            if process.returncode is None:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
+        status, output = await run(words, self._environment)
         if status == self._table.status_denied:
             raise refused(Refusal.DENIED, "the credentials are refused")
         if status == self._table.status_busy:
@@ -184,11 +163,3 @@ class Programs:
         for secret in self._secrets:
             text = secret.hidden_in(text)
         return " ".join(text.split())[:_SHOWN]
-
-
-async def _beginning(process: asyncio.subprocess.Process) -> bytes:
-    """Return the beginning of a program's output; the rest is read and left."""
-    beginning = b""
-    while process.stdout is not None and (piece := await process.stdout.read(_READ)):
-        beginning = (beginning + piece)[:_READ]
-    return beginning

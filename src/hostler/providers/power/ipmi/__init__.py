@@ -1,0 +1,1 @@
+"""IPMI: what speaks it: a library where it is installed, else a program."""

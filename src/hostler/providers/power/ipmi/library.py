@@ -1,0 +1,143 @@
+"""Library: IPMI by python-ipmi, in threads of its own: it waits for each answer."""
+
+# pyright: reportMissingTypeStubs=false
+# python-ipmi has types, and does not say so.
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TypeVar
+
+import pyipmi
+import pyipmi.interfaces
+from pyipmi import errors
+
+from hostler.domain.model.calls import Refusal
+from hostler.ports.http import NoAnswer, NotSent
+from hostler.ports.power import PowerAction
+from hostler.providers.power.switch import Failed, nonsense, refused
+
+from .controller import NoSuite, Place
+
+T = TypeVar("T")
+Session = pyipmi.Ipmi
+
+_POOL = ThreadPoolExecutor(max_workers=32, thread_name_prefix="hostler-ipmi")
+"""All controllers of the process share it; one that is silent holds a thread for its patience."""
+
+_COMMANDS: dict[PowerAction, Callable[[Session], None]] = {
+    PowerAction.ON: lambda session: session.chassis_control_power_up(),
+    PowerAction.OFF_SOFT: lambda session: session.chassis_control_soft_shutdown(),
+    PowerAction.OFF_HARD: lambda session: session.chassis_control_power_down(),
+    PowerAction.CYCLE: lambda session: session.chassis_control_power_cycle(),
+}
+_ALGORITHMS = frozenset({0x04, 0x05, 0x10, 0x11})
+"""Status codes of a session that is refused for its algorithms (IPMI 2.0, table 13-15)."""
+_FULL = frozenset({0x01})
+_LOGIN = {
+    errors.AuthenticationError: "the password is wrong",
+    errors.IpmiLongPasswordError: "the password is longer than IPMI allows: 20 bytes",
+}
+_BUSY, _PRIVILEGE, _STATE, _LEVEL = 0xC0, 0xD4, 0xD5, 0x81
+
+
+class Library:
+    """Implements `Client`."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    async def command(self, action: PowerAction, suite: int) -> None:
+        """Give a chassis control command."""
+        await self._in_thread(lambda: self._commanded(action, suite))
+
+    async def is_on(self, suite: int) -> bool:
+        """Ask for the chassis status."""
+        return await self._in_thread(lambda: self._asked(suite))
+
+    @staticmethod
+    async def _in_thread(work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(_POOL, work)
+
+    def _commanded(self, action: PowerAction, suite: int) -> None:
+        session = self._opened(suite)
+        try:
+            _COMMANDS[action](session)
+        except errors.CompletionCodeError as error:
+            raise _refusal(error) from None
+        except (errors.RetryError, errors.DecodingError, OSError) as error:
+            raise NoAnswer(f"no answer to the command: {error}") from None
+        finally:
+            _end(session)
+
+    def _asked(self, suite: int) -> bool:
+        session = self._opened(suite)
+        try:
+            return bool(session.get_chassis_status().power_on)
+        except errors.CompletionCodeError as error:
+            raise _refusal(error) from None
+        except (errors.RetryError, errors.DecodingError, OSError) as error:
+            raise NoAnswer(f"no answer: {error}") from None
+        finally:
+            _end(session)
+
+    def _opened(self, suite: int) -> Session:
+        """Return a session; whatever goes wrong before there is one had no effect."""
+        place = self._place
+        interface = pyipmi.interfaces.create_interface(
+            "rmcpplus", keep_alive_interval=0, cipher_suite=suite
+        )
+        session = pyipmi.create_connection(interface)
+        session.session.set_session_type_rmcp(place.address, place.port)
+        session.session.set_auth_type_user(place.user, place.password.reveal())
+        session.session.set_priv_level(place.privilege)
+        session.target = pyipmi.Target(ipmb_address=0x20)
+        try:
+            interface.open()
+            interface.set_timeout(place.patience)
+            session.session.establish()
+        except Exception as error:  # noqa: BLE001 - any answer of a controller: none of them had an effect
+            _end(session)
+            raise _unopened(error) from None
+        return session
+
+
+def _end(session: Session) -> None:
+    """End a session, and give its socket back, whatever it answers."""
+    with suppress(Exception):  # it is over, and said all that it had to say
+        session.close()
+
+
+def _unopened(error: Exception) -> Exception:
+    """Return what it means that there is no session."""
+    if isinstance(error, errors.MessageStatusCodeError):
+        return _status(error)
+    if isinstance(error, errors.CompletionCodeError) and error.cc == _LEVEL:
+        return refused(Refusal.DENIED, "the user has not this privilege")
+    known = next((text for kind, text in _LOGIN.items() if isinstance(error, kind)), None)
+    if known is not None:
+        return refused(Refusal.DENIED, known)
+    if isinstance(error, errors.NotSupportedError):
+        return refused(Refusal.INVALID, str(error))
+    return NotSent(f"no session: {error or type(error).__name__}")
+
+
+def _status(error: errors.MessageStatusCodeError) -> Exception:
+    """Return what the status code of a session that is refused means."""
+    if error.msc in _ALGORITHMS:
+        return NoSuite(str(error))
+    if error.msc in _FULL:
+        return refused(Refusal.BUSY, "it has no session left")
+    return refused(Refusal.DENIED, f"the login is refused: {error.msc_desc.lower()}")
+
+
+def _refusal(error: errors.CompletionCodeError) -> Failed:
+    """Return what a completion code of a command means."""
+    if error.cc == _BUSY:
+        return refused(Refusal.BUSY, "it is busy")
+    if error.cc == _PRIVILEGE:
+        return refused(Refusal.DENIED, "the user has not the privilege for this")
+    if error.cc == _STATE:
+        return refused(Refusal.WRONG_STATE, "it cannot do that as it stands")
+    return nonsense(f"completion code 0x{error.cc:02x}: {error.cc_desc}")

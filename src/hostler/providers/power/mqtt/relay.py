@@ -1,0 +1,105 @@
+"""Relay: one relay behind a broker, by aiomqtt: each call is a connection of its own.
+
+What a broker kept for us says how a relay stood once, nobody knows when: only what comes after we
+asked is believed.
+"""
+
+import ssl
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+import aiomqtt
+
+from hostler.domain.model.calls import Refusal
+from hostler.ports.http import NoAnswer, NotSent
+from hostler.ports.power import PowerAction, PowerState
+from hostler.ports.secret import Secret
+from hostler.providers.power.switch import Reading, refused
+
+from .dialects import Dialect
+
+_DENIED = frozenset({4, 5, 134, 135})
+"""Reason codes of a broker that takes no such login (MQTT 3.1.1 and 5)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broker:
+    """Where a broker is, and who asks it; `tls` is None where nothing is encrypted."""
+
+    address: str
+    port: int
+    user: str | None
+    password: Secret
+    tls: ssl.SSLContext | None
+    patience: float
+
+
+class Relay:
+    """Implements `Device`."""
+
+    def __init__(self, broker: Broker, dialect: Dialect) -> None:
+        self._broker, self._dialect = broker, dialect
+
+    async def act(self, action: PowerAction) -> None:
+        """Tell the relay, and wait until it says that it stands so."""
+        wanted = PowerState.ON if action is PowerAction.ON else PowerState.OFF
+        async with self._connected() as client:
+            await client.publish(*self._dialect.command[wanted], qos=1)
+            async for state in self._answers(client):
+                if state is wanted:
+                    return
+        raise NoAnswer("the relay did not say that it obeyed")
+
+    async def read(self) -> Reading:
+        """Ask the relay how it stands."""
+        async with self._connected() as client:
+            await client.publish(*self._dialect.ask, qos=1)
+            async for state in self._answers(client):
+                return Reading(state=state, text=f"the relay is {state}")
+        raise NoAnswer("the relay does not answer")
+
+    async def close(self) -> None:
+        """Nothing stays open."""
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncGenerator[aiomqtt.Client]:
+        """Connect, and listen to the relay's answers."""
+        broker = self._broker
+        client = aiomqtt.Client(
+            broker.address,
+            broker.port,
+            username=broker.user,
+            password=broker.password.reveal() or None,
+            tls_context=broker.tls,
+            timeout=broker.patience,
+        )
+        try:
+            await client.__aenter__()
+        except (aiomqtt.MqttError, OSError) as error:
+            raise _unconnected(error) from None
+        try:
+            for topic in self._dialect.states:
+                await client.subscribe(topic, qos=1)
+            yield client
+        except aiomqtt.MqttError as error:
+            raise NoAnswer(f"the broker: {error}") from None
+        finally:
+            with suppress(aiomqtt.MqttError):
+                await client.__aexit__(None, None, None)
+
+    async def _answers(self, client: aiomqtt.Client) -> AsyncGenerator[PowerState]:
+        """Yield how the relay stands, by each answer that is no older than this connection."""
+        async for message in client.messages:
+            state = self._dialect.read(bytes(message.payload).decode(errors="replace"))
+            if state is not None and not message.retain:
+                yield state
+
+
+def _unconnected(error: Exception) -> Exception:
+    """Return what it means that the broker was not entered."""
+    code = getattr(error, "rc", None)
+    number = getattr(code, "value", code)
+    if number in _DENIED:
+        return refused(Refusal.DENIED, "the broker refuses the login")
+    return NotSent(f"the broker: {error}")
