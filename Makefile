@@ -32,6 +32,10 @@ demo: $(STAMP)  ## watch a fleet live through a bad day, without an account
 demo-macs: $(STAMP)  ## watch a week of leased Macs in 40 seconds, without an account
 	@$(BIN)/hostler demo macs
 
+.PHONY: demo-rack
+demo-rack: $(STAMP)  ## watch a day of a rack in 40 seconds, switched on and off by demand
+	@$(BIN)/hostler demo rack
+
 .PHONY: test
 test: $(STAMP)  ## run everything that CI runs
 	@$(BIN)/python tools/test.py

@@ -42,10 +42,10 @@ def _trial(name: str) -> Callable[..., int]:
 
 def demo(
     play: Annotated[
-        Literal["servers", "macs"],
+        Literal["servers", "macs", "rack"],
         Parameter(
             help="servers: five of them through a bad day; macs: a week of hosts that are claimed "
-            "from a pool"
+            "from a pool; rack: a day of twelve machines that are switched on and off"
         ),
     ] = "servers",
     /,
@@ -54,18 +54,29 @@ def demo(
         float | None,
         Parameter(
             help="how long to keep the fleet (20 at least; left out: 60), or what the week of the "
-            "Macs takes (5 at least; left out: 40)",
+            "Macs takes (5 at least; left out: 40), or the day of the rack (8 at least; left out: "
+            "40)",
             validator=Number(gte=5, lte=3600),
         ),
     ] = None,
     seed: Seed = 1,
+    price: Annotated[
+        float, Parameter(help="of the rack: euros for a kilowatt-hour", validator=Number(gte=0))
+    ] = 0.25,
     json: Json = False,
 ) -> int:
-    """Keep simulated servers or Macs through troubles, and leave nothing behind."""
+    """Keep simulated servers, Macs or a rack through troubles, and leave nothing behind."""
     if play == "macs":
         from hostler.lab.demo.macs.demo import main as give_macs
 
         return give_macs(Composed().clock(), seconds=seconds or 40.0, seed=seed, json=json)
+    if play == "rack":
+        from hostler.lab.demo.rack.demo import Options
+        from hostler.lab.demo.rack.demo import main as give_rack
+
+        return give_rack(
+            Composed(), Options(seconds=seconds or 40.0, seed=seed, price=price), json=json
+        )
     from hostler.lab.demo.demo import main
 
     return main(Composed(), seconds=seconds or 60.0, seed=seed, json=json)

@@ -12,6 +12,7 @@ from hostler.simulators.guests import Listeners
 
 from . import fleet_file
 from .control import control
+from .fleet_file import Systems, Terms
 from .machine import Machine, Spans
 from .place import Keys, Place, fresh_keys, site
 from .protocols import PROTOCOLS, Tables
@@ -39,6 +40,7 @@ class Settings:
     boot: float = 20.0
     shutdown: float = 3.0
     protocols: tuple[str, ...] = tuple(PROTOCOLS)
+    terms: Terms = Terms()
 
     def __post_init__(self) -> None:
         if not 1 <= self.machines <= MOST:
@@ -67,8 +69,9 @@ class RackServer:
     def fleet_file(self) -> str:
         """Return a fleet file for it."""
         boxes = {name: (self.rack.machines[name], table) for name, table in self.tables.items()}
-        settings = self.settings
-        return fleet_file.text(boxes, self.guest_port, settings.boot, settings.shutdown)
+        boot, shutdown = self.settings.boot, self.settings.shutdown
+        systems = Systems(port=self.guest_port, boot=boot, shutdown=shutdown)
+        return fleet_file.text(boxes, systems, self.settings.terms)
 
 
 @asynccontextmanager
