@@ -35,7 +35,7 @@ def hostler(*words: str) -> "subprocess.CompletedProcess[str]":
 
 @pytest.mark.timeout(120)
 def test_a_day_of_a_rack_ends_as_it_was_asked_to_with_troubles_made_good() -> None:
-    done = hostler("--seconds", "12", "--price", "0.5", "--json")
+    done = hostler("--seconds", "20", "--price", "0.5", "--json")
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stdout + done.stderr
     assert not done.stderr

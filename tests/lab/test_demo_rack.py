@@ -99,6 +99,7 @@ def test_more_machines_than_were_asked_for_are_wrong() -> None:
     found = why(Switched(at(15), "b", "on"), moves, ONE)
     assert found == "2 machines, and 1 were asked for"
     assert not why(Switched(at(15), "b", "on"), moves, [Size(at(9), 2)])
+    assert not why(Switched(at(15), "b", "on"), moves, [Size(at(9), 2), Size(at(13), 1)])
 
 
 def test_a_decision_may_go_by_the_request_before_for_a_moment_only() -> None:
