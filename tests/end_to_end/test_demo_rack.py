@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from hostler.domain.model.calls import Call, Effect, Shows
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, Resource
-from hostler.lab.demo.rack.demo import Options, main
+from hostler.lab.demo.rack import demo
 from hostler.providers.power.planner import SERVER, PowerPlanner
 
 HOSTLER = Path(sys.executable).parent / "hostler"
@@ -81,10 +81,28 @@ def test_an_engine_that_switches_a_used_box_off_is_counted_and_fails_the_demo(
         return real(self, goal, machine, resources, now)
 
     monkeypatch.setattr(PowerPlanner, "next_calls", wrong)
-    code = main(Composed(), Options(seconds=8, seed=1, price=0.25), json=True)
+    code = demo.main(Composed(), demo.Options(seconds=8, seed=1, price=0.25), json=True)
     summary = json.loads(capfd.readouterr().out.splitlines()[-1])
     assert victims
     assert summary["wrong_power_actions"] >= 1
+    assert code == 1
+
+
+@pytest.mark.timeout(120)
+def test_a_rack_that_is_left_on_fails_the_demo(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The planner switches nothing off; nothing that was done is wrong, and the demo fails."""
+
+    def nothing(*_: object) -> tuple[Call, ...]:
+        return ()
+
+    monkeypatch.setattr(PowerPlanner, "host_calls", nothing)
+    monkeypatch.setattr(demo, "LATE", timedelta(seconds=2))
+    code = demo.main(Composed(), demo.Options(seconds=8, seed=1, price=0.25), json=True)
+    summary = json.loads(capfd.readouterr().out.splitlines()[-1])
+    assert summary["wrong_power_actions"] == summary["stops"] == 0
+    assert summary["up"] > summary["asked"]
     assert code == 1
 
 

@@ -61,7 +61,8 @@ def demo(
     ] = None,
     seed: Seed = 1,
     price: Annotated[
-        float, Parameter(help="of the rack: euros for a kilowatt-hour", validator=Number(gte=0))
+        float,
+        Parameter(help="of the rack: euros for a kilowatt-hour", validator=Number(gte=0, lte=1000)),
     ] = 0.25,
     json: Json = False,
 ) -> int:
