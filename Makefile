@@ -33,7 +33,7 @@ demo-macs: $(STAMP)  ## watch a week of leased Macs in 40 seconds, without an ac
 	@$(BIN)/hostler demo macs
 
 .PHONY: demo-rack
-demo-rack: $(STAMP)  ## watch a day of twelve machines that are switched on and off, in 40 seconds
+demo-rack: $(STAMP)  ## watch a day of a rack in 40 seconds, switched on and off by demand
 	@$(BIN)/hostler demo rack
 
 .PHONY: test

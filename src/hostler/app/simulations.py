@@ -54,11 +54,16 @@ def demo(
         float | None,
         Parameter(
             help="how long to keep the fleet (20 at least; left out: 60), or what the week of the "
-            "Macs or the day of the rack takes (5 at least; left out: 40)",
+            "Macs takes (5 at least; left out: 40), or the day of the rack (8 at least; left out: "
+            "40)",
             validator=Number(gte=5, lte=3600),
         ),
     ] = None,
     seed: Seed = 1,
+    price: Annotated[
+        float,
+        Parameter(help="of the rack: euros for a kilowatt-hour", validator=Number(gte=0, lte=1000)),
+    ] = 0.25,
     json: Json = False,
 ) -> int:
     """Keep simulated servers, Macs or a rack through troubles, and leave nothing behind."""
@@ -67,9 +72,12 @@ def demo(
 
         return give_macs(Composed().clock(), seconds=seconds or 40.0, seed=seed, json=json)
     if play == "rack":
+        from hostler.lab.demo.rack.demo import Options
         from hostler.lab.demo.rack.demo import main as give_rack
 
-        return give_rack(Composed(), seconds=seconds or 40.0, json=json)
+        return give_rack(
+            Composed(), Options(seconds=seconds or 40.0, seed=seed, price=price), json=json
+        )
     from hostler.lab.demo.demo import main
 
     return main(Composed(), seconds=seconds or 60.0, seed=seed, json=json)

@@ -1,1 +1,1 @@
-"""The demo of a rack: a day of demand, many protocols, and what was saved by switching off."""
+"""The demo of a rack: a day of demand, over many protocols at once, in less than a minute."""

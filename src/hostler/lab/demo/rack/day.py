@@ -1,79 +1,53 @@
-"""Day: how many machines are wanted at each hour, and what goes wrong in it."""
+"""Day: how many machines are asked for at each hour, and how the day fits into real seconds. Pure.
 
+Only the day is shortened. What machines and the engine take, they take in real seconds.
+"""
+
+import random
 from dataclasses import dataclass
 
-from hostler.simulators.power.rack.faults import Fault, Order
-from hostler.simulators.power.rack.rack import Rack
-
 HOURS = 24
-DEMAND = (2, 1, 1, 1, 1, 2, 4, 7, 9, 10, 10, 8, 7, 9, 10, 10, 9, 7, 5, 4, 4, 3, 2, 2)
-"""Machines that are wanted from each hour on: a morning, a lunch, an afternoon, a night."""
+_SIZES = (3, 2, 2, 2, 2, 3, 5, 7, 9, 12, 12, 12, 12, 10, 11, 10, 8, 6, 8, 9, 7, 5, 4, 4)
+"""What is asked for at each hour: a night, a working day, and an evening."""
+PEAK = max(_SIZES)
+_PART = 4
+"""So many hours have one more or less than usual together."""
 
-_HUNG_FOR = 2.0
-"""Hours for which the controller hangs."""
 
-TROUBLES = (
-    (5.0, Fault.BMC_HUNG, "redfish", "the next command to a controller will make it hang"),
-    (5.0, Fault.PACKET_LOST, "wake-on-lan", "the next packets that wake machines will be lost"),
-    (12.0, Fault.COMMAND_IGNORED, "", "the next command to each machine will be ignored"),
-)
-"""From which hour on what befalls the machines of a method, or all of them, in words too."""
+def sizes(seed: int) -> tuple[int, ...]:
+    """Return how many machines are asked for at each hour, which is about the same on all days.
 
-REPEATS = 3
-"""Packets that are sent for one start: all of them are lost."""
+    From 9 to 13 all are, so that each is switched on.
+    """
+    dice = random.Random(seed)
+    more = [dice.choice((-1, 0, 1)) for _ in range(0, HOURS, _PART)]
+    return tuple(
+        size if size == PEAK else min(PEAK - 1, size + more[hour // _PART])
+        for hour, size in enumerate(_SIZES)
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """How fast the day goes: `seconds` are real ones, for all of its hours."""
+class Day:
+    """A day in so many real seconds."""
 
     seconds: float
+    sizes: tuple[int, ...]
 
     @property
-    def hour(self) -> float:
-        """How many real seconds an hour takes."""
-        return self.seconds / HOURS
-
-    @property
-    def factor(self) -> float:
+    def scale(self) -> float:
         """How many seconds of the day one real second is."""
-        return 3600 / self.hour
+        return HOURS * 3600 / self.seconds
 
-    def wanted(self, passed: float) -> int:
-        """Return how many machines are wanted after so many real seconds."""
-        return DEMAND[min(int(passed / self.hour), HOURS - 1)]
+    def hour(self, passed: float) -> float:
+        """Return the time of day, in hours, after so many real seconds; it ends at midnight."""
+        return min(float(HOURS), passed / self.seconds * HOURS)
 
-    def clock(self, passed: float) -> str:
-        """Return the time of the day after so many real seconds: "07:30"."""
-        minutes = min(int(passed / self.hour * 60), HOURS * 60)
-        return f"{minutes // 60:02d}:{minutes % 60:02d}"
+    def size(self, passed: float) -> int:
+        """Return what is asked for then."""
+        return self.sizes[min(HOURS - 1, int(self.hour(passed)))]
 
-
-@dataclass(slots=True)
-class Troubles:
-    """What is still to go wrong."""
-
-    pace: Pace
-    left: list[tuple[float, Fault, str, str]]
-
-    def due(self, passed: float, rack: Rack) -> tuple[str, ...]:
-        """Arm what is due after so many real seconds; return how it is announced."""
-        now = [one for one in self.left if passed >= one[0] * self.pace.hour]
-        self.left = [one for one in self.left if one not in now]
-        for _, fault, method, _ in now:
-            self._arm(fault, method, rack)
-        return tuple(text for *_, text in now)
-
-    def _arm(self, fault: Fault, method: str, rack: Rack) -> None:
-        lasts = fault is Fault.BMC_HUNG
-        for machine in rack.machines.values():
-            if method in {"", machine.method}:
-                rack.arm(
-                    Order(
-                        fault=fault,
-                        machine=machine.name,
-                        count=REPEATS if fault is Fault.PACKET_LOST else 1,
-                        seconds=_HUNG_FOR * self.pace.hour if lasts else 30.0,
-                        at_command=lasts,
-                    )
-                )
+    def date(self, passed: float) -> str:
+        """Return the time of day as people read it."""
+        minutes = int(self.hour(passed) * 60)
+        return f"{minutes // 60:02}:{minutes % 60:02}"

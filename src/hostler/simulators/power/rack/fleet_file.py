@@ -15,31 +15,40 @@ PRICE = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Times:
-    """What the file says of a rack's times, in seconds: those of its machines, and of a call."""
+class Terms:
+    """How an engine treats a rack, in seconds: `look` is between two looks at what moves."""
 
+    settles: float = 2.0
+    deadline: float = 5.0
+    patience: float = 3.0
+    look: float = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Systems:
+    """The systems of the machines: the port that is open while one is up, and how long it takes."""
+
+    port: int
     boot: float
     shutdown: float
-    settles: float
-    deadline: float
 
 
 class NotOurs(Exception):
     """A file stands there that no simulator wrote."""
 
 
-def text(boxes: Mapping[str, tuple[Machine, Tables]], guest_port: int, times: Times) -> str:
+def text(boxes: Mapping[str, tuple[Machine, Tables]], systems: Systems, terms: Terms) -> str:
     """Return the fleet file. Durations are those of the rack, with some to spare."""
     parts = [
         HEAD,
         "# `hostler scale FILE 5` asks for five machines.\n\n",
-        *_lines("provider.rack", _rack(times)),
-        *(line for name, entry in boxes.items() for line in _box(name, *entry, times)),
+        *_lines("provider.rack", _rack(systems, terms)),
+        *(line for name, entry in boxes.items() for line in _box(name, *entry, terms)),
         *_lines("fleet.nodes", {"size": 3}),
-        f'ready = {{ probe = "tcp", port = {guest_port} }}\n\n',
-        *_lines("fleet.nodes.timers", _timers(times)),
+        f'ready = {{ probe = "tcp", port = {systems.port} }}\n\n',
+        *_lines("fleet.nodes.timers", _timers(systems, terms)),
         "\n",
-        *_lines("engine", {"quiet": "2s", "busy_first": "500ms", "busy_last": "1s", "rare": "1s"}),
+        *_lines("engine", _engine(terms)),
     ]
     return "".join(parts)
 
@@ -62,29 +71,31 @@ def _write_secret(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def _rack(times: Times) -> Mapping[str, object]:
-    return {
-        "kind": "power",
-        "soft_wait": _span(times.shutdown + times.deadline),
-        "patience": _span(min(3.0, times.deadline)),
-    }
+def _rack(systems: Systems, terms: Terms) -> Mapping[str, object]:
+    soft_wait = systems.shutdown + terms.deadline
+    return {"kind": "power", "soft_wait": _span(soft_wait), "patience": _span(terms.patience)}
 
 
-def _timers(times: Times) -> Mapping[str, object]:
+def _engine(terms: Terms) -> Mapping[str, object]:
+    look, twice = _span(terms.look), _span(2 * terms.look)
+    return {"quiet": _span(4 * terms.look), "busy_first": look, "busy_last": twice, "rare": twice}
+
+
+def _timers(systems: Systems, terms: Terms) -> Mapping[str, object]:
     return {
-        "start": _span(4 * times.boot + 60),
-        "stop": _span(4 * times.shutdown + 60),
+        "start": _span(4 * systems.boot + 60),
+        "stop": _span(4 * systems.shutdown + 60),
         "absence_gap": "1s",
         "wave_window": "5s",
-        "probe_every": "500ms",
+        "probe_every": _span(terms.look),
         "tries": ("1s", "2s", "4s"),
     }
 
 
-def _box(name: str, machine: Machine, tables: Tables, times: Times) -> Iterator[str]:
+def _box(name: str, machine: Machine, tables: Tables, terms: Terms) -> Iterator[str]:
     price = round(machine.watts[1] / 1000 * PRICE, 6)
     named = {"name": name, "address": machine.address, "price": price}
-    bounds = {"settles": _span(times.settles), "deadline": _span(times.deadline)}
+    bounds = {"settles": _span(terms.settles), "deadline": _span(terms.deadline)}
     yield "\n[[provider.rack.boxes]]\n"
     yield from _keys({**named, **tables.order})
     for method, table in tables.methods.items():

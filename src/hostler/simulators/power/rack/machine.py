@@ -109,6 +109,7 @@ class Machine(Box):
 
     def cut(self, by: str) -> None:
         """Take its power away at once, whatever was to come."""
+        self.has_power()
         self._due = [Change(at=self.time(), on=False, by=by)]
         self.has_power()
 
@@ -116,6 +117,7 @@ class Machine(Box):
 
     def obey(self, action: str, fault: str) -> None:
         """Let an action have its effect; a system that is not up does not hear a soft one."""
+        self.has_power()
         at = self.time() + (self.late if fault == LATE else 0.0)
         if fault == IGNORED or (action == "off_soft" and not self.is_up()):
             return

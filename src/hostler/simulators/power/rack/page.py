@@ -9,23 +9,29 @@ _HEAD = """<!doctype html>
 <meta name="viewport" content="width=device-width"><title>hostler: a simulated rack</title><style>
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 60em; padding: 0 1em; }
 table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .25em .8em .25em 0; border-bottom: 1px solid #8884; }
+th, td { text-align: left; padding: .25em .8em .25em 0; border-bottom: 1px solid #8884;
+  white-space: nowrap; }
+td.fault { white-space: normal; }
+a { color: inherit; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 .light { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .5em;
   background: #8886; }
 .on { background: #e9a100; } .up { background: #1a9c3c; } .fault { color: #c4321f; }
+@media (max-width: 40em) { body { margin: 1em auto; } .wide { display: none; } }
 @media (prefers-color-scheme: dark) { body { background: #16181b; color: #e4e4e4; }
   .fault { color: #ff8a75; } }
 </style></head><body><h1>A simulated rack</h1>
 """
-_COLUMNS = """<table><thead><tr><th>machine</th><th>power</th><th>system</th><th>switched by</th>
-<th class="number">watts</th><th class="number">kWh</th><th class="number">starts</th>
-<th>faults</th>
+_COLUMNS = """<table><thead><tr><th>machine</th><th class="wide">power</th>
+<th class="wide">system</th><th>switched by</th><th class="number">watts</th>
+<th class="number wide">Wh</th><th class="number wide">starts</th><th>faults</th>
 </tr></thead><tbody>
 """
 _LEGEND = """<p><span class="light up"></span>up &nbsp; <span class="light on"></span>on, its system
 is starting or ending &nbsp; <span class="light"></span>off</p>
-<p>Faults are armed at <code>/_sim/faults</code>; <code>/_sim/state</code> is this page as JSON.</p>
+<p>Faults are armed at <a href="/_sim/faults"><code>/_sim/faults</code></a>;
+<a href="/_sim/state"><code>/_sim/state</code></a> is this page as JSON, and
+<a href="/_sim/journal"><code>/_sim/journal</code></a> are the last commands.</p>
 </body></html>
 """
 
@@ -36,7 +42,7 @@ def page(rack: Rack) -> str:
     on, up = sum(one.has_power() for one in machines), len(rack.up())
     watts = sum(one.draw() for one in machines)
     total = f"<p>{len(machines)} machines: {on} on, {up} up, {watts:,.0f} W, "
-    total += f"{rack.kilowatt_hours():.4f} kWh so far</p>\n"
+    total += f"{1000 * rack.kilowatt_hours():,.1f} Wh so far</p>\n"
     return _HEAD + total + _COLUMNS + "".join(_rows(rack)) + "</tbody></table>\n" + _LEGEND
 
 
@@ -50,10 +56,11 @@ def _rows(rack: Rack) -> list[str]:
         faults = escape(", ".join(str(armed.fault) for armed in machine.armed))
         found.append(
             f'<tr><td><span class="{light}"></span>{escape(machine.name)}</td>'
-            f"<td>{'on' if on else 'off'}</td><td>{'up' if up else 'down'}</td>"
+            f'<td class="wide">{"on" if on else "off"}</td>'
+            f'<td class="wide">{"up" if up else "down"}</td>'
             f"<td>{escape(machine.method)}</td>"
             f'<td class="number">{machine.draw():.1f}</td>'
-            f'<td class="number">{machine.kilowatt_hours():.4f}</td>'
-            f'<td class="number">{starts}</td><td class="fault">{faults}</td></tr>\n'
+            f'<td class="number wide">{1000 * machine.kilowatt_hours():,.2f}</td>'
+            f'<td class="number wide">{starts}</td><td class="fault">{faults}</td></tr>\n'
         )
     return found

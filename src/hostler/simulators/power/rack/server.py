@@ -12,6 +12,7 @@ from hostler.simulators.guests import Listeners
 
 from . import fleet_file
 from .control import control
+from .fleet_file import Systems, Terms
 from .machine import Machine, Spans
 from .place import Keys, Place, fresh_keys, site
 from .protocols import PROTOCOLS, Tables
@@ -29,8 +30,6 @@ MOST = 1000
 class Settings:
     """How a rack is made; `boot` and `shutdown` in seconds, as its machines take them.
 
-    `settles` and `deadline` are what its fleet file says of calls, in seconds too.
-
     All endpoints listen at `port`, the page at 127.0.0.1, every controller, plug and login at an
     address of its own; while a system is up, its `guest_port` is open. 0 takes free ports.
     """
@@ -40,9 +39,8 @@ class Settings:
     guest_port: int = 2222
     boot: float = 20.0
     shutdown: float = 3.0
-    settles: float = 2.0
-    deadline: float = 5.0
     protocols: tuple[str, ...] = tuple(PROTOCOLS)
+    terms: Terms = Terms()
 
     def __post_init__(self) -> None:
         if not 1 <= self.machines <= MOST:
@@ -71,11 +69,9 @@ class RackServer:
     def fleet_file(self) -> str:
         """Return a fleet file for it."""
         boxes = {name: (self.rack.machines[name], table) for name, table in self.tables.items()}
-        made = self.settings
-        times = fleet_file.Times(
-            boot=made.boot, shutdown=made.shutdown, settles=made.settles, deadline=made.deadline
-        )
-        return fleet_file.text(boxes, self.guest_port, times)
+        boot, shutdown = self.settings.boot, self.settings.shutdown
+        systems = Systems(port=self.guest_port, boot=boot, shutdown=shutdown)
+        return fleet_file.text(boxes, systems, self.settings.terms)
 
 
 @asynccontextmanager
