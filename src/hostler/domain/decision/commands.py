@@ -149,7 +149,7 @@ def _answer(answer: RequestAnswer, blank: Event) -> Iterator[Event]:
         machine=request.machine,
         host=request.host,
         request=request.number,
-        reason=f"{request.kind} by {request.actor}",
+        reason=f"{_asked(request)} by {request.actor}",
         detail=" ".join(text for text in (_about(request), size, request.why, instead) if text),
     )
     yield asked
@@ -175,3 +175,8 @@ def _expects(transition: Transition) -> bool:
 def _due(draft: Draft, snapshot: Snapshot) -> datetime | None:
     times = (*(transition.next.at for transition in draft.transitions), *draft.due)
     return min((at for at in times if at is not None and at > snapshot.now), default=None)
+
+
+def _asked(request: Request) -> str:
+    """Return what is asked, in a word or two: of a hold also which one."""
+    return str(request.kind) if request.hold is None else f"{request.kind} ({request.hold})"

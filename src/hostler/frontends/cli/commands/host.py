@@ -172,4 +172,9 @@ def _sentence(request: Request, host: HostStatus | None) -> str:
         return f"{name}: is at the fleets' disposal again"
     if request.kind is RequestKind.CYCLE or request.hold is None or request.until is None:
         return f"{name}: is switched off and on"
-    return f"{name}: {_COMES[request.hold]} until {request.until:%Y-%m-%d %H:%M} UTC"
+    later = ", once its machine has ended," if _waits(request.hold, host) else ""
+    return f"{name}: {_COMES[request.hold]}{later} until {request.until:%Y-%m-%d %H:%M} UTC"
+
+
+def _waits(kind: HoldKind, host: HostStatus) -> bool:
+    return kind.bars_machines and host.binding is not None
