@@ -58,8 +58,9 @@ schemas: $(STAMP)  ## judge SCHEMAS runner's schemas that nobody has seen (10000
 	@$(BIN)/python -m hostler.lab.schemas.trials --count $(SCHEMAS)
 
 .PHONY: exhaustive
-exhaustive: $(STAMP)  ## explore claims and releases of Macs state by state, with a person, to the end
+exhaustive: $(STAMP)  ## explore Macs state by state, with a person, and every corner of a box's power, to the end
 	@$(BIN)/python -m hostler.lab.model_check.macs.explore --person
+	@$(BIN)/python -m hostler.lab.model_check.power.explore
 
 .PHONY: mutants
 mutants: $(STAMP)  ## break the code that decides in 40 places, one by one, and see what notices
