@@ -320,8 +320,8 @@ class AccountLoop:
         """Grow the pause from 2 s to 15 s while something is expected; 30 s when all is quiet."""
         settings = self._settings
         if not expecting and not self.state.moving:
-            pace = settings.quiet
-        elif self.state.pace in {timedelta(0), settings.quiet}:
+            pace = self._quiet
+        elif self.state.pace in {timedelta(0), self._quiet}:
             pace = settings.busy_first
         else:
             pace = min(self.state.pace * 1.5, settings.busy_last)
@@ -332,6 +332,11 @@ class AccountLoop:
         if (pause := self._observer.pause) is not None:
             self.state.due = min(self.state.due, now + pause)
 
+    @property
+    def _quiet(self) -> timedelta:
+        """The pause between two observations when nothing is expected."""
+        return max(self._settings.quiet, self._account.provider.capabilities.quiet)
+
     async def _until_due(self) -> None:
         """Wait for cadence, nudge or lease; rounds are at least a quarter second apart."""
         leading = self._leases.tenure(self.lease) is not None
@@ -340,7 +345,7 @@ class AccountLoop:
             self._nudged.clear()
             return
         # Whatever the wall clock says, no pause is longer than the quiet one.
-        last = self._ports.clock.boot() + self._settings.quiet.total_seconds()
+        last = self._ports.clock.boot() + self._quiet.total_seconds()
         while not self._nudged.is_set():
             longest = timedelta(seconds=last - self._ports.clock.boot())
             left = min(self.state.due - self._ports.clock.now(), longest)

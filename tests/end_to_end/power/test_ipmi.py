@@ -14,15 +14,19 @@ from pathlib import Path
 import msgspec
 import pytest
 from power_servers import free_port, program, running
+from pyipmi import errors  # pyright: ignore[reportMissingTypeStubs] - it has types, unmarked
 
 from hostler.access.http import AiohttpTransport
 from hostler.access.shell import SshShell
 from hostler.app.clock import SystemClock
 from hostler.domain.errors import ConfigError
-from hostler.domain.model.calls import Done, Refusal, Refused
+from hostler.domain.model.calls import Done, Refusal, Refused, Unknown
+from hostler.ports.http import NotSent
 from hostler.ports.power import Power, PowerAction, PowerOpening, PowerState, Turn
+from hostler.providers.power.ipmi import library
+from hostler.providers.power.ipmi import program as program_of
 from hostler.providers.power.methods.ipmi import Ipmi
-from hostler.providers.power.switch import Switch
+from hostler.providers.power.switch import Failed, Switch
 from hostler.testing.conformance.power.suite import CHECKS, Check, run_check
 from hostler.testing.fakes.power import PowerFault
 
@@ -279,3 +283,46 @@ def test_what_speaks_ipmi_is_asked_for_by_check(bmc: Bmc) -> None:
     nowhere = replace(bmc.opening(client="ipmitool"), environment=nothing)
     with pytest.raises(ConfigError, match="there is no ipmitool here"):
         Ipmi().open(nowhere)
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (errors.AuthenticationError("RAKP message 2: invalid key exchange"), Refusal.DENIED),
+        (errors.AuthenticationError("RMCP+ integrity check failed"), None),
+        (errors.MessageStatusCodeError(0x0D), Refusal.DENIED),
+        (errors.MessageStatusCodeError(0x0B), Refusal.BUSY),
+        (errors.MessageStatusCodeError(0x01), Refusal.BUSY),
+        (errors.MessageStatusCodeError(0x02), None),
+        (errors.IpmiLongPasswordError("x"), Refusal.DENIED),
+        (ValueError("garbage"), None),
+    ],
+    ids=str,
+)
+def test_only_a_wrong_login_is_denied(error: Exception, why: Refusal | None) -> None:
+    """A packet that comes twice is none; who is denied is not asked again for an hour."""
+    outcome = library._unopened(error)
+    if why is None:
+        assert isinstance(outcome, NotSent)
+    else:
+        assert isinstance(outcome, Failed)
+        assert isinstance(outcome.outcome, Refused)
+        assert outcome.outcome.why is why
+
+
+@pytest.mark.parametrize("error", [errors.AuthenticationError("x"), ValueError("x"), OSError("x")])
+async def test_whatever_comes_back_after_a_command_it_may_have_been_obeyed(
+    bmc: Bmc, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: object) -> None:
+        raise error
+
+    monkeypatch.setitem(library._COMMANDS, PowerAction.ON, fails)
+    assert isinstance(await bmc.open().act(ON), Unknown)
+
+
+def test_an_answer_that_was_lost_is_no_wrong_login_to_ipmitool() -> None:
+    lost = "Set Session Privilege Level to OPERATOR failed Error: Unable to establish IPMI v2"
+    assert isinstance(program_of._failed(lost), NotSent)
+    refused = "Set Session Privilege Level to OPERATOR failed: Unknown (0x81)"
+    assert isinstance(program_of._failed(refused), Failed)

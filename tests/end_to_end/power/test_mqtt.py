@@ -55,6 +55,11 @@ def broker(tmp_path: Path) -> Generator[int]:
         yield port
 
 
+def descriptors() -> int:
+    """Return how many files and sockets this process has open."""
+    return len([*Path("/proc/self/fd").iterdir()])
+
+
 def entered(port: int) -> aiomqtt.Client:
     """Return a client of the broker."""
     return aiomqtt.Client("127.0.0.1", port, username="hostler", password=SECRET)
@@ -217,3 +222,23 @@ def test_what_does_not_belong_together_is_refused() -> None:
         {"broker": "b", "topic": "t", "password_env": "X", "ca_file": "ca.pem"}, Mqtt.settings
     )
     assert [fault.partition(":")[0] for fault in Mqtt().check(table)] == ["user", "tls"]
+
+
+async def test_a_broker_that_says_nothing_costs_no_socket_and_no_task(broker: int) -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.read(100):
+            pass
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, world(broker, "tasmota", lives=False) as plug:
+        power = plug.open(port=port, deadline="PT0.3S")
+        await power.query()
+        before = descriptors(), len(asyncio.all_tasks())
+        for _ in range(4):
+            assert (await power.query()).state is PowerState.UNKNOWN
+        await plug.pass_by(timedelta(seconds=0.2))
+        after = descriptors(), len(asyncio.all_tasks())
+        assert after[0] <= before[0]
+        assert after[1] <= before[1]

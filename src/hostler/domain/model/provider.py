@@ -23,7 +23,8 @@ class Capabilities:
     whether a machine may be kept while off; `hosts` is what is true of its hosts, where machines
     are allocations of hosts that outlive them, and None where they are created and destroyed;
     `own_templates` and `own_bootstraps` say whether a single machine may have a template, and
-    bootstrap data, of its own (see MachineSpec).
+    bootstrap data, of its own (see MachineSpec). `quiet` is how long nothing is observed at least
+    while nothing is expected.
     """
 
     main: Slot = Slot("server")
@@ -37,6 +38,7 @@ class Capabilities:
     own_templates: bool = False
     own_bootstraps: bool = False
     zones: tuple[Zone, ...] = ()
+    quiet: timedelta = timedelta(0)
 
     @property
     def host_kind(self) -> str:

@@ -138,6 +138,7 @@ class PowerKind:
             settles=timing.consistency_delay / 2,
             deadline=timing.deadline,
             soft_wait=table.soft_wait,
+            quiet=table.quiet,
             patience=table.patience,
         )
         return PowerBoxes(rack, opening.clock)

@@ -91,6 +91,7 @@ class Rack:
     deadline: timedelta
     soft_wait: timedelta
     patience: timedelta
+    quiet: timedelta = timedelta(minutes=1)
 
 
 class PowerBoxes:
@@ -107,6 +108,7 @@ class PowerBoxes:
             deadline=rack.deadline,
             standby=True,
             zones=tuple(dict.fromkeys(box.zone for box in rack.boxes)),
+            quiet=rack.quiet,
             hosts=HostCapabilities(
                 ownership=Ownership.RECORD, cleaning=rack.cleaning, power=rack.limits
             ),

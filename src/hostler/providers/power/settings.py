@@ -164,6 +164,13 @@ class PowerTable(Struct, frozen=True, kw_only=True):
     start_gap: Annotated[
         timedelta, Meta(description="how long after one box of a zone the next one may start")
     ] = timedelta(0)
+    quiet: Annotated[
+        timedelta,
+        Meta(
+            description="how long no box is asked for how it stands while nothing is expected; the "
+            "engine's own pause, where that is longer"
+        ),
+    ] = timedelta(minutes=1)
     stay_on: Annotated[
         int,
         Meta(

@@ -4,6 +4,7 @@
 # python-ipmi has types, and does not say so.
 
 import asyncio
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -34,11 +35,11 @@ _COMMANDS: dict[PowerAction, Callable[[Session], None]] = {
 }
 _ALGORITHMS = frozenset({0x04, 0x05, 0x10, 0x11})
 """Status codes of a session that is refused for its algorithms (IPMI 2.0, table 13-15)."""
-_FULL = frozenset({0x01})
-_LOGIN = {
-    errors.AuthenticationError: "the password is wrong",
-    errors.IpmiLongPasswordError: "the password is longer than IPMI allows: 20 bytes",
-}
+_FULL = frozenset({0x01, 0x0B})
+_LOGINS = frozenset({0x09, 0x0A, 0x0C, 0x0D, 0x0F})
+"""Those for which the login is at fault: the role, its privilege, the name, the password."""
+_WRONG = re.compile(r"RAKP message [24]: invalid|user name longer")
+"""What python-ipmi says of a login that is wrong; a stray packet raises the same error."""
 _BUSY, _PRIVILEGE, _STATE, _LEVEL = 0xC0, 0xD4, 0xD5, 0x81
 
 
@@ -66,8 +67,8 @@ class Library:
             _COMMANDS[action](session)
         except errors.CompletionCodeError as error:
             raise _refusal(error) from None
-        except (errors.RetryError, errors.DecodingError, OSError) as error:
-            raise NoAnswer(f"no answer to the command: {error}") from None
+        except Exception as error:  # noqa: BLE001 - it was sent: what comes back says nothing
+            raise NoAnswer(f"no answer to the command: {_named(error)}") from None
         finally:
             _end(session)
 
@@ -77,8 +78,8 @@ class Library:
             return bool(session.get_chassis_status().power_on)
         except errors.CompletionCodeError as error:
             raise _refusal(error) from None
-        except (errors.RetryError, errors.DecodingError, OSError) as error:
-            raise NoAnswer(f"no answer: {error}") from None
+        except Exception as error:  # noqa: BLE001 - a stray packet, or none: nobody knows
+            raise NoAnswer(f"no answer: {_named(error)}") from None
         finally:
             _end(session)
 
@@ -115,12 +116,17 @@ def _unopened(error: Exception) -> Exception:
         return _status(error)
     if isinstance(error, errors.CompletionCodeError) and error.cc == _LEVEL:
         return refused(Refusal.DENIED, "the user has not this privilege")
-    known = next((text for kind, text in _LOGIN.items() if isinstance(error, kind)), None)
-    if known is not None:
-        return refused(Refusal.DENIED, known)
+    if isinstance(error, errors.AuthenticationError) and _WRONG.search(str(error)):
+        return refused(Refusal.DENIED, "the user or the password is wrong")
+    if isinstance(error, errors.IpmiLongPasswordError):
+        return refused(Refusal.DENIED, "the password is longer than IPMI allows: 20 bytes")
     if isinstance(error, errors.NotSupportedError):
         return refused(Refusal.INVALID, str(error))
-    return NotSent(f"no session: {error or type(error).__name__}")
+    return NotSent(f"no session: {_named(error)}")
+
+
+def _named(error: Exception) -> str:
+    return str(error) or type(error).__name__
 
 
 def _status(error: errors.MessageStatusCodeError) -> Exception:
@@ -129,7 +135,9 @@ def _status(error: errors.MessageStatusCodeError) -> Exception:
         return NoSuite(str(error))
     if error.msc in _FULL:
         return refused(Refusal.BUSY, "it has no session left")
-    return refused(Refusal.DENIED, f"the login is refused: {error.msc_desc.lower()}")
+    if error.msc in _LOGINS:
+        return refused(Refusal.DENIED, f"the login is refused: {error.msc_desc.lower()}")
+    return NotSent(f"no session: {error.msc_desc.lower()}")
 
 
 def _refusal(error: errors.CompletionCodeError) -> Failed:

@@ -22,7 +22,9 @@ _NO_SUITE = re.compile(
     r"invalid (authentication|integrity|confidentiality) algorithm|no cipher", re.IGNORECASE
 )
 _DENIED = re.compile(
-    r"HMAC is invalid|unauthorized (name|role)|integrity check|password|privilege", re.IGNORECASE
+    r"HMAC is invalid|unauthorized (name|role)|integrity check|insufficient privilege"
+    r"|privilege level .* failed: ",
+    re.IGNORECASE,
 )
 _SHOWN = 120
 

@@ -77,7 +77,11 @@ class Relay:
         try:
             await client.__aenter__()
         except (aiomqtt.MqttError, OSError) as error:
+            _give_up(client)
             raise _unconnected(error) from None
+        except BaseException:  # a broker that accepts and says nothing, until time is up
+            _give_up(client)
+            raise
         try:
             for topic in self._dialect.states:
                 await client.subscribe(topic, qos=1)
@@ -94,6 +98,12 @@ class Relay:
             state = self._dialect.read(bytes(message.payload).decode(errors="replace"))
             if state is not None and not message.retain:
                 yield state
+
+
+def _give_up(client: aiomqtt.Client) -> None:
+    """Close the connection of a client that was never entered: it would not do so itself."""
+    client._client.disconnect()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no other way
+    client._client._sock_close()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as above
 
 
 def _unconnected(error: Exception) -> Exception:

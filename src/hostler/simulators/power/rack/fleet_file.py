@@ -73,7 +73,12 @@ def _write_secret(path: Path, content: bytes) -> None:
 
 def _rack(systems: Systems, terms: Terms) -> Mapping[str, object]:
     soft_wait = systems.shutdown + terms.deadline
-    return {"kind": "power", "soft_wait": _span(soft_wait), "patience": _span(terms.patience)}
+    return {
+        "kind": "power",
+        "soft_wait": _span(soft_wait),
+        "patience": _span(terms.patience),
+        "quiet": "0s",
+    }
 
 
 def _engine(terms: Terms) -> Mapping[str, object]:

@@ -1,0 +1,66 @@
+"""While nothing moves a provider is asked as seldom as it says, and at once when something does."""
+
+from dataclasses import replace
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Observation, Scope
+from hostler.domain.model.snapshot import RequestKind
+from hostler.lab.scenes.metal import MetalScene
+from hostler.ports.provider import Provider
+from hostler.testing.fakes.metal import FakeMetal
+from hostler.testing.scenes.builders import FLEET, MIN, S
+
+pytestmark = pytest.mark.looptime
+
+
+class Counted(FakeMetal):
+    """A rack that notes when its boxes are asked."""
+
+    asked: list[float]
+
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
+        if any(scope.kind == "host" for scope in scopes):
+            self.asked.append(self.rack.world.clock.boot())
+        return await super().observe(scopes)
+
+
+class Quiet(MetalScene):
+    """A rack of two boxes whose provider wants a pause of a minute."""
+
+    def counted(self) -> Counted:
+        metal = Counted(self.rack, replace(self.metal.capabilities, quiet=timedelta(minutes=1)))
+        metal.asked = []
+        self.metal = metal
+        return metal
+
+    def served(self) -> Provider:
+        return self.metal
+
+
+async def test_no_box_is_asked_more_than_once_a_minute_while_nothing_moves() -> None:
+    scene = Quiet(replace(FLEET, size=1))
+    metal = scene.counted()
+    async with scene.running():
+        await scene.until([Phase.READY], 5 * MIN)
+        await scene.pass_by(5 * MIN)
+        metal.asked.clear()
+        await scene.pass_by(60 * MIN)
+    assert 55 <= len(metal.asked) <= 60
+    gaps = [later - earlier for earlier, later in pairwise(metal.asked)]
+    assert min(gaps) >= 60.0
+
+
+async def test_what_is_asked_for_is_seen_at_once_however_long_the_pause() -> None:
+    scene = Quiet(replace(FLEET, size=0))
+    metal = scene.counted()
+    async with scene.running():
+        await scene.pass_by(10 * MIN)
+        metal.asked.clear()
+        await scene.request(RequestKind.SCALE, size=1)
+        took = await scene.until([Phase.READY], 5 * MIN)
+    assert took <= 30 * S
+    assert metal.asked
