@@ -4,6 +4,7 @@ import asyncio
 import os
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -326,3 +327,22 @@ def test_an_answer_that_was_lost_is_no_wrong_login_to_ipmitool() -> None:
     assert isinstance(program_of._failed(lost), NotSent)
     refused = "Set Session Privilege Level to OPERATOR failed: Unknown (0x81)"
     assert isinstance(program_of._failed(refused), Failed)
+
+
+async def test_a_command_that_was_given_up_before_it_was_sent_is_never_sent(
+    bmc: Bmc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread cannot be cancelled: it asks before it sends whether anybody still waits."""
+    good, opened = library.Library._opened, threading.Event()
+
+    def slow(speaker: library.Library, suite: int) -> object:
+        session = good(speaker, suite)
+        time.sleep(1.0)
+        opened.set()
+        return session
+
+    monkeypatch.setattr(library.Library, "_opened", slow)
+    assert isinstance(await bmc.open(deadline="PT0.5S", cipher_suite=3).act(ON), Unknown)
+    await asyncio.to_thread(opened.wait, 10)
+    await bmc.pass_by(timedelta(seconds=0.5))
+    assert not bmc.has_power()

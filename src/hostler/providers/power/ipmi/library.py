@@ -5,6 +5,7 @@
 
 import asyncio
 import re
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -51,7 +52,11 @@ class Library:
 
     async def command(self, action: PowerAction, suite: int) -> None:
         """Give a chassis control command."""
-        await self._in_thread(lambda: self._commanded(action, suite))
+        gone = threading.Event()
+        try:
+            await self._in_thread(lambda: self._commanded(action, suite, gone))
+        finally:
+            gone.set()
 
     async def is_on(self, suite: int) -> bool:
         """Ask for the chassis status."""
@@ -61,8 +66,12 @@ class Library:
     async def _in_thread(work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(_POOL, work)
 
-    def _commanded(self, action: PowerAction, suite: int) -> None:
+    def _commanded(self, action: PowerAction, suite: int, gone: threading.Event) -> None:
+        """Give a command, unless whoever asked for it is `gone` by the time there is a session."""
         session = self._opened(suite)
+        if gone.is_set():
+            _end(session)
+            return
         try:
             _COMMANDS[action](session)
         except errors.CompletionCodeError as error:
