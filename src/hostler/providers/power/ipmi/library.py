@@ -52,11 +52,11 @@ class Library:
 
     async def command(self, action: PowerAction, suite: int) -> None:
         """Give a chassis control command."""
-        gone = threading.Event()
+        given_up = threading.Event()
         try:
-            await self._in_thread(lambda: self._commanded(action, suite, gone))
+            await self._in_thread(lambda: self._commanded(action, suite, given_up))
         finally:
-            gone.set()
+            given_up.set()
 
     async def is_on(self, suite: int) -> bool:
         """Ask for the chassis status."""
@@ -66,10 +66,10 @@ class Library:
     async def _in_thread(work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(_POOL, work)
 
-    def _commanded(self, action: PowerAction, suite: int, gone: threading.Event) -> None:
-        """Give a command, unless whoever asked for it is `gone` by the time there is a session."""
+    def _commanded(self, action: PowerAction, suite: int, given_up: threading.Event) -> None:
+        """Give a command, unless whoever asked for it is `given_up` by the time there is a session."""
         session = self._opened(suite)
-        if gone.is_set():
+        if given_up.is_set():
             _end(session)
             return
         try:
