@@ -67,7 +67,7 @@ class Library:
         return await asyncio.get_running_loop().run_in_executor(_POOL, work)
 
     def _commanded(self, action: PowerAction, suite: int, given_up: threading.Event) -> None:
-        """Give a command, unless whoever asked for it is `given_up` by the time there is a session."""
+        """Give a command, unless it is `given_up` by the time there is a session."""
         session = self._opened(suite)
         if given_up.is_set():
             _end(session)
