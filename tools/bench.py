@@ -28,6 +28,7 @@ NAMES = (
     "loopback",
     "fleeting",
     "externalgrpc",
+    "power",
     "money",
 )
 LIMIT = 240  # seconds for one benchmark
