@@ -135,3 +135,14 @@ async def test_a_node_of_nobody_has_an_empty_group() -> None:
     answer = await ask(serving(Cluster()), "NodeGroupForNode", node={"name": "x"})
     assert answer.HasField("nodeGroup"), "an answer without one crashes its reader"
     assert text(inner(answer, "nodeGroup"), "id") == ""
+
+
+async def test_the_group_of_a_node_is_the_whole_group_as_it_is_listed() -> None:
+    """One with a maximum of 0 was remembered for good by whoever saw it first."""
+    cluster = Cluster()
+    await cluster.with_ready(1)
+    provider = serving(cluster)
+    (listed,) = many(await ask(provider, "NodeGroups"), "nodeGroups")
+    answer = await ask(provider, "NodeGroupForNode", node={"providerID": "test://box-1"})
+    assert inner(answer, "nodeGroup") == listed
+    assert number(listed, "maxSize") == 10
