@@ -35,7 +35,7 @@ def packaged(monkeypatch: pytest.MonkeyPatch, *points: Point) -> None:
 
 def test_built_in_kinds_are_found_without_asking_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(importlib.metadata, "entry_points")
-    assert all([KINDS[name]() for name in BUILT_IN])
+    assert all(KINDS[name]() for name in BUILT_IN)
 
 
 def test_a_package_adds_a_kind_and_cannot_replace_a_built_in_one(

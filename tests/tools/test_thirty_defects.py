@@ -3,6 +3,9 @@
 import re
 from pathlib import Path
 
+from hostler.domain.model.host import HostCondition
+from hostler.domain.model.phases import Phase
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "explanation" / "thirty-defects.md").read_text()
 
@@ -26,3 +29,11 @@ def test_all_thirty_are_there() -> None:
             begin, _, end = part.strip().partition("-")
             numbers += range(int(begin), int(end or begin) + 1)
     assert sorted(numbers) == list(range(1, 31))
+
+
+def test_its_states_are_told_in_words_of_ours_and_none_of_our_phases_is_left_out() -> None:
+    table = PAGE.partition("## Its states, and ours")[2]
+    words = set(re.findall(r"\*(\w+)\*", table))
+    phases, conditions = {str(phase) for phase in Phase}, {str(one) for one in HostCondition}
+    assert words <= phases | conditions, words - phases - conditions
+    assert phases - words == {str(Phase.DELETED)}
