@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Observation, Scope
+from hostler.domain.model.resource import Condition, Observation, Scope
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.metal import MetalScene
 from hostler.ports.provider import Provider
@@ -64,3 +64,17 @@ async def test_what_is_asked_for_is_seen_at_once_however_long_the_pause() -> Non
         took = await scene.until([Phase.READY], 5 * MIN)
     assert took <= 30 * S
     assert metal.asked
+
+
+async def test_a_box_that_is_to_be_cleaned_does_not_wait_for_the_pause() -> None:
+    """What proves that it is clean comes with the next observation: it went off a minute late."""
+    scene = Quiet(replace(FLEET, size=1))
+    scene.settings = replace(scene.settings, quiet=2 * S)
+    scene.counted()
+    async with scene.running():
+        await scene.until([Phase.READY], 5 * MIN)
+        await scene.pass_by(5 * MIN)
+        await scene.request(RequestKind.SCALE, size=0)
+        await scene.until([], 5 * MIN)
+        await scene.pass_by(15 * S)
+        assert [box.condition for box in scene.rack.boxes()] == [Condition.OFF] * 2

@@ -335,7 +335,7 @@ class AccountLoop:
     @property
     def _quiet(self) -> timedelta:
         """The pause between two observations when nothing is expected."""
-        return max(self._settings.quiet, self._account.provider.capabilities.quiet)
+        return self.state.quiet(self._settings.quiet)
 
     async def _until_due(self) -> None:
         """Wait for cadence, nudge or lease; rounds are at least a quarter second apart."""

@@ -65,10 +65,9 @@ def due_scopes(  # noqa: PLR0913 - what decides the next observation, all of it 
     main = provider.capabilities.main.kind
     limits = _limits(provider.capabilities, settings, inventory, load)
     scopes = list[Scope]()
-    quiet = max(settings.quiet, provider.capabilities.quiet)
     for zone in zones:
         for kind in provider.capabilities.kinds:
-            most = quiet if not moving or kind == main else limits.others
+            most = settings.quiet if not moving or kind == main else limits.others
             if _is_older(_tried(inventory, zone, kind, load), now, most):
                 scopes.append(Scope(zone, kind, None, _unmarked(inventory, zone, kind)))
             elif kind == main:

@@ -154,7 +154,7 @@ class Observer:
             machines=machines,
             inventory=self._believed(now),
             now=now,
-            settings=self._settings,
+            settings=replace(self._settings, quiet=self._state.quiet(self._settings.quiet)),
             load=Load(rate=self._account.rate, crowded=self._is_crowded()),
         )
 

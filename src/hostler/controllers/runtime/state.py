@@ -8,6 +8,7 @@ from hostler.domain.decision.cache import DecisionCache
 from hostler.domain.decision.view import HostTerms
 from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.host import HostCondition
 from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
@@ -72,6 +73,16 @@ class AccountState:
         self.host_records = HostRecords(self.account.name)
         hosts = isinstance(provider, KeepsHosts) and bool(provider.capabilities.hosts)
         self.keeps = provider if hosts and isinstance(provider, KeepsHosts) else None
+
+    def quiet(self, shortest: timedelta) -> timedelta:
+        """Return the pause between two observations when nothing is expected of machines.
+
+        It is the provider's, unless a host is to be cleaned: what proves that is waited for.
+        """
+        longest = self.account.provider.capabilities.quiet
+        hosts = self.host_records.hosts.values() if longest > shortest else ()
+        dirty = any(one.condition is HostCondition.DIRTY and one.goal is not None for one in hosts)
+        return shortest if dirty else max(shortest, longest)
 
     def terms(self, fleet: FleetName) -> HostTerms | None:
         """Return what the provider says of a fleet's hosts; None where machines take none."""
