@@ -149,10 +149,12 @@ def _read(path: Path) -> _File:
     except (OSError, ValueError) as error:
         raise ConfigError(f"kubeconfig {path} cannot be read: {why_not_read(error)}") from None
     try:
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
+            raise ConfigError(f"kubeconfig {path} has references (*name), which are not followed")
         content = yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader that does even less
         return msgspec.convert({} if content is None else content, _File, strict=False)
     except yaml.YAMLError as error:
-        raise ConfigError(f"kubeconfig {path} is no YAML{_where(error)}") from None
+        raise ConfigError(f"kubeconfig {path} is not valid YAML{_where(error)}") from None
     except msgspec.ValidationError as error:  # its text has types and paths, and no values
         raise ConfigError(f"kubeconfig {path}: {error}") from None
     except (RecursionError, ValueError, TypeError):
@@ -165,13 +167,18 @@ def _where(error: yaml.YAMLError) -> str:
     return f", line {mark.line + 1}" if isinstance(mark, yaml.Mark) else ""
 
 
-class _Loader(yaml.SafeLoader):
-    """Reads no numbers and no dates (a token may look like one), and follows no references.
+_PLAIN = frozenset({"tag:yaml.org,2002:bool", "tag:yaml.org,2002:null"})
 
-    References would make a small file an endless one.
-    """
 
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {  # noqa: RUF012 - yaml's own way
+def _resolvers() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
+    """Return what plain words may mean besides themselves: true, false, null."""
+    return {
         first: [pair for pair in pairs if pair[0] in _PLAIN]
         for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads no numbers and no dates: a token may look like one."""
+
+    yaml_implicit_resolvers = _resolvers()
