@@ -52,6 +52,7 @@ class HasMetadata(Protocol):
 
 
 M = TypeVar("M", bound=HasMetadata)
+M_co = TypeVar("M_co", bound=HasMetadata, covariant=True)
 
 
 class Object(

@@ -20,7 +20,7 @@ from .errors import (
     Unavailable,
     Unreadable,
 )
-from .objects import Key
+from .objects import HasMetadata, Key
 from .resources import Resource
 
 LONGEST_PAUSE = timedelta(minutes=5)
@@ -50,7 +50,7 @@ class Action:
     """What was tried, in the words of Kubernetes' access rules."""
 
     verb: str
-    resource: Resource[object]  # pyright: ignore[reportInvalidTypeArguments] - any kind will do
+    resource: Resource[HasMetadata]
     key: Key
     subresource: str = ""
 

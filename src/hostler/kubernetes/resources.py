@@ -4,18 +4,18 @@ from dataclasses import dataclass
 from typing import Generic
 from urllib.parse import quote
 
-from .objects import Key, M
+from .objects import Key, M_co
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resource(Generic[M]):
+class Resource(Generic[M_co]):
     """A kind in one version; `group` is empty for the core kinds. `model` decodes its objects."""
 
     group: str
     version: str
     plural: str
     kind: str
-    model: type[M]
+    model: type[M_co]
     namespaced: bool = True
 
     @property
