@@ -62,5 +62,6 @@ def _text(path: Path) -> str:
     try:
         return read_text(path)
     except (OSError, ValueError) as error:
-        raise ConfigError(f"the service account's {path} cannot be read: {why_not_read(error)}"
-                          ) from None
+        raise ConfigError(
+            f"the service account's {path} cannot be read: {why_not_read(error)}"
+        ) from None

@@ -62,7 +62,9 @@ class _Context:
         cluster = self._found(self._files.clusters, context.cluster, "cluster")
         entry = cluster.entry
         if not entry.server.startswith(("https://", "http://")):
-            raise self._wrong(f"cluster {context.cluster!r} has no server that begins with https://")
+            raise self._wrong(
+                f"cluster {context.cluster!r} has no server that begins with https://"
+            )
         authorities = self._pem(
             cluster, entry.certificate_authority, entry.certificate_authority_data
         )
@@ -77,9 +79,7 @@ class _Context:
             origin=self._origin,
         )
 
-    def _credentials(
-        self, name: str, cluster: ClusterEntry, authorities: bytes
-    ) -> Credentials:
+    def _credentials(self, name: str, cluster: ClusterEntry, authorities: bytes) -> Credentials:
         if not name:
             return FixedCredentials(Identity())
         user = self._found(self._files.users, name, "user")
@@ -134,7 +134,10 @@ class _Context:
         )
 
     def _pem(
-        self, located: Located[ClusterEntry] | Located[UserEntry], path: str | None, coded: str | None
+        self,
+        located: Located[ClusterEntry] | Located[UserEntry],
+        path: str | None,
+        coded: str | None,
     ) -> bytes:
         """Return what stands in base64, else in a file; the former holds, as for kubectl."""
         if coded:

@@ -150,9 +150,7 @@ class Session:
             self._certificate = identity.certificate
         return self._session
 
-    async def _pieces(
-        self, call: Call, response: aiohttp.ClientResponse
-    ) -> AsyncGenerator[bytes]:
+    async def _pieces(self, call: Call, response: aiohttp.ClientResponse) -> AsyncGenerator[bytes]:
         try:
             async for piece in response.content.iter_any():
                 yield piece
