@@ -6,7 +6,7 @@ Nothing is tried again here, besides a list whose page expired on the way.
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Generic
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -17,6 +17,8 @@ from .requests import EVERYTHING, Deletion, Patch, PatchKind, Query, Selection, 
 from .resources import Resource
 from .session import Answer, Call, Session
 from .watch import Bookmark, Event, error_text, lines, read_event
+
+T = TypeVar("T")
 
 PAGE = 500
 _RESTARTS = 3
@@ -90,7 +92,7 @@ class Client:
             raise ValueError(f"one of {resource.full_name} is created in a namespace")
         else:
             path = resource.collection(key.namespace)
-        return await self._write(action, Call(method="POST", path=path, body=_body(action, item)))
+        return await self._write(resource, action, Call(method="POST", path=path, body=_body(action, item)))
 
     async def replace(self, resource: Resource[M], item: M, subresource: str = "") -> M:
         """Replace the object that was read in this version; Conflict where somebody wrote since."""
@@ -99,7 +101,7 @@ class Client:
         key = key_of(item)
         action = Action(verb="update", resource=resource, key=key, subresource=subresource)
         call = Call(method="PUT", path=_path(action), body=_body(action, item))
-        return await self._write(action, call)
+        return await self._write(resource, action, call)
 
     async def patch(
         self, resource: Resource[M], key: Key, patch: Patch, subresource: str = ""
@@ -108,7 +110,7 @@ class Client:
         action = Action(verb="patch", resource=resource, key=key, subresource=subresource)
         body = msgspec.json.encode(patch.body)
         call = Call(method="PATCH", path=_path(action), body=body, content_type=patch.kind)
-        return await self._write(action, call)
+        return await self._write(resource, action, call)
 
     async def apply(
         self, resource: Resource[M], item: M, subresource: str = "", *, force: bool = False
@@ -127,7 +129,7 @@ class Client:
             body=_body(action, item),
             content_type=PatchKind.APPLY,
         )
-        return await self._write(action, call)
+        return await self._write(resource, action, call)
 
     async def delete(
         self, resource: Resource[HasMetadata], key: Key, deletion: Deletion | None = None
@@ -162,7 +164,7 @@ class Client:
             pairs = (("limit", str(limit or "")), ("continue", further))
             query: Query = (*selection.query(), *(pair for pair in pairs if pair[1]))
             answer = await self._send(action, Call(method="GET", path=path, query=query))
-            page = _decoded(action, _Page[resource.model], answer)
+            page = _decoded(action, _page_of(resource.model), answer)
             items += page.items or ()
             if not page.metadata.continue_:
                 return Listing(tuple(items), page.metadata.resource_version)
@@ -170,10 +172,10 @@ class Client:
                 raise Unreadable(f"{action}: the server gives the same page for ever")
             further = page.metadata.continue_
 
-    async def _write(self, action: Action, call: Call) -> M:
+    async def _write(self, resource: Resource[M], action: Action, call: Call) -> M:
         query = (*call.query, ("fieldManager", self.manager))
         answer = await self._send(action, replace(call, query=query))
-        return _object(action, action.resource.model, answer)
+        return _object(action, resource.model, answer)
 
     async def _send(self, action: Action, call: Call) -> Answer:
         answer = await self.session.send(call, self.deadline)
@@ -206,6 +208,11 @@ class Client:
             f"{action}: this cluster serves {resource.group} only as {', '.join(served)}, "
             f"not as {resource.version}{cure}"
         )
+
+
+def _page_of(model: type[M]) -> type[_Page[M]]:
+    """Return the type of a page of such objects, which exists at run time alone."""
+    return _Page[model]  # pyright: ignore[reportInvalidTypeArguments]
 
 
 def _path(action: Action) -> str:

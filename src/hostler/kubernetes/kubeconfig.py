@@ -149,8 +149,6 @@ def _read(path: Path) -> _File:
     except (OSError, ValueError) as error:
         raise ConfigError(f"kubeconfig {path} cannot be read: {why_not_read(error)}") from None
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
-            raise ConfigError(f"kubeconfig {path} has references (*name), which are not followed")
         content = yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader that does even less
         return msgspec.convert({} if content is None else content, _File, strict=False)
     except yaml.YAMLError as error:
@@ -179,6 +177,15 @@ def _resolvers() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads no numbers and no dates: a token may look like one."""
+    """Reads no numbers and no dates (a token may look like one), and follows no references.
+
+    References would make a small file an endless one.
+    """
 
     yaml_implicit_resolvers = _resolvers()
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Compose a node that is no reference."""
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.composer.ComposerError(problem="a reference (*name), which is not followed")
+        return super().compose_node(parent, index)

@@ -12,7 +12,7 @@ Query = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which objects: of a namespace, empty for all, by labels and by fields, as kubectl has them."""
+    """Which objects: of a namespace (empty: all), by labels and by fields, as kubectl has them."""
 
     namespace: str = ""
     labels: str = ""
@@ -70,16 +70,20 @@ class Patch:
     body: object = field(repr=False)
 
 
-def merge_patch(changes: Mapping[str, object], read: Metadata | None = None) -> Patch:
+def merge_patch(
+    changes: Mapping[str, object],
+    read: Metadata | None = None,
+    metadata: Mapping[str, object] | None = None,
+) -> Patch:
     """Return changes that are merged in; with `read`, they conflict where somebody wrote since.
 
     Without it a merge patch never conflicts.
     """
-    body = dict(changes)
+    body: dict[str, object] = dict(changes)
     if read is not None:
-        metadata = body.get("metadata")
-        own: Mapping[str, object] = metadata if isinstance(metadata, Mapping) else {}
-        body["metadata"] = {**own, "resourceVersion": read.resource_version}
+        metadata = {**(metadata or {}), "resourceVersion": read.resource_version}
+    if metadata is not None:
+        body["metadata"] = metadata
     return Patch(kind=PatchKind.MERGE, body=body)
 
 

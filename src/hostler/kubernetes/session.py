@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from urllib.request import getproxies_environment, proxy_bypass_environment
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from yarl import URL
@@ -213,7 +213,7 @@ def _tls(config: ClusterConfig, certificate: Certificate | None) -> ssl.SSLConte
 
 
 def _show(context: ssl.SSLContext, certificate: Certificate) -> None:
-    """Load a client's certificate; `ssl` takes it from a file alone, which is there for a moment."""
+    """Load a client's certificate; `ssl` takes it from a file alone, which is soon removed."""
     with tempfile.TemporaryDirectory(prefix="hostler-") as folder:
         file = Path(folder) / "client.pem"
         file.touch(0o600)
@@ -228,5 +228,5 @@ def _no_password() -> str:
 
 def _proxy_of(url: URL) -> str:
     host = url.host or ""
-    proxies = getproxies_environment()
-    return "" if proxy_bypass_environment(host, proxies) else proxies.get(url.scheme, "")
+    proxies = getproxies()
+    return "" if proxy_bypass(host) else proxies.get(url.scheme, "")
