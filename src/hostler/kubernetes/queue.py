@@ -58,13 +58,13 @@ class WorkQueue(Generic[K]):
         return len(self._schedule)
 
     async def get(self) -> K:
-        """Return the next key, when there is one; every key is `done` after it. ShutDown at the end."""
+        """Return the next key when there is one; its worker says `done`. ShutDown at the end."""
         while True:
             self._changed.clear()
             key = self._schedule.take(self._clock.boot())
             if key is not None:
                 return key
-            if self._closed:
+            if self._closed and not len(self._schedule):
                 raise ShutDown
             await self._wait()
 
