@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from .errors import ApiError, Expired, KindNotServed, Unreadable
-from .objects import HasMetadata, Key, M, key_of
+from .objects import HasMetadata, Key, Listing, M, key_of
 from .refusals import Action, error_of
 from .requests import EVERYTHING, Deletion, Patch, PatchKind, Query, Selection, Watching
 from .resources import Resource
@@ -23,14 +23,6 @@ T = TypeVar("T")
 PAGE = 500
 _RESTARTS = 3
 INSTALL = "hostler kubernetes install | kubectl apply -f -"
-
-
-@dataclass(frozen=True, slots=True)
-class Listing(Generic[M]):
-    """All objects of a selection, in the one version that a watch goes on from."""
-
-    items: tuple[M, ...]
-    version: str
 
 
 class _ListMeta(msgspec.Struct, frozen=True, rename="camel"):
@@ -92,7 +84,9 @@ class Client:
             raise ValueError(f"one of {resource.full_name} is created in a namespace")
         else:
             path = resource.collection(key.namespace)
-        return await self._write(resource, action, Call(method="POST", path=path, body=_body(action, item)))
+        return await self._write(
+            resource, action, Call(method="POST", path=path, body=_body(action, item))
+        )
 
     async def replace(self, resource: Resource[M], item: M, subresource: str = "") -> M:
         """Replace the object that was read in this version; Conflict where somebody wrote since."""

@@ -18,7 +18,7 @@ from hostler.ports.clock import Clock
 from .backoff import Backoff, Draw
 from .cache import Cache, Change, Index
 from .errors import ApiError, Expired, Invalid, Timeout, Unavailable
-from .objects import M, key_of
+from .objects import Key, Listing, M, key_of
 from .requests import EVERYTHING, Selection, Watching
 from .resources import Resource
 from .watch import Bookmark, Event, EventKind
@@ -32,7 +32,7 @@ Handler = Callable[[Change[M]], None]
 class Reader(Protocol):
     """What an informer needs of a client."""
 
-    async def list_all(self, resource: Resource[M], selection: Selection) -> "ListedItems[M]":
+    async def list_all(self, resource: Resource[M], selection: Selection) -> Listing[M]:
         """Return all objects and their version."""
         ...
 
@@ -40,20 +40,6 @@ class Reader(Protocol):
         self, resource: Resource[M], watching: Watching
     ) -> AsyncGenerator[Event[M] | Bookmark]:
         """Return changes as they come."""
-        ...
-
-
-class ListedItems(Protocol[M]):
-    """A list in one version."""
-
-    @property
-    def items(self) -> tuple[M, ...]:
-        """Return the objects."""
-        ...
-
-    @property
-    def version(self) -> str:
-        """Return what a watch goes on from."""
         ...
 
 
@@ -101,18 +87,18 @@ class Informer(Generic[M]):
     async def run(self) -> None:
         """Follow for ever; ends by being cancelled, or by a handler's own error."""
         while True:
+            self._failures += 1  # until a line of a watch shows that it goes on
+            least = timedelta(0)
             try:
                 await self._round()
-            except Expired as error:
-                self._failed(error)
-                self._version = ""
             except ApiError as error:
+                if isinstance(error, Expired):
+                    self._version = ""
+                least = error.retry_after or least
                 self._failed(error)
-                await self._pause(error)
-                continue
-            await self._around.clock.sleep(
-                self._around.backoff.jittered(self._failures, self._around.draw)
-            )
+            around = self._around
+            pause = around.backoff.jittered(self._failures, around.draw)
+            await around.clock.sleep(max(pause, least))
 
     async def _round(self) -> None:
         """Start where nothing is known, else go on watching; returns when the watch has ended."""
@@ -129,7 +115,7 @@ class Informer(Generic[M]):
         try:
             await self._follow(initial=True)
         except (Invalid, Timeout, Unavailable) as error:
-            if self._version or (isinstance(error, Unavailable) and not error.code):
+            if self._version or (isinstance(error, Unavailable) and error.code != 500):
                 raise
             self._streams = False
             log.info("kubernetes.no_streaming_list", kind=self._resource.kind, error=str(error))
@@ -143,22 +129,21 @@ class Informer(Generic[M]):
 
     async def _follow(self, *, initial: bool) -> None:
         """Watch; events before the end of a streaming list are collected, and count together."""
-        collected: dict[object, M] | None = {} if initial else None
+        collected: dict[Key, M] | None = {} if initial else None
         events = self._reader.watch(self._resource, self._watching(initial=initial))
-        before = self._failures
-        self._failures += 1  # a watch that ends at once without a line is a failure too
+        began = self._around.clock.boot()
         async with aclosing(events):
             async for event in events:
-                if collected is not None:
-                    if self._collect(collected, event):
-                        collected = None
-                        self._failures = 0
-                else:
+                if collected is None:
                     self._take(event)
                     self._failures = 0
-        log.debug("kubernetes.watch_ended", kind=self._resource.kind, failures=before)
+                elif self._collect(collected, event):
+                    collected = None
+        lasted = self._around.clock.boot() - began
+        if lasted >= self._around.backoff.longest.total_seconds():
+            self._failures = 0
 
-    def _collect(self, collected: dict[object, M], event: Event[M] | Bookmark) -> bool:
+    def _collect(self, collected: dict[Key, M], event: Event[M] | Bookmark) -> bool:
         """Add an initial event; tell whether it was the last, and all is in the cache."""
         if isinstance(event, Bookmark):
             if event.complete:
@@ -210,8 +195,3 @@ class Informer(Generic[M]):
             error=str(error),
             failures=self._failures,
         )
-
-    async def _pause(self, error: ApiError) -> None:
-        around = self._around
-        pause = around.backoff.jittered(self._failures, around.draw)
-        await around.clock.sleep(max(pause, error.retry_after or timedelta(0)))

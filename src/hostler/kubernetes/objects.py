@@ -90,3 +90,11 @@ def micro_time(time: datetime) -> str:
     The server refuses any other number of digits, and Python leaves them out when they are zero.
     """
     return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{time.microsecond:06d}Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[M_co]):
+    """All objects of a selection, in the one version that a watch goes on from."""
+
+    items: tuple[M_co, ...]
+    version: str
