@@ -206,7 +206,7 @@ class Client:
 
 def _page_of(model: type[M]) -> type[_Page[M]]:
     """Return the type of a page of such objects, which exists at run time alone."""
-    return _Page[model]  # pyright: ignore[reportInvalidTypeArguments]
+    return _Page[model]
 
 
 def _path(action: Action) -> str:

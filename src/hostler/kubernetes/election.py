@@ -97,10 +97,11 @@ class Candidate:
 
 @dataclass(slots=True)
 class _Seen:
-    """A record as it was last seen, and since when (boot) it has not changed."""
+    """A record as it was last seen, since when (boot) it has not changed, and if it is there."""
 
     spec: LeaseSpec
     since: float
+    missing: bool = False
 
 
 class Elector:
@@ -138,12 +139,15 @@ class Elector:
         try:
             lease = await self._leases.get(LEASES, self._key(name))
         except NotFound:
-            return await self._create(name)
-        self._look(name, lease.spec)
-        if not self._may_take(name, lease.spec):
+            lease = None
+        self._look(name, lease)
+        if not self._may_take(name):
             self._held.pop(name, None)
-            return None
-        return await self._write(name, lease)
+        elif lease is None:
+            await self._create(name)
+        else:
+            await self._write(name, lease)
+        return self.holding(name)
 
     async def release(self, name: str) -> None:
         """Give a lease back, so that nobody waits for its end; we stop believing first."""
@@ -176,20 +180,23 @@ class Elector:
         except ApiError as error:
             log.info("kubernetes.lease_not_released", lease=name, error=str(error))
 
-    def _look(self, name: str, spec: LeaseSpec) -> None:
-        seen = self._seen.get(name)
-        if seen is None or seen.spec != spec:
-            self._seen[name] = _Seen(spec, self._clock.boot())
+    def _look(self, name: str, lease: Lease | None) -> None:
+        """Note when a record changed; one that was removed may still have a holder who believes."""
+        seen, now = self._seen.get(name), self._clock.boot()
+        spec = lease.spec if lease is not None else (seen.spec if seen else LeaseSpec())
+        if seen is None or seen.spec != spec or seen.missing != (lease is None):
+            self._seen[name] = _Seen(spec, now, missing=lease is None)
         self._epochs[name] = max(self._epochs.get(name, 0), spec.lease_transitions or 0)
 
-    def _may_take(self, name: str, spec: LeaseSpec) -> bool:
-        if not spec.holder_identity or spec.holder_identity == self._candidate.identity:
+    def _may_take(self, name: str) -> bool:
+        seen = self._seen[name]
+        if not seen.spec.holder_identity or seen.spec.holder_identity == self._candidate.identity:
             return True
         own = self._candidate.terms.duration.total_seconds()
-        theirs = float(spec.lease_duration_seconds or 0)
-        return self._clock.boot() - self._seen[name].since >= max(own, theirs)
+        theirs = float(seen.spec.lease_duration_seconds or 0)
+        return self._clock.boot() - seen.since >= max(own, theirs)
 
-    async def _create(self, name: str) -> Holding | None:
+    async def _create(self, name: str) -> None:
         """Make a lease that is missing; a lease that was removed does not start to count anew."""
         epoch = self._epochs.get(name, 0) + 1
         metadata = Metadata(name=name, namespace=self._candidate.namespace)
@@ -197,10 +204,10 @@ class Elector:
         try:
             await self._leases.create(LEASES, Lease(metadata=metadata, spec=self._spec(epoch)))
         except AlreadyExists:
-            return None
-        return self._hold(name, epoch, began)
+            return
+        self._hold(name, epoch, began)
 
-    async def _write(self, name: str, lease: Lease) -> Holding | None:
+    async def _write(self, name: str, lease: Lease) -> None:
         spec, began = lease.spec, self._clock.boot()
         renewed = spec.holder_identity == self._candidate.identity
         epoch = self._epochs[name] + (0 if renewed else 1)
@@ -210,14 +217,13 @@ class Elector:
             await self._leases.replace(LEASES, written)
         except (Conflict, NotFound):
             self._held.pop(name, None)
-            return None
-        return self._hold(name, epoch, began)
+            return
+        self._hold(name, epoch, began)
 
-    def _hold(self, name: str, epoch: int, began: float) -> Holding:
-        held = Holding(epoch, began + self._candidate.terms.belief.total_seconds())
-        self._held[name] = held
+    def _hold(self, name: str, epoch: int, began: float) -> None:
+        until = began + self._candidate.terms.belief.total_seconds()
+        self._held[name] = Holding(epoch, until)
         self._epochs[name] = epoch
-        return held
 
     def _spec(self, epoch: int, acquired: str | None = None) -> LeaseSpec:
         now = micro_time(self._clock.now())

@@ -186,6 +186,6 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """Compose a node that is no reference."""
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.composer.ComposerError(problem="a reference (*name), which is not followed")
+        if isinstance(self.peek_event(), yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(problem_mark=self.peek_event().start_mark)
         return super().compose_node(parent, index)
