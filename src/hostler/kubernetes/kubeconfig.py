@@ -186,6 +186,7 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """Compose a node that is no reference."""
-        if isinstance(self.peek_event(), yaml.AliasEvent):
-            raise yaml.MarkedYAMLError(problem_mark=self.peek_event().start_mark)
+        event: object = self.peek_event()  # pyright: ignore[reportUnknownMemberType] - untyped there
+        if isinstance(event, yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(problem_mark=event.start_mark)
         return super().compose_node(parent, index)
