@@ -160,7 +160,7 @@ async def test_an_answer_that_was_lost_is_no_belief_and_no_double_epoch() -> Non
 
 
 @pytest.mark.looptime
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 async def test_at_most_one_believes_and_epochs_grow(seed: int) -> None:
     """Three electors with skewed walls, interrupted at random and losing answers, for an hour."""
     loop, server, draw = asyncio.get_running_loop(), Server(), random.Random(seed)
@@ -192,7 +192,7 @@ async def test_at_most_one_believes_and_epochs_grow(seed: int) -> None:
             for each in electors:
                 group.create_task(live(each))
             while True:
-                await asyncio.sleep(0.25)
+                await asyncio.sleep(0.5)
                 check()
     assert len(epochs) > 5
     holders: dict[int, int] = {}
