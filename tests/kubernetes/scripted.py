@@ -20,6 +20,7 @@ from hostler.ports.secret import Secret
 TOKEN = "token-that-nobody-may-see"
 Box = Object[Mapping[str, object], Mapping[str, object]]
 BOXES = Resource(group="example.com", version="v1", plural="boxes", kind="Box", model=Box)
+LONG = timedelta(seconds=20)
 PATH = "/apis/example.com/v1/namespaces/ns/boxes"
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -148,7 +149,7 @@ def item(name: str = "b", version: str = "") -> Box:
 async def scripted(
     *expected: tuple[str, str, Handler],
     credentials: Credentials | None = None,
-    deadline: timedelta = timedelta(seconds=20),
+    deadline: timedelta = LONG,
 ) -> AsyncGenerator[tuple[Client, Script]]:
     """Serve these exchanges; afterwards all were made, and no other was tried."""
     script = Script(list(expected))

@@ -207,7 +207,9 @@ async def test_a_kind_that_is_not_installed_says_how_it_is() -> None:
         client,
         _,
     ):
-        with pytest.raises(errors.KindNotServed, match="not installed.*hostler kubernetes install"):
+        with pytest.raises(
+            errors.KindNotServed, match=r"not installed.*hostler kubernetes install"
+        ):
             await client.get(BOXES, B)
 
 
@@ -233,11 +235,11 @@ async def test_nobody_there_is_certainly_no_effect() -> None:
     async with scripted() as (client, _):
         pass
     async with scripted() as (other, _):
-        gone = other
+        closed = other
     with pytest.raises(errors.Unavailable):
         await client.get(BOXES, B)
     with pytest.raises(errors.Unavailable, match="closed"):
-        await gone.get(BOXES, B)
+        await closed.get(BOXES, B)
 
 
 class Renewing:

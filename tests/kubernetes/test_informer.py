@@ -168,9 +168,8 @@ async def test_deletions_are_noticed_by_listing_again_after_410() -> None:
     async with scripted(
         ("GET", ALL, stream(start, bookmark("4", complete=True), expired)),
         ("GET", ALL, stream(again, bookmark("9", complete=True), hang=True)),
-    ) as (client, _):
-        async with following(real(client)) as changes:
-            await until(lambda: len(changes) == 4)
+    ) as (client, _), following(real(client)) as changes:
+        await until(lambda: len(changes) == 4)
     assert summary(changes)[2:] == [("a", "1", "-"), ("c", "-", "7")]
 
 
@@ -178,9 +177,8 @@ async def test_a_watch_that_is_cut_goes_on_from_the_last_version() -> None:
     start = stream(bookmark("4", complete=True), line("ADDED", box("a", "6")), b'{"ty', cut=True)
     async with scripted(
         ("GET", ALL, start), ("GET", ALL, stream(line("DELETED", box("a", "8")), hang=True))
-    ) as (client, script):
-        async with following(real(client)) as changes:
-            await until(lambda: len(changes) == 2)
+    ) as (client, script), following(real(client)) as changes:
+        await until(lambda: len(changes) == 2)
     assert script.seen[1].query["resourceVersion"] == "6"
     assert summary(changes) == [("a", "-", "6"), ("a", "6", "-")]
 
@@ -210,8 +208,11 @@ def test_another_uid_under_the_same_name_is_a_deletion_and_a_creation() -> None:
 
 def test_an_index_follows_its_objects() -> None:
     around = Surroundings(clock=RigClock(), draw=random.Random(1).random)
-    by_pool = {"pool": lambda each: [str((each.spec or {}).get("pool"))]}
-    cache = Informer[Box](None, BOXES, around, EVERYTHING, by_pool).cache  # pyright: ignore[reportArgumentType] - nothing is read
+
+    def pool(each: Box) -> list[str]:
+        return [str((each.spec or {}).get("pool"))]
+
+    cache = Informer[Box](None, BOXES, around, EVERYTHING, {"pool": pool}).cache  # pyright: ignore[reportArgumentType] - nothing is read
     list(cache.put(decoded("a", "1", pool="x")))
     list(cache.put(decoded("a", "2", pool="y")))
     assert cache.find("pool", "x") == ()

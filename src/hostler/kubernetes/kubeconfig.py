@@ -169,8 +169,14 @@ def _read(path: Path) -> _File:
 
 def _where(error: yaml.YAMLError) -> str:
     """Return the place of an error; its own text would quote the file, and so perhaps a secret."""
-    mark = getattr(error, "problem_mark", None)
-    return f", line {mark.line + 1}" if isinstance(mark, yaml.Mark) else ""
+    if isinstance(error, _Reference):
+        return ": it has references (*name), which are not followed"
+    line: object = getattr(getattr(error, "problem_mark", None), "line", None)
+    return f", line {line + 1}" if isinstance(line, int) else ""
+
+
+class _Reference(yaml.YAMLError):
+    """A reference to another place in the file."""
 
 
 _PLAIN = frozenset({"tag:yaml.org,2002:bool", "tag:yaml.org,2002:null"})
@@ -194,7 +200,7 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """Compose a node that is no reference."""
-        event: object = self.peek_event()  # pyright: ignore[reportUnknownMemberType] - untyped there
+        event: object = self.peek_event()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped there
         if isinstance(event, yaml.AliasEvent):
-            raise yaml.MarkedYAMLError(problem_mark=event.start_mark)
+            raise _Reference
         return super().compose_node(parent, index)
