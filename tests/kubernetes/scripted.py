@@ -102,8 +102,8 @@ def stream(*pieces: bytes, hang: bool = False, cut: bool = False) -> Handler:
         if cut:
             assert request.transport is not None
             request.transport.abort()
-        while hang and request.transport is not None and not request.transport.is_closing():
-            await asyncio.sleep(0.01)
+        if hang:  # until the client goes away, or the server ends
+            await asyncio.get_running_loop().create_future()
         return response
 
     return handle

@@ -49,9 +49,10 @@ async def test_half_a_line_is_an_interruption_and_no_event(cut: bool) -> None:
     whole = line("ADDED", box("a", "1"))
     async with scripted(("GET", ALL, stream(whole, whole[:40], cut=cut))) as (client, _):
         seen = list[object]()
+        events = client.watch(BOXES, Watching(version="1"))
+        seen.append(await anext(events))
         with pytest.raises(errors.Unavailable):
-            async for event in client.watch(BOXES, Watching(version="1")):
-                seen.append(event)
+            await anext(events)
     assert len(seen) == 1
 
 
@@ -108,7 +109,7 @@ async def following(informer: Informer[Box]) -> AsyncGenerator[list[Change[Box]]
 
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 - what is waited for is another's
             await asyncio.sleep(0.001)
 
 
@@ -165,19 +166,25 @@ async def test_deletions_are_noticed_by_listing_again_after_410() -> None:
     start = line("ADDED", box("a", "1")) + line("ADDED", box("b", "2"))
     expired = line("ERROR", status_of(410, "Expired"))
     again = line("ADDED", box("b", "2")) + line("ADDED", box("c", "7"))
-    async with scripted(
-        ("GET", ALL, stream(start, bookmark("4", complete=True), expired)),
-        ("GET", ALL, stream(again, bookmark("9", complete=True), hang=True)),
-    ) as (client, _), following(real(client)) as changes:
+    async with (
+        scripted(
+            ("GET", ALL, stream(start, bookmark("4", complete=True), expired)),
+            ("GET", ALL, stream(again, bookmark("9", complete=True), hang=True)),
+        ) as (client, _),
+        following(real(client)) as changes,
+    ):
         await until(lambda: len(changes) == 4)
     assert summary(changes)[2:] == [("a", "1", "-"), ("c", "-", "7")]
 
 
 async def test_a_watch_that_is_cut_goes_on_from_the_last_version() -> None:
     start = stream(bookmark("4", complete=True), line("ADDED", box("a", "6")), b'{"ty', cut=True)
-    async with scripted(
-        ("GET", ALL, start), ("GET", ALL, stream(line("DELETED", box("a", "8")), hang=True))
-    ) as (client, script), following(real(client)) as changes:
+    async with (
+        scripted(
+            ("GET", ALL, start), ("GET", ALL, stream(line("DELETED", box("a", "8")), hang=True))
+        ) as (client, script),
+        following(real(client)) as changes,
+    ):
         await until(lambda: len(changes) == 2)
     assert script.seen[1].query["resourceVersion"] == "6"
     assert summary(changes) == [("a", "-", "6"), ("a", "6", "-")]
@@ -231,11 +238,11 @@ class Refusing:
     def __init__(self) -> None:
         self.lists = self.watches = 0
 
-    async def list_all(self, resource: object, selection: Selection) -> Listing[Box]:
+    async def list_all(self, _: object, __: Selection) -> Listing[Box]:
         self.lists += 1
         return Listing((), "1")
 
-    async def watch(self, resource: object, watching: Watching) -> AsyncGenerator[Bookmark]:
+    async def watch(self, _: object, watching: Watching) -> AsyncGenerator[Bookmark]:
         self.watches += 1
         if watching.initial:
             yield Bookmark("1", complete=True)

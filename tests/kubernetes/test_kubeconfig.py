@@ -208,7 +208,8 @@ async def test_a_program_runs_again_when_its_token_expires_or_is_refused(tmp_pat
 
 
 async def test_a_program_learns_its_variables_and_the_cluster(tmp_path: Path) -> None:
-    script = f'printf "%s" "$KUBERNETES_EXEC_INFO" > {tmp_path}/info; printf "%s" "$WHO" > {tmp_path}/who'
+    info_file, who = tmp_path / "info", tmp_path / "who"
+    script = f'printf "%s" "$KUBERNETES_EXEC_INFO" > {info_file}\nprintf "%s" "$WHO" > {who}'
     program(tmp_path, f"{script}\n{printed({'token': 'x'})}")
     entry = (
         "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./login, args: null, "
@@ -216,10 +217,10 @@ async def test_a_program_learns_its_variables_and_the_cluster(tmp_path: Path) ->
     )
     config = load(tmp_path, GOOD.replace(f"token: {SECRET}", entry))
     assert await token_of(config) == "x"
-    info = json.loads((tmp_path / "info").read_text())
+    info = json.loads(info_file.read_text())
     assert info["spec"]["cluster"]["server"] == "https://example.com:6443"
     assert info["spec"]["interactive"] is False
-    assert (tmp_path / "who").read_text() == "me"
+    assert who.read_text() == "me"
 
 
 @pytest.mark.parametrize(
@@ -247,18 +248,31 @@ async def test_a_program_that_is_not_there_says_how_to_get_it() -> None:
         await ExecCredentials(made, RigClock()).identity()
 
 
-OPENSSL = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-addext", "subjectAltName=IP:127.0.0.1"]
+OPENSSL = [
+    "openssl",
+    "req",
+    "-x509",
+    "-newkey",
+    "ec",
+    "-pkeyopt",
+    "ec_paramgen_curve:P-256",
+    "-nodes",
+    "-days",
+    "2",
+    "-addext",
+    "subjectAltName=IP:127.0.0.1",
+]
+
+
+def make_certificates(folder: Path) -> None:
+    for name in ("server", "client"):
+        subject = ["-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.crt"]
+        subprocess.run([*OPENSSL, *subject], cwd=folder, check=True, capture_output=True)  # noqa: S603 - fixed
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
 async def test_certificates_of_both_sides_are_shown_and_checked(tmp_path: Path) -> None:
-    for name in ("server", "client"):
-        subprocess.run(  # noqa: S603 - a fixed command
-            [*OPENSSL, "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.crt"],
-            cwd=tmp_path,
-            check=True,
-            capture_output=True,
-        )
+    make_certificates(tmp_path)
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=tmp_path / "client.crt")
     tls.load_cert_chain(tmp_path / "server.crt", tmp_path / "server.key")
     tls.verify_mode = ssl.CERT_REQUIRED
