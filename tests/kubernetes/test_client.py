@@ -24,7 +24,7 @@ from scripted import (
 
 from hostler.kubernetes import errors
 from hostler.kubernetes.credentials import Identity
-from hostler.kubernetes.objects import Key
+from hostler.kubernetes.objects import Key, Metadata
 from hostler.kubernetes.requests import (
     Deletion,
     Propagation,
@@ -32,7 +32,15 @@ from hostler.kubernetes.requests import (
     json_patch,
     merge_patch,
 )
+from hostler.kubernetes.resources import Resource
 from hostler.ports.secret import Secret
+
+
+class Eviction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    metadata: Metadata
+
 
 B = Key("ns", "b")
 ONE = f"{PATH}/b"
@@ -97,6 +105,22 @@ async def test_writes_name_the_kind_and_the_manager() -> None:
     assert (sent["apiVersion"], sent["kind"], sent["spec"]) == ("example.com/v1", "Box", {"n": 1})
     assert script.seen[0].query == {"fieldManager": "hostler"}
     assert json.loads(script.seen[1].body)["metadata"]["resourceVersion"] == "1"
+
+
+async def test_subresources_may_have_kinds_of_their_own() -> None:
+    evictions = Resource(group="", version="v1", plural="pods", kind="Pod", model=Eviction)
+    busy = refusal(429, "TooManyRequests", retryAfterSeconds=10)
+    path = "/api/v1/namespaces/ns/pods/b/eviction"
+    wanted = Eviction(
+        api_version="policy/v1", kind="Eviction", metadata=Metadata(name="b", namespace="ns")
+    )
+    done = answer({"kind": "Status", "metadata": {}, "status": "Success"}, 201)
+    async with scripted(("POST", path, busy), ("POST", path, done)) as (client, script):
+        with pytest.raises(errors.TooManyRequests) as caught:
+            await client.create(evictions, wanted, "eviction")
+        await client.create(evictions, wanted, "eviction")
+    assert caught.value.retry_after == timedelta(seconds=10)
+    assert json.loads(script.seen[0].body)["kind"] == "Eviction"
 
 
 async def test_replacing_without_a_version_is_refused_here() -> None:

@@ -148,6 +148,19 @@ async def test_a_lease_that_was_removed_is_not_taken_under_its_holder() -> None:
     assert held.epoch == 2
 
 
+async def test_a_removal_is_waited_out_from_when_it_was_seen() -> None:
+    server, clock = Server(), RigClock()
+    first, second = elector(server, "one", clock), elector(server, "two", clock)
+    await first.attempt("engine")
+    await second.attempt("engine")
+    clock.pass_by(timedelta(seconds=9))
+    await first.attempt("engine")  # a renewal that the other never sees
+    server.leases.clear()
+    clock.pass_by(timedelta(seconds=7))
+    assert await second.attempt("engine") is None
+    assert first.holding("engine") is not None
+
+
 async def test_an_answer_that_was_lost_is_no_belief_and_no_double_epoch() -> None:
     server, clock = Server(), RigClock()
     first = elector(server, "one", clock)

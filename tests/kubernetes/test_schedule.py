@@ -128,3 +128,21 @@ async def test_a_shutdown_hands_out_what_is_wanted_and_then_ends() -> None:
     queue.add("too late")
     assert done == ["a", "a"]
     assert len(queue) == 0
+
+
+@pytest.mark.looptime
+async def test_after_a_shutdown_a_worker_waits_for_a_key_that_another_still_holds() -> None:
+    queue = WorkQueue[str](SimClock(asyncio.get_running_loop()))
+    queue.add("a")
+    assert await queue.get() == "a"
+    queue.add("a")
+    queue.shut_down()
+    async with asyncio.TaskGroup() as group:
+        waiting = group.create_task(queue.get())
+        await asyncio.sleep(1)
+        assert not waiting.done()
+        queue.done("a")
+    assert waiting.result() == "a"
+    queue.done("a")
+    with pytest.raises(ShutDown):
+        await queue.get()

@@ -4,6 +4,7 @@ Nothing is tried again here, besides a list whose page expired on the way.
 """
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Generic, TypeVar
@@ -148,8 +149,9 @@ class Client:
         async with self.session.streaming(call, self.deadline) as opened:
             if isinstance(opened, Answer):
                 raise await self._refusal(action, opened)
-            async for line in lines(opened, watching.idle):
-                yield read_event(line, resource.model, action)
+            async with aclosing(lines(opened, watching.idle)) as whole:
+                async for line in whole:
+                    yield read_event(line, resource.model, action)
 
     async def _listed(self, resource: Resource[M], selection: Selection, limit: int) -> Listing[M]:
         action = Action(verb="list", resource=resource, key=Key(selection.namespace, ""))

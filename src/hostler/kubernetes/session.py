@@ -8,7 +8,7 @@ import asyncio
 import ssl
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -86,20 +86,18 @@ class Session:
         try:
             async with asyncio.timeout(seconds):
                 response = await self._opened(call)
+                refusal = await _refusal(response)
         except TimeoutError:
             text = f"{call.method} {call.path}: no answer within {seconds:g} s"
             raise Timeout(text) from None
         except (aiohttp.ClientError, OSError) as error:
             raise self._lost(call, error) from None
+        if refusal is not None:
+            yield refusal
+            return
         try:
-            if response.status == 200:
-                yield self._pieces(call, response)
-            else:
-                async with asyncio.timeout(seconds):
-                    refusal = await _whole(response)
-                yield refusal
-        except TimeoutError:
-            raise Timeout(f"{call.method} {call.path}: its answer does not end") from None
+            async with aclosing(self._pieces(call, response)) as pieces:
+                yield pieces
         finally:
             response.close()
 
@@ -163,6 +161,14 @@ class Session:
         why = _why(error)
         text = f"{call.method} {call.path} at {self._base}: {why}"
         return Unavailable(text, unknown=not unsent)
+
+
+async def _refusal(response: aiohttp.ClientResponse) -> Answer | None:
+    """Return the whole of an answer that is no stream; its connection is given back."""
+    if response.status == 200:
+        return None
+    async with response:
+        return await _whole(response)
 
 
 async def _whole(response: aiohttp.ClientResponse) -> Answer:
