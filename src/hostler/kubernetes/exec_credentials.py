@@ -1,0 +1,143 @@
+"""Credentials that a program prints: `exec` of a kubeconfig (client.authentication.k8s.io/v1).
+
+Nothing of what the program prints, and none of its arguments, is ever shown: secrets stand there.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import msgspec
+
+from hostler.ports.clock import Clock
+from hostler.ports.secret import Secret
+
+from .credentials import Certificate, Identity, environment_with
+from .errors import Unauthorized
+
+LARGEST = 1 << 20
+EARLY = timedelta(seconds=10)
+"""How long before it expires an identity is no longer used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """The program, how it is run, and what it is given: `cluster` as JSON, empty for nothing."""
+
+    command: str
+    arguments: tuple[str, ...] = field(default=(), repr=False)
+    environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    api_version: str = "client.authentication.k8s.io/v1"
+    hint: str = ""
+    cluster: Mapping[str, object] | None = field(default=None, repr=False)
+    within: timedelta = timedelta(seconds=60)
+
+
+class _Status(msgspec.Struct, frozen=True, rename="camel"):
+    token: str | None = None
+    client_certificate_data: str | None = None
+    client_key_data: str | None = None
+    expiration_timestamp: datetime | None = None
+
+
+class _ExecCredential(msgspec.Struct, frozen=True, rename="camel"):
+    api_version: str
+    kind: str
+    status: _Status | None = None
+
+
+class ExecCredentials:
+    """Runs the program when an identity is needed, and again when it expires or is refused."""
+
+    def __init__(self, program: Program, clock: Clock) -> None:
+        self._program, self._clock = program, clock
+        self._lock = asyncio.Lock()
+        self._identity: Identity | None = None
+        self._expires: datetime | None = None
+
+    async def identity(self) -> Identity:
+        """Return the identity; one run of the program serves all who wait."""
+        async with self._lock:
+            if self._identity is None or self._expired():
+                self._identity, self._expires = self._read(await self._run())
+            return self._identity
+
+    def refuse(self) -> bool:
+        """Forget the identity, so that the program runs again."""
+        self._identity = None
+        return True
+
+    def _expired(self) -> bool:
+        return self._expires is not None and self._clock.now() >= self._expires - EARLY
+
+    async def _run(self) -> bytes:
+        program = self._program
+        info = {"interactive": False, **({"cluster": program.cluster} if program.cluster else {})}
+        request = {"apiVersion": program.api_version, "kind": "ExecCredential", "spec": info}
+        added = {**program.environment, "KUBERNETES_EXEC_INFO": json.dumps(request)}
+        try:
+            process = await asyncio.create_subprocess_exec(
+                program.command,
+                *program.arguments,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                env=environment_with(added),
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or "it cannot be started"
+            raise self._failed(f"{why}{f' ({program.hint})' if program.hint else ''}") from None
+        return await self._output(process)
+
+    async def _output(self, process: asyncio.subprocess.Process) -> bytes:
+        assert process.stdout is not None  # noqa: S101 - a pipe was asked for
+        output = b""
+        try:
+            async with asyncio.timeout(self._program.within.total_seconds()):
+                while len(output) <= LARGEST and (piece := await process.stdout.read(65536)):
+                    output += piece
+                if len(output) > LARGEST:
+                    raise self._failed("it prints without end")
+                status = await process.wait()
+        except TimeoutError:
+            raise self._failed(f"no end within {self._program.within.seconds} s") from None
+        finally:
+            await _end(process)
+        if status:
+            raise self._failed(f"exit status {status}; run it by hand to see why")
+        return output
+
+    def _read(self, output: bytes) -> tuple[Identity, datetime | None]:
+        try:
+            answer = msgspec.json.decode(output, type=_ExecCredential)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            raise self._failed("what it prints is no ExecCredential") from None
+        if answer.kind != "ExecCredential" or answer.api_version != self._program.api_version:
+            raise self._failed(f"it does not answer in {self._program.api_version}")
+        status = answer.status or _Status()
+        certificate = self._certificate(status)
+        if not status.token and certificate is None:
+            raise self._failed("it gives neither a token nor a certificate with its key")
+        token = Secret(status.token) if status.token else None
+        return Identity(token=token, certificate=certificate), status.expiration_timestamp
+
+    def _certificate(self, status: _Status) -> Certificate | None:
+        chain, key = status.client_certificate_data, status.client_key_data
+        return Certificate(chain.encode(), key.encode()) if chain and key else None
+
+    def _failed(self, why: str) -> Unauthorized:
+        return Unauthorized(f"the credentials' program {self._program.command!r} failed: {why}")
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End the program and what it started; it has a process group of its own."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
