@@ -1,6 +1,8 @@
 """The demo of a rack, as a newcomer runs it: the real process, to its end; and with a bug in it."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from datetime import datetime, timedelta
@@ -51,6 +53,26 @@ def test_a_day_of_a_rack_ends_as_it_was_asked_to_with_troubles_made_good() -> No
     saved = (summary["kwh_always_on"] - summary["kwh"]) * 0.5
     assert summary["euros_saved"] == pytest.approx(saved, abs=0.01)
     assert any("meets packet_lost" in line for line in lines)
+
+
+def test_a_demo_that_a_service_manager_ends_leaves_no_folder_behind(tmp_path: Path) -> None:
+    """Its folder holds the passwords of the rack's controllers."""
+    with subprocess.Popen(
+        [str(HOSTLER), "demo", "rack", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        begun = {path.name for path in tmp_path.iterdir()}
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=60)
+    assert any(name.startswith("hostler-demo-") for name in begun)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_day_of_a_rack_cannot_be_as_short_as_its_machines_take_to_start() -> None:
