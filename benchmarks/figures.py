@@ -1,9 +1,11 @@
 """Figures: one number each, beside the goal that it is held against; JSON lines or for people."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 FASTER = "× real time"
 """The one unit of which more is better: its goals are the least that will do."""
@@ -46,3 +48,9 @@ def show(figures: Iterable[Figure]) -> None:
             print(json.dumps(figure.row(), ensure_ascii=False), flush=True)
         else:
             print(line(figure), flush=True)
+
+
+def resident(process: int | None = None) -> float:
+    """Return the megabytes that a process has in memory: this one, unless another is named."""
+    pages = int(Path(f"/proc/{process or 'self'}/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6

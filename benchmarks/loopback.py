@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from figures import Figure, show
+from figures import Figure, resident, show
 from staged import staged
 from theatre import FLEET, Asked, fleet_file, load
 
@@ -153,7 +153,7 @@ def _restarted(file: Path, port: int, simulator: str) -> tuple[Spent, float]:
             time.sleep(0.005)
         took = Spent(cpu=_cpu(process.pid), wall=time.perf_counter() - start)
         time.sleep(1)
-        memory = _resident(process.pid)
+        memory = resident(process.pid)
         process.send_signal(signal.SIGINT)
     assert _changes(simulator) == asked, "the first decision was wrong: it changed something"
     return took, memory
@@ -183,12 +183,6 @@ def _changes(simulator: str) -> int:
     calls: dict[str, int] = json.loads(connection.getresponse().read())["calls"]
     connection.close()
     return sum(number for kind, number in calls.items() if not kind.endswith(".list"))
-
-
-def _resident(pid: int) -> float:
-    """Return the resident memory of a process, in MB."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def _free_port() -> int:

@@ -15,7 +15,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 from aiohttp import web
-from figures import Figure, show
+from figures import Figure, resident, show
 
 from hostler.access.http import AiohttpTransport
 from hostler.access.shell import SshShell
@@ -105,12 +105,6 @@ async def observe(rack: Provider) -> tuple[float, int]:
     found = await rack.observe((Scope(Zone("rack"), "host"),))
     known = sum(one.condition is not Condition.UNKNOWN for one in found.resources)
     return time.monotonic() - begun, known
-
-
-def resident() -> float:
-    """Return the megabytes that this process has in memory."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 async def packet() -> tuple[float, float]:

@@ -29,6 +29,7 @@ NAMES = (
     "fleeting",
     "externalgrpc",
     "power",
+    "kubernetes",
     "money",
 )
 LIMIT = 240  # seconds for one benchmark
