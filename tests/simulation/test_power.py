@@ -16,6 +16,9 @@ AT_ONCE = 10
 PAST_FAILURES = {
     11: "power: a box that was told once more to go on did not wait for the gap after a machine's",
     83: "power: a person switched a box off while it was being bound to its machine (the judge)",
+    17010105: "power: a free box that waited for its turn was started with a woken machine's",
+    17010143: "power: a free box was started while a machine's box was asked once more",
+    17010423: "power: a brown-out that nobody saw before boxes were bound (the judge)",
 }
 """Seeds of failures that were found and mended, and what each found."""
 

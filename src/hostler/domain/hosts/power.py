@@ -119,10 +119,15 @@ def starts_left(zone: Zone, snapshot: AccountSnapshot) -> int:
 
 
 def is_turn(host: Host, snapshot: AccountSnapshot) -> bool:
-    """Tell whether the gap is over since anything else of a host's zone was started."""
+    """Tell whether the gap is over since anything else of a host's zone was started.
+
+    A machine on its way up that is being worked on may be switching its host on at this moment.
+    """
     limits = snapshot.capabilities.power or PowerLimits()
     others = (one for one in snapshot.hosts.values() if one.id != host.id and one.zone == host.zone)
-    machines = (one for one in snapshot.machines.values() if one.offer.zone == host.zone)
+    machines = [one for one in snapshot.machines.values() if one.offer.zone == host.zone]
+    if any(one.phase is Phase.STARTING and one.id in snapshot.moving for one in machines):
+        return False
     times = [at for one in others for at in _starts_of(one, snapshot)]
     times += [at for one in machines for at in _starts(one, snapshot)]
     return snapshot.now - max(times, default=snapshot.now - limits.start_gap) >= limits.start_gap

@@ -6,6 +6,8 @@ S13    no box is two machines', and no machine has one that is not bound to it.
 power  boxes are switched no oftener, and no more of them at a time, than their limits allow.
 """
 
+from math import inf
+
 from hostler.domain.ids import HostId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.capabilities import Cleaning
@@ -217,7 +219,8 @@ class MetalChecker(Checker):
     def _taken(self, shadow: ShadowStore, machine: Machine, box: HostId) -> None:
         """Judge a box that a machine takes: is it clean, and may it be switched on now?
 
-        What a person did to it since it was bound was not known when it was taken.
+        What a person or a brown-out did to it since it was bound, or so shortly before that nobody
+        had seen it, was not known when it was taken.
         """
         if self.truth.condition(box) is None:  # somebody took it away: nobody gets it
             return
@@ -228,7 +231,7 @@ class MetalChecker(Checker):
         if self.faults["clock_jump"] or self.truth.condition(box) is Condition.UP:
             return
         limits, since = self._scenario.power, self.now - self.truth.since(box)
-        if self.truth.handled.get(box, -1.0) >= shadow.bound_at.get(box, self.now):
+        if self.truth.handled.get(box, -inf) >= shadow.bound_at.get(box, self.now) - _SEEN:
             return
         off = self.truth.condition(box) is Condition.OFF and since > _SEEN
         if off and self._was_on(box) > _SEEN and since < limits.least_off.total_seconds() - 1.0:
