@@ -40,6 +40,10 @@ demo-rack: $(STAMP)  ## watch a day of a rack in 40 seconds, switched on and off
 test: $(STAMP)  ## run everything that CI runs
 	@$(BIN)/python tools/test.py
 
+.PHONY: controlplane
+controlplane: $(STAMP)  ## test against Kubernetes' own API server, which is built from Go modules first
+	@$(BIN)/python tools/test.py controlplane
+
 .PHONY: check
 check: $(STAMP)  ## run the static checks only: lint, format, spelling, types, layers, words, docs
 	@$(BIN)/python tools/test.py static

@@ -99,7 +99,7 @@ class Session:
             async with aclosing(self._pieces(call, response)) as pieces:
                 yield pieces
         finally:
-            response.close()
+            _cut(response)
 
     async def close(self) -> None:
         """Give all connections back; whoever still waits for an answer loses it."""
@@ -161,6 +161,14 @@ class Session:
         why = _why(error)
         text = f"{call.method} {call.path} at {self._base}: {why}"
         return Unavailable(text, unknown=not unsent)
+
+
+def _cut(response: aiohttp.ClientResponse) -> None:
+    """End a stream at once: to close TLS politely is to wait for a server that goes on sending."""
+    transport = response.connection.transport if response.connection else None
+    response.close()
+    if isinstance(transport, asyncio.WriteTransport):
+        transport.abort()
 
 
 async def _refusal(response: aiohttp.ClientResponse) -> Answer | None:

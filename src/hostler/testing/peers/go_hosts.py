@@ -1,4 +1,4 @@
-"""GoHosts: the Go programs of tests/hosts, built once for each state of their sources."""
+"""GoHosts: the Go programs of a module of the tests, built once for each state of its sources."""
 
 import fcntl
 import hashlib
@@ -42,14 +42,14 @@ class NoGo(Exception):
     """No Go that is new enough was found, or it did not build; the text says what to do."""
 
 
-def go_program() -> Path:
+def go_program(oldest: tuple[int, int] = _OLDEST) -> Path:
     """Return the go of the PATH, else the one that `make setup` put into .venv from PyPI."""
     packaged = Path(sysconfig.get_path("purelib")) / "go" / "bin" / "go"
     found = shutil.which("go")
     for candidate in (Path(found) if found else packaged, packaged):
-        if candidate.exists() and _version(candidate) >= _OLDEST:
+        if candidate.exists() and _version(candidate) >= oldest:
             return candidate
-    wanted = ".".join(str(resource) for resource in _OLDEST)
+    wanted = ".".join(str(number) for number in oldest)
     raise NoGo(f"no go of {wanted} or later on the PATH; `make setup` puts one into .venv")
 
 
@@ -61,10 +61,16 @@ def _version(go: Path) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class GoHosts:
-    """The programs in `sources`/cmd, built into `cache` when they are first asked for."""
+    """The programs in `sources`/cmd, built into `cache` when they are first asked for.
+
+    `flags` come after those of the build, and win; `limit` is in seconds.
+    """
 
     sources: Path
     cache: Path
+    flags: tuple[str, ...] = ()
+    limit: float = BUILDING
+    oldest: tuple[int, int] = _OLDEST
 
     def program(self, name: str, build: Build = Build.STRIPPED) -> Path:
         """Return the path of one program; NoGo if it cannot be built.
@@ -88,14 +94,14 @@ class GoHosts:
 
     def _build(self, folder: Path, packages: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        go = go_program()
+        go = go_program(self.oldest)
         done = subprocess.run(  # noqa: S603 - the go that was found, and our own flags
-            [go, "build", *FLAGS[Build(folder.name)], "-o", folder, packages],
+            [go, "build", *FLAGS[Build(folder.name)], *self.flags, "-o", folder, packages],
             cwd=self.sources,
             env={**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": ""},
             capture_output=True,
             text=True,
-            timeout=BUILDING,
+            timeout=self.limit,
             check=False,
         )
         if done.returncode != 0:

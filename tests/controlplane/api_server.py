@@ -1,0 +1,132 @@
+"""An API server with its etcd: two processes on loopback, with data that is thrown away."""
+
+import secrets
+import socket
+import ssl
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+UP = 120.0
+"""Seconds that a program may take until it serves; about four on two cores."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiServer:
+    """Where the server is: its kubeconfig has the contexts `admin` and `stranger`."""
+
+    kubeconfig: Path
+
+
+@contextmanager
+def running(program: Path, folder: Path) -> Generator[ApiServer]:
+    """Run etcd and the API server for as long as the context lasts."""
+    etcd, peer, port = (_free_port() for _ in range(3))
+    url, store = f"https://127.0.0.1:{port}", f"http://127.0.0.1:{etcd}"
+    with ExitStack() as stack:
+        command = _etcd(folder, store, f"http://127.0.0.1:{peer}")
+        process = stack.enter_context(
+            _process([str(program), "etcd", *command], folder / "etcd.log")
+        )
+        _wait(process, lambda: _answers(f"{store}/health"))
+        tokens = {"admin": secrets.token_hex(16), "stranger": secrets.token_hex(16)}
+        command = _server(folder, store, port, tokens)
+        log = folder / "apiserver.log"
+        process = stack.enter_context(_process([str(program), "kube-apiserver", *command], log))
+        authority = folder / "certificates" / "apiserver.crt"
+        namespace = f"{url}/api/v1/namespaces/default"  # the last thing that a new server makes
+        _wait(process, lambda: _answers(namespace, authority, tokens["admin"]))
+        yield ApiServer(_kubeconfig(folder, url, authority, tokens))
+
+
+def _etcd(folder: Path, store: str, peer: str) -> Sequence[str]:
+    return (
+        *("--name=test", f"--data-dir={folder / 'etcd'}", "--unsafe-no-fsync", "--log-level=warn"),
+        *(f"--listen-client-urls={store}", f"--advertise-client-urls={store}"),
+        *(f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}"),
+        f"--initial-cluster=test={peer}",
+    )
+
+
+def _server(folder: Path, store: str, port: int, tokens: dict[str, str]) -> Sequence[str]:
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.NoEncryption(),
+    )
+    (folder / "accounts.key").write_bytes(key)
+    groups = {"admin": "system:masters", "stranger": "strangers"}
+    lines = (f"{tokens[name]},{name},{name},{group}\n" for name, group in groups.items())
+    (folder / "tokens.csv").write_text("".join(lines))
+    return (
+        *(f"--etcd-servers={store}", f"--secure-port={port}", "--bind-address=127.0.0.1"),
+        *("--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none"),
+        *(f"--cert-dir={folder / 'certificates'}", f"--token-auth-file={folder / 'tokens.csv'}"),
+        *(f"--service-account-key-file={folder / 'accounts.key'}", "--authorization-mode=RBAC"),
+        f"--service-account-signing-key-file={folder / 'accounts.key'}",
+        *("--service-account-issuer=https://kubernetes.default.svc",),
+        *("--service-cluster-ip-range=10.96.0.0/16", "--v=1"),
+    )
+
+
+def _kubeconfig(folder: Path, url: str, authority: Path, tokens: dict[str, str]) -> Path:
+    cluster = {"server": url, "certificate-authority": str(authority)}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "test", "cluster": cluster}],
+        "users": [{"name": name, "user": {"token": token}} for name, token in tokens.items()],
+        "contexts": [
+            {"name": name, "context": {"cluster": "test", "user": name}} for name in tokens
+        ],
+        "current-context": "admin",
+    }
+    path = folder / "kubeconfig"
+    path.touch(0o600)
+    path.write_bytes(msgspec.json.encode(config))  # which is YAML
+    return path
+
+
+@contextmanager
+def _process(
+    command: Sequence[str], log: Path
+) -> Generator[tuple["subprocess.Popen[bytes]", Path]]:
+    """Run a program, and end exactly it."""
+    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as one:
+        try:
+            yield one, log
+        finally:
+            one.kill()
+
+
+def _wait(program: tuple["subprocess.Popen[bytes]", Path], ready: Callable[[], bool]) -> None:
+    process, log = program
+    end = time.monotonic() + UP
+    while not ready():
+        if process.poll() is not None or time.monotonic() > end:
+            raise RuntimeError(f"{log.stem} does not serve:\n{log.read_text()[-3000:]}")
+        time.sleep(0.1)
+
+
+def _answers(url: str, authority: Path | None = None, token: str = "") -> bool:
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})  # noqa: S310 - loopback only
+    try:
+        trusted = ssl.create_default_context(cafile=authority) if authority else None
+        with urllib.request.urlopen(request, timeout=2, context=trusted):  # noqa: S310 - loopback only
+            return True
+    except OSError:
+        return False
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        found: int = taken.getsockname()[1]
+        return found

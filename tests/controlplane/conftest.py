@@ -1,0 +1,64 @@
+"""What the tests of this folder share: an API server of Kubernetes itself, on loopback.
+
+Its programs are built from Go modules the first time, which takes five minutes on two cores.
+"""
+
+import sys
+from collections.abc import AsyncGenerator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from hostler.app.clock import SystemClock
+from hostler.kubernetes.client import Client
+from hostler.kubernetes.contexts import Place, from_kubeconfig
+from hostler.kubernetes.session import Session
+from hostler.testing.peers.go_hosts import GoHosts
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from api_server import ApiServer, running
+
+VERSION = "v1.36.3"
+_MODULE = "k8s.io/component-base/version"
+_NAMED = f"-X {_MODULE}.gitVersion={VERSION} -X {_MODULE}.gitMajor=1 -X {_MODULE}.gitMinor=36"
+
+
+@pytest.fixture(scope="session")
+def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    """Kubernetes' own API server, with etcd, for all tests of a run."""
+    root = Path(__file__).parent
+    programs = GoHosts(
+        root / "cluster",
+        root.parent.parent / ".cache" / "controlplane",
+        flags=("-p=2", "-gcflags=all=-dwarf=false", f"-ldflags=-s -w {_NAMED}"),
+        limit=1800,
+        oldest=(1, 26),
+    )
+    with running(programs.program("testcluster"), tmp_path_factory.mktemp("cluster")) as server:
+        yield server
+
+
+@pytest_asyncio.fixture
+async def client(api_server: ApiServer) -> AsyncGenerator[Client]:
+    """A client that may do everything."""
+    async for one in _client(api_server, "admin"):
+        yield one
+
+
+@pytest_asyncio.fixture
+async def stranger(api_server: ApiServer) -> AsyncGenerator[Client]:
+    """A client that may do nothing."""
+    async for one in _client(api_server, "stranger"):
+        yield one
+
+
+async def _client(api_server: ApiServer, context: str) -> AsyncGenerator[Client]:
+    environment = {"KUBECONFIG": str(api_server.kubeconfig)}
+    place = Place(environment=environment, home=api_server.kubeconfig.parent, context=context)
+    session = Session(from_kubeconfig(place, SystemClock()))
+    try:
+        yield Client(session=session)
+    finally:
+        await session.close()
