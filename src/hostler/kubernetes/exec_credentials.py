@@ -23,6 +23,8 @@ from .errors import Unauthorized
 LARGEST = 1 << 20
 EARLY = timedelta(seconds=10)
 """How long before it expires an identity is no longer used."""
+_ENDING = 5.0
+"""How many seconds the pipe of a program that was ended may stay open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,8 +138,15 @@ class ExecCredentials:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End the program and what it started; it has a process group of its own."""
+    """End the program and what it started; it has a process group of its own.
+
+    What it printed is read to the end: asyncio sees no end of a process whose pipe is full.
+    """
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+    with contextlib.suppress(TimeoutError):  # something that left its group may hold the pipe
+        async with asyncio.timeout(_ENDING):
+            while process.stdout is not None and await process.stdout.read(65536):
+                pass
+            await process.wait()
