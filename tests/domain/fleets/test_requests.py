@@ -155,6 +155,13 @@ def test_pause_stops_growing_shrinking_and_repair_and_resume_lets_them_go_on() -
     scene.request(RequestKind.RESUME)
     scene.reconcile()
     assert scene.row.pause is None
+    resumed = scene.row.resumed
+    assert resumed is not None
+    assert scene.row.at_work_since(scene.now) == resumed
+    scene.request(RequestKind.RESUME)
+    scene.observe()
+    scene.reconcile()
+    assert scene.row.resumed == resumed, "it was not paused: nothing ended"
     assert scene.the(1).phase is Phase.STOPPING
     assert len(scene.machines) == 6
 

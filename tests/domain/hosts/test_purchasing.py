@@ -16,7 +16,7 @@ from hostler.domain.model.host import (
     HostOrigin,
     ReleasePolicy,
 )
-from hostler.domain.model.machine import Machine, Offer
+from hostler.domain.model.machine import Machine, Offer, Protection
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, OwnerTag, Resource
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
@@ -47,6 +47,17 @@ class Busy:
 NOT_BUSY = Busy()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paused:
+    """Until when the fleet is paused, and when somebody resumed it."""
+
+    until: datetime | None = None
+    resumed: datetime | None = None
+
+
+NEVER_PAUSED = Paused()
+
+
 def bought(
     size: int,
     *hosts: Host,
@@ -58,6 +69,7 @@ def bought(
     foreign: tuple[Resource, ...] = (),
     busy: Busy = NOT_BUSY,
     sizes: tuple[Sized, ...] = (),
+    paused: Paused = NEVER_PAUSED,
 ) -> Bought:
     """Return what a fleet of a size buys and gives up; it may buy up to `most` hosts.
 
@@ -76,7 +88,10 @@ def bought(
     transitions = tuple(
         Transition(before=machine, machine=machine, resources=()) for machine in machines
     )
-    return buy(transitions, FleetRow(name=WEB, created=BEGIN, sizes=sizes), snapshot)
+    row = FleetRow(name=WEB, created=BEGIN, sizes=sizes, resumed=paused.resumed)
+    if paused.until is not None:
+        row = replace(row, pause=Protection(until=paused.until, why="", actor="somebody"))
+    return buy(transitions, row, replace(snapshot, row=row))
 
 
 def ordered(host: str = BOX, left: timedelta = 5 * HOUR, **fields: object) -> Host:
@@ -136,6 +151,25 @@ def test_a_host_that_cannot_be_wiped_is_no_supply_and_given_up_at_the_end_of_its
     assert (given_up(found), many(found)) == ([BOX], 1)
     held = bought(1, over, steady=BEGIN - 5 * HOUR, machines=(on_host(),))
     assert given_up(held) == [], "it is a machine's"
+
+
+@pytest.mark.parametrize(
+    ("paused", "ordered_anew"),
+    [
+        (Paused(until=BEGIN - HOUR), 0),
+        (Paused(resumed=BEGIN - HOUR), 0),
+        (Paused(until=BEGIN - 2 * HOUR, resumed=BEGIN - HOUR), 0),
+        (Paused(until=BEGIN - 4 * HOUR), 1),
+        (Paused(resumed=BEGIN - 4 * HOUR), 1),
+    ],
+)
+def test_the_time_in_which_a_fleet_was_paused_does_not_make_a_wipe_overdue(
+    paused: Paused, ordered_anew: int
+) -> None:
+    """A host that was clean all the time was bought once more as soon as a long pause was over."""
+    wiping = ordered(condition=HostCondition.WIPING, goal=HostGoal.CLEAN, since=BEGIN - 5 * HOUR)
+    found = bought(1, wiping, steady=BEGIN - 5 * HOUR, paused=paused)
+    assert many(found) == ordered_anew
 
 
 def test_a_host_in_error_that_a_person_put_into_the_pool_is_no_supply_and_given_up() -> None:

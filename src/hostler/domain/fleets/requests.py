@@ -14,6 +14,7 @@ from hostler.domain.model.machine import (
 )
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
+from hostler.domain.observation.blockers import paused_by
 
 from . import renames
 
@@ -69,7 +70,9 @@ def for_fleet(row: FleetRow, request: Request, snapshot: Snapshot) -> FleetRow:
             return replace(row, grown=max(row.grown, request.number))
         case RequestKind.PAUSE | RequestKind.RESUME:
             pauses = request.kind is RequestKind.PAUSE
-            return replace(row, pause=_protection(request, snapshot) if pauses else None)
+            resumed = row.resumed if pauses or not paused_by(row, snapshot.now) else snapshot.now
+            pause = _protection(request, snapshot) if pauses else None
+            return replace(row, pause=pause, resumed=resumed)
         case RequestKind.DELETE:
             return evolve(row, ends=row.removed is not None)
         case RequestKind.ADOPT_FLEET:

@@ -158,7 +158,9 @@ def set_aside(account: AccountSnapshot) -> Iterator[Resource]:
         if host.goal is not HostGoal.CLEAN or host.id in account.bindings:
             continue
         resource = account.inventory.resource(ResourceId(host.id))
-        if resource is None or not (host.quarantined(now) or is_overdue(host, now, account.steady)):
+        row = account.rows.get(host.fleet) if host.fleet is not None else None
+        late = is_overdue(host, now, account.steady, row)
+        if resource is None or not (late or host.quarantined(now)):
             continue
         aside = tagged(resource)
         if aside.owner_tag is not None and (fleet := host.fleet or host.purchase.buyer):

@@ -284,7 +284,8 @@ def _is_of_no_use(host: Host, snapshot: Snapshot) -> bool:
         broken = resource.condition is Condition.FAILED and _is_pooled(host, snapshot)
         if broken or _fits_nothing(host, resource, snapshot):
             return True
-    return host.quarantined(snapshot.now) or is_overdue(host, snapshot.now, snapshot.steady)
+    late = is_overdue(host, snapshot.now, snapshot.steady, snapshot.row)
+    return late or host.quarantined(snapshot.now)
 
 
 def _rests_from(transition: Transition) -> datetime | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hostler.domain.ids import ResourceId
+from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import (
     AT_HOME,
     GIVEN_UP,
@@ -22,6 +23,7 @@ from hostler.domain.model.machine import Asked, CallState
 from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.observation import effects
+from hostler.domain.observation.blockers import paused_by
 from hostler.domain.policy.remediation import LADDER, pause_after, wipe_failed
 from hostler.domain.policy.revisions import Drift
 
@@ -32,14 +34,18 @@ LONGEST = timedelta(hours=3)
 """How long a host may be on its way to a wipe, or in one, by our guess: more needs somebody."""
 
 
-def is_overdue(host: Host, now: datetime, since: datetime | None) -> bool:
-    """Tell whether a host's wipe did not begin or end within its bound; `since`: when we could act.
+def is_overdue(host: Host, now: datetime, since: datetime, row: FleetRow | None) -> bool:
+    """Tell whether a host's wipe did not begin or end within its bound, while we could act.
 
-    That is the latest of our start and of a jump of the clock.
+    `since` is the latest of our start and of a jump of the clock, and `row` the host's fleet's:
+    what is paused is not wiped.
     """
     if host.goal is not HostGoal.CLEAN or host.condition not in _TO_WIPE or host.since is None:
         return False
-    return now - max(host.since, since or host.since) >= LONGEST
+    if row is not None and paused_by(row, now):
+        return False
+    resumed = row.at_work_since(now) if row is not None else None
+    return now - max(host.since, since, resumed or since) >= LONGEST
 
 
 _TO_WIPE = frozenset({HostCondition.DIRTY, HostCondition.WIPING})
@@ -180,7 +186,8 @@ def _begun(host: Host, wipe: Asked | None, at: datetime, snapshot: AccountSnapsh
     """
     since = max(snapshot.took, snapshot.jumped or snapshot.took)
     lapsed = wipe is not None and wipe.call_state is CallState.LAPSED
-    if not lapsed or not is_overdue(host, at, since):
+    row = snapshot.rows.get(host.fleet) if host.fleet is not None else None
+    if not lapsed or not is_overdue(host, at, since, row):
         return host
     return struck(host, snapshot, "its wipe never began")
 

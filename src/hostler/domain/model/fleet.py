@@ -213,6 +213,7 @@ class FleetRow:
     destructions: tuple[datetime, ...] = ()
     losses: tuple[datetime, ...] = ()
     pause: Protection | None = None
+    resumed: datetime | None = None
     condition: str = ""
     orders: tuple[Order, ...] = ()
     sizes: tuple[Sized, ...] = ()
@@ -227,6 +228,12 @@ class FleetRow:
     def is_kept(self) -> bool:
         """Whether the fleet is no longer in the file, and nobody asked for its end."""
         return self.removed is not None and not self.ends
+
+    def at_work_since(self, now: datetime) -> datetime | None:
+        """Return when the newest pause of the fleet ended, by request or by its date."""
+        ran_out = self.pause is not None and self.pause.until <= now
+        dates = (self.resumed, self.pause.until if self.pause is not None and ran_out else None)
+        return max((one for one in dates if one is not None), default=None)
 
     def desired(self, fleet: Fleet) -> int:
         """Return the size in force: the request, or the file's; none where the fleet ends."""

@@ -44,6 +44,7 @@ def leave_out(side: Side, longest: int) -> Side:
         destructions=(),
         losses=(),
         pause=None,
+        resumed=None,
         setbacks=tuple(replace(s, until=_ahead(s.until)) for s in side.row.setbacks),
     )
     idle = not side.tasks and not side.observed
