@@ -68,7 +68,10 @@ def test_a_demo_that_a_service_manager_ends_leaves_no_folder_behind(tmp_path: Pa
         assert process.stdout.readline()
         begun = {path.name for path in tmp_path.iterdir()}
         process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=60)
+        try:
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert any(name.startswith("hostler-demo-") for name in begun)
     assert process.returncode == 130
     assert "Traceback" not in errors

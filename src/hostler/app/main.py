@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from types import FrameType
 
 
 def main() -> None:
@@ -10,7 +11,7 @@ def main() -> None:
     SIGTERM ends a command as Ctrl-C does, so that what it opened is closed and removed.
     """
     try:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, _as_ctrl_c)
         from .collector import collect_seldom
 
         collect_seldom()
@@ -20,6 +21,15 @@ def main() -> None:
     except KeyboardInterrupt:
         code = 130
     sys.exit(code)
+
+
+def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
+    """Do what Ctrl-C does at this moment: an event loop that runs cancels its main task.
+
+    To raise KeyboardInterrupt here would break off whatever step the loop is in the midst of.
+    """
+    del number, frame
+    signal.raise_signal(signal.SIGINT)
 
 
 def _run(argv: list[str]) -> int:

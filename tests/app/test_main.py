@@ -1,0 +1,50 @@
+"""The executable: SIGTERM ends what runs as Ctrl-C does, and never in the midst of a step."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from hostler.app import command_line, main
+from hostler.frontends.cli.console.guard import guarded
+from hostler.frontends.cli.console.screen import Screen
+
+INTERRUPTED = 130
+
+
+@pytest.fixture
+def own_handlers() -> Iterator[None]:
+    """Put the handlers back that the test process had."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("own_handlers")
+def test_sigterm_cancels_a_command_between_two_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It broke off what the event loop was in the midst of, and a demo waited for ever since."""
+    went_on = list[str]()
+
+    async def work(screen: Screen) -> int:
+        del screen
+        os.kill(os.getpid(), signal.SIGTERM)
+        went_on.append("the step ends")
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            went_on.append("and what is open is closed")
+        return 0
+
+    def run(argv: list[str]) -> int:
+        del argv
+        return guarded(json=False, work=work)
+
+    monkeypatch.setattr(command_line, "run", run)
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    assert ended.value.code == INTERRUPTED
+    assert went_on == ["the step ends", "and what is open is closed"]
