@@ -251,14 +251,25 @@ def test_a_wipe_that_never_begins_counts_against_a_host_whose_wipe_is_overdue(
 ) -> None:
     """What was refused says nothing of the host, and a call may be lost once and twice."""
     host = record(goal=HostGoal.CLEAN, asked=(call(WIPE, call_state),))
-    now = BEGIN + timedelta(hours=hours)
-    transition = decided(hosts_snapshot(host, FAILED, now=now))
+    now, well = BEGIN + timedelta(hours=hours), box("wiping")
+    transition = decided(hosts_snapshot(host, well, now=now))
     assert (transition.host.health.strikes, transition.host.condition) == (
         strikes,
         HostCondition.DIRTY,
     )
-    started = replace(hosts_snapshot(host, FAILED, now=now), took=now - SECOND)
+    started = replace(hosts_snapshot(host, well, now=now), took=now - SECOND)
     assert decided(started).host.health.strikes == 0, "nobody could act before"
+
+
+@pytest.mark.parametrize(("call_state", "strikes"), [(CallState.LAPSED, 1), (CallState.REFUSED, 0)])
+def test_a_host_that_is_in_error_after_a_wipe_that_nobody_saw_has_failed_it(
+    call_state: CallState, strikes: int
+) -> None:
+    """It begins and fails between two observations: such a host was wiped for hours on end."""
+    host = record(goal=HostGoal.CLEAN, asked=(call(WIPE, call_state),))
+    struck = decided(hosts_snapshot(host, FAILED, now=LATER)).host
+    assert struck.health.strikes == strikes
+    assert (struck.retry_at is not None) == (strikes > 0), "the next wipe waits"
 
 
 def test_the_hosts_own_wipe_counts_when_it_is_seen() -> None:

@@ -93,7 +93,7 @@ def wiped(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
         host = begun.now(HostCondition.WIPING, snapshot.now, "its wipe was seen")
     if host.cleaning.wiping is None:  # in the pool it is wiped before it is claimed, and not before
         pooled = resource.host.stage is Stage.POOL
-        return replace(host, goal=None) if pooled else _begun(host, wipe, at, snapshot)
+        return replace(host, goal=None) if pooled else _begun(host, wipe, resource, snapshot)
     if resource.condition is Condition.FAILED:
         return struck(host, snapshot, "its wipe ended in error")
     if (
@@ -179,17 +179,21 @@ def _without_wipes(host: Host) -> tuple[Asked, ...]:
     )
 
 
-def _begun(host: Host, wipe: Asked | None, at: datetime, snapshot: AccountSnapshot) -> Host:
-    """Count a wipe that had no effect against a host whose wipe is overdue.
+def _begun(host: Host, wipe: Asked | None, resource: Resource, snapshot: AccountSnapshot) -> Host:
+    """Count a wipe that had no effect against a host that is in error, or whose wipe is overdue.
 
-    What is refused says nothing of the host; and calls are lost, so that some may lapse.
+    What is refused says nothing of the host; and calls are lost, so that some may lapse. Where it
+    is in error still, the wipe may have begun and failed between two observations.
     """
-    since = max(snapshot.took, snapshot.jumped or snapshot.took)
-    lapsed = wipe is not None and wipe.call_state is CallState.LAPSED
-    row = snapshot.rows.get(host.fleet) if host.fleet is not None else None
-    if not lapsed or not is_overdue(host, at, since, row):
+    if wipe is None or wipe.call_state is not CallState.LAPSED:
         return host
-    return struck(host, snapshot, "its wipe never began")
+    if resource.condition is Condition.FAILED:
+        return struck(host, snapshot, "it is in error after its wipe, too")
+    at = snapshot.inventory.observed_at(snapshot.inventory.sightings[ResourceId(host.id)])
+    since = max(snapshot.took, snapshot.jumped or snapshot.took)
+    row = snapshot.rows.get(host.fleet) if host.fleet is not None else None
+    late = is_overdue(host, at, since, row)
+    return struck(host, snapshot, "its wipe never began") if late else host
 
 
 def struck(host: Host, snapshot: AccountSnapshot, why: str) -> Host:
