@@ -1,6 +1,7 @@
 """Ripe requests: what waits, and what must not overtake it."""
 
 from dataclasses import replace
+from datetime import datetime
 
 from hostler.domain.decision.ripe import ripe
 from hostler.domain.ids import FleetName, HostId
@@ -49,3 +50,20 @@ def test_what_names_a_fleet_that_is_taken_over_waits_until_the_other_one_has_its
     assert ripe_by(replace(row, adopts=WEB), builders, web) == [2]
     assert ripe_by(replace(row, former=(WEB,)), builders) == [1, 2]
     assert ripe_by(replace(row, former=(WEB,)), builders, replace(FLEET)) == [2]
+
+
+def test_what_is_dated_in_the_future_waits_for_an_observation_and_not_for_its_date() -> None:
+    """The clock jumped back by hours: a request about a host that is none had no answer since."""
+    asked = request(1, RequestKind.RETIRE, HostId("host-nobody-knows"))
+    ahead = replace(asked, at=BEGIN + 300 * MIN)
+
+    def is_ripe(one: Request, steady: datetime) -> bool:
+        account = account_snapshot((box("foreign"),), requests=(one,))
+        whole = {("zone-1", account.capabilities.host_kind): BEGIN + 2 * MIN}
+        inventory = replace(account.inventory, whole=whole)
+        account = replace(account, now=BEGIN + 3 * MIN, steady=steady, inventory=inventory)
+        return [found.number for found in ripe(account, WEB)] == [1]
+
+    assert is_ripe(asked, BEGIN)
+    assert is_ripe(ahead, BEGIN)
+    assert not is_ripe(ahead, BEGIN + 2.5 * MIN), "nothing was observed since the clock jumped"

@@ -48,17 +48,19 @@ def _is_ripe(request: Request, account: AccountSnapshot) -> bool:
 def _is_host_seen(request: Request, host: HostId, account: AccountSnapshot) -> bool:
     """Tell whether what is asked of a host can be done, or be found to be about none that there is.
 
-    Where its name speaks against its retirement, that name must be as new as the request.
+    Where its name speaks against its retirement, that name must be as new as the request. One that
+    is dated in the future was written before the clock jumped back.
     """
+    asked = request.at if request.at <= account.now else account.steady
     if host in account.moving_hosts:
         return False
     sighting = account.inventory.sightings.get(ResourceId(host))
     if sighting is not None:
         doubtful = request.kind is RequestKind.RETIRE and sighting.resource.host.stage in OTHERS
-        return not doubtful or account.inventory.observed_at(sighting) > request.at
+        return not doubtful or account.inventory.observed_at(sighting) > asked
     kind = account.capabilities.host_kind
     observations = [at for (_, observed), at in account.inventory.whole.items() if observed == kind]
-    return bool(observations) and all(at > request.at for at in observations)
+    return bool(observations) and all(at > asked for at in observations)
 
 
 def _is_settled(machine: Machine, kind: RequestKind) -> bool:
