@@ -37,7 +37,7 @@ TARGETS = (
 
 NEAR = ("domain", "controllers", "providers", "contracts", "config", "frontends", "services")
 FAR = ("disasters", "lab", "simulators", "stores")
-PROVIDERS = ("instances", "metal", "macs", "fleeting")
+PROVIDERS = ("instances", "metal", "macs", "power", "fleeting")
 _PYTEST = ("-q", "-x", "-n2", "-p", "no:cacheprovider")
 _SIMULATE = ("-c", "from hostler.app.main import main; main()", "simulate", "--json")
 _NO_TESTS = 5  # pytest's exit code where a folder has none

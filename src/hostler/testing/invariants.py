@@ -16,6 +16,7 @@ from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase, legal
 from hostler.domain.model.resource import OwnerTag, Slot
+from hostler.domain.model.snapshot import Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,6 +309,24 @@ def rested(
             whose = thing.owner_tag.machine if thing.owner_tag else None
             text = f"{thing.kind} {thing.id} is left on the bill"
             return (Violation(invariant="L1", text=text, machine=whose),)
+    return _FINE
+
+
+def over(fleet: Fleet, living: Collection[Machine]) -> Found:
+    """C1: a fleet is known until it left the file, and no machine of it lives."""
+    if not fleet.removed:
+        return (Violation(invariant="C1", text=f"{fleet.name} is in the file, and was removed"),)
+    if living:
+        text = f"{fleet.name} was removed, and {len(living)} of its machines live"
+        return (Violation(invariant="C1", text=text, machine=next(iter(living)).id),)
+    return _FINE
+
+
+def unanswered(requests: Collection[Request]) -> Found:
+    """E3: what was asked for is carried out or refused; nothing waits when all is at rest."""
+    for request in requests:
+        text = f"request {request.number} ({request.kind}) has no answer"
+        return (Violation(invariant="E3", text=text, machine=request.machine),)
     return _FINE
 
 

@@ -178,6 +178,13 @@ class Checker(Findings):
         self.found(invariants.grown(fleet, row, shadow.living(row.name), made))
         self.found(shadow.failures.inserted(made, self.now))
 
+    def fleet_removed(self, shadow: ShadowStore, row: FleetRow) -> None:
+        """Check that a row that is removed is that of a fleet which left the file, and is over."""
+        self.changed = True
+        shadow.rows.pop(row.name, None)
+        self.trace.note(f"fleet {row.name} is over")
+        self.found(invariants.over(shadow.fleets[row.name], shadow.living(row.name)))
+
     def orphans_saved(
         self, shadow: ShadowStore, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...]
     ) -> None:
@@ -288,7 +295,7 @@ class Checker(Findings):
     def _may_move(self, shadow: ShadowStore, machine: Machine) -> bool:
         """Tell whether nothing but the engine keeps a machine in its phase."""
         row = shadow.rows.get(machine.fleet)
-        paused = row is not None and row.pause is not None
+        paused = row is not None and (row.pause is not None or row.is_kept)
         observed = self.looking(shadow, machine.offer.zone)
         return observed and machine.protection is None and not paused
 
@@ -312,8 +319,7 @@ class Checker(Findings):
 
     def rested(self, shadow: ShadowStore, fleet: Fleet) -> Found:
         """Return what still keeps this fleet from rest."""
-        row = shadow.rows.get(fleet.name)
-        size = row.desired(fleet) if row else fleet.size
+        size = shadow.desired(fleet)
         things = [
             t
             for t, _ in self.things()

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.commands import Advance, Command
-from hostler.domain.model.fleet import Fleet, FleetRow
+from hostler.domain.model.fleet import Fleet, FleetRow, OnRemove
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
@@ -102,6 +102,13 @@ class ShadowStore:
     def ours(self) -> tuple[InstallationId, ...]:
         """Every installation whose tags are ours."""
         return (self.own, *self.adopted)
+
+    def desired(self, fleet: Fleet) -> int:
+        """Return how many machines a fleet asks for; none where it left the file to end, or did."""
+        row = self.rows.get(fleet.name)
+        if fleet.removed and (row is None or fleet.on_remove is OnRemove.END):
+            return 0
+        return row.desired(fleet) if row is not None else fleet.size
 
     def living(self, fleet: FleetName | None = None) -> list[Machine]:
         """Return the machines that are not gone."""

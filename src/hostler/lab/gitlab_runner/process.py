@@ -105,6 +105,10 @@ class MachineListener(SaveListener):
         del fence
         self._witness.saved(self._plugin, machine, events)
 
+    def fleet_removed(self, row: FleetRow, fence: Fence) -> None:
+        """No file is edited here: no fleet leaves one."""
+        del row, fence
+
     def fleet_saved(
         self, row: FleetRow, inserts: tuple[Machine, ...], events: tuple[Event, ...], fence: Fence
     ) -> None:

@@ -24,6 +24,10 @@ class SaveListener(Protocol):
     def machine_saved(self, machine: Machine, events: tuple[Event, ...], fence: Fence) -> None:
         """Note a machine's record."""
 
+    def fleet_removed(self, row: FleetRow, fence: Fence) -> None:
+        """Note that a fleet's row is removed."""
+        ...
+
     def fleet_saved(
         self, row: FleetRow, inserts: tuple[Machine, ...], events: tuple[Event, ...], fence: Fence
     ) -> None:
@@ -120,7 +124,9 @@ class GatedStore:
     async def remove_fleet(self, row: FleetRow, events: tuple[Event, ...], fence: Fence) -> None:
         """Remove a row."""
         await self._write(
-            "remove_fleet", lambda: self._store.remove_fleet(row, events, fence), _nothing
+            "remove_fleet",
+            lambda: self._store.remove_fleet(row, events, fence),
+            lambda _: self._listener.fleet_removed(row, fence),
         )
 
     async def machines(self, fleet: FleetName) -> tuple[Machine, ...]:

@@ -165,7 +165,8 @@ class Process:
             preparer=home.environment.preparer(run),
             asker=home.environment.asker(run),
         )
-        account = Account(name=AccountName("main"), provider=provider, fleets=home.fleets)
+        fleets = tuple(f for f in home.fleets if not f.removed or f.name in home.shadow.rows)
+        account = Account(name=AccountName("main"), provider=provider, fleets=fleets)
         engine = Engine(ports, (account,), run.name, home.settings)
         return Incarnation(
             process=run, engine=engine, prediction=prediction, metrics=metrics, store=raw

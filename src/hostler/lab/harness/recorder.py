@@ -39,6 +39,11 @@ class Recorder:
         self.checker.fenced(self.shadow, fence, str(row.name))
         self.checker.fleet_saved(self.shadow, row, inserts, events)
 
+    def fleet_removed(self, row: FleetRow, fence: Fence) -> None:
+        """Note that a fleet that left the file is over."""
+        self.checker.fenced(self.shadow, fence, str(row.name))
+        self.checker.fleet_removed(self.shadow, row)
+
     def host_saved(self, host: Host, fence: Fence) -> None:
         """Note a host's record."""
         self.checker.fenced(self.shadow, fence, f"host {host.id}")

@@ -41,8 +41,10 @@ from .names import parse_name
 from .occupancy import FORGIVEN, IN_USE, shared, unwiped
 from .quiescence import MAY_REST, free_for, hosts_rest
 from .tenants import claimant, ended, paid
+from .wipes import FailedWipes
 
 _ID = re.compile(r"/servers/([0-9a-f-]{36})(?:/(\w+))?")
+_REFUSED = 400
 _CLAIMS = frozenset({"pending", "claimed", "standby", "rested"})
 _HIDING = ("list_shifted", "pages_shuffled", "truncated_page", "empty_list", "list_without_newest")
 """The faults by which a listing that looks whole lacks a host."""
@@ -62,6 +64,7 @@ class MacChecker(ScalewayChecker):
         self._pools = tuple(dict.fromkeys(scenario.pools))
         bound = consistency_delay + S1_BOUND + 2 * scenario.quiet
         self._classes = HostClasses(self._pools, bound, self.looking)
+        self._failed = FailedWipes()
         self._hidden = 0, 0.0
 
     # ------------------------------------------------------------ what is true
@@ -160,7 +163,15 @@ class MacChecker(ScalewayChecker):
         """Note what became of a request, and of all hosts by then."""
         super().answered(request, source, line)
         self._classes.note_disguises(self.world.cloud.macs)
+        self._wiped(request, source, line)
         self._update()
+
+    def _wiped(self, request: HttpRequest, source: str, line: Line) -> None:
+        match = _ID.search(request.path)
+        shadow = next((one for one in self.shadows if source in one.runs), None)
+        if match is None or match[2] != "reinstall" or shadow is None or line.status >= _REFUSED:
+            return
+        self.found(self._failed.answered(shadow.own, HostId(match[1]), line.fault, self.now))
 
     def _is_tagged(self, request: HttpRequest) -> bool:
         """Every observation of a single host at rest is one too many."""
@@ -337,8 +348,7 @@ class MacChecker(ScalewayChecker):
 
     def rested(self, shadow: ShadowStore, fleet: Fleet) -> Found:
         """Return what still keeps a fleet from rest: a machine, a host, or a size not reached."""
-        row, machines = shadow.rows.get(fleet.name), self._at_work(shadow, fleet)
-        size = row.desired(fleet) if row else fleet.size
+        size, machines = shadow.desired(fleet), self._at_work(shadow, fleet)
         ready = sum(machine.phase is Phase.READY for machine in machines)
         things = [
             thing

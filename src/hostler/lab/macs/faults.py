@@ -1,7 +1,7 @@
 """A scenario of Macs: what one seed is made of, drawn before it begins."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from hostler.lab.scenario.faults import (
@@ -19,7 +19,9 @@ from hostler.lab.scenario.faults import (
     on_sqlite,
     pick_faults,
     severity_of,
+    with_unknown_host,
 )
+from hostler.lab.scenario.file_faults import with_fleet_removed
 from hostler.lab.scenario.store_faults import with_store_of_hosts_by_hand
 from hostler.simulators.scaleway.faults.catalogue import (
     CALLS,
@@ -33,6 +35,7 @@ from hostler.simulators.scaleway.state.options import Stock
 
 from . import demands
 from .demands import Demands
+from .wipes import FAILS
 
 DAYS = 3.0
 BEYOND = frozenset({"effect_too_late", "mac_rename_too_late"})
@@ -62,6 +65,10 @@ _STRUCK = ("crash", "paused", "suspended", "clock_jump", "store_busy", "disk_ful
 _EVERY = 12 * HOUR
 _ON_SQLITE = 0.5
 _STORE_DICE = "hostler store of Macs 1"
+_FILE_DICE = "hostler file of Macs 1"
+_WIPE_DICE = "hostler failing wipes 1"
+_FAILING_WIPES = 0.06
+_HOST_DICE = "hostler unknown host of Macs 1"
 _KINDS = host_actions(3, "retire")
 _TYPES = ("M2-L", "M4-M")
 
@@ -120,13 +127,32 @@ def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
     asked, base = (demands.NOTHING, base) if plain else demands.draw_demands(base, types)
     return MacScenario(
         demands=asked,
-        base=with_store_of_hosts_by_hand(base, _STORE_DICE),
+        base=_with_failing_wipes(_with_people(base)),
         stocks=stocks,
         pools=pools,
         floor=rng.choice(("412", "mixed")),
         deleted_status=rng.choice(("403", "403", "404")),
         beyond=bool(BEYOND & set(faults)),
         namesakes=rng.random() < 0.2,
+    )
+
+
+def _with_people(scenario: Scenario) -> Scenario:
+    """Return the scenario with what people do to stores and files, and ask for by mistake."""
+    scenario = with_store_of_hosts_by_hand(scenario, _STORE_DICE)
+    return with_unknown_host(with_fleet_removed(scenario, _FILE_DICE), _HOST_DICE)
+
+
+def _with_failing_wipes(scenario: Scenario) -> Scenario:
+    """Return the scenario with wipes that nearly always fail, in a few of the seeds."""
+    rng = Random(f"{_WIPE_DICE}: {scenario.seed}")
+    if rng.random() >= _FAILING_WIPES or scenario.severity == "calm":
+        return scenario
+    rates = {**scenario.world.rates, FAILS: rng.uniform(0.6, 0.95)}
+    return replace(
+        scenario,
+        world=FaultRates(rates, scenario.world.spells),
+        faults=tuple(sorted({*scenario.faults, FAILS})),
     )
 
 

@@ -267,8 +267,7 @@ class MetalChecker(Checker):
 
     def rested(self, shadow: ShadowStore, fleet: Fleet) -> Found:
         """Return what still keeps a fleet from rest: a machine, a box, or a size not reached."""
-        row, machines = shadow.rows.get(fleet.name), shadow.living(fleet.name)
-        size = row.desired(fleet) if row else fleet.size
+        size, machines = shadow.desired(fleet), shadow.living(fleet.name)
         usable = [box for box, host in self._boxes(shadow) if self._is_usable(box, host)]
         reachable = min(size, len(usable))
         return (

@@ -19,7 +19,9 @@ from hostler.lab.scenario.faults import (
     on_sqlite,
     pick_faults,
     severity_of,
+    with_unknown_host,
 )
+from hostler.lab.scenario.file_faults import with_fleet_removed
 from hostler.lab.scenario.store_faults import with_store_of_hosts_by_hand
 from hostler.simulators.scaleway.faults.rates import FaultRates
 
@@ -62,6 +64,8 @@ _RATES: Mapping[str, float] = dict.fromkeys(CALLS, 0.08)
 _EVERY = 1.5 * HOUR
 _ON_SQLITE = 0.5
 _STORE_DICE = "hostler store of hosts 60"
+_FILE_DICE = "hostler file of metal 1"
+_HOST_DICE = "hostler unknown host of metal 1"
 _KINDS = host_actions(4)
 _S = timedelta(seconds=1)
 
@@ -99,12 +103,18 @@ def draw_metal(seed: int, size: Size) -> MetalScenario:
         skews=(rng.uniform(-2, 2), rng.uniform(-2, 2)),
     )
     return MetalScenario(
-        base=with_store_of_hosts_by_hand(base, _STORE_DICE),
+        base=_with_people(base),
         boxes=machines + rng.randint(0, 3),
         cleaning=rng.choice((*(Cleaning.POWER_CYCLE,) * 3, Cleaning.TRUSTED, Cleaning.COMMAND)),
         power=_limits(rng),
         rates=draw_rates(faults, _RATES, severity, rng, lambda _: (1.0, 0.6)),
     )
+
+
+def _with_people(scenario: Scenario) -> Scenario:
+    """Return the scenario with what people do to stores and files, and ask for by mistake."""
+    scenario = with_store_of_hosts_by_hand(scenario, _STORE_DICE)
+    return with_unknown_host(with_fleet_removed(scenario, _FILE_DICE), _HOST_DICE)
 
 
 def _limits(rng: Random) -> PowerLimits:

@@ -115,6 +115,12 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
         scenario=Alone(rates={"mac_reinstall_ignored": 0.6}),
         caught=("S12", "pool"),
     ),
+    "wiped-for-ever": Mutant(
+        summary="a host whose wipes fail is wiped again, however often they did",
+        puts=(("domain.hosts.wiping:wipe_failed", mac_mutations.no_pause),),
+        scenario=Alone(rates={"mac_reinstall_fails": 1.0}),
+        caught=("S4",),
+    ),
     "late-rename": Mutant(
         summary="a host is handed on while a rename of it may still come",
         puts=(("domain.observation.effects:call_state", mac_mutations.lapsed_at_once),),

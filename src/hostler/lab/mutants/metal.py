@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from hostler.domain.model.capabilities import Cleaning, PowerLimits
 from hostler.lab.metal.faults import MetalScenario
-from hostler.lab.scenario.faults import HOUR, Disruption, OperatorAction
+from hostler.lab.scenario.faults import HOUR, UNKNOWN_HOST, Disruption, OperatorAction
 
 from . import metal_mutations
 from .mutant import Mutant
@@ -39,6 +39,7 @@ class Alone:
     disruptions: tuple[Disruption, ...] = ()
     cleaning: Cleaning = Cleaning.POWER_CYCLE
     power: PowerLimits = _NO_LIMITS
+    actions: tuple[OperatorAction, ...] = ENDS
 
     def __call__(self, scenario: MetalScenario) -> MetalScenario:
         """Return the scenario, reduced to this."""
@@ -48,7 +49,7 @@ class Alone:
             machines=3,
             faults=(),
             disruptions=self.disruptions,
-            actions=ENDS,
+            actions=self.actions,
             replicas=1,
             skews=(0.0, 0.0),
             span=1.5 * HOUR,
@@ -72,6 +73,12 @@ MUTANTS: Mapping[str, Mutant[MetalScenario]] = {
         puts=(("domain.hosts.cleaning:_is_proof", always),),
         scenario=Alone(rates={"power_ignored": 0.6}, power=_LONG_ON),
         caught=("S12",),
+    ),
+    "unknown-host-unanswered": Mutant(
+        summary="what is asked of a host that there is not waits until it is seen",
+        puts=(("domain.decision.ripe:_is_host_seen", never),),
+        scenario=Alone(actions=(OperatorAction(at=10 * _MINUTE, kind=UNKNOWN_HOST, which=0.5),)),
+        caught=("E3",),
     ),
     "released-is-clean": Mutant(
         summary="a box is handed out as it was left",

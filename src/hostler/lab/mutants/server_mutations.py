@@ -32,6 +32,15 @@ def never(_: Function) -> Function:
     return no
 
 
+def unchanged(_: Function) -> Function:
+    """Give back the first thing as it is."""
+
+    def same(thing: object, *_: object) -> object:
+        return thing
+
+    return same
+
+
 def always(_: Function) -> Function:
     """Answer yes, whatever is asked."""
 

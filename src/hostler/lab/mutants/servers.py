@@ -12,6 +12,7 @@ from hostler.lab.scenario.faults import (
     OperatorAction,
     Scenario,
 )
+from hostler.lab.scenario.file_faults import FLEET_ENDS
 from hostler.simulators.scaleway.faults.rates import FaultRates as WorldFaultRates
 from hostler.simulators.scaleway.faults.rates import Rule
 
@@ -99,6 +100,12 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
             ),
         ),
         scenario=_alone(rates={"guest_poweroff": 3.0}),
+        caught=("L1",),
+    ),
+    "removed-fleet-stays": Mutant(
+        summary="a fleet that left the file goes on as if it stood there, though it was to end",
+        puts=(("domain.fleets.answers:by_file", server_mutations.unchanged),),
+        scenario=_alone(Disruption(at=600, fault=FLEET_ENDS)),
         caught=("L1",),
     ),
     "no-rollback": Mutant(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.harness.decisions import watching_decisions
-from hostler.testing.invariants import Violation, quiet
+from hostler.testing.invariants import Violation, quiet, unanswered
 
 from .disruptions import Disruptions
 from .environment import Environment
@@ -88,11 +88,20 @@ class EngineCourse:
                 await operator.help(disruptions)
             checker = self.checker
             problem = tuple(p for shadow in self._shadows() for p in self._unrest(shadow))
+            problem = problem or await self._unanswered()
             problem = problem or quiet(checker.commands, checker.calls_at_rest)
             if problem:
                 calm = self.loop.time()
             checker.commands = 0
             checker.calls_at_rest.clear()
+
+    async def _unanswered(self) -> tuple[Violation, ...]:
+        """Return what was asked of an installation and has no answer yet."""
+        found = tuple[Violation, ...]()
+        for home in self.session.homes:
+            if not home.shadow.lost:
+                found = found or unanswered(await self.session.requests_of(home))
+        return found
 
     def _shadows(self) -> list[ShadowStore]:
         return [shadow for shadow in self.checker.shadows if not shadow.lost]

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
+from hostler.domain.model.fleet import Fleet
 from hostler.lab.harness.gates import Trap
 from hostler.lab.harness.process import Home, Process
 
 from .faults import Disruption
+from .file_faults import FILE_FAULTS, edited
 from .session import Session
 from .store_disruptions import StoreDisruptions
 
@@ -40,6 +42,9 @@ class Disruptions:
         for disruption in session.scenario.disruptions:
             await asyncio.sleep(max(0.0, disruption.at - session.loop.time()))
             self._rewrite(disruption)
+            if disruption.fault in FILE_FAULTS:
+                session.checker.happened(disruption.fault, done=True)
+                continue
             done = session.environment.strike(session.standing().shadow.own, disruption)
             if done is not None:
                 session.checker.happened(disruption.fault, done=done)
@@ -57,9 +62,7 @@ class Disruptions:
         """Write fleet files anew where a disruption does that; whoever reads them begins again."""
         session = self._session
         for home in session.homes:
-            fleets = tuple(
-                session.environment.rewritten(fleet, disruption) for fleet in home.fleets
-            )
+            fleets = self._rewritten(home, disruption)
             if fleets == home.fleets or home.shadow.lost:
                 continue
             home.fleets = fleets
@@ -69,6 +72,14 @@ class Disruptions:
                 if process.home is home and not process.retired:
                     process.kill()
                     self._later(1.0, partial(self._start, process))
+
+    def _rewritten(self, home: Home, disruption: Disruption) -> tuple[Fleet, ...]:
+        """Return the fleets of an installation after a disruption; who removes one removes ours."""
+        session = self._session
+        if disruption.fault in FILE_FAULTS:
+            ours = home is session.standing()
+            return edited(home.fleets, disruption) if ours else home.fleets
+        return tuple(session.environment.rewritten(fleet, disruption) for fleet in home.fleets)
 
     def _strike(self, process: Process, disruption: Disruption) -> None:
         self._ways[disruption.fault](process, disruption)

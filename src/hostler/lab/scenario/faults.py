@@ -1,7 +1,7 @@
 """A scenario: what one seed is made of, drawn before it begins: faults, actions, sizes."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from hostler.domain.ids import MachineId
@@ -41,7 +41,12 @@ RECORD_REMOVED = "record_removed"
 HISTORY_PRUNED = "history_pruned"
 """An engine lets its store forget what ended a while ago; `length` is how long ago."""
 
+UNKNOWN_HOST = "retire_unknown_host"
+"""Somebody asks that a host be retired which there is not, or no more."""
+
 _PORTS = ("", "", "http", "http", "bind", "save_machine", "save_host", "save_fleet", "unbind")
+
+_UNKNOWN_HOSTS = 0.08
 
 _SEVERITIES = ("calm", "one", "few", "few", "some", "some", "storm")
 _FAULTS: Mapping[str, tuple[int, int]] = {
@@ -198,6 +203,17 @@ def draw_actions(
         for _ in range(many)
     )
     return tuple(sorted(found, key=lambda action: action.at))
+
+
+def with_unknown_host(scenario: Scenario, dice: str) -> Scenario:
+    """Return the scenario with a request about a host that is none, in a few of the seeds."""
+    rng = Random(f"{dice}: {scenario.seed}")
+    if rng.random() >= _UNKNOWN_HOSTS or scenario.severity == "calm":
+        return scenario
+    at, which = rng.uniform(0.05, 0.9) * scenario.span, rng.random()
+    asked = OperatorAction(at=at, kind=UNKNOWN_HOST, which=which)
+    actions = sorted((*scenario.actions, asked), key=lambda action: action.at)
+    return replace(scenario, actions=tuple(actions))
 
 
 def draw_arrival(faults: tuple[str, ...], span: float, rng: Random) -> float | None:

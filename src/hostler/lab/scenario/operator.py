@@ -2,8 +2,10 @@
 
 import asyncio
 from datetime import timedelta
+from random import Random
+from uuid import UUID
 
-from hostler.domain.ids import FleetName, InstallationId, MachineId
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass
@@ -11,6 +13,7 @@ from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.lab.harness.process import Home
 from hostler.testing.time.clock import BEGINNING
 
+from . import faults
 from .disruptions import Disruptions
 from .faults import OperatorAction
 from .session import Session
@@ -45,7 +48,10 @@ class Operator:
         living = sorted(home.shadow.living(), key=lambda m: m.serial)
         chosen = living[int(action.which * len(living))].id if living else None
         length = timedelta(seconds=action.length)
-        fleet = home.fleets[int(action.which * 1000) % len(home.fleets)].name
+        asked = home.fleets[int(action.which * 1000) % len(home.fleets)]
+        if asked.removed:
+            return
+        fleet = asked.name
         match action.kind:
             case "scale":
                 size = int(action.which * (self._session.scenario.machines + 3))
@@ -54,6 +60,9 @@ class Operator:
                 await self.request(home, RequestKind.PAUSE, fleet=fleet, length=length)
             case "resume":
                 await self.request(home, RequestKind.RESUME, fleet=fleet)
+            case faults.UNKNOWN_HOST:
+                stranger = HostId(str(UUID(int=Random(action.which).getrandbits(128))))
+                await self.request(home, RequestKind.RETIRE, fleet=fleet, host=stranger)
             case "unprotect":
                 for machine in living:
                     if machine.protection is not None:
@@ -76,6 +85,7 @@ class Operator:
         now: bool = False,
         length: timedelta | None = None,
         adopts: str = "",
+        host: HostId | None = None,
     ) -> None:
         """Write a request, unfenced, at the true time; without a fleet, of the machine's own."""
         known = home.shadow.machines.get(machine) if machine is not None else None
@@ -98,9 +108,10 @@ class Operator:
             why="a whim",
             now=now,
             installation=source,
+            host=host,
         )
         self._session.trace.note(
-            f"operator asks for {kind} {machine or size or adopts}", machine or ""
+            f"operator asks for {kind} {machine or size or host or adopts}", machine or ""
         )
         await self._session.put_request(home, request)
 

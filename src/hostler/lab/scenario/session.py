@@ -90,6 +90,13 @@ class Session:
         self.processes.append(process)
         return process
 
+    async def requests_of(self, home: Home) -> tuple[Request, ...]:
+        """Return what was asked of an installation, and that it did not answer yet."""
+        store = home.place.open_beside()
+        requests = await store.requests()
+        await store.close()
+        return requests
+
     async def put_request(self, home: Home, request: Request) -> None:
         """Write a request beside the engine, as the command line does."""
         store = home.place.open_beside()

@@ -8,6 +8,7 @@ from random import Random
 
 from hostler.domain.ids import InstallationId
 from hostler.lab.scenario.faults import Disruption, Scenario, Size, on_wire
+from hostler.lab.scenario.file_faults import with_fleet_removed
 from hostler.lab.scenario.store_faults import with_pruned_history, with_store_by_hand, with_twin
 from hostler.simulators.scaleway.world import World
 
@@ -20,6 +21,7 @@ HALF_DELETED = "half_deleted"
 LEAST, _MOST = 40, 80
 _SHARE = 0.04
 _WIRED = 0.1
+_FILE_DICE = "hostler file of servers 1"
 _SHORTER = 8.0
 """By how much: a seed costs its machines times its time, and somewhat more for growing."""
 
@@ -29,6 +31,7 @@ def draw_any_servers(seed: int, size: Size) -> Scenario:
     rng = Random(f"hostler large fleet: {seed}")
     if size.machines is not None or rng.random() >= _SHARE:
         scenario = with_twin(with_pruned_history(with_store_by_hand(draw_servers(seed, size))))
+        scenario = with_fleet_removed(scenario, _FILE_DICE)
         return replace(scenario, wired=on_wire(seed, _WIRED) and not scenario.protected)
     large = Size(machines=rng.randint(LEAST, _MOST), days=size.days / _SHORTER)
     return _with_loss(draw_servers(seed, large), rng)
