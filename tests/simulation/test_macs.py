@@ -9,6 +9,7 @@ from hostler.lab.macs.environment import MacEnvironment
 from hostler.lab.macs.faults import ALL, PEOPLE, draw_macs
 from hostler.lab.scenario.course import EngineCourse
 from hostler.lab.scenario.faults import Size
+from hostler.lab.scenario.file_faults import FILE_FAULTS
 from hostler.lab.scenario.run import play
 from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
 from hostler.lab.simulate.providers import MACS, PROVIDERS
@@ -22,7 +23,7 @@ MANY = 40
 AT_ONCE = 10
 
 PAST_FAILURES = {
-    18200295: "S4: wipes that failed between two observations did not count as failures",
+    18300353: "S4: wipes that failed between two observations did not count as failures",
     17030138: "S2: a pause of the fleet made a wipe overdue, and a host was ordered instead",
     10030572: "C1: whenever a host was looked at it showed a status that nobody knows (the judge)",
     9030405: "S6: a process stood still between a decision to drain and its save (the judge)",
@@ -139,7 +140,7 @@ def test_every_invariant_of_macs_holds_whatever_the_faults(first: int):
 
 def test_no_seed_of_a_past_failure_has_its_store_changed_by_hand():
     drawn = {fault for seed in PAST_FAILURES for fault in draw_macs(seed, SIZE).base.faults}
-    assert not drawn & {*STORE_OF_HOSTS}
+    assert not drawn & {*STORE_OF_HOSTS, *FILE_FAULTS}
 
 
 @pytest.mark.timeout(180)
@@ -190,8 +191,8 @@ def test_a_seed_of_macs_is_the_same_again():
 
 def test_every_fault_of_macs_is_drawn_by_some_seed():
     drawn = {fault for seed in range(1, 300) for fault in draw_macs(seed, SIZE).base.faults}
-    assert drawn - {*STORE_OF_HOSTS} == set(ALL)
-    assert {*PROVIDERS[MACS].faults} == {*ALL, *STORE_OF_HOSTS}
+    assert drawn - {*STORE_OF_HOSTS, *FILE_FAULTS} == set(ALL)
+    assert {*PROVIDERS[MACS].faults} == {*ALL, *STORE_OF_HOSTS, *FILE_FAULTS}
     assert {fault.name for fault in MAC_FAULTS} <= set(ALL)
     assert set(PEOPLE) <= set(ALL)
 

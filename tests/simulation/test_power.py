@@ -4,6 +4,7 @@ import pytest
 
 from hostler.lab.power.faults import ALL, DAYS, Wiring, draw_power
 from hostler.lab.scenario.faults import Size
+from hostler.lab.scenario.file_faults import FILE_FAULTS
 from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
 from hostler.lab.simulate.names import POWER
 from hostler.lab.simulate.providers import PROVIDERS
@@ -46,6 +47,6 @@ def test_a_seed_replays_to_the_same_byte() -> None:
 def test_every_fault_of_power_and_every_wiring_is_drawn() -> None:
     scenarios = [draw_power(seed, SIZE) for seed in range(1, 120)]
     drawn = {fault for one in scenarios for fault in one.base.faults}
-    assert drawn - {*STORE_OF_HOSTS} == set(ALL)
-    assert {*PROVIDERS[POWER].faults} == {*ALL, *STORE_OF_HOSTS}
+    assert drawn - {*STORE_OF_HOSTS, *FILE_FAULTS} == set(ALL)
+    assert {*PROVIDERS[POWER].faults} == {*ALL, *STORE_OF_HOSTS, *FILE_FAULTS}
     assert {wiring for one in scenarios for wiring in one.wiring} == {*Wiring}

@@ -65,10 +65,10 @@ _STRUCK = ("crash", "paused", "suspended", "clock_jump", "store_busy", "disk_ful
 _EVERY = 12 * HOUR
 _ON_SQLITE = 0.5
 _STORE_DICE = "hostler store of Macs 1"
-_FILE_DICE = "hostler file of Macs 1"
-_WIPE_DICE = "hostler failing wipes 1"
+_FILE_DICE = "hostler file of Macs 85"
+_WIPE_DICE = "hostler failing wipes 67"
 _FAILING_WIPES = 0.06
-_HOST_DICE = "hostler unknown host of Macs 1"
+_HOST_DICE = "hostler unknown host of Macs 681"
 _KINDS = host_actions(3, "retire")
 _TYPES = ("M2-L", "M4-M")
 

@@ -64,8 +64,8 @@ _RATES: Mapping[str, float] = dict.fromkeys(CALLS, 0.08)
 _EVERY = 1.5 * HOUR
 _ON_SQLITE = 0.5
 _STORE_DICE = "hostler store of hosts 60"
-_FILE_DICE = "hostler file of metal 1"
-_HOST_DICE = "hostler unknown host of metal 1"
+_FILE_DICE = "hostler file of metal 19"
+_HOST_DICE = "hostler unknown host of metal 13"
 _KINDS = host_actions(4)
 _S = timedelta(seconds=1)
 

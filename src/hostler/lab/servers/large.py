@@ -21,7 +21,7 @@ HALF_DELETED = "half_deleted"
 LEAST, _MOST = 40, 80
 _SHARE = 0.04
 _WIRED = 0.1
-_FILE_DICE = "hostler file of servers 1"
+_FILE_DICE = "hostler file of servers 3"
 _SHORTER = 8.0
 """By how much: a seed costs its machines times its time, and somewhat more for growing."""
 

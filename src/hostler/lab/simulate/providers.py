@@ -34,6 +34,7 @@ from hostler.lab.scenario.faults import (
     Scenario,
     Size,
 )
+from hostler.lab.scenario.file_faults import FILE_FAULTS
 from hostler.lab.scenario.run import Course, Result, play
 from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
 from hostler.lab.servers import faults as server_faults
@@ -117,6 +118,7 @@ PROVIDERS: Mapping[
             RECORD_REMOVED,
             HISTORY_PRUNED,
             STORE_TWINNED,
+            *FILE_FAULTS,
         ),
         mutants=server_mutants.MUTANTS,
         impossible=_DELETED | _STANDBY,
@@ -131,7 +133,7 @@ PROVIDERS: Mapping[
     MACS: Simulated(
         draw=draw_macs,
         course=engines(MacEnvironment),
-        faults=(*mac_faults.ALL, *STORE_OF_HOSTS),
+        faults=(*mac_faults.ALL, *STORE_OF_HOSTS, *FILE_FAULTS),
         mutants=mac_mutants.MUTANTS,
         days=mac_faults.DAYS,
         impossible=_DELETED,
@@ -139,7 +141,7 @@ PROVIDERS: Mapping[
     METAL: Simulated(
         draw=draw_metal,
         course=engines(MetalEnvironment),
-        faults=(*metal_faults.ALL, *STORE_OF_HOSTS),
+        faults=(*metal_faults.ALL, *STORE_OF_HOSTS, *FILE_FAULTS),
         mutants=metal_mutants.MUTANTS,
         days=metal_faults.DAYS,
         impossible=_DELETED,
@@ -147,7 +149,7 @@ PROVIDERS: Mapping[
     POWER: Simulated(
         draw=draw_power,
         course=engines(PowerEnvironment),
-        faults=(*power_faults.ALL, *STORE_OF_HOSTS),
+        faults=(*power_faults.ALL, *STORE_OF_HOSTS, *FILE_FAULTS),
         mutants=power_mutants.MUTANTS,
         days=power_faults.DAYS,
         impossible=_DELETED,
