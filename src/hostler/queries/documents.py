@@ -17,6 +17,7 @@ from .fleets import FleetStatus
 from .hosts import HostExplanation, on_release, owner
 from .machines import MachineExplanation
 from .orphans import OrphanReport, orphan_cost
+from .power_states import PowerStatus
 
 Json = dict[str, object]
 
@@ -82,8 +83,8 @@ def host_record(entry: Host | None) -> Json | None:
     }
 
 
-def host(status: HostStatus, now: datetime) -> Json:
-    """Return one host."""
+def host(status: HostStatus, now: datetime, power: PowerStatus | None = None) -> Json:
+    """Return one host; `power` is how it stands as its power goes, where that is ours to switch."""
     record = status.record
     return {
         "id": status.id,
@@ -110,6 +111,29 @@ def host(status: HostStatus, now: datetime) -> Json:
         "hold": record.held(now) if record else None,
         "on": record.power.on if record else None,
         "starts": record.power.starts if record else 0,
+        "power_state": power_state(power) if power else None,
+    }
+
+
+def power_state(status: PowerStatus) -> Json:
+    """Return how a host stands in the words of the older homelab autoscaler."""
+    under_way = status.operation
+    timeout = under_way.timeout if under_way else None
+    return {
+        "state": status.progress,
+        "power": status.power,
+        "operation": None
+        if under_way is None
+        else {
+            "operation": under_way.kind,
+            "owner": under_way.owner,
+            "since": under_way.since,
+            "until": under_way.until,
+            "timeout_seconds": None if timeout is None else timeout.total_seconds(),
+        },
+        "tries": status.tries,
+        "retry_at": status.retry_at,
+        "last_failure": status.last_failure,
     }
 
 

@@ -24,6 +24,7 @@ from hostler.ports.store import Store
 from hostler.queries import documents
 from hostler.queries.hosts import pool_of, recorded_hosts
 from hostler.queries.lookup import hosts_named
+from hostler.queries.power_states import power_statuses
 from hostler.queries.providers import Providers
 from hostler.requests import hosts as host_requests
 
@@ -102,8 +103,10 @@ class PoolCommand:
                 hosts = tuple(
                     h for name, found in observed.items() if name in accounts for h in found
                 )
+            machines = [m for fleet in config.fleets for m in await store.machines(fleet.name)]
         now = self.services.clock().now()
-        rows = [documents.host(host, now) for host in hosts]
+        powers = power_statuses(hosts, machines, config.fleets, now)
+        rows = [documents.host(host, now, powers.get(host.id)) for host in hosts]
         value = {"at": now, "observed": online, "hosts": rows}
         screen.show(host_table(hosts, now, observed=online), value)
         return Exit.OK
