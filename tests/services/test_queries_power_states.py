@@ -217,7 +217,7 @@ def test_tries_and_the_last_failure_are_the_machines_then_the_hosts() -> None:
     )
 
 
-# ---------------------------------------------------------------- as it is shown
+# ---------------------------------------------------------------- as it is listed
 
 
 def status_of(host: Host, bound: Machine | None) -> HostStatus:
@@ -228,9 +228,9 @@ def status_of(host: Host, bound: Machine | None) -> HostStatus:
 def test_a_host_shows_its_power_state_and_one_whose_power_is_not_ours_shows_none() -> None:
     starting = machine(Phase.STARTING)
     fleet = replace(FLEET, timers=TIMERS)
-    shown = status_of(box(False), starting)
-    found = power_statuses([shown], [starting], [fleet], NOW)
-    document = documents.host(shown, NOW, found[BOX])["power_state"]
+    listed = status_of(box(False), starting)
+    found = power_statuses([listed], [starting], [fleet], NOW)
+    document = documents.host(listed, NOW, found[BOX])["power_state"]
     assert document == {
         "state": "startingup",
         "power": "off",

@@ -79,6 +79,7 @@ class Incarnation:
     prediction: PredictionCheck
     metrics: CheckedMetrics
     store: Store
+    ports: Ports
     task: "asyncio.Task[None] | None" = None
 
     def decided(self, snapshot: Snapshot, planner: Planner, decision: Decision) -> None:
@@ -169,7 +170,12 @@ class Process:
         account = Account(name=AccountName("main"), provider=provider, fleets=fleets)
         engine = Engine(ports, (account,), run.name, home.settings)
         return Incarnation(
-            process=run, engine=engine, prediction=prediction, metrics=metrics, store=raw
+            process=run,
+            engine=engine,
+            prediction=prediction,
+            metrics=metrics,
+            store=raw,
+            ports=ports,
         )
 
     def _reaches(self, run: ProcessRun, address: str) -> bool:

@@ -6,7 +6,7 @@ Apart from what they name, which is the whole laboratory: who only reads the hel
 from collections.abc import Mapping
 
 INSTANCES, FLEETING, MACS, METAL = "instances", "fleeting", "macs", "metal"
-POWER = "power"
+POWER, AUTOSCALER = "power", "autoscaler"
 
 SUMMARIES: Mapping[str, str] = {
     INSTANCES: "engines by themselves",
@@ -14,4 +14,5 @@ SUMMARIES: Mapping[str, str] = {
     MACS: "hosts that are claimed from a pool",
     METAL: "boxes that are switched on and off",
     POWER: "boxes by the methods that switch them",
+    AUTOSCALER: "Cluster Autoscaler over such boxes",
 }

@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from hostler.domain.model.phases import Phase
+from hostler.lab.autoscaler import faults as autoscaler_faults
+from hostler.lab.autoscaler.course import AutoscalerCourse
+from hostler.lab.autoscaler.faults import AutoscalerScenario, draw_autoscaler
 from hostler.lab.gitlab_runner import faults as runner_faults
 from hostler.lab.gitlab_runner.course import RunnerCourse
 from hostler.lab.gitlab_runner.faults import RunnerScenario, draw_runner
@@ -15,6 +18,7 @@ from hostler.lab.macs.faults import MacScenario, draw_macs
 from hostler.lab.metal import faults as metal_faults
 from hostler.lab.metal.environment import MetalEnvironment
 from hostler.lab.metal.faults import MetalScenario, draw_metal
+from hostler.lab.mutants import autoscaler as autoscaler_mutants
 from hostler.lab.mutants import macs as mac_mutants
 from hostler.lab.mutants import metal as metal_mutants
 from hostler.lab.mutants import power as power_mutants
@@ -41,7 +45,7 @@ from hostler.lab.servers import faults as server_faults
 from hostler.lab.servers.environment import ServerEnvironment
 from hostler.lab.servers.large import HALF_DELETED, draw_any_servers
 
-from .names import FLEETING, INSTANCES, MACS, METAL, POWER
+from .names import AUTOSCALER, FLEETING, INSTANCES, MACS, METAL, POWER
 
 EVERY_FAULT, EVERY_PHASE = "every fault", "every phase"
 
@@ -106,6 +110,7 @@ PROVIDERS: Mapping[
     | Simulated[MacScenario]
     | Simulated[MetalScenario]
     | Simulated[PowerScenario]
+    | Simulated[AutoscalerScenario]
     | Simulated[RunnerScenario],
 ] = {
     INSTANCES: Simulated(
@@ -153,6 +158,14 @@ PROVIDERS: Mapping[
         mutants=power_mutants.MUTANTS,
         days=power_faults.DAYS,
         impossible=_DELETED,
+    ),
+    AUTOSCALER: Simulated(
+        draw=draw_autoscaler,
+        course=AutoscalerCourse,
+        faults=autoscaler_faults.ALL,
+        mutants=autoscaler_mutants.MUTANTS,
+        days=autoscaler_faults.DAYS,
+        impossible=_DELETED | _STANDBY,
     ),
 }
 """What `simulate --provider` knows."""

@@ -1,0 +1,167 @@
+"""The checker: what Cluster Autoscaler is answered is held against records and the truth.
+
+groups  there is always the same node group, once a loop may begin.
+nodes   an instance that is listed is found again, and stands as its box does.
+target  it changes by what was granted, at once, and by nothing where that was refused.
+orders  no more nodes are ordered than the pods need.
+ends    no machine goes for Cluster Autoscaler's sake that it did not give up.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from hostler.domain.ids import HostId, MachineId
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Condition
+from hostler.frontends.externalgrpc.calls import State
+from hostler.frontends.externalgrpc.group import ACTOR
+from hostler.lab.checks.shadow_store import ShadowStore
+from hostler.lab.power.checker import PowerChecker
+from hostler.testing.invariants import Violation
+
+from .calls import Seen
+from .cluster import PROVIDER_ID
+
+_NOTICED = 300.0
+"""So long, in seconds, a box may be down before whoever looks knows of it."""
+_COUNTS = frozenset({Phase.PENDING, Phase.STARTING, Phase.READY})
+
+
+class AutoscalerChecker(PowerChecker):
+    """All checkers of one run of Cluster Autoscaler, beside those of the machines and their boxes.
+
+    `saves` counts what was recorded; `owed` are the nodes that were ordered and have no record yet.
+    """
+
+    saves = 0
+    owed = 0
+    _given_up = 0
+    _asked: set[MachineId]
+
+    def wrong(self, invariant: str, text: str) -> None:
+        """Note that something does not hold."""
+        self.found((Violation(invariant=invariant, text=text),))
+
+    def noted(self, text: str) -> None:
+        """Put what core asked into the story."""
+        self.trace.note(f"Cluster Autoscaler: {text}")
+
+    @property
+    def asked(self) -> set[MachineId]:
+        """The machines whose deletion was asked for, and not refused."""
+        self._asked = getattr(self, "_asked", set())
+        return self._asked
+
+    def _living(self) -> list[Machine]:
+        return [machine for shadow in self.shadows for machine in shadow.living()]
+
+    # ------------------------------------------------------------ what is asked
+
+    def orders(self, delta: int, demand: int) -> None:
+        """Check an order before it is made: by what is truly there, or truly on its way."""
+        coming = [machine for machine in self._living() if self._is_capacity(machine)]
+        if len(coming) + self.owed + delta > demand:
+            text = f"{delta} more than {len(coming)} and {self.owed}; {demand} are needed"
+            self.wrong("orders", text)
+
+    def _is_capacity(self, machine: Machine) -> bool:
+        if machine.deletion is not None or machine.phase not in _COUNTS:
+            return False
+        was_up = machine.health.was_ready is not None and machine.phase is Phase.READY
+        down = machine.host is not None and self.truth.condition(machine.host) is not Condition.UP
+        return not (was_up and down)
+
+    def ordered(self, delta: int) -> None:
+        """Note an order that was granted."""
+        self.noted(f"increase {delta}")
+        self.owed += delta
+
+    def coming(self) -> int:
+        """Return how many nodes are on their way that never came."""
+        never = [
+            machine
+            for machine in self._living()
+            if machine.deletion is None
+            and machine.id not in self.asked
+            and machine.health.was_ready is None
+            and machine.phase in _COUNTS
+        ]
+        return len(never) + self.owed
+
+    def gives_up(self, many: int) -> None:
+        """Note that so many that have not come may go."""
+        self._given_up += many
+
+    def deletes(self, names: Iterable[str]) -> set[MachineId]:
+        """Note that the machines of these instances may go; return those that might not before."""
+        new = {name for name in map(self._machine_of, names) if name is not None} - self.asked
+        self.asked.update(new)
+        return new
+
+    def spares(self, machines: set[MachineId]) -> None:
+        """Note that the deletion of these was refused."""
+        self.asked.difference_update(machines)
+
+    def _machine_of(self, instance: str) -> MachineId | None:
+        """Return the machine that an instance is by its id: its box's, or the one that is named."""
+        own = MachineId(instance.rpartition("/")[2])
+        by_host = (m.id for m in self._living() if _provider_id(m) == instance)
+        return next(by_host, own if instance.startswith("hostler:///") else None)
+
+    # ------------------------------------------------------------ what is listed
+
+    def instances(self, seen: Sequence[Seen]) -> None:
+        """Check a list of instances: each has an id of its own, and what runs is up."""
+        for name, times in Counter(one.id for one in seen).items():
+            if times > 1 or not name:
+                self.wrong("nodes", f"{times} instances are called {name!r}")
+        for one in seen:
+            if one.state == State.RUNNING and not self._may_run(one.id):
+                self.wrong("nodes", f"{one.id} is said to run, and its box is not up")
+
+    def _may_run(self, instance: str) -> bool:
+        prefix = PROVIDER_ID.format(host="")
+        if not instance.startswith(prefix):
+            return False
+        box = HostId(instance.removeprefix(prefix))
+        up = self.truth.condition(box) is Condition.UP
+        return up or self.now - self.truth.since(box) < _NOTICED
+
+    # ------------------------------------------------------------ what is recorded
+
+    def machine_saved(
+        self, shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]
+    ) -> None:
+        """Check a record that was saved: who goes for Cluster Autoscaler's sake was given up."""
+        self.saves += 1
+        before = shadow.machines.get(machine.id)
+        super().machine_saved(shadow, machine, events)
+        deletion = machine.deletion
+        if deletion is None or deletion.actor != ACTOR or machine.id in self.asked:
+            return
+        if before is not None and before.deletion is not None:
+            return
+        self.asked.add(machine.id)
+        self._given_up -= 1
+        if self._given_up < 0 or machine.health.was_ready is not None:
+            text = f"{machine.id} is deleted for {ACTOR}, which did not give it up"
+            self.found((Violation(invariant="ends", text=text, machine=machine.id),))
+
+    def fleet_saved(
+        self,
+        shadow: ShadowStore,
+        row: FleetRow,
+        inserts: tuple[Machine, ...],
+        events: tuple[Event, ...],
+    ) -> None:
+        """Note the records of what was ordered."""
+        self.saves += 1
+        self.owed = max(0, self.owed - len(inserts))
+        super().fleet_saved(shadow, row, inserts, events)
+
+
+def _provider_id(machine: Machine) -> str:
+    return PROVIDER_ID.format(host=machine.host) if machine.host is not None else ""
