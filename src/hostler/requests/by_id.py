@@ -82,8 +82,8 @@ class MachinesById:
             if machine in known or number <= row.grown:
                 self.requested.pop(machine, None)
 
-    def admit(self, count: int) -> Admission:
-        """Return how many more machines may be requested now."""
+    def admit(self, count: int, *, whole: bool = False) -> Admission:
+        """Return how many more machines may be requested now; `whole`: all of them, or none."""
         machines = self.machines()
         self.forget_granted(machines)
         occupancy = Occupancy(
@@ -94,7 +94,7 @@ class MachinesById:
             blocker=self.live.creation_blocker(),
             now=self.clock.now(),
         )
-        return admit(count, occupancy)
+        return admit(count, occupancy, whole=whole)
 
     async def grow(self, count: int, why: str = "") -> tuple[MachineId, ...]:
         """Request so many new machines durably, in one request; return their ids.

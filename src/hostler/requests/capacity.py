@@ -34,11 +34,13 @@ class Admission:
     why: str = ""
 
 
-def admit(asked: int, occupancy: Occupancy) -> Admission:
+def admit(asked: int, occupancy: Occupancy, *, whole: bool = False) -> Admission:
     """Return how many of the machines asked for are accepted; those are begun as soon as possible.
 
     An offer that failed is tried by one machine alone, and one that waits for stock by none: so
-    whoever asks again and again does not pile up machines that cannot begin.
+    whoever asks again and again does not pile up machines that cannot begin. Whoever asks for the
+    `whole` or nothing gets it as soon as one of them may try: it would be refused for ever else,
+    and the others wait for that one.
     """
     fleet, row, now = occupancy.fleet, occupancy.row, occupancy.now
     if why := paused(row, now) or occupancy.blocker:
@@ -51,8 +53,9 @@ def admit(asked: int, occupancy: Occupancy) -> Admission:
     if creations < min(left, asked):
         left, why = creations, "the limit on creations in an hour is reached"
     offers, failures = _open_offers(occupancy)
-    if offers is not None and offers - waiting < min(left, asked):
-        left, why = offers - waiting, failures
+    tries = None if offers is None else offers - waiting
+    if tries is not None and tries < min(left, asked) and not (whole and tries > 0):
+        left, why = tries, failures
     return Admission(max(0, min(asked, left)), why)
 
 

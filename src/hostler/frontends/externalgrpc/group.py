@@ -70,14 +70,14 @@ class NodeGroup:
     def has(self, node: NodeRef) -> bool:
         """Tell whether a node counts as this group's now.
 
-        The node of a machine that is not up was left there before it started: counted, it would be
-        one that is not ready, and stand in for one that is on its way. A node that was made up
-        always counts.
+        The node of a machine that is not up was left there before it started, and that of one that
+        is lost or ends is in no target any more: counted, each would be one that is not ready, and
+        stand in for one that is on its way. A node that was made up always counts.
         """
         member = self.members().find(node)
         if node.fake:
             return member is not None or self._named(node) is not None
-        return member is not None and member.state is not State.CREATING
+        return member is not None and member.state is State.RUNNING
 
     def price(self) -> float | None:
         """Return the price of a node in euros an hour; None where nobody knows."""
@@ -95,7 +95,7 @@ class NodeGroup:
         if target + delta > self.maximum:
             text = f"{self.id} has at most {self.maximum} nodes, and {target} by now"
             raise GRPCError(Status.INVALID_ARGUMENT, text)
-        admission = self.machines.admit(delta)
+        admission = self.machines.admit(delta, whole=True)
         if admission.count < delta:
             text = f"{delta} more nodes cannot be made in {self.id} now: {admission.why}"
             raise GRPCError(Status.RESOURCE_EXHAUSTED, text)

@@ -9,6 +9,7 @@ ends    no machine goes for Cluster Autoscaler's sake that it did not give up.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.commands import Event
@@ -27,6 +28,7 @@ from .cluster import PROVIDER_ID
 
 _NOTICED = 300.0
 """So long, in seconds, a box may be down before whoever looks knows of it."""
+_AGAIN = f"{Phase.STOPPING}>{Phase.PENDING}"
 _COUNTS = frozenset({Phase.PENDING, Phase.STARTING, Phase.READY})
 
 
@@ -138,6 +140,9 @@ class AutoscalerChecker(PowerChecker):
         """Check a record that was saved: who goes for Cluster Autoscaler's sake was given up."""
         self.saves += 1
         before = shadow.machines.get(machine.id)
+        if before is not None and any(event.detail.startswith(_AGAIN) for event in events):
+            # One save may have two moves: the start that failed, and the next one.
+            shadow.machines[machine.id] = replace(before, phase=Phase.PENDING)
         super().machine_saved(shadow, machine, events)
         deletion = machine.deletion
         if deletion is None or deletion.actor != ACTOR or machine.id in self.asked:

@@ -5,7 +5,6 @@ from enum import StrEnum
 from random import Random
 
 from hostler.domain.model.capabilities import Cleaning
-from hostler.lab.metal import faults as metal_faults
 from hostler.lab.power import faults as power_faults
 from hostler.lab.power.faults import PowerScenario, Wiring, draw_power
 from hostler.lab.scenario.faults import HOUR, Disruption, OperatorAction, Size
@@ -15,17 +14,19 @@ CORE_RESTARTED = "autoscaler_restarted"
 """Cluster Autoscaler begins anew, and knows nothing of what it asked for."""
 
 _ELSEWHERE = frozenset(
-    {"clock_jump", "controller_silent", "two_replicas", "lease_lost", *STORE_OF_HOSTS}
+    {
+        "clock_jump",
+        "controller_silent",
+        "endpoint_away",
+        "login_refused",
+        "two_replicas",
+        "lease_lost",
+        *STORE_OF_HOSTS,
+    }
 )
 """What makes it unknown for long what is true, and is simulated without an autoscaler."""
 
-_POWER = (*metal_faults.CALLS, *power_faults.DEVICES, "switched_off_by_hand", "box_breaks")
-ALL = (
-    *_POWER,
-    "switched_on_by_hand",
-    *(fault for fault in metal_faults.STRUCK if fault not in _ELSEWHERE),
-    CORE_RESTARTED,
-)
+ALL = (*(fault for fault in power_faults.ALL if fault not in _ELSEWHERE), CORE_RESTARTED)
 """Every fault that a run of Cluster Autoscaler knows."""
 
 DAYS = 0.08
