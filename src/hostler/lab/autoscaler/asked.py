@@ -57,13 +57,13 @@ class Asked:
     async def decrease(self, group: str, many: int) -> None:
         """Ask that so many are given up: of those that have not come, and no more."""
         before, coming = await self._target(group), self.judge.coming()
-        self.judge.gives_up(many)
+        self.judge.gives_up(min(many, coming))
         try:
             await self.client.decrease(group, -many)
         except CallFailed as error:
             self.judge.noted(f"decrease {-many}: {error}")
             if error.refused:
-                self.judge.gives_up(-many)
+                self.judge.gives_up(-min(many, coming))
             await self._held(before, 0, group, error)
             raise
         self.judge.noted(f"decrease {-many}: {coming} were to come")

@@ -26,7 +26,7 @@ from hostler.testing.invariants import Violation
 from .calls import Seen
 from .cluster import PROVIDER_ID
 
-_NOTICED = 300.0
+_NOTICED = 900.0
 """So long, in seconds, a box may be down before whoever looks knows of it."""
 _AGAIN = f"{Phase.STOPPING}>{Phase.PENDING}"
 _COUNTS = frozenset({Phase.PENDING, Phase.STARTING, Phase.READY})
@@ -65,12 +65,14 @@ class AutoscalerChecker(PowerChecker):
     def orders(self, delta: int, demand: int) -> None:
         """Check an order before it is made: by what is truly there, or truly on its way."""
         coming = [machine for machine in self._living() if self._is_capacity(machine)]
-        if len(coming) + self.owed + delta > demand:
-            text = f"{delta} more than {len(coming)} and {self.owed}; {demand} are needed"
+        there = len(coming) + self.owed - max(0, self._given_up)
+        if there + delta > demand:
+            text = f"{delta} more than {there}, {self.owed} of them just ordered; needed: {demand}"
             self.wrong("orders", text)
 
     def _is_capacity(self, machine: Machine) -> bool:
-        if machine.deletion is not None or machine.phase not in _COUNTS:
+        gone = machine.deletion is not None or machine.id in self.asked
+        if gone or machine.phase not in _COUNTS:
             return False
         was_up = machine.health.was_ready is not None and machine.phase is Phase.READY
         down = machine.host is not None and self.truth.condition(machine.host) is not Condition.UP
@@ -116,21 +118,23 @@ class AutoscalerChecker(PowerChecker):
     # ------------------------------------------------------------ what is listed
 
     def instances(self, seen: Sequence[Seen]) -> None:
-        """Check a list of instances: each has an id of its own, and what runs is up."""
+        """Check a list of instances: each has an id of its own, and what runs is up, and stays."""
         for name, times in Counter(one.id for one in seen).items():
             if times > 1 or not name:
                 self.wrong("nodes", f"{times} instances are called {name!r}")
         for one in seen:
             if one.state == State.RUNNING and not self._may_run(one.id):
-                self.wrong("nodes", f"{one.id} is said to run, and its box is not up")
+                self.wrong("nodes", f"{one.id} is said to run, and its box is off")
+            if one.state != State.DELETING and self._machine_of(one.id) in self.asked:
+                self.wrong("nodes", f"{one.id} is to be deleted, and is not said to be")
 
     def _may_run(self, instance: str) -> bool:
         prefix = PROVIDER_ID.format(host="")
         if not instance.startswith(prefix):
             return False
         box = HostId(instance.removeprefix(prefix))
-        up = self.truth.condition(box) is Condition.UP
-        return up or self.now - self.truth.since(box) < _NOTICED
+        off = self.truth.condition(box) is Condition.OFF  # what is broken says nothing of itself
+        return not off or self.now - self.truth.since(box) < _NOTICED
 
     # ------------------------------------------------------------ what is recorded
 

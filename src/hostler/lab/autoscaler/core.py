@@ -92,15 +92,16 @@ class Core:
                 self.view = None
             await asyncio.sleep(INTERVAL)
 
-    async def restart(self) -> None:
-        """Begin anew: nodes of a group lose the taints that the last run left."""
+    async def restart(self) -> bool:
+        """Begin anew: nodes of a group lose the taints of the last run; tell whether all did."""
         self._memory, self.view = _Memory(), None
         for node in self._cluster.observe():
             try:
                 if node.tainted and await self._client.group_of(_name(node)) is not None:
                     node.tainted = False
             except CallFailed:
-                return
+                return False
+        return True
 
     async def loop(self) -> None:
         """Go round once: one thing is done at a time."""

@@ -16,7 +16,7 @@ from hostler.lab.scenario.operator import Operator
 from .asked import Asked
 from .calls import Client
 from .cluster import PROVIDER_ID, Cluster
-from .core import Core
+from .core import INTERVAL, Core
 from .environment import AutoscalerEnvironment
 from .faults import AutoscalerScenario
 from .service import Service
@@ -85,7 +85,8 @@ class AutoscalerCourse(EngineCourse):
             finally:
                 running.cancel()
             begun = self._environment.core_restarts
-            await self._core.restart()
+            while not await self._core.restart():
+                await asyncio.sleep(INTERVAL)
 
     # ------------------------------------------------------------ what is reached
 
