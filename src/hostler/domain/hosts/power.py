@@ -216,7 +216,8 @@ def _begun(
     """
     limits = snapshot.capabilities.power or PowerLimits()
     here = [machine for machine in machines if machine.offer.zone == zone]
-    waiting = [m for m in here if m.phase is Phase.PENDING and m.id in bound]
+    coming = (Phase.PENDING, Phase.STARTING)
+    waiting = [m for m in here if m.phase in coming and m.host is None and m.id in bound]
     starting = [m for m in here if m.phase is Phase.STARTING and m.host is not None]
     hosts = [host for host in snapshot.hosts.values() if host.zone == zone]
     mine = {machine.host for machine in starting}

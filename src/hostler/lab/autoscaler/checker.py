@@ -22,6 +22,7 @@ from hostler.frontends.externalgrpc.group import ACTOR
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.power.checker import PowerChecker
 from hostler.testing.invariants import Violation
+from hostler.testing.time.clock import BEGINNING
 
 from .calls import Seen
 from .cluster import PROVIDER_ID
@@ -114,6 +115,12 @@ class AutoscalerChecker(PowerChecker):
         own = MachineId(instance.rpartition("/")[2])
         by_host = (m.id for m in self._living() if _provider_id(m) == instance)
         return next(by_host, own if instance.startswith("hostler:///") else None)
+
+    def ready_since(self, box: HostId) -> float | None:
+        """Return since when the machine that has a box is ready; None where none is."""
+        ready = (m for m in self._living() if m.host == box and m.phase is Phase.READY)
+        machine = next(ready, None)
+        return None if machine is None else (machine.since - BEGINNING).total_seconds()
 
     # ------------------------------------------------------------ what is listed
 

@@ -1,5 +1,6 @@
 """Cluster: the Node objects that Kubernetes has of the boxes, and what the pods need."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hostler.domain.ids import HostId
@@ -14,14 +15,14 @@ _DELETED_AFTER = 60.0
 
 @dataclass(slots=True)
 class Node:
-    """One Node object; `tainted` while Cluster Autoscaler is deleting it."""
+    """One Node object; `tainted` is since when Cluster Autoscaler is deleting it."""
 
     name: str
     created: float
     ready: bool = True
     ready_since: float = 0.0
     unready_since: float = 0.0
-    tainted: bool = False
+    tainted: float | None = None
 
     @property
     def provider_id(self) -> str:
@@ -34,11 +35,13 @@ class Cluster:
     """Nodes register themselves as soon as their boxes are up; they are ready while these are.
 
     What an operator of Kubernetes does stands in here: it deletes the object of a box that is off,
-    or removes the taint of one that is off, or of one that is ready again.
+    or removes the taint of one that is off; and that of one whose box another machine has by now:
+    `ready_since` is since when the box's machine is ready, None where it has none that is.
     """
 
     truth: MetalTruth
     scenario: AutoscalerScenario
+    ready_since: Callable[[HostId], float | None]
     nodes: dict[str, Node] = field(default_factory=dict[str, Node])
     final: int | None = None
 
@@ -63,11 +66,14 @@ class Cluster:
                 self.nodes[name] = Node(name=name, created=now, ready_since=now)
             return
         if up and not node.ready:
-            node.ready, node.ready_since, node.tainted = True, now, False
+            node.ready, node.ready_since = True, now
         if not up and node.ready:
             node.ready, node.unready_since = False, now
         if condition is Condition.OFF:
             self._off(node)
+        machine = self.ready_since(HostId(name))
+        if up and node.tainted is not None and machine is not None and machine > node.tainted:
+            node.tainted = None
 
     def _off(self, node: Node) -> None:
         """Do what is done to the object of a box that is off."""
@@ -75,4 +81,4 @@ class Cluster:
         if self.scenario.nodes is NodeObjects.DELETED and off_for > _DELETED_AFTER:
             del self.nodes[node.name]
         if self.scenario.nodes is NodeObjects.BARE:
-            node.tainted = False
+            node.tainted = None

@@ -97,8 +97,8 @@ class Core:
         self._memory, self.view = _Memory(), None
         for node in self._cluster.observe():
             try:
-                if node.tainted and await self._client.group_of(_name(node)) is not None:
-                    node.tainted = False
+                if node.tainted is not None and await self._client.group_of(_name(node)) is not None:
+                    node.tainted = None
             except CallFailed:
                 return False
         return True
@@ -153,7 +153,7 @@ class Core:
     def _classify(self, view: _View) -> None:
         """Sort the group's nodes: what is tainted is being deleted, and counts no more."""
         for node in view.members:
-            if node.tainted:
+            if node.tainted is not None:
                 continue
             if node.ready:
                 view.ready.append(node)
@@ -165,7 +165,7 @@ class Core:
         unready = [
             node
             for node in view.nodes
-            if not node.ready and not node.tainted and self._now - node.created > STARTUP
+            if not node.ready and node.tainted is None and self._now - node.created > STARTUP
         ]
         of_all = len(view.nodes) + self._scenario.others
         return len(unready) > _MOST_UNREADY and len(unready) > _SHARE_UNREADY * of_all
@@ -188,7 +188,7 @@ class Core:
 
     async def _fix_size(self, view: _View) -> bool:
         """Let the target follow, where for long fewer nodes registered than it says."""
-        registered = len([node for node in view.members if not node.tainted])
+        registered = len([node for node in view.members if node.tainted is None])
         least = view.target - (len(view.unregistered) - len(view.long_unregistered))
         if registered >= least:
             self._memory.wrong_size = None
@@ -259,13 +259,13 @@ class Core:
 
     async def _drain_and_delete(self, view: _View, nodes: Sequence[Node]) -> None:
         for node in nodes:
-            node.tainted = True
+            node.tainted = self._now
         await asyncio.sleep(DRAINS)
         try:
             await self._delete(view, [_name(node) for node in nodes])
         except CallFailed:
             for node in nodes:
-                node.tainted = False
+                node.tainted = None
             self._memory.unneeded.clear()
             raise
 

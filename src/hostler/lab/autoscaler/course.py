@@ -34,7 +34,8 @@ class AutoscalerCourse(EngineCourse):
         self._environment = AutoscalerEnvironment(scenario)
         super().__init__(self._environment, folder)
         self.scenario = scenario
-        self._cluster = Cluster(self._environment.truth, scenario)
+        truth, judge = self._environment.truth, self._environment.judge
+        self._cluster = Cluster(truth, scenario, judge.ready_since)
         self._core: Core
 
     async def _go(self) -> None:

@@ -14,7 +14,8 @@ from hostler.frontends.externalgrpc.service import CloudProvider
 from hostler.lab.harness.process import Incarnation, Process
 from hostler.queries.live import EngineRecords
 
-_AGAIN = 1.0
+_AGAIN, _READS = 1.0, 3.0
+"""How often a run is looked for, and how long one reads its records, in seconds."""
 
 
 @dataclass(slots=True)
@@ -45,6 +46,7 @@ class Service:
         self._run, self._handlers = run, provider.__mapping__()
         (fleet,) = self.process.home.fleets
         live = EngineRecords(run.engine.loops[0], fleet.name)
+        await asyncio.sleep(_READS)
         while (group := await _opened(run, fleet, self.node, live)) is None:
             if run.gate.dead:
                 return
