@@ -76,6 +76,16 @@ def test_one_alone_tries_a_type_that_failed() -> None:
     assert admit(3, occupied(trying, row=failed(0 * S, OFFER))).count == 0
 
 
+def test_whoever_asks_for_the_whole_or_nothing_gets_it_as_soon_as_one_may_try() -> None:
+    """It asks for as many again and again: if only one were ever accepted, none would be."""
+    assert admit(3, occupied(row=failed(0 * S, OFFER)), whole=True).count == 3
+    assert admit(3, occupied(row=failed(0 * S, OFFER), requested=1), whole=True).count == 0
+    assert admit(3, occupied(row=failed(MIN, OFFER)), whole=True).count == 0
+    assert admit(9, occupied(row=failed(0 * S, OFFER)), whole=True).count == 5
+    fleet = replace(GROUP, caps=Caps(creates=2))
+    assert admit(3, occupied(row=failed(0 * S, OFFER), fleet=fleet), whole=True).count == 2
+
+
 def test_another_type_lets_all_in() -> None:
     fleet = replace(GROUP, offers=(OFFER, LARGE))
     assert admit(3, occupied(fleet=fleet, row=failed(MIN, OFFER))).count == 3

@@ -6,11 +6,17 @@ import pytest
 
 from hostler.lab.mutants.mutant import locate
 from hostler.lab.scenario.faults import Size
-from hostler.lab.simulate.names import INSTANCES, MACS, METAL, POWER
+from hostler.lab.simulate.names import AUTOSCALER, INSTANCES, MACS, METAL, POWER
 from hostler.lab.simulate.providers import PROVIDERS
 from hostler.lab.simulate.seeds import run_seed
 
-SIZES = {INSTANCES: Size(), MACS: Size(days=1.0), METAL: Size(), POWER: Size()}
+SIZES = {
+    INSTANCES: Size(),
+    MACS: Size(days=1.0),
+    METAL: Size(),
+    POWER: Size(),
+    AUTOSCALER: Size(),
+}
 MUTANTS = [(provider, name) for provider in SIZES for name in PROVIDERS[provider].mutants]
 PLACES = {
     place
@@ -41,7 +47,8 @@ def test_scenario_of_a_mutant_alone_breaks_nothing(
 @pytest.mark.parametrize("place", sorted(PLACES))
 def test_function_that_a_mutant_replaces_exists(place: str) -> None:
     holder, name = locate(place)
-    assert callable(getattr(holder, name))
+    found: object = getattr(holder, name)
+    assert callable(found) or isinstance(found, property)
 
 
 def test_mutant_is_removed_after_its_run() -> None:

@@ -173,11 +173,12 @@ def test_gap_counts_from_when_a_machine_that_lost_its_box_took_another() -> None
 
 
 def test_machine_that_was_bound_before_a_crash_counts_as_one_that_begins() -> None:
-    bound = replace(on_host(Phase.PENDING), host=None, places=())
-    for limits in (GAP, PowerLimits(parallel_starts=1)):
-        snapshot = fleet_snapshot([bound], bindings={bound.id: BOX})
-        snapshot = replace(snapshot, capabilities=metal(power=limits))
-        assert power.startable((FREE,), [bound], snapshot) == ()
+    for phase in (Phase.PENDING, Phase.STARTING):
+        bound = replace(on_host(phase), host=None, places=())
+        for limits in (GAP, PowerLimits(parallel_starts=1)):
+            snapshot = fleet_snapshot([bound], bindings={bound.id: BOX})
+            snapshot = replace(snapshot, capabilities=metal(power=limits))
+            assert power.startable((FREE,), [bound], snapshot) == ()
 
 
 def test_box_that_was_told_to_go_off_is_taken_once_the_command_must_have_been_obeyed() -> None:

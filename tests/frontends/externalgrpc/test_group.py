@@ -51,6 +51,18 @@ async def test_an_increase_beyond_the_maximum_asks_for_nothing() -> None:
     assert len(await cluster.store.requests()) == 1
 
 
+async def test_an_increase_by_several_is_granted_once_the_offer_that_failed_may_be_tried() -> None:
+    """Cluster Autoscaler asks for as many as the pods need, and never for one to try."""
+    cluster = Cluster()
+    setback = Setback(offer=OFFER, why="overdue", until=BEGIN + MIN)
+    cluster.live.fleet_row = cluster.live.fleet_row.with_setback(setback)
+    text = await refused(Status.RESOURCE_EXHAUSTED, cluster.group.increase(2))
+    assert "every offer failed lately" in text
+    cluster.clock.at = BEGIN + MIN
+    await cluster.group.increase(2)
+    assert cluster.target == 2
+
+
 @pytest.mark.parametrize("delta", [0, -1, -(1 << 31)])
 async def test_an_increase_by_nothing_is_refused(delta: int) -> None:
     cluster = Cluster()
@@ -239,6 +251,18 @@ async def test_the_node_of_a_machine_that_boots_is_not_counted_until_it_is_up() 
     assert cluster.group.has(cluster.node(one))
     cluster.change(one, phase=Phase.STARTING)
     assert not cluster.group.has(cluster.node(one)), "it came back from standby"
+
+
+async def test_the_node_of_a_machine_that_is_lost_or_ends_is_not_counted_any_more() -> None:
+    """It is in no target: counted, it would stand in for one that is on its way."""
+    cluster = Cluster()
+    one, two, three = await cluster.with_ready(3)
+    cluster.change(one, phase=Phase.FAILED)
+    cluster.change(two, deletion=Deletion(at=BEGIN, actor="eve", why="broken"))
+    counted = [cluster.group.has(cluster.node(name)) for name in (one, two, three)]
+    assert counted == [False, False, True]
+    assert cluster.target == 1
+    assert cluster.group.has(replace(cluster.node(one), fake=True))
 
 
 async def test_a_made_up_node_has_its_group_even_where_the_machine_is_gone() -> None:

@@ -216,8 +216,9 @@ def _begun(
     """
     limits = snapshot.capabilities.power or PowerLimits()
     here = [machine for machine in machines if machine.offer.zone == zone]
-    coming = (Phase.PENDING, Phase.STARTING)
-    waiting = [m for m in here if m.phase in coming and m.host is None and m.id in bound]
+    without = [m for m in here if m.phase is Phase.STARTING and m.host is None]
+    pending = [m for m in here if m.phase is Phase.PENDING]
+    waiting = [m for m in (*pending, *without) if m.id in bound]
     starting = [m for m in here if m.phase is Phase.STARTING and m.host is not None]
     hosts = [host for host in snapshot.hosts.values() if host.zone == zone]
     mine = {machine.host for machine in starting}

@@ -97,7 +97,10 @@ class Core:
         self._memory, self.view = _Memory(), None
         for node in self._cluster.observe():
             try:
-                if node.tainted is not None and await self._client.group_of(_name(node)) is not None:
+                if (
+                    node.tainted is not None
+                    and await self._client.group_of(_name(node)) is not None
+                ):
                     node.tainted = None
             except CallFailed:
                 return False

@@ -75,9 +75,7 @@ _DARK = Alone(
     demands=_LATER,
     provision=600.0,
 )
-_CRASHES = tuple(
-    Disruption(at=at * _MINUTE, fault="crash", length=5.0) for at in range(3, 90, 11)
-)
+_CRASHES = tuple(Disruption(at=at * _MINUTE, fault="crash", length=5.0) for at in range(3, 90, 11))
 _PROTECTED = tuple(
     OperatorAction(at=at * _MINUTE, kind="protect", which=at % 10 / 10, length=10 * _MINUTE)
     for at in (17, 47, 49, 78)
