@@ -59,10 +59,14 @@ def _every(fault: str, minutes: range, length: float) -> tuple[Disruption, ...]:
 _SILENT = _every("controller_silent", range(5, 60, 3), 10 * _MINUTE)
 _PROVIDER, _TURN = "providers.power.provider:PowerBoxes", "ports.power:Turn"
 _IDLE, _PLANNER = "domain.hosts.idle:_Goals", "providers.power.planner:PowerPlanner"
+_LIFE = "domain.machines.lifecycle"
+_CRASHES = tuple(
+    Disruption(at=at, fault="crash", length=5.0) for at in (30.0, 12 * _MINUTE, 23 * _MINUTE)
+)
 
 MUTANTS: Mapping[str, Mutant[PowerScenario]] = {
     "no-answer-is-off": Mutant(
-        summary="a box that does not answer is taken for switched off",
+        summary="a box that does not answer is taken for switched off (7)",
         puts=((f"{_PROVIDER}._resource", power_mutations.unknown_is_off),),
         scenario=Alone(disruptions=_SILENT, wiring=(Wiring.BMC,) * 4),
         caught=("S5", "S12", "power", "L1"),
@@ -116,10 +120,52 @@ MUTANTS: Mapping[str, Mutant[PowerScenario]] = {
         caught=("S5", "L1", "power"),
     ),
     "late-effect-forgotten": Mutant(
-        summary="a box is taken while a command to go off may still be obeyed",
+        summary="a box is taken while a command to go off may still be obeyed (6)",
         puts=(("domain.hosts.power:is_settled", always),),
         scenario=Alone(rates={"power_late": 0.7}, cleaning=Cleaning.TRUSTED),
         caught=("S5",),
     ),
+    "restart-forgets": Mutant(
+        summary="only what began in the life of the process is followed (1)",
+        puts=(
+            (f"{_LIFE}:_starting", power_mutations.own_only),
+            (f"{_LIFE}:_stopping", power_mutations.own_only),
+        ),
+        scenario=Alone(disruptions=_CRASHES),
+        caught=("S9", "L1"),
+    ),
+    "clock-begins-anew": Mutant(
+        summary="the bound of what is on its way begins with each look at it (2)",
+        puts=(
+            ("domain.machines.bootstrap:start_due", power_mutations.due_anew),
+            ("domain.model.machine:Machine.elapsed", power_mutations.no_time),
+        ),
+        scenario=Alone(disruptions=_every("never_boots", range(0, 6), HOUR)),
+        caught=("S9",),
+    ),
+    "given-up-is-off": Mutant(
+        summary="a box that was given up is held to be off, though it is on (3)",
+        puts=(
+            ("domain.hosts.cleaning:followed", power_mutations.given_up_is_off),
+            ("domain.hosts.power:observed", power_mutations.power_as_recorded),
+        ),
+        scenario=Alone(rates={"power_late": 0.5}),
+        caught=("S12", "L1", "power"),
+    ),
+    "packet-is-a-start": Mutant(
+        summary="a box whose start was accepted is up (4)",
+        puts=(
+            (f"{_PROVIDER}.do", power_mutations.accepted_is_done),
+            (f"{_PROVIDER}._resource", power_mutations.accepted_is_up),
+        ),
+        scenario=Alone(rates={"power_ignored": 0.7}, cleaning=Cleaning.TRUSTED),
+        caught=("L1", "S5", "power"),
+    ),
+    "never-given-up": Mutant(
+        summary="an attempt that was given up goes on, and acts later (5)",
+        puts=(("providers.power.switch:Switch.act", power_mutations.tried_once_more),),
+        scenario=Alone(rates={"power_hung": 0.5}, cleaning=Cleaning.TRUSTED),
+        caught=("S5", "power"),
+    ),
 }
-"""Known bugs, by name."""
+"""Known bugs, by name; a number is that of its defect in docs/explanation/thirty-defects.md."""

@@ -1,16 +1,23 @@
 """Mutations of how boxes are switched: each makes a known wrong function of a good one."""
 
+import asyncio
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
-from hostler.domain.model.host import host_of
+from hostler.domain.model.calls import Call, Done, Outcome, Shows, Unknown
+from hostler.domain.model.host import Host, HostCondition, HostPower, host_of
+from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
+from hostler.domain.model.transition import Transition
 from hostler.providers.power.planner import RELEASE
 
 from .server_mutations import Function
 
 _BOXES = 6
 """How many boxes there are where nothing else happens."""
+_LATER = 150.0
 
 
 def unknown_is_off(good: Function) -> Function:
@@ -82,3 +89,93 @@ def next_box(good: Function) -> Function:
         return await good(boxes, replace(call, target=target.replace(box, after, 1)))
 
     return do
+
+
+# ---------------------------------------------------------------- of an older autoscaler
+
+
+def own_only(good: Function) -> Function:
+    """Follow only what began in the life of this process."""
+
+    def followed(transition: Transition, snapshot: Snapshot, **options: Any) -> Transition:
+        begun_before = transition.machine.since < snapshot.took
+        return transition if begun_before else good(transition, snapshot, **options)
+
+    return followed
+
+
+def due_anew(_: Function) -> Function:
+    """Let the bound of a start begin with each look at it."""
+
+    def start_due(_: Machine, snapshot: Snapshot) -> datetime:
+        return snapshot.now + snapshot.fleet.timers.start
+
+    return start_due
+
+
+def no_time(_: Function) -> Function:
+    """Find that no time has passed in a phase."""
+
+    def elapsed(*_: object) -> timedelta:
+        return timedelta(0)
+
+    return elapsed
+
+
+def given_up_is_off(_: Function) -> Function:
+    """Hold what a machine let go of to be off and clean, as it was asked to be."""
+
+    def followed(host: Host, _: Resource, snapshot: AccountSnapshot) -> Host:
+        off = replace(host, goal=None, power=replace(host.power, on=False, since=snapshot.now))
+        clean = off.with_cleaning(wiped=snapshot.now)
+        return clean.now(HostCondition.FREE, snapshot.now, "given up")
+
+    return followed
+
+
+def power_as_recorded(good: Function) -> Function:
+    """Believe the record of a box that is held to be off, whatever is observed."""
+
+    def observed(host: Host, *args: Any) -> HostPower:
+        return host.power if host.power.on is False else good(host, *args)
+
+    return observed
+
+
+def accepted_is_done(good: Function) -> Function:
+    """Remember every box whose start was accepted."""
+
+    async def do(boxes: Any, call: Call) -> Outcome:
+        outcome: Outcome = await good(boxes, call)
+        accepted: set[str] = boxes.__dict__.setdefault("accepted", set())
+        if isinstance(outcome, Done) and call.target is not None:
+            change = accepted.add if call.shows is Shows.POWER else accepted.discard
+            change(str(host_of(call.target)))
+        return outcome
+
+    return do
+
+
+def accepted_is_up(good: Function) -> Function:
+    """Show a box whose start was accepted as one that is up."""
+
+    def resource(boxes: Any, name: str, reading: Any) -> Resource:
+        box: Resource = good(boxes, name, reading)
+        up = name in boxes.__dict__.get("accepted", ())
+        return replace(box, condition=Condition.UP) if up else box
+
+    return resource
+
+
+def tried_once_more(good: Function) -> Function:
+    """Let who was given up try once more by itself, when somebody else has the box by then."""
+
+    async def act(switch: Any, action: Any) -> Outcome:
+        outcome: Outcome = await good(switch, action)
+        if isinstance(outcome, Unknown):
+            asyncio.get_running_loop().call_later(
+                _LATER, lambda: asyncio.ensure_future(good(switch, action))
+            )
+        return outcome
+
+    return act

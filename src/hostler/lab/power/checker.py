@@ -1,10 +1,13 @@
-"""The checker of provider `power`: that of metal, and how many boxes that nobody has are on.
+"""The checker of provider `power`: that of metal, and how many boxes are on at rest.
 
-power  at rest so many of them are on as are to stay on, and those that show that they still start.
+L1  of those that nobody has so many are on as are to stay on, and those that show that they still
+    start; and that of each machine that is ready is on.
 """
 
 from hostler.domain.ids import HostId
+from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import HostCondition
+from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.metal.checker import MetalChecker
@@ -16,6 +19,19 @@ _NOTICED = 180.0
 
 class PowerChecker(MetalChecker):
     """All checkers of one run of power."""
+
+    def rested(self, shadow: ShadowStore, fleet: Fleet) -> Found:
+        """Return what still keeps a fleet from rest; what is ready is truly up."""
+        return super().rested(shadow, fleet) or self._ready_is_up(shadow, fleet)
+
+    def _ready_is_up(self, shadow: ShadowStore, fleet: Fleet) -> Found:
+        for machine in shadow.living(fleet.name):
+            if machine.phase is not Phase.READY or machine.host is None:
+                continue
+            if (condition := self.truth.condition(machine.host)) is not Condition.UP:
+                text = f"{machine.id} is ready, and {machine.host} is {condition}"
+                return (Violation(invariant="L1", text=text, machine=machine.id),)
+        return ()
 
     def _boxes_rest(self, shadow: ShadowStore) -> Found:
         """As many boxes that nobody has are on as are to be; no other is, but for a while."""
