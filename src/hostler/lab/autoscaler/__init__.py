@@ -1,1 +1,1 @@
-"""Cluster Autoscaler over owned machines: a model of its core, and a judge of what it is answered."""
+"""Cluster Autoscaler over owned machines: its core, and a judge of every answer."""

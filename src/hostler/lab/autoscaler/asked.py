@@ -88,7 +88,7 @@ class Asked:
         await self._held(before, -len(counted), group, None)
 
     async def _target(self, group: str) -> tuple[int, int]:
-        """Return the target as it is when nothing older is remembered, and what was saved by then."""
+        """Return the target, when nothing older is remembered, and what was saved by then."""
         await asyncio.sleep(2 * STALE)
         return await self.client.target(group), self.judge.saves
 

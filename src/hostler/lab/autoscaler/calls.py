@@ -1,12 +1,11 @@
-"""Calls: how Cluster Autoscaler reaches the service: the real handlers, over the bytes of the wire."""
+"""Calls: how Cluster Autoscaler reaches the service: its real handlers, by the wire's bytes."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import cast
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
 
 from google.protobuf.message import Message
-from grpclib.const import Handler
 from grpclib.exceptions import GRPCError
 
 from hostler.frontends.externalgrpc.calls import FAKE, State
@@ -46,7 +45,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One instance as it is listed; `state` by the number of the wire, `error` empty without one."""
+    """One instance as it is listed; `state` by the wire's number, `error` empty without one."""
 
     id: str
     state: int
@@ -72,6 +71,13 @@ class NodeName:
         return {"providerID": self.provider_id, "name": self.name, "annotations": annotations}
 
 
+class _Handler(Protocol):
+    """What grpclib has of one call, which it does not type."""
+
+    func: Callable[[object], Awaitable[None]]
+    request_type: type[Message]
+
+
 @dataclass(slots=True)
 class _Wire:
     """One call's stream: what is received and sent goes through bytes."""
@@ -90,10 +96,9 @@ class _Wire:
 
 @dataclass(slots=True)
 class Client:
-    """The client of externalgrpc in Cluster Autoscaler: one method for each call that core makes."""
+    """The client of externalgrpc in Cluster Autoscaler: one method for each call of core."""
 
     service: Service
-    _handlers: Mapping[str, Handler] = field(default_factory=dict[str, Handler])
 
     async def refresh(self) -> None:
         """Begin a loop."""
@@ -136,10 +141,11 @@ class Client:
         handler = self.service.handlers().get(f"/{SERVICE}/{method}")
         if handler is None:
             raise CallFailed("nobody listens there", refused=False)
-        wire = _Wire(handler.request_type.FromString(content))
+        known = cast("_Handler", cast("object", handler))
+        wire = _Wire(known.request_type.FromString(content))
         try:
             async with asyncio.timeout(TIMEOUT):
-                await handler.func(cast("object", wire))
+                await known.func(wire)
         except GRPCError as error:
             raise CallFailed(error.message or str(error.status), refused=True) from error
         except TimeoutError as error:

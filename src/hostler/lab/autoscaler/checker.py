@@ -72,8 +72,8 @@ class AutoscalerChecker(PowerChecker):
             self.wrong("orders", text)
 
     def _is_capacity(self, machine: Machine) -> bool:
-        gone = machine.deletion is not None or machine.id in self.asked
-        if gone or machine.phase not in _COUNTS:
+        ends = machine.deletion is not None or machine.id in self.asked
+        if ends or machine.phase not in _COUNTS:
             return False
         was_up = machine.health.was_ready is not None and machine.phase is Phase.READY
         down = machine.host is not None and self.truth.condition(machine.host) is not Condition.UP

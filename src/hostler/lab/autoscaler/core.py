@@ -92,19 +92,20 @@ class Core:
                 self.view = None
             await asyncio.sleep(INTERVAL)
 
-    async def restart(self) -> bool:
-        """Begin anew: nodes of a group lose the taints of the last run; tell whether all did."""
+    async def restart(self) -> None:
+        """Begin anew: nodes of a group lose the taints that the last run left."""
         self._memory, self.view = _Memory(), None
         for node in self._cluster.observe():
+            if node.tainted is not None and await self._is_member(node):
+                node.tainted = None
+
+    async def _is_member(self, node: Node) -> bool:
+        """Tell whether a node is in the group, as soon as anybody answers."""
+        while True:
             try:
-                if (
-                    node.tainted is not None
-                    and await self._client.group_of(_name(node)) is not None
-                ):
-                    node.tainted = None
+                return await self._client.group_of(_name(node)) is not None
             except CallFailed:
-                return False
-        return True
+                await asyncio.sleep(INTERVAL)
 
     async def loop(self) -> None:
         """Go round once: one thing is done at a time."""

@@ -16,7 +16,7 @@ from hostler.lab.scenario.operator import Operator
 from .asked import Asked
 from .calls import Client
 from .cluster import PROVIDER_ID, Cluster
-from .core import INTERVAL, Core
+from .core import Core
 from .environment import AutoscalerEnvironment
 from .faults import AutoscalerScenario
 from .service import Service
@@ -34,7 +34,7 @@ class AutoscalerCourse(EngineCourse):
         self._environment = AutoscalerEnvironment(scenario)
         super().__init__(self._environment, folder)
         self.scenario = scenario
-        truth, judge = self._environment.truth, self._environment.judge
+        truth, judge = self._environment.truth, self._environment.answers_checker
         self._cluster = Cluster(truth, scenario, judge.ready_since)
         self._core: Core
 
@@ -47,7 +47,7 @@ class AutoscalerCourse(EngineCourse):
             node = NodeTable(minimum=self.scenario.minimum, provider_id=PROVIDER_ID)
             service = Service(process, node)
             client = Client(service)
-            asked = Asked(client, self._environment.judge)
+            asked = Asked(client, self._environment.answers_checker)
             self._core = Core(client, asked, self._cluster, self.scenario)
             disruptions, operator = Disruptions(self.session, group), Operator(self.session)
             serving = group.create_task(service.run())
@@ -77,17 +77,14 @@ class AutoscalerCourse(EngineCourse):
 
     async def _ask(self) -> None:
         """Let core go round, and begin anew where that is drawn."""
-        begun = 0
+        restarted = self._environment.core_restarted
         while True:
-            running = asyncio.create_task(self._core.run())
-            try:
-                while begun == self._environment.core_restarts:
-                    await asyncio.sleep(1.0)
-            finally:
+            async with asyncio.TaskGroup() as group:
+                running = group.create_task(self._core.run())
+                await restarted.wait()
                 running.cancel()
-            begun = self._environment.core_restarts
-            while not await self._core.restart():
-                await asyncio.sleep(INTERVAL)
+            restarted.clear()
+            await self._core.restart()
 
     # ------------------------------------------------------------ what is reached
 
@@ -99,7 +96,7 @@ class AutoscalerCourse(EngineCourse):
         begun = calm = self.loop.time()
         while self.checker.first is None and self.loop.time() - calm < RESTS:
             if self.loop.time() - begun > REACHED:
-                self._environment.judge.wrong("L1", self._standing(wanted))
+                self._environment.answers_checker.wrong("L1", self._standing(wanted))
                 return
             await asyncio.sleep(self.cadence.tick)
             self._tick()
@@ -108,7 +105,7 @@ class AutoscalerCourse(EngineCourse):
 
     def _is_reached(self, wanted: int) -> bool:
         """Tell whether there are as many nodes as are wanted, by all accounts."""
-        view, judge = self._core.view, self._environment.judge
+        view, judge = self._core.view, self._environment.answers_checker
         if view is None or self._core.acted > self.loop.time() - self.cadence.tick:
             return False
         states = [one.state for one in view.instances]
@@ -118,7 +115,7 @@ class AutoscalerCourse(EngineCourse):
         return counts == {wanted} and states == [State.RUNNING] * wanted
 
     def _standing(self, wanted: int) -> str:
-        view, judge = self._core.view, self._environment.judge
+        view, judge = self._core.view, self._environment.answers_checker
         records = [f"{m.id} {m.phase}" for shadow in judge.shadows for m in shadow.living()]
         boxes = [f"{box} {self._environment.truth.condition(box)}" for box in self._boxes()]
         seen = None if view is None else (view.target, len(view.ready), view.instances)

@@ -1,5 +1,6 @@
 """The environment of Cluster Autoscaler: owned machines of which nobody but it asks for any."""
 
+import asyncio
 from dataclasses import replace
 
 from hostler.domain.ids import InstallationId
@@ -16,15 +17,17 @@ from .faults import CORE_RESTARTED, AutoscalerScenario
 class AutoscalerEnvironment(PowerEnvironment):
     """Boxes for one node group. Implements the lab's `Environment`, as provider `power` does."""
 
-    scenario: AutoscalerScenario
-    judge: AutoscalerChecker
-    core_restarts = 0
+    answers_checker: AutoscalerChecker
+
+    def __init__(self, scenario: AutoscalerScenario) -> None:
+        super().__init__(scenario)
+        self.core_restarted = asyncio.Event()
 
     def checker(self, trace: Trace) -> AutoscalerChecker:
         """Return the checker of the run."""
         delay = CONSISTENCY_DELAY.total_seconds()
         made = AutoscalerChecker(self.truth, trace, delay, self.scenario)
-        self.judge = self.metal_checker = made
+        self.judge = self.metal_checker = self.answers_checker = made
         return made
 
     def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
@@ -36,6 +39,6 @@ class AutoscalerEnvironment(PowerEnvironment):
         """Let happen what happens beside all engines."""
         if disruption.fault != CORE_RESTARTED:
             return super().strike(own, disruption)
-        self.core_restarts += 1
+        self.core_restarted.set()
         self.judge.trace.note("Cluster Autoscaler begins anew")
         return True

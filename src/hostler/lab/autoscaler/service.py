@@ -28,7 +28,7 @@ class Service:
     _handlers: Mapping[str, Handler] = field(default_factory=dict[str, Handler])
 
     def handlers(self) -> Mapping[str, Handler]:
-        """Return what answers calls now, by path; none where the process is dead or stands still."""
+        """Return what answers calls now, by path; none where the process does not run."""
         listens = self.process.alive and self.process.incarnation is self._run
         return self._handlers if listens else {}
 

@@ -1,4 +1,4 @@
-"""Mutations of what Cluster Autoscaler is answered: each makes a known wrong function of a good one.
+"""Mutations of what Cluster Autoscaler is answered: each makes a known wrong function.
 
 Each does what an older autoscaler for owned machines did (docs/explanation/thirty-defects.md).
 """

@@ -140,7 +140,7 @@ MUTANTS: Mapping[str, Mutant[PowerScenario]] = {
             ("domain.machines.bootstrap:start_due", power_mutations.due_anew),
             ("domain.model.machine:Machine.elapsed", power_mutations.no_time),
         ),
-        scenario=Alone(disruptions=_every("never_boots", range(0, 6), HOUR)),
+        scenario=Alone(disruptions=_every("never_boots", range(6), HOUR)),
         caught=("S9",),
     ),
     "given-up-is-off": Mutant(
@@ -163,7 +163,7 @@ MUTANTS: Mapping[str, Mutant[PowerScenario]] = {
     ),
     "never-given-up": Mutant(
         summary="an attempt that was given up goes on, and acts later (5)",
-        puts=(("providers.power.switch:Switch.act", power_mutations.tried_once_more),),
+        puts=(("providers.power.switch:Switch.act", power_mutations.goes_on),),
         scenario=Alone(rates={"power_hung": 0.5}, cleaning=Cleaning.TRUSTED),
         caught=("S5", "power"),
     ),

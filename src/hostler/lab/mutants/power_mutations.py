@@ -17,7 +17,8 @@ from .server_mutations import Function
 
 _BOXES = 6
 """How many boxes there are where nothing else happens."""
-_LATER = 150.0
+_LATER = (90.0, 180.0, 300.0, 450.0, 600.0)
+"""When a worker that was given up tries again, in seconds."""
 
 
 def unknown_is_off(good: Function) -> Function:
@@ -167,15 +168,19 @@ def accepted_is_up(good: Function) -> Function:
     return resource
 
 
-def tried_once_more(good: Function) -> Function:
-    """Let who was given up try once more by itself, when somebody else has the box by then."""
+def goes_on(good: Function) -> Function:
+    """Let who was given up go on by itself, though somebody else may have the box by then."""
+
+    def again(switch: Any, action: Any) -> None:
+        tasks.add(asyncio.get_running_loop().create_task(good(switch, action)))
+
+    tasks = set[asyncio.Task[Outcome]]()
 
     async def act(switch: Any, action: Any) -> Outcome:
         outcome: Outcome = await good(switch, action)
         if isinstance(outcome, Unknown):
-            asyncio.get_running_loop().call_later(
-                _LATER, lambda: asyncio.ensure_future(good(switch, action))
-            )
+            for later in _LATER:
+                asyncio.get_running_loop().call_later(later, again, switch, action)
         return outcome
 
     return act
