@@ -8,6 +8,7 @@ from hostler.domain.model.capabilities import Cleaning
 from hostler.lab.power import faults as power_faults
 from hostler.lab.power.faults import PowerScenario, Wiring, draw_power
 from hostler.lab.scenario.faults import HOUR, Disruption, OperatorAction, Size
+from hostler.lab.scenario.file_faults import FILE_FAULTS
 from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
 
 CORE_RESTARTED = "autoscaler_restarted"
@@ -22,9 +23,13 @@ _ELSEWHERE = frozenset(
         "two_replicas",
         "lease_lost",
         *STORE_OF_HOSTS,
+        *FILE_FAULTS,
     }
 )
-"""What makes it unknown for long what is true, and is simulated without an autoscaler."""
+"""What makes it unknown for long what is true, or takes a node group from the file.
+
+Both are simulated without an autoscaler.
+"""
 
 ALL = (*(fault for fault in power_faults.ALL if fault not in _ELSEWHERE), CORE_RESTARTED)
 """Every fault that a run of Cluster Autoscaler knows."""
