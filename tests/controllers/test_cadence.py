@@ -10,7 +10,7 @@ import pytest
 from hostler.controllers.observe.due import Load, close_scope, due_scopes, is_moving, zones_of
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.errors import Conflict
-from hostler.domain.ids import ResourceId, Zone
+from hostler.domain.ids import HostId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.fleet import Caps, FleetRow
 from hostler.domain.model.inventory import Inventory, merge
@@ -19,11 +19,13 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Observation, ObservedScope, Scope
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.fake import FakeScene
+from hostler.testing.fakes.metal import FakeMetal, metal
+from hostler.testing.fakes.metal_world import MetalWorld
 from hostler.testing.fakes.planner import MAKE_ADDRESS, MAKE_SERVER, SERVER
 from hostler.testing.fakes.provider import FakeProvider
 from hostler.testing.fakes.script import Lost
 from hostler.testing.fakes.world import FakeWorld
-from hostler.testing.scenes.builders import FLEET, HOME, MIN, WEB, ZONE, S, machine
+from hostler.testing.scenes.builders import BEGIN, FLEET, HOME, MIN, WEB, ZONE, S, machine
 from hostler.testing.scenes.fleet import Scene
 from hostler.testing.time.clock import UnaskedClock
 
@@ -207,6 +209,28 @@ def large(size: int = 1000) -> Scene:
 
 
 WHOLE = (Scope(ZONE, "server"), Scope(ZONE, "address"))
+
+
+def test_where_hosts_are_asked_one_by_one_only_those_of_machines_that_move_are() -> None:
+    """All of a rack were asked for the sake of one box: one that hangs held up the one that starts.
+
+    A listing of everything would have taken no more requests, as there are no pages of boxes.
+    """
+    world = FakeWorld(UnaskedClock())
+    rack = FakeMetal(MetalWorld(world), metal(zones=(ZONE,)))
+    moving = replace(machine(1, Phase.STARTING), host=HostId("box-1"))
+    kinds = rack.capabilities.kinds
+    inventory = Inventory(whole={(ZONE, kind): BEGIN for kind in kinds})
+    due = due_scopes(
+        provider=rack,
+        zones=(ZONE,),
+        machines={WEB: (moving,)},
+        inventory=inventory,
+        now=BEGIN + 3 * S,
+        settings=Settings(),
+        load=Load(rate=10.0, crowded=False),
+    )
+    assert [scope.machine for scope in due] == [moving.id]
 
 
 def test_everything_is_listed_whole_at_first_and_when_it_is_old() -> None:

@@ -12,18 +12,21 @@ from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.metal import MetalScene
 from hostler.ports.provider import Provider
 from hostler.testing.fakes.metal import FakeMetal
+from hostler.testing.fakes.metal_planner import SWITCH_ON
 from hostler.testing.scenes.builders import FLEET, MIN, S
 
 pytestmark = pytest.mark.looptime
 
+ROUNDS_APART = timedelta(milliseconds=250)
+
 
 class Counted(FakeMetal):
-    """A rack that notes when its boxes are asked."""
+    """A rack that notes when all of its boxes are asked."""
 
     asked: list[float]
 
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
-        if any(scope.kind == "host" for scope in scopes):
+        if any((scope.kind, scope.machine) == ("host", None) for scope in scopes):
             self.asked.append(self.rack.world.clock.boot())
         return await super().observe(scopes)
 
@@ -64,6 +67,19 @@ async def test_what_is_asked_for_is_seen_at_once_however_long_the_pause() -> Non
         took = await scene.until([Phase.READY], 5 * MIN)
     assert took <= 30 * S
     assert metal.asked
+
+
+async def test_a_box_that_is_asked_for_is_switched_on_without_a_pause() -> None:
+    """A machine is made, gets its box and is begun: each of these waited for a pause of its own."""
+    scene = Quiet(replace(FLEET, size=0))
+    scene.counted()
+    async with scene.running():
+        await scene.pass_by(10 * MIN)
+        begun = scene.clock.now()
+        await scene.request(RequestKind.SCALE, size=1)
+        await scene.until([Phase.READY], 5 * MIN)
+    (on,) = [at for at, kind, _ in scene.world.journal if kind == SWITCH_ON]
+    assert on - begun < ROUNDS_APART
 
 
 async def test_a_box_that_is_to_be_cleaned_does_not_wait_for_the_pause() -> None:

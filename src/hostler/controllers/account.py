@@ -10,7 +10,7 @@ import structlog
 from hostler.domain.errors import Conflict, Fenced, StoreError, StoreUnusable
 from hostler.domain.ids import CycleId
 from hostler.domain.machines.rollout import is_prepared_by_ssh
-from hostler.domain.model.commands import Advance, Reclaim, SaveFleet
+from hostler.domain.model.commands import Advance, Reclaim
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import Resource, Scope
@@ -42,6 +42,8 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.loop")
 
 
 _ROUNDS_APART = timedelta(milliseconds=250)
+_AT_ONCE = 3
+"""So many rounds may follow one another at once: machines are made, get their hosts, and begin."""
 
 
 class AccountLoop:
@@ -77,6 +79,7 @@ class AccountLoop:
         self._renames = FleetRenames(ports, self.state, leases, self.fleets)
         self._nudged = asyncio.Event()
         self._conflicts = 0
+        self._at_once = 0
         self._hurried = asyncio.Event()
         self._cycles = itertools.count(1)
 
@@ -190,7 +193,7 @@ class AccountLoop:
             self.nudge()
             return
         identity = await self._ports.store.identity()
-        due, asked = list[datetime](), list[Scope]()
+        due, asked, goes_on = list[datetime](), list[Scope](), False
         expecting = await self._renames.carry_on(self._cycle_id())
         for fleet in self.fleets.decided():
             if fleet.name in self.state.adopted():  # since this round began
@@ -207,8 +210,7 @@ class AccountLoop:
             self._start(reconciled, tenure, group)
             asked += (scope for advance in reconciled.advances for scope in advance.close)
             expecting = expecting or reconciled.decision.expecting
-            if any(isinstance(c, SaveFleet) and c.inserts for c in reconciled.decision.commands):
-                self.nudge()
+            goes_on = goes_on or reconciled.goes_on
             due += [reconciled.decision.due] if reconciled.decision.due else []
         if (own := self._leases.tenure(self.lease)) is not None:
             hosts_cycle = Occasion(cycle=self._cycle_id(), tenure=own, identity=identity)
@@ -217,6 +219,11 @@ class AccountLoop:
         self.state.observed_once = True
         self.state.asked = still_asked(self.state.asked, asked, self.state.inventory.missing)
         self._set_pace(expecting=expecting, due=min(due, default=None))
+        if goes_on:
+            self._at_once += 1
+            self.nudge()
+        else:
+            self._at_once = 0
 
     def _check_clock(self) -> bool:
         """Tell whether the clock jumped; then what was seen before it is forgotten."""
@@ -338,9 +345,17 @@ class AccountLoop:
         return self.state.quiet(self._settings.quiet)
 
     async def _until_due(self) -> None:
-        """Wait for cadence, nudge or lease; rounds are at least a quarter second apart."""
+        """Wait for cadence, nudge or lease.
+
+        Rounds are at least a quarter second apart, but for those few that go on with what the last
+        one made.
+        """
         leading = self._leases.tenure(self.lease) is not None
-        await self._ports.clock.sleep(_ROUNDS_APART if leading else self._settings.standby)
+        if not leading:
+            await self._ports.clock.sleep(self._settings.standby)
+        elif not 0 < self._at_once < _AT_ONCE:
+            await self._ports.clock.sleep(_ROUNDS_APART)
+            self._at_once = 0
         if self.state.due is None or self._leases.tenure(self.lease) is None:
             self._nudged.clear()
             return

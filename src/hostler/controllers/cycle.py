@@ -49,13 +49,17 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.cycle")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconciled:
-    """What came of a cycle: what was seen and decided, and the machines to be worked on."""
+    """What came of a cycle: what was seen and decided, and the machines to be worked on.
+
+    It goes on where machines were made or got hosts: what comes next for those may begin.
+    """
 
     snapshot: Snapshot
     decision: Decision
     advances: tuple[Advance, ...] = ()
     reclaims: tuple[Reclaim, ...] = ()
     order: OrderHosts | None = None
+    goes_on: bool = False
 
 
 @dataclass(slots=True)
@@ -175,12 +179,14 @@ class Reconciler:
             replace(t, machine=saved[t.machine.id]) for t in advances if t.machine.id in saved
         )
         alive = tuple(advance for advance in worked if advance.machine.phase is not Phase.DELETED)
+        made = todo.row is not None and bool(todo.row.inserts) and not (late and lost)
         return Reconciled(
             snapshot=snapshot,
             decision=decision,
             advances=alive,
             reclaims=tuple(todo.reclaims),
             order=todo.order,
+            goes_on=made or len(untaken) < len(todo.binds),
         )
 
     async def _save_host(self, host: Host, snapshot: Snapshot, tenure: Tenure) -> None:

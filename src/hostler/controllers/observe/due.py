@@ -17,6 +17,7 @@ from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Resource, Scope
+from hostler.domain.observation.allocations import scopes_of_hosts
 from hostler.ports.provider import Provider
 
 _MOVING = frozenset({Phase.STARTING, Phase.STOPPING, Phase.DRAINING, Phase.FAILED})
@@ -150,12 +151,18 @@ def _is_older(begun: datetime | None, now: datetime, limit: timedelta) -> bool:
 def _main_scopes(
     provider: Provider, zone: Zone, moving: list[Machine], inventory: Inventory
 ) -> list[Scope]:
-    """Return observations of single machines, or one whole listing where that costs less."""
+    """Return observations of single machines, or one whole listing where that costs less.
+
+    Where hosts are asked one by one, a listing asks those of everybody else too: never for these.
+    """
     close = [scope for m in moving if (scope := close_scope(m, provider.capabilities, zone))]
     if not close:
         return []
     whole = Scope(zone, provider.capabilities.main.kind)
-    if requests_for(provider, close, inventory) < requests_for(provider, [whole], inventory):
+    one_by_one = scopes_of_hosts((whole,), provider.capabilities) != (whole,)
+    if one_by_one or requests_for(provider, close, inventory) < requests_for(
+        provider, [whole], inventory
+    ):
         return close
     return [replace(whole, known=_unmarked(inventory, zone, whole.kind))]
 
