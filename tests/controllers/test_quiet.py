@@ -6,17 +6,21 @@ from itertools import pairwise
 
 import pytest
 
+from hostler.domain.ids import HostId, ResourceId
+from hostler.domain.model.capabilities import PowerLimits
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Observation, Scope
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.metal import MetalScene
 from hostler.ports.provider import Provider
+from hostler.requests.recording import refusals
 from hostler.testing.fakes.metal import FakeMetal
 from hostler.testing.fakes.metal_planner import SWITCH_ON
 from hostler.testing.scenes.builders import FLEET, MIN, S
 
 pytestmark = pytest.mark.looptime
 
+BOX = HostId("box-1")
 ROUNDS_APART = timedelta(milliseconds=250)
 
 
@@ -80,6 +84,20 @@ async def test_a_box_that_is_asked_for_is_switched_on_without_a_pause() -> None:
         await scene.until([Phase.READY], 5 * MIN)
     (on,) = [at for at, kind, _ in scene.world.journal if kind == SWITCH_ON]
     assert on - begun < ROUNDS_APART
+
+
+async def test_what_is_refused_for_what_was_seen_of_a_box_is_refused_for_what_is_seen_now() -> None:
+    """Somebody had switched it on by hand: to switch it off and on was refused, as it was off."""
+    scene = Quiet(replace(FLEET, size=0), power=PowerLimits(least_on=60 * MIN))
+    scene.counted()
+    async with scene.running():
+        await scene.pass_by(10 * MIN)
+        scene.rack.switch_on(ResourceId(BOX))
+        await scene.pass_by(20 * S)
+        asked = await scene.store.request(replace(scene.blank(RequestKind.CYCLE), host=BOX))
+        await scene.pass_by(10 * S)
+        assert await refusals(scene.store, 0, {asked.number}) == {}
+        assert await scene.store.requests() == ()
 
 
 async def test_a_box_that_is_to_be_cleaned_does_not_wait_for_the_pause() -> None:

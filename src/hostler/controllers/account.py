@@ -216,6 +216,7 @@ class AccountLoop:
             hosts_cycle = Occasion(cycle=self._cycle_id(), tenure=own, identity=identity)
             busy = await self._hosts.reconcile(hosts_cycle, group, self._guard)
             expecting = expecting or busy
+        expecting = expecting or self.state.doubtful(self._ports.clock.now()) is not None
         self.state.observed_once = True
         self.state.asked = still_asked(self.state.asked, asked, self.state.inventory.missing)
         self._set_pace(expecting=expecting, due=min(due, default=None))

@@ -3,11 +3,12 @@
 from dataclasses import replace
 from datetime import datetime
 
-from hostler.domain.decision.ripe import ripe
+from hostler.domain.decision.ripe import ripe, speaks_against
 from hostler.domain.ids import FleetName, HostId
 from hostler.domain.model.fleet import Fleet, FleetRow
+from hostler.domain.model.resource import Condition
 from hostler.domain.model.snapshot import Request, RequestKind
-from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, WEB
+from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, WEB, ZONE
 from hostler.testing.scenes.hosts import BOX, account_snapshot, box
 
 OTHER_BOX = HostId("host-2")
@@ -31,6 +32,26 @@ def test_what_is_asked_of_a_host_never_overtakes_what_was_asked_of_it_before() -
     assert answered(request(1, retire, BOX), request(2, add, BOX)) == []
     assert answered(request(1, retire, BOX), request(2, add, OTHER_BOX)) == [2]
     assert answered(request(1, add, BOX), request(2, add, BOX)) == [1, 2]
+
+
+def test_what_was_seen_speaks_against_a_request_only_where_it_is_as_new() -> None:
+    retire, cycle, add = RequestKind.RETIRE, RequestKind.CYCLE, RequestKind.POOL_ADD
+    off = replace(box("pool"), condition=Condition.OFF)
+    assert speaks_against(cycle, off)
+    assert not speaks_against(cycle, replace(off, condition=Condition.UP))
+    assert speaks_against(retire, box("foreign"))
+    assert not speaks_against(retire, off)
+    assert not speaks_against(add, box("foreign"))
+
+    def is_ripe(observed: datetime) -> bool:
+        account = account_snapshot((off,), requests=(request(1, cycle, BOX),))
+        whole = {(ZONE, account.capabilities.host_kind): observed}
+        inventory = replace(account.inventory, whole=whole)
+        account = replace(account, now=BEGIN + 3 * MIN, inventory=inventory)
+        return [found.number for found in ripe(account, WEB)] == [1]
+
+    assert not is_ripe(BEGIN + MIN)
+    assert is_ripe(BEGIN + 1.1 * MIN)
 
 
 BUILDERS = FleetName("builders")

@@ -133,11 +133,21 @@ class Observer:
         )
 
     def _believed(self, now: datetime) -> Inventory:
-        """Return the inventory; without its listings where an adoption waits for newer ones."""
+        """Return the inventory; without those listings for which a request waits for newer ones.
+
+        An adoption waits for all of them, and what is asked of a host for the hosts', where what
+        was seen before speaks against it.
+        """
         inventory, since = self._state.inventory, self._state.adoption(now)
-        if since is None:
-            return inventory
-        return replace(inventory, whole={k: at for k, at in inventory.whole.items() if at >= since})
+        hosts = self._state.doubtful(now)
+        kind = self._account.provider.capabilities.host_kind
+
+        def is_new(listed: str, at: datetime) -> bool:
+            doubted = hosts is not None and listed == kind and at <= hosts
+            return not doubted and (since is None or at >= since)
+
+        whole = {key: at for key, at in inventory.whole.items() if is_new(key[1], at)}
+        return inventory if len(whole) == len(inventory.whole) else replace(inventory, whole=whole)
 
     def _due(self) -> tuple[Scope, ...]:
         provider = self._account.provider

@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from hostler.domain.decision.cache import DecisionCache
+from hostler.domain.decision.ripe import speaks_against
 from hostler.domain.decision.view import HostTerms
-from hostler.domain.ids import FleetName, MachineId
+from hostler.domain.ids import FleetName, MachineId, ResourceId
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import HostCondition
 from hostler.domain.model.inventory import Inventory
@@ -150,6 +151,15 @@ class AccountState:
         since = max((at for at in asked if at <= now < at + _ADOPTION_WAITS), default=None)
         whole = self.inventory.whole.values()
         return since if since and min(whole, default=since - _ADOPTION_WAITS) < since else None
+
+    def doubtful(self, now: datetime) -> datetime | None:
+        """Return when something was last asked of a host against which its last sighting speaks."""
+        inventory, found = self.inventory, list[datetime]()
+        for request in self.requests:
+            sighting = inventory.sightings.get(ResourceId(request.host or ""))
+            if sighting is not None and inventory.observed_at(sighting) <= request.at <= now:
+                found += [request.at] if speaks_against(request.kind, sighting.resource) else []
+        return max(found, default=None)
 
     def protection(self, name: FleetName, now: datetime) -> str:
         """Return why nothing of a fleet may be destroyed: protected, or paused, or about to be."""

@@ -10,6 +10,7 @@ from hostler.domain.ids import FleetName, HostId, MachineId, ResourceId
 from hostler.domain.model.host import OTHERS
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
+from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import AccountSnapshot, Request, RequestKind
 
 _POWER = frozenset({RequestKind.STANDBY, RequestKind.WAKE})
@@ -48,19 +49,29 @@ def _is_ripe(request: Request, account: AccountSnapshot) -> bool:
 def _is_host_seen(request: Request, host: HostId, account: AccountSnapshot) -> bool:
     """Tell whether what is asked of a host can be done, or be found to be about none that there is.
 
-    Where its name speaks against its retirement, that name must be as new as the request. One that
-    is dated in the future was written before the clock jumped back.
+    What speaks against it must be as new as the request. One that is dated in the future was
+    written before the clock jumped back.
     """
     asked = request.at if request.at <= account.now else account.steady
     if host in account.moving_hosts:
         return False
     sighting = account.inventory.sightings.get(ResourceId(host))
     if sighting is not None:
-        doubtful = request.kind is RequestKind.RETIRE and sighting.resource.host.stage in OTHERS
-        return not doubtful or account.inventory.observed_at(sighting) > asked
+        older = account.inventory.observed_at(sighting) <= asked
+        return not older or not speaks_against(request.kind, sighting.resource)
     kind = account.capabilities.host_kind
     observations = [at for (_, observed), at in account.inventory.whole.items() if observed == kind]
     return bool(observations) and all(at > asked for at in observations)
+
+
+def speaks_against(kind: RequestKind, host: Resource) -> bool:
+    """Tell whether what was last seen of a host is a reason to refuse what is asked of it.
+
+    Retired is none whose name somebody else wrote; switched off and on is what is on.
+    """
+    if kind is RequestKind.CYCLE:
+        return host.condition is not Condition.UP
+    return kind is RequestKind.RETIRE and host.host.stage in OTHERS
 
 
 def _is_settled(machine: Machine, kind: RequestKind) -> bool:
