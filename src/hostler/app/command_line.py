@@ -10,6 +10,7 @@ from .simulations import TRIALS, trials
 
 RUNNER = "GitLab Runner"
 COSTS = "Cost"
+CLUSTERS = "Kubernetes"
 
 
 def groups(verb: str = "") -> CommandGroups:
@@ -20,10 +21,12 @@ def groups(verb: str = "") -> CommandGroups:
         return {RUNNER: fleeting()}
     if verb == "cost":
         return {COSTS: costs()}
+    if verb == "kubernetes":
+        return {CLUSTERS: clusters()}
     found = commands(Composed(), verb)
     if any(verb in names for names in GROUPS.values()):
         return found
-    return {**found, COSTS: costs(), RUNNER: fleeting(), "Try": trials()}
+    return {**found, COSTS: costs(), RUNNER: fleeting(), CLUSTERS: clusters(), "Try": trials()}
 
 
 def costs() -> Mapping[str, Callable[..., int]]:
@@ -38,6 +41,13 @@ def fleeting() -> Mapping[str, Callable[..., int]]:
     from .fleeting.commands import doctor, inspect, pin
 
     return {"fleeting inspect": inspect, "fleeting doctor": doctor, "fleeting pin": pin}
+
+
+def clusters() -> Mapping[str, Callable[..., int]]:
+    """Return the commands about a cluster, under `hostler kubernetes`."""
+    from .kubernetes.commands import crds, install
+
+    return {"kubernetes crds": crds, "kubernetes install": install}
 
 
 def run(argv: Sequence[str]) -> int:

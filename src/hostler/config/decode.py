@@ -6,13 +6,12 @@ field, and msgspec judges single values.
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from enum import StrEnum
-from types import UnionType
-from typing import Annotated, Literal, Union, cast, get_args, get_origin
+from typing import cast, get_args, get_origin
 
 import msgspec
 
 from .errors import HIDDEN, Faults, did_you_mean, join
+from .structure import bare_of, choices, extra, is_size, metas, refusal, struct_of
 from .units import A_DURATION, A_SIZE, parse_duration, parse_size
 
 Raw = Mapping[str, object]
@@ -51,7 +50,7 @@ def decode_table(
         {f.encode_name: f for f in msgspec.structs.fields(cast("type[msgspec.Struct]", kind))}
         for kind in kinds
     )
-    known = {name for names in fields for name, f in names.items() if not _refusal(f.type)}
+    known = {name for names in fields for name, f in names.items() if not refusal(f.type)}
     known.update(also)
     entries = table(raw)
     for key in entries:
@@ -101,11 +100,11 @@ def _build(
 
 def _value(raw: object, kind: object, path: str, faults: Faults) -> object:
     """Return one decoded value; adds faults and raises _Wrong where it is wrong."""
-    if cure := _refusal(kind):
+    if cure := refusal(kind):
         faults.note(path, "not allowed in this file", value=HIDDEN, hint=cure)
         raise _Wrong
-    bare = _bare(kind, raw)
-    struct = _struct(bare)
+    bare = bare_of(kind, raw)
+    struct = struct_of(bare)
     if struct is not None:
         (built,) = decode_table(raw, (struct,), path, faults)
         if built is None:
@@ -125,7 +124,7 @@ def _tuple(raw: list[object], kind: object, bare: object, path: str, faults: Fau
             values.append(_value(entry, item, f"{path}[{number}]", faults))
         except _Wrong:
             continue
-    least = next((m.min_length for m in _metas(kind) if m.min_length), 0)
+    least = next((m.min_length for m in metas(kind) if m.min_length), 0)
     if len(raw) < least:
         faults.add(path, None, f"at least {least} of: {_expected(item)}; it is empty")
     if len(faults.found) > before:
@@ -137,11 +136,11 @@ def _scalar(raw: object, kind: object, bare: object, path: str, faults: Faults) 
     try:
         if bare is timedelta:
             return _duration(raw, kind)
-        if _is_size(kind):
+        if is_size(kind):
             return parse_size(raw if isinstance(raw, str) else "")
         return msgspec.convert(raw, type=kind)
     except (ValueError, msgspec.ValidationError) as error:
-        words = _choices(bare)
+        words = choices(bare)
         hint = did_you_mean(raw, words) if isinstance(raw, str) else ""
         faults.add(path, raw, _expected(kind), hint)
         raise _Wrong from error
@@ -149,60 +148,9 @@ def _scalar(raw: object, kind: object, bare: object, path: str, faults: Faults) 
 
 def _duration(raw: object, kind: object) -> timedelta:
     time = parse_duration(raw if isinstance(raw, str) else "")
-    if not time and _extra(kind, "positive"):
+    if not time and extra(kind, "positive"):
         raise ValueError(A_DURATION)
     return time
-
-
-def _struct(bare: object) -> type[msgspec.Struct] | None:
-    return bare if isinstance(bare, type) and issubclass(bare, msgspec.Struct) else None
-
-
-def _metas(kind: object) -> Iterator[msgspec.Meta]:
-    if get_origin(kind) is Annotated:
-        yield from (m for m in get_args(kind)[1:] if isinstance(m, msgspec.Meta))
-        yield from _metas(get_args(kind)[0])
-    if get_origin(kind) in {Union, UnionType}:
-        for member in get_args(kind):
-            yield from _metas(member)
-
-
-def _extra(kind: object, key: str) -> str:
-    found = (m.extra[key] for m in _metas(kind) if m.extra and key in m.extra)
-    return next((str(value) for value in found), "")
-
-
-def _refusal(kind: object) -> str:
-    return _extra(kind, "refused")
-
-
-def _is_size(kind: object) -> bool:
-    return _extra(kind, "unit") == "size"
-
-
-def _bare(kind: object, raw: object) -> object:
-    """Return the type behind annotations and unions that fits a raw value's shape."""
-    if get_origin(kind) is Annotated:
-        return _bare(get_args(kind)[0], raw)
-    if get_origin(kind) in {Union, UnionType}:
-        members = [_bare(m, raw) for m in get_args(kind) if m is not type(None)]
-        shaped = (m for m in members if _fits(m, raw))
-        return next(shaped, members[0])
-    return kind
-
-
-def _fits(member: object, raw: object) -> bool:
-    struct = _struct(member) is not None
-    listed = get_origin(member) is tuple
-    return struct == isinstance(raw, dict) and listed == isinstance(raw, list)
-
-
-def _choices(bare: object) -> tuple[str, ...]:
-    if get_origin(bare) is Literal:
-        return tuple(str(word) for word in get_args(bare))
-    if isinstance(bare, type) and issubclass(bare, StrEnum):
-        return tuple(str(word) for word in bare)
-    return ()
 
 
 _WORDS: dict[object, str] = {
@@ -216,23 +164,23 @@ _WORDS: dict[object, str] = {
 
 def _expected(kind: object) -> str:
     """Return what a field takes, in words."""
-    if phrase := _extra(kind, "expected"):
+    if phrase := extra(kind, "expected"):
         return phrase
-    if _is_size(kind):
+    if is_size(kind):
         return A_SIZE
-    bare = _bare(kind, None)
+    bare = bare_of(kind, None)
     if get_origin(bare) is tuple:
         return f"a list of: {_expected(get_args(bare)[0])}"
-    if words := _choices(bare):
+    if words := choices(bare):
         return "one of " + ", ".join(words)
     phrase = _WORDS.get(bare, "a table")
     return phrase + "".join(_limits(kind))
 
 
 def _limits(kind: object) -> Iterator[str]:
-    if _extra(kind, "positive"):
+    if extra(kind, "positive"):
         yield ", longer than nothing"
-    for meta in _metas(kind):
+    for meta in metas(kind):
         if meta.ge is not None:
             yield f" of at least {meta.ge:g}"
         if meta.gt is not None:

@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from hostler.domain.model.fleet import Caps, OnRemove, ProbeKind, Timers
-from hostler.ports.kind import POSITIVE
+from hostler.ports.kind import LOCAL, POSITIVE
 
 from .node_tables import LISTEN, NodeTable
 
@@ -39,7 +39,8 @@ class ReadyTable(Struct, frozen=True, kw_only=True):
             description="the program and its arguments, run without a shell with HOSTLER_ADDRESS, "
             "HOSTLER_PORT and HOSTLER_MACHINE set, and no more of our environment than PATH, HOME, "
             "the user's name, language and time zone: no secrets; one that is not done in time is "
-            "killed"
+            "killed",
+            extra=LOCAL,
         ),
     ] = ()
     timeout: Annotated[Positive, Meta(description="how long one probe may take")] = 5 * _S

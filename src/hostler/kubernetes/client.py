@@ -108,15 +108,23 @@ class Client:
         return await self._write(resource, action, call)
 
     async def apply(
-        self, resource: Resource[M], item: M, subresource: str = "", *, force: bool = False
+        self,
+        resource: Resource[M],
+        item: M,
+        subresource: str = "",
+        *,
+        force: bool = False,
+        dry_run: bool = False,
     ) -> M:
         """Apply what we want of an object, made where there is none; we own exactly these fields.
 
-        Conflict where another manager owns one with another value; `force` takes it over.
+        Conflict where another manager owns one with another value; `force` takes it over. With
+        `dry_run` the server judges, answers, and changes nothing.
         """
         key = key_of(item)
         action = Action(verb="patch", resource=resource, key=key, subresource=subresource)
-        query = (("force", "true"),) if force else ()
+        pairs = (("force", "true", force), ("dryRun", "All", dry_run))
+        query = tuple((name, value) for name, value, asked in pairs if asked)
         call = Call(
             method="PATCH",
             path=_path(action),

@@ -29,6 +29,14 @@ SIZE = {"unit": "size"}
 POSITIVE = {"positive": "yes"}
 """`Meta(extra=POSITIVE)`: a duration that must not be zero."""
 
+LOCAL = {"local": "yes"}
+"""`Meta(extra=LOCAL)`: a key by which a program of the engine's own computer is run. It stands in
+the fleet file alone, which only who runs the engine writes, and not in objects of a cluster."""
+
+INVENTORY = {"inventory": "yes"}
+"""`Meta(extra=INVENTORY)`: an account's list of hosts, each a Struct with a `name`. In a cluster
+each host is an object of its own."""
+
 
 def refused(cure: str) -> Meta:
     """Return the marker of a key that must not stand in a file, with what to do instead."""

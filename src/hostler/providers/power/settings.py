@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct, field, structs
 
-from hostler.ports.kind import POSITIVE
+from hostler.ports.kind import INVENTORY, LOCAL, POSITIVE
 from hostler.ports.power import PowerAction
 
 from .methods.command import CommandTable
@@ -106,7 +106,8 @@ class BoxTable(Struct, frozen=True, kw_only=True):
         Meta(description="a device with an HTTP interface of its own switches it"),
     ] = None
     command: Annotated[
-        CommandTable | None, Meta(description="programs of this computer switch it")
+        CommandTable | None,
+        Meta(description="programs of this computer switch it", extra=LOCAL),
     ] = None
     reachability: Annotated[
         ReachabilityTable | None,
@@ -144,7 +145,9 @@ class BoxTable(Struct, frozen=True, kw_only=True):
 class PowerTable(Struct, frozen=True, kw_only=True):
     """A [provider.NAME] table of kind `power`."""
 
-    boxes: Annotated[tuple[BoxTable, ...], Meta(min_length=1, description="the boxes")]
+    boxes: Annotated[
+        tuple[BoxTable, ...], Meta(min_length=1, extra=INVENTORY, description="the boxes")
+    ]
     cleaning: Annotated[
         Literal["power-cycle", "trusted"],
         Meta(

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from hostler.domain.ids import Zone
-from hostler.ports.kind import POSITIVE
+from hostler.ports.kind import INVENTORY, POSITIVE
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,126}$"
 A_NAME = {"expected": "letters, digits and . _ : - (it becomes part of an id)"}
@@ -56,7 +56,9 @@ class HostTable(Struct, frozen=True, kw_only=True):
 class StaticTable(Struct, frozen=True, kw_only=True):
     """A [provider.NAME] table of kind `static`."""
 
-    hosts: Annotated[tuple[HostTable, ...], Meta(min_length=1, description="the hosts")]
+    hosts: Annotated[
+        tuple[HostTable, ...], Meta(min_length=1, extra=INVENTORY, description="the hosts")
+    ]
     user: Annotated[str, Meta(min_length=1, description="the login at hosts that name none")] = (
         "root"
     )

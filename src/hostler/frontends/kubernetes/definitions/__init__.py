@@ -1,0 +1,1 @@
+"""Definitions of our kinds, made from the tables of the fleet file."""
