@@ -15,6 +15,7 @@ from hostler.providers.power.registry import BUILT_IN, METHODS
 NEEDED: dict[str, dict[str, object]] = {
     "command": {"on": ("true",)},
     "ipmi": {"address": "bmc", "user": "admin", "password_env": "SECRET"},
+    "job": {"node": "worker-1", "on": {"image": "wake"}},
     "libvirt": {"address": "host", "fingerprint": f"SHA256:{'A' * 43}", "guest": "node-1"},
     "mqtt": {"broker": "broker", "topic": "plug"},
     "proxmox": {"url": "https://pve:8006", "user": "a@pve!t", "node": "pve", "guest": 100},

@@ -19,6 +19,12 @@ def _ipmi() -> PowerMethod:
     return Ipmi()
 
 
+def _job() -> PowerMethod:
+    from .methods.job import Job
+
+    return Job()
+
+
 def _libvirt() -> PowerMethod:
     from .methods.libvirt import Libvirt
 
@@ -88,6 +94,7 @@ def _webhook() -> PowerMethod:
 BUILT_IN: Mapping[str, Callable[[], PowerMethod]] = {
     "command": _command,
     "ipmi": _ipmi,
+    "job": _job,
     "libvirt": _libvirt,
     "mqtt": _mqtt,
     "proxmox": _proxmox,

@@ -11,6 +11,7 @@ from hostler.ports.power import PowerAction
 
 from .methods.command import CommandTable
 from .methods.ipmi import IpmiTable
+from .methods.job import JobTable
 from .methods.libvirt import LibvirtTable
 from .methods.mqtt import MqttTable
 from .methods.proxmox import ProxmoxTable
@@ -39,6 +40,7 @@ FIRST = (
     "tasmota",
     "mqtt",
     "snmp",
+    "job",
     "webhook",
     "command",
     "reachability",
@@ -101,6 +103,9 @@ class BoxTable(Struct, frozen=True, kw_only=True):
     snmp: Annotated[
         SnmpTable | None, Meta(description="it hangs on an outlet of a strip that speaks SNMP")
     ] = None
+    job: Annotated[JobTable | None, Meta(description="Jobs of a Kubernetes cluster switch it")] = (
+        None
+    )
     webhook: Annotated[
         WebhookTable | None,
         Meta(description="a device with an HTTP interface of its own switches it"),
