@@ -63,7 +63,8 @@ def _version(go: Path) -> tuple[int, int]:
 class GoHosts:
     """The programs in `sources`/cmd, built into `cache` when they are first asked for.
 
-    `flags` come after those of the build, and win; `limit` is in seconds.
+    `flags` come after those of the build, and win; `limit` is in seconds. `packages` is what
+    STRIPPED builds; "tool" is what go.mod names as tools, where the sources have no programs.
     """
 
     sources: Path
@@ -71,6 +72,7 @@ class GoHosts:
     flags: tuple[str, ...] = ()
     limit: float = BUILDING
     oldest: tuple[int, int] = _OLDEST
+    packages: str = "./cmd/..."
 
     def program(self, name: str, build: Build = Build.STRIPPED) -> Path:
         """Return the path of one program; NoGo if it cannot be built.
@@ -81,7 +83,7 @@ class GoHosts:
         program = folder / name
         with _alone(self.cache):
             if not program.exists():
-                self._build(folder, "./cmd/..." if build is Build.STRIPPED else f"./cmd/{name}")
+                self._build(folder, self.packages if build is Build.STRIPPED else f"./cmd/{name}")
         return program
 
     def _digest(self) -> str:

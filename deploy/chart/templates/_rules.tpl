@@ -1,0 +1,98 @@
+{{/* Rules in the namespaces that are watched: what each frontend that is enabled reads and writes, no more. */}}
+{{- define "hostler.rules" -}}
+{{- with .Values.frontends }}
+{{- if or .fleets.enabled .hosts.enabled }}
+- apiGroups: [hostler.dev]
+  resources:
+    {{- if .fleets.enabled }}
+    - fleets
+    {{- end }}
+    {{- if .hosts.enabled }}
+    - hosts
+    {{- end }}
+  verbs: [get, list, watch, patch, update]
+- apiGroups: [hostler.dev]
+  resources:
+    {{- if .fleets.enabled }}
+    - fleets/status
+    - fleets/finalizers
+    {{- end }}
+    {{- if .hosts.enabled }}
+    - hosts/status
+    - hosts/finalizers
+    {{- end }}
+  verbs: [get, patch, update]
+{{- end }}
+{{- if .clusterApi.enabled }}
+- apiGroups: [infrastructure.cluster.x-k8s.io]
+  resources: [hostlerclusters, hostlermachines, hostlermachinetemplates]
+  verbs: [get, list, watch, patch, update]
+- apiGroups: [infrastructure.cluster.x-k8s.io]
+  resources:
+    - hostlerclusters/status
+    - hostlerclusters/finalizers
+    - hostlermachines/status
+    - hostlermachines/finalizers
+    - hostlermachinetemplates/status
+  verbs: [get, patch, update]
+- apiGroups: [controlplane.cluster.x-k8s.io]
+  resources: [hostlerexternalcontrolplanes]
+  verbs: [get, list, watch, patch, update]
+- apiGroups: [controlplane.cluster.x-k8s.io]
+  resources: [hostlerexternalcontrolplanes/status]
+  verbs: [get, patch, update]
+- apiGroups: [cluster.x-k8s.io]
+  resources: [clusters, machines]
+  verbs: [get, list, watch]
+{{- end }}
+{{- end }}
+{{- if include "hostler.kubernetes" . }}
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get]
+  {{- with .Values.rbac.secretNames }}
+  resourceNames:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, patch]
+{{- end }}
+{{- end -}}
+
+{{/* Rules in the release's own namespace: Leases, records, and Jobs that switch machines. */}}
+{{- define "hostler.rules.own" -}}
+{{- if or (include "hostler.kubernetes" .) (eq .Values.store.kind "kubernetes") }}
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [get, list, watch, create, update, patch, delete]
+{{- end }}
+{{- if eq .Values.store.kind "kubernetes" }}
+- apiGroups: [store.hostler.dev]
+  resources: ["*"]
+  verbs: [get, list, watch, create, update, patch, delete]
+{{- end }}
+{{- if .Values.frontends.jobs.enabled }}
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [get, list, watch, create, delete]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch]
+{{- end }}
+{{- end -}}
+
+{{/* Rules of the whole cluster: Nodes, and the pods that stand on them. */}}
+{{- define "hostler.rules.cluster" -}}
+{{- if .Values.frontends.nodes.enabled }}
+- apiGroups: [""]
+  resources: [nodes]
+  verbs: [get, list, watch, patch{{ if .Values.frontends.nodes.remove }}, delete{{ end }}]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch]
+- apiGroups: [""]
+  resources: [pods/eviction]
+  verbs: [create]
+{{- end }}
+{{- end -}}

@@ -1,0 +1,22 @@
+"""Write the golden files anew: `.venv/bin/python tests/deploy/golden.py`.
+
+Read the difference afterwards: it is what a user's next upgrade brings.
+"""
+
+import tempfile
+from pathlib import Path
+
+from rendering import DEPLOY, PROGRAMS, VALUES, Helm
+
+
+def main() -> None:
+    """Render each set of values."""
+    with tempfile.TemporaryDirectory() as home:
+        helm = Helm(PROGRAMS.program("helm"), Path(home))
+        for name in VALUES:
+            text = helm.template("--values", str(DEPLOY / "values" / f"{name}.yaml"))
+            (Path(__file__).parent / "golden" / f"{name}.yaml").write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,299 @@
+"""The chart as Helm renders it: golden files, rights, refusals, and the fleet file of values.
+
+After an intended change `.venv/bin/python tests/deploy/golden.py` writes the golden files anew.
+"""
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+from rendering import CHART, DEPLOY, VALUES, Helm, Manifest, Refused, of_kind, one_of
+
+from hostler.ports.metrics import Count, Gauge
+
+pytestmark = pytest.mark.timeout(900)  # the first test may have to build Helm
+
+GOLDEN = Path(__file__).parent / "golden"
+ON: Mapping[str, bool] = {"enabled": True}
+OFF: Mapping[str, bool] = {"enabled": False}
+NOTHING = {
+    "frontends": dict.fromkeys(("fleets", "metrics"), OFF),
+    "store": {"kind": "sqlite"},
+    "install": OFF,
+}
+"""Values with which hostler speaks to no API server, and serves nothing."""
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_what_the_chart_renders_is_what_was_read_last(helm: Helm, name: str) -> None:
+    """Compared as objects: comments and the order of keys are free."""
+    expected = yaml.safe_load_all((GOLDEN / f"{name}.yaml").read_text())
+    assert list(helm.objects(name)) == list(expected)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_helm_finds_nothing_wrong_with_the_chart(helm: Helm, name: str) -> None:
+    values = str(DEPLOY / "values" / f"{name}.yaml")
+    assert "0 chart(s) failed" in helm.run("lint", str(CHART), "--strict", "--values", values)
+
+
+# ---------------------------------------------------------------- the fleet file
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_the_fleet_file_is_one_that_hostler_takes(helm: Helm, name: str, tmp_path: Path) -> None:
+    checked = _checked(_fleet_file(helm.objects(name)), tmp_path)
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def _fleet_file(found: Sequence[Manifest]) -> str:
+    return str(one_of(found, "ConfigMap")["data"]["fleet.toml"])
+
+
+def _checked(text: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Check a fleet file with hostler, its store in memory and with one fleet at least."""
+    _, _, rest = text.partition("\n")
+    if "[fleet." not in rest:
+        rest += '\n[fleet.web]\nsize = 0\ntypes = ["DEV1-S"]\n'
+    (folder / "fleet.toml").write_text(f'store = "memory:"\n{rest}')
+    command = [sys.executable, "-m", "hostler.app.main", "check", "--json", "fleet.toml"]
+    environment = {"SCW_SECRET_KEY": "22222222-2222-2222-2222-222222222222", "PATH": "/usr/bin"}
+    return subprocess.run(  # noqa: S603 - our own program
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_values_become_toml_as_they_are(helm: Helm) -> None:
+    """Whole numbers stay whole, and texts keep their lines, quotes and signs."""
+    table: dict[str, Any] = {
+        "text": 'a "b"\n<c> \\ é',
+        "whole": 3,
+        "part": 2.5,
+        "on": False,
+        "list": [1, "a b"],
+    }
+    table["deep"] = {"a key": {"x": []}}
+    read = msgspec.toml.decode(_fleet_file(helm.objects({"config": {"engine": table}})))
+    assert msgspec.json.encode(read["engine"], order="sorted") == msgspec.json.encode(
+        table, order="sorted"
+    )
+
+
+@pytest.mark.parametrize("active", [True, False])
+def test_strays_are_taken_back_where_values_or_the_fleet_say_so(
+    helm: Helm, *, active: bool
+) -> None:
+    fleets = {"one": {"size": 1}, "other": {"size": 1, "reclaim": not active}}
+    values = {"config": {"fleet": fleets}, "orphanReclaim": {"activeReclaim": active}}
+    found = msgspec.toml.decode(_fleet_file(helm.objects(values)))["fleet"]
+    assert {name: fleet["reclaim"] for name, fleet in found.items()} == {
+        "one": active,
+        "other": not active,
+    }
+
+
+def test_strays_are_only_reported_unless_asked() -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    assert values["orphanReclaim"] == {"activeReclaim": False}
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"replica": 2}, "replica"),
+        ({"frontends": {"fleet": ON}}, "fleet"),
+        ({"replicas": 2, "store": {"kind": "sqlite"}}, "a SQLite file has one writer"),
+        ({"frontends": {"externalgrpc": ON}}, "externalgrpc.tlsSecret"),
+        (
+            {"replicas": 2, "frontends": {"externalgrpc": {**ON, "tlsSecret": "a"}}},
+            "set replicas to 1",
+        ),
+        ({"watch": {"namespace": "a", "allNamespaces": True}}, "exclude each other"),
+        ({"existingConfig": "a", "config": {"engine": {}}}, "exclude each other"),
+        ({"config": {"metrics": {"listen": "a"}}}, "the chart writes it"),
+        ({"config": {"engine": {"quiet": [None]}}}, "a key without a value"),
+        ({"secretEnv": [{"env": "A", "value": "hidden"}]}, "secretEnv"),
+    ],
+)
+def test_values_that_cannot_be_are_refused_with_their_place(
+    helm: Helm, values: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(Refused, match=reason):
+        helm.objects(values)
+
+
+def test_every_value_is_in_the_schema() -> None:
+    """An unknown key is refused: so a value without its place in the schema could not be set."""
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    schema = msgspec.json.decode((CHART / "values.schema.json").read_bytes())
+    assert _unknown(values, schema) == []
+
+
+def _unknown(values: Manifest, schema: Manifest, path: str = "") -> list[str]:
+    found = list[str]()
+    for key, value in values.items():
+        known = schema["properties"].get(key)
+        if known is None:
+            found.append(f"{path}{key}")
+        elif "properties" in known:
+            found += _unknown(value, known, f"{path}{key}.")
+    return found
+
+
+# ---------------------------------------------------------------- rights
+
+
+def test_who_enables_nothing_of_kubernetes_grants_nothing(helm: Helm) -> None:
+    found = helm.objects(NOTHING)
+    assert of_kind(found, "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding") == ()
+    assert one_of(found, "Deployment")["spec"]["template"]["spec"][
+        "automountServiceAccountToken"
+    ] is (False)
+
+
+@pytest.mark.parametrize(
+    ("frontend", "granted"),
+    [
+        ("fleets", {"fleets", "fleets/status", "fleets/finalizers"}),
+        ("hosts", {"hosts", "hosts/status", "hosts/finalizers"}),
+        (
+            "clusterApi",
+            {"hostlermachines", "hostlerclusters", "hostlermachinetemplates", "machines"},
+        ),
+        ("nodes", {"nodes", "pods", "pods/eviction"}),
+        ("jobs", {"jobs", "pods"}),
+    ],
+)
+def test_a_frontend_brings_its_own_rights_and_no_other_s(
+    helm: Helm, frontend: str, granted: set[str]
+) -> None:
+    """What is granted beside them is what each needs that speaks to the API server."""
+    shared = {"secrets", "events", "leases"}
+    values = {**NOTHING, "frontends": {"fleets": OFF, "metrics": OFF, frontend: ON}}
+    resources = {
+        resource for rule in _rules(helm.objects(values)) for resource in rule["resources"]
+    }
+    assert granted <= resources
+    others = {"fleets", "hosts", "hostlermachines", "nodes", "jobs"} - granted
+    assert not resources & others
+    assert resources - granted <= shared | {
+        *(f"{name}/{part}" for name in granted for part in ("status", "finalizers")),
+        *("clusters", "hostlerexternalcontrolplanes", "hostlerexternalcontrolplanes/status"),
+    }
+
+
+def _rules(found: Sequence[Manifest]) -> Sequence[dict[str, Any]]:
+    return tuple(rule for role in of_kind(found, "Role", "ClusterRole") for rule in role["rules"])
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_nobody_may_do_everything(helm: Helm, name: str) -> None:
+    for rule in _rules(helm.objects(name)):
+        assert "*" not in rule["verbs"]
+        assert "*" not in rule["apiGroups"]
+        if "secrets" in rule["resources"]:
+            assert rule["verbs"] == ["get"]
+
+
+def test_nodes_are_removed_only_where_values_say_so(helm: Helm) -> None:
+    def verbs(*, remove: bool) -> set[str]:
+        nodes = {**ON, "remove": remove}
+        rules = _rules(helm.objects({"frontends": {"nodes": nodes}}))
+        return {verb for rule in rules if "nodes" in rule["resources"] for verb in rule["verbs"]}
+
+    assert verbs(remove=True) - verbs(remove=False) == {"delete"}
+
+
+# ---------------------------------------------------------------- pods
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_every_pod_keeps_to_the_restricted_profile(helm: Helm, name: str) -> None:
+    for workload in of_kind(helm.objects(name), "Deployment", "Job"):
+        spec = workload["spec"]["template"]["spec"]
+        assert spec["securityContext"]["runAsNonRoot"] is True
+        assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        for container in spec["containers"]:
+            assert container["securityContext"] == {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            }
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_secrets_are_named_and_never_written(helm: Helm, name: str) -> None:
+    found = helm.objects(name)
+    assert of_kind(found, "Secret") == ()
+    (container,) = one_of(found, "Deployment")["spec"]["template"]["spec"]["containers"]
+    assert all("value" not in variable for variable in container["env"])
+
+
+def test_a_changed_fleet_file_starts_the_pods_anew(helm: Helm) -> None:
+    def annotations(size: int) -> dict[str, str]:
+        found = helm.objects({"config": {"fleet": {"web": {"size": size}}}})
+        return dict(one_of(found, "Deployment")["spec"]["template"]["metadata"]["annotations"])
+
+    assert annotations(1) == annotations(1)
+    assert annotations(1) != annotations(2)
+
+
+def test_no_pod_stands_on_what_it_may_switch_off(helm: Helm) -> None:
+    affinity = {"avoidNodesWithLabels": ["a.example/b"], "avoidControlPlane": True}
+    for workload in of_kind(helm.objects({"affinity": affinity}), "Deployment", "Job"):
+        placed = workload["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
+        (term,) = placed["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+        assert {one["key"]: one["operator"] for one in term["matchExpressions"]} == {
+            "a.example/b": "DoesNotExist",
+            "node-role.kubernetes.io/control-plane": "DoesNotExist",
+        }
+
+
+def test_the_definitions_are_applied_before_each_installation_and_upgrade(helm: Helm) -> None:
+    job = one_of(helm.objects({}), "Job")
+    assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    assert container["args"] == ["kubernetes", "install"]
+    assert not list((CHART / "crds").glob("*")), "Helm never upgrades what is in crds/"
+
+
+def test_one_writer_at_a_time_on_a_volume(helm: Helm) -> None:
+    deployment = one_of(helm.objects(NOTHING), "Deployment")
+    assert deployment["spec"]["strategy"] == {"type": "Recreate"}
+
+
+# ---------------------------------------------------------------- alerts
+
+
+def test_alerts_ask_for_metrics_that_there_are(helm: Helm) -> None:
+    rule = one_of(helm.objects("clusterctl"), "PrometheusRule")
+    names = {metric.value.name for metric in (*Count, *Gauge)}
+    words = "hostler_", "scaleway_"
+    asked = {
+        piece
+        for alert in rule["spec"]["groups"][0]["rules"]
+        for piece in "".join(c if c.isalnum() or c == "_" else " " for c in alert["expr"]).split()
+        if piece.startswith(words)
+    }
+    assert {"hostler_orphans", "scaleway_orphan_servers", "hostler_no_available_host"} <= asked
+    assert asked <= names
+
+
+def test_what_is_monitored_needs_metrics(helm: Helm) -> None:
+    values = {"serviceMonitor": ON, "prometheusRule": ON, "frontends": {"metrics": OFF}}
+    assert of_kind(helm.objects(values), "ServiceMonitor", "PrometheusRule") == ()
+
+
+def test_the_guide_names_every_value() -> None:
+    guide = (DEPLOY.parent / "docs" / "guides" / "kubernetes-install.md").read_text()
+    table = guide.partition("## Values")[2]
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    assert [name for name in values if f"`{name}`" not in table] == []
