@@ -86,14 +86,13 @@ class CustomKind:
     def manifest(self) -> dict[str, object]:
         """Return the definition, as it is applied to a cluster."""
         spec = self._spec()
-        digest = hashlib.sha256(msgspec.json.encode(spec, order="deterministic")).hexdigest()[:16]
         return {
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
             "metadata": {
                 "name": self.full_name,
                 "labels": dict(LABELS),
-                "annotations": {DIGEST: digest},
+                "annotations": {DIGEST: digest_of(spec)},
             },
             "spec": spec,
         }
@@ -147,6 +146,11 @@ class CustomKind:
             "required": ["spec"],
         }
         return made | _rules(self.name_rules)
+
+
+def digest_of(spec: Mapping[str, object]) -> str:
+    """Return what tells one content of a definition from another."""
+    return hashlib.sha256(msgspec.json.encode(spec, order="deterministic")).hexdigest()[:16]
 
 
 def _rules(rules: Sequence[Rule]) -> dict[str, object]:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from hostler.frontends.kubernetes.clusterapi.definitions import definitions as of_cluster_api
+
 from .custom import CustomKind
 from .fleet import fleet_kind
 from .host import host_kind
@@ -18,4 +20,4 @@ def custom_kinds(kinds: Kinds) -> tuple[CustomKind, ...]:
 
 def manifests(kinds: Kinds) -> tuple[Manifest, ...]:
     """Return the definition of every kind, as it is applied; other parts add theirs here."""
-    return tuple(kind.manifest() for kind in custom_kinds(kinds))
+    return (*(kind.manifest() for kind in custom_kinds(kinds)), *of_cluster_api())

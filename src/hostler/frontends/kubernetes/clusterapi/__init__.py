@@ -1,0 +1,1 @@
+"""Cluster API: an infrastructure provider whose machines are asked for by name on the engine."""

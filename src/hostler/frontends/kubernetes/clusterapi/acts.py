@@ -1,0 +1,95 @@
+"""Acts: what a decision about a HostlerMachine may ask for. Pure."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from hostler.domain.ids import MachineId
+from hostler.domain.model.machine import MachineSpec
+
+from .conditions import READY, condition, merged, paused
+from .objects import MachineStatus
+from .reasons import ReadyReason
+from .standing import View
+
+SETTLE = timedelta(seconds=10)
+"""How long an object may wait for others before that is written into it: most do not wait long, and
+each write has a price for all who watch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """Write the finalizer, and the id under which the machine will be asked for."""
+
+    machine: MachineId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Write the providerID, once and for all."""
+
+    provider_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grow:
+    """Ask the engine for the machine."""
+
+    machine: MachineId
+    spec: MachineSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """Ask the engine to end the machine, and to give its host up where it `retires`."""
+
+    machine: MachineId
+    retires: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leave:
+    """Take the finalizer off: the object may go."""
+
+
+Act = Claim | Place | Grow | End | Leave
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """One act, or none and the status that is to stand; `again` is when to look in any case.
+
+    Without `status` the status is left as it is.
+    """
+
+    act: Act | None = None
+    status: MachineStatus | None = None
+    again: timedelta | None = None
+
+
+NOTHING = Decision()
+
+
+def unready(
+    view: View, reason: ReadyReason, message: str = "", again: timedelta | None = None
+) -> Decision:
+    """Return that the machine is not ready, and why; all else stays as the status has it."""
+    changes = (paused(holds=False), condition(READY, reason, message, holds=False))
+    before = view.status
+    status = MachineStatus(
+        ready=False,
+        initialization=before.initialization,
+        addresses=before.addresses,
+        failure_domain=before.failure_domain,
+        conditions=merged(before.conditions, changes, view.now),
+    )
+    return Decision(status=status, again=again)
+
+
+def waiting(view: View, reason: ReadyReason, message: str = "") -> Decision:
+    """Return that others have to do something first, written once that lasts."""
+    metadata = view.item.metadata
+    since = metadata.deletion_timestamp or metadata.creation_timestamp
+    left = SETTLE - (view.now - since) if since is not None else timedelta(0)
+    if left > timedelta(0) and not view.status.conditions:
+        return Decision(again=left)
+    return unready(view, reason, message)

@@ -1,0 +1,191 @@
+"""Provision: how a HostlerMachine comes to its machine, and how that one stands. Pure.
+
+A Machine of Cluster API never goes back from provisioned, and never changes its providerID. So a
+machine that was ready once and is lost stays lost here: whoever owns the Machine replaces it.
+"""
+
+from datetime import timedelta
+
+from hostler.domain.ids import MachineId
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase, Reason, sentence
+
+from .acts import Claim, Decision, Grow, Place, unready, waiting
+from .conditions import READY, condition, merged, paused
+from .identity import next_id
+from .objects import Condition, Initialization, MachineStatus
+from .reasons import ReadyReason
+from .standing import View
+
+_SOON = timedelta(seconds=2)
+_LATER = timedelta(seconds=30)
+_SELDOM = timedelta(minutes=5)
+_PAUSE = timedelta(seconds=30)
+"""How long after a machine came to nothing another one is asked for."""
+
+_NO_HOST = frozenset({str(Reason.NO_AVAILABLE_HOST), str(Reason.OUT_OF_STOCK)})
+
+
+def decide(view: View) -> Decision:
+    """Return what is done next for an object that has its Machine and its Cluster."""
+    machine, standing = view.id, view.standing
+    if not view.holds or machine is None:
+        return Decision(act=Claim(machine=machine or next_id(view.item.metadata)))
+    if not standing.known:
+        return Decision(again=_SOON)
+    if standing.machine is not None:
+        return _recorded(view, standing.machine)
+    if view.wants.provider_id:
+        text = f"no record has machine {machine}: was this object moved here from another store?"
+        return unready(view, ReadyReason.MACHINE_UNKNOWN, text, _SELDOM)
+    if standing.requested:
+        return unready(view, ReadyReason.PROVISIONING, _coming_text(view), _LATER)
+    return _unrecorded(view, machine)
+
+
+# ---------------------------------------------------------------- not on record
+
+
+def _unrecorded(view: View, machine: MachineId) -> Decision:
+    """Ask for the machine, where nothing is in the way of it."""
+    if view.standing.issued:
+        return _again(view)
+    held = _held(view) or _unsuitable(view) or _blocked(view)
+    return held or Decision(act=Grow(machine=machine, spec=view.spec))
+
+
+def _held(view: View) -> Decision | None:
+    """Return what has to be done by others before a machine is asked for."""
+    cluster = view.cluster.status if view.cluster is not None else None
+    if cluster is None or not cluster.initialization.infrastructure_provisioned:
+        return waiting(view, ReadyReason.WAITING_FOR_CLUSTER, "the cluster is not provisioned yet")
+    if view.bootstrap is None:
+        text = "the bootstrap provider has not made the data yet"
+        return waiting(view, ReadyReason.WAITING_FOR_BOOTSTRAP, text)
+    return None
+
+
+def _unsuitable(view: View) -> Decision | None:
+    """Return why this fleet can never have such a machine."""
+    fleet, name = view.standing.fleet, view.wants.fleet_name
+    if fleet is None:
+        text = f"there is no fleet {name}: make one, with `renews = false`"
+        return unready(view, ReadyReason.FLEET_NOT_FOUND, text, _LATER)
+    if fleet.renews:
+        text = f"fleet {name} makes up for machines by itself: set `renews = false`"
+        return unready(view, ReadyReason.FLEET_UNSUITABLE, text, _LATER)
+    if any(view.spec.accepts(offer) for offer in fleet.offers):
+        return None
+    offered = ", ".join(str(offer) for offer in fleet.offers) or "none"
+    text = f"no offer of fleet {name} is {view.spec}; it has {offered}"
+    return unready(view, ReadyReason.NO_SUCH_OFFER, text, _LATER)
+
+
+def _blocked(view: View) -> Decision | None:
+    """Return why the engine accepts no such machine for now."""
+    standing = view.standing
+    if standing.refused:
+        return unready(view, ReadyReason.REFUSED, standing.refused, _LATER)
+    if standing.blocker:
+        return unready(view, ReadyReason.NO_CAPACITY, standing.blocker, _LATER)
+    return None
+
+
+def _coming_text(view: View) -> str:
+    return f"machine {view.id} of fleet {view.wants.fleet_name} is being made"
+
+
+def _again(view: View) -> Decision:
+    """Take the next id: what stood under this one came to nothing."""
+    return Decision(act=Claim(machine=next_id(view.item.metadata, view.wants.machine_id)))
+
+
+# ---------------------------------------------------------------- on record
+
+
+def _recorded(view: View, machine: Machine) -> Decision:
+    was_ready = bool(view.wants.provider_id)
+    if machine.phase is Phase.READY and machine.deletion is None:
+        return _ready(view, machine)
+    if machine.phase is Phase.DELETED or machine.deletion is not None:
+        return _ended(view, machine) if was_ready else _came_to_nothing(view, machine)
+    return _troubled(view, machine) if was_ready else _coming(view, machine)
+
+
+def _ready(view: View, machine: Machine) -> Decision:
+    before, provider_id = view.wants.provider_id, view.standing.provider_id
+    if not before:
+        return (
+            Decision(act=Place(provider_id=provider_id)) if provider_id else _coming(view, machine)
+        )
+    if provider_id and provider_id != before:
+        text = f"machine {machine.id} has providerID {provider_id} by now"
+        return unready(view, ReadyReason.IDENTITY_CHANGED, text, _LATER)
+    changes = (paused(holds=False), condition(READY, ReadyReason.PROVISIONED, holds=True))
+    return Decision(status=_provisioned(view, machine, changes))
+
+
+def _provisioned(view: View, machine: Machine, changes: tuple[Condition, ...]) -> MachineStatus:
+    """Return the status of a machine that is there, as it was ready once."""
+    ready = any(change.type == READY and change.status == "True" for change in changes)
+    return MachineStatus(
+        ready=ready,
+        initialization=Initialization(provisioned=True),
+        addresses=view.standing.addresses or view.status.addresses,
+        failure_domain=str(machine.offer.zone) or view.status.failure_domain,
+        conditions=merged(view.status.conditions, changes, view.now),
+    )
+
+
+def _coming(view: View, machine: Machine) -> Decision:
+    """Return that a machine is being made, and what holds it up."""
+    reason, text = ReadyReason.PROVISIONING, _coming_text(view)
+    if machine.phase is Phase.PENDING and view.standing.condition:
+        reason, text = ReadyReason.NO_CAPACITY, view.standing.condition
+    if machine.reason in _NO_HOST:
+        reason = ReadyReason.NO_AVAILABLE_HOST
+    if machine.phase in {Phase.STOPPING, Phase.FAILED}:
+        reason, text = ReadyReason.RETRYING, _trouble(machine)
+    soon = machine.phase is Phase.READY  # its providerID is still to be observed
+    return unready(view, reason, text, _SOON if soon else _LATER)
+
+
+def _came_to_nothing(view: View, machine: Machine) -> Decision:
+    """Ask for another one after a pause, unless this one was refused for good."""
+    if machine.phase is not Phase.DELETED:
+        return unready(view, ReadyReason.RETRYING, _trouble(machine), _LATER)
+    if machine.health.refused is not None or machine.reason == Reason.REFUSED:
+        return unready(view, ReadyReason.REFUSED, _trouble(machine), _SELDOM)
+    left = _PAUSE - (view.now - machine.since)
+    if left > timedelta(0):
+        return unready(view, ReadyReason.RETRYING, _trouble(machine), left)
+    return _again(view)
+
+
+def _troubled(view: View, machine: Machine) -> Decision:
+    """Return how a machine stands that was ready and is not."""
+    reason = {
+        Phase.STANDBY: ReadyReason.STANDBY,
+        Phase.STARTING: ReadyReason.PROVISIONING,
+        Phase.FAILED: ReadyReason.MACHINE_FAILED,
+    }.get(machine.phase, ReadyReason.MACHINE_ENDING)
+    change = condition(READY, reason, _trouble(machine), holds=False)
+    status = _provisioned(view, machine, (paused(holds=False), change))
+    return Decision(status=status, again=_LATER)
+
+
+def _ended(view: View, machine: Machine) -> Decision:
+    over = machine.phase is Phase.DELETED
+    reason = ReadyReason.MACHINE_LOST if over else ReadyReason.MACHINE_ENDING
+    change = condition(READY, reason, _trouble(machine), holds=False)
+    status = _provisioned(view, machine, (paused(holds=False), change))
+    return Decision(status=status, again=_SELDOM if over else _LATER)
+
+
+def _trouble(machine: Machine) -> str:
+    """Return what became of a machine, in a sentence that stands still as long as that is so."""
+    asked = machine.deletion
+    if asked is not None:
+        return f"machine {machine.id}: its end was requested by {asked.actor}"
+    why = machine.error or sentence(machine.reason)
+    return f"machine {machine.id} is {machine.phase}: {why}".removesuffix(": ")

@@ -1,0 +1,91 @@
+"""Standing: all that one decision about a HostlerMachine may know, as plain values."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hostler.domain.ids import MachineId, Zone
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.machine import Machine, MachineSpec
+
+from .identity import id_of
+from .names import FINALIZER, FORMER_RELEASE_POLICY, RELEASE_POLICY, TERMINATE
+from .objects import Address, Cluster, CoreMachine, HostlerMachine, MachineStatus, MachineWants
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How the engine stands to the machine that an object names.
+
+    `known` says that the engine has read its records; without `fleet` it has none of that name.
+    `machine` is the record, living or in the history; `requested` that it was asked for and is not
+    on record yet, `deleting` that its end was. `issued` says that the id was used up by a machine
+    whose record may be forgotten since. `blocker` is why no machine more is accepted now, `refused`
+    why the engine refused this one, and `condition` what holds up those of the fleet that wait.
+    """
+
+    known: bool = True
+    fleet: Fleet | None = None
+    machine: Machine | None = None
+    requested: bool = False
+    deleting: bool = False
+    issued: bool = False
+    blocker: str = ""
+    refused: str = ""
+    condition: str = ""
+    provider_id: str = ""
+    addresses: tuple[Address, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A HostlerMachine, the objects around it, and its machine, at one moment.
+
+    `bootstrap` is None as long as there is no bootstrap data; empty, where the data is empty, and
+    the fleet's own setup is all there is; else where the data is kept.
+    """
+
+    item: HostlerMachine
+    now: datetime
+    owner: CoreMachine | None = None
+    cluster: Cluster | None = None
+    bootstrap: str | None = None
+    standing: Standing = field(default=Standing())
+
+    @property
+    def wants(self) -> MachineWants:
+        """What the object's spec says."""
+        return self.item.spec or MachineWants()
+
+    @property
+    def status(self) -> MachineStatus:
+        """What its status says."""
+        return self.item.status or MachineStatus()
+
+    @property
+    def id(self) -> MachineId | None:
+        """The id that was written down to ask under."""
+        return id_of(self.wants.machine_id)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the object stays until we let it go."""
+        return FINALIZER in (self.item.metadata.finalizers or ())
+
+    @property
+    def terminates(self) -> bool:
+        """Whether the host is given up with the machine."""
+        annotations = self.item.metadata.annotations or {}
+        policy = annotations.get(RELEASE_POLICY) or annotations.get(FORMER_RELEASE_POLICY)
+        return policy == TERMINATE
+
+    @property
+    def spec(self) -> MachineSpec:
+        """What is asked of the machine beyond its fleet's template."""
+        wants, owner = self.wants, self.owner.spec if self.owner is not None else None
+        return MachineSpec(
+            type=wants.type,
+            zone=Zone(wants.zone) if wants.zone else None,
+            failure_domain=owner.failure_domain if owner is not None else "",
+            image=wants.image,
+            bootstrap=self.bootstrap or "",
+        )
