@@ -1,11 +1,14 @@
 """Figures: one number each, beside the goal that it is held against; JSON lines or for people."""
 
 import json
+import logging
 import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+import structlog
 
 FASTER = "× real time"
 """The one unit of which more is better: its goals are the least that will do."""
@@ -54,3 +57,8 @@ def resident(process: int | None = None) -> float:
     """Return the megabytes that a process has in memory: this one, unless another is named."""
     pages = int(Path(f"/proc/{process or 'self'}/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def silence() -> None:
+    """Let nothing be logged: it would fill the screen, and stand between the figures."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
-from figures import Figure, show
-from theatre import Asked, Theatre, fleet_file, load, silence
+from figures import Figure, show, silence
+from theatre import Asked, Theatre, fleet_file, load
 
 from hostler.simulators.scaleway.state.options import Options
 

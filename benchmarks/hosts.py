@@ -7,15 +7,13 @@ judging each host, and the ledger are measured; the simulator's own work is not.
 
 import asyncio
 import gc
-import logging
 import random
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-import structlog
-from figures import Figure, show
+from figures import Figure, show, silence
 
 from hostler.app.collector import collect_seldom
 from hostler.controllers.observe.snapshot import Occasion, gather
@@ -193,8 +191,7 @@ async def measured() -> tuple[float, float]:
 def figures() -> Iterator[Figure]:
     """Measure one account."""
     collect_seldom()
-    quiet = structlog.make_filtering_bound_logger(logging.CRITICAL)
-    structlog.configure(wrapper_class=quiet)
+    silence()
     first, best = asyncio.run(measured())
     yield Figure(f"first pass over {HOSTS:,} hosts, lists arrived", GOAL, first, "s")
     yield Figure(f"pass over {HOSTS:,} hosts, lists arrived", GOAL, best, "s")

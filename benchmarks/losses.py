@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from figures import Figure, show
-from theatre import FLEET, Asked, Theatre, fleet_file, load, silence
+from figures import Figure, show, silence
+from theatre import FLEET, Asked, Theatre, fleet_file, load
 
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import MachineId

@@ -15,7 +15,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 from aiohttp import web
-from figures import Figure, resident, show
+from figures import Figure, resident, show, silence
 
 from hostler.access.http import AiohttpTransport
 from hostler.access.shell import SshShell
@@ -194,6 +194,7 @@ def free_port() -> int:
 
 def main() -> None:
     """Measure, and print."""
+    silence()
     figures = asyncio.run(passes())
     took, size = asyncio.run(packet())
     show(

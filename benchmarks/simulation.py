@@ -8,8 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from figures import FASTER, Figure, show
-from theatre import Asked, Theatre, fleet_file, load, silence
+from figures import FASTER, Figure, show, silence
+from theatre import Asked, Theatre, fleet_file, load
 
 from hostler.simulators.scaleway.faults.rates import CALM, LIVELY, FaultRates
 from hostler.simulators.scaleway.state.options import Options

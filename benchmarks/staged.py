@@ -14,7 +14,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from theatre import FLEET, INSTALLATION, PROJECT, Asked, Theatre, fleet_file, load, silence
+from figures import silence
+from theatre import FLEET, INSTALLATION, PROJECT, Asked, Theatre, fleet_file, load
 
 from hostler.domain.ids import Epoch
 from hostler.ports.store import Fence

@@ -4,14 +4,11 @@ Engine, store, provider, client and JSON are the real ones; the clock and the ne
 """
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-
-import structlog
 
 from hostler.app.compose import Composed
 from hostler.config.values import Config
@@ -90,11 +87,6 @@ def fleet_file(folder: Path, asked: Asked) -> Path:
         )
     )
     return path
-
-
-def silence() -> None:
-    """Let nothing be logged: a simulation's days would fill the screen."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
 
 class SimProber:
