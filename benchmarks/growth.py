@@ -9,7 +9,7 @@ busiest minute: guests boot while other machines are made, so no time may be tak
 import asyncio
 import tempfile
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from math import ceil
@@ -21,6 +21,7 @@ from theatre import Asked, Theatre, fleet_file, load
 from hostler.simulators.scaleway.state.options import Options
 
 SIZE = 1000
+CHANCES = (7, 8, 9)
 BOOT = 60.0
 MINUTES = 10
 _WORLD = Options(boot=BOOT, boot_slow=BOOT, pace=0.0)
@@ -76,13 +77,21 @@ async def grow_and_idle(theatre: Theatre) -> tuple[Growth, Counter[str]]:
         return growth, Counter(theatre.world.calls) - before
 
 
-def grown(rate: float, growth: Growth, goal: float | None) -> Iterator[Figure]:
-    """Say how long growing took, and what of it nobody else is to blame for."""
-    requests, burst = growth.calls.total(), 2 * rate
+def overhead(rate: float, growth: Growth) -> float:
+    """Return what of the time nobody else is to blame for."""
     made = sum(number for kind, number in growth.calls.items() if kind in _MAKING)
-    overhead = growth.took - BOOT - (made - burst) / rate
+    return growth.took - BOOT - (made - 2 * rate) / rate
+
+
+def grown(rate: float, growths: Sequence[Growth], goal: float | None) -> Iterator[Figure]:
+    """Say how long growing took: a run in the middle, as one call in 4,000 may take 14 s alone."""
+    by_time = sorted(growths, key=lambda growth: overhead(rate, growth))
+    growth, slowest = by_time[len(by_time) // 2], overhead(rate, by_time[-1])
+    requests, burst = growth.calls.total(), 2 * rate
     about = f"0 to {SIZE:,} machines at {rate:,g} calls/s"
-    yield Figure(f"{about}: beyond boot and rate limit", goal, overhead, "simulated s")
+    name = f"{about}: beyond boot and rate limit"
+    yield Figure(name, goal, overhead(rate, growth), "simulated s")
+    yield Figure(f"{name}, the slowest of {len(growths)}", None, slowest, "simulated s")
     yield Figure(f"{about}: all", None, growth.took, "simulated s")
     yield Figure(f"{about}: calls a machine", None, requests / SIZE, "calls")
     most = 60 * rate + burst
@@ -105,16 +114,29 @@ def main() -> None:
     figures = list[Figure]()
     with tempfile.TemporaryDirectory() as folder:
         path = fleet_file(Path(folder), Asked(size=SIZE, rate=100, burst=200, probe="tcp"))
-        theatre = Theatre(load(path), _WORLD)
-        growth, quiet = theatre.loop.run_until_complete(grow_and_idle(theatre))
-        theatre.check()
-        figures += (*grown(100, growth, 15), *idle(quiet))
+        first = staged(path, CHANCES[0])
+        growth, quiet = first.loop.run_until_complete(grow_and_idle(first))
+        first.check()
+        figures += (*grown(100, (growth, *others(path)), 15), *idle(quiet))
         path = fleet_file(Path(folder), Asked(size=SIZE, probe="tcp"))
-        theatre = Theatre(load(path), _WORLD)
-        growth = theatre.loop.run_until_complete(only_grow(theatre))
-        theatre.check()
-        figures += grown(10, growth, 15)
+        first = staged(path, CHANCES[0])
+        growth = first.loop.run_until_complete(only_grow(first))
+        first.check()
+        figures += grown(10, (growth, *others(path)), 15)
     show(figures)
+
+
+def staged(path: Path, chance: int) -> Theatre:
+    """Return a fleet of a file, and how long its calls take by chance."""
+    return Theatre(load(path), _WORLD, chance=chance)
+
+
+def others(path: Path) -> Iterator[Growth]:
+    """Grow by each of the other chances."""
+    for chance in CHANCES[1:]:
+        theatre = staged(path, chance)
+        yield theatre.loop.run_until_complete(only_grow(theatre))
+        theatre.check()
 
 
 if __name__ == "__main__":

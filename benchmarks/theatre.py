@@ -115,14 +115,16 @@ class Theatre:
         options: Options,
         fault_rates: FaultRates = CALM,
         wall: float = 0.0,
+        chance: int = 7,
     ) -> None:
         """Compose everything; `wall` is by how many seconds the clock is off `BEGINNING`.
 
+        How long each call takes is drawn by `chance`.
         `time` is what the world's clock goes by; whoever serves it elsewhere gives it another one.
         """
         self.loop = SimLoop()
         self.time: Callable[[], float] = self.loop.time
-        self.world = World(self._now, Random(7), options, fault_rates)
+        self.world = World(self._now, Random(chance), options, fault_rates)
         self.metrics = CountingMetrics()
         self.store = MemoryStore(INSTALLATION)
         clock = SimClock(self.loop, wall=wall)
