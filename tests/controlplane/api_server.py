@@ -1,12 +1,7 @@
 """An API server with its etcd: two processes on loopback, with data that is thrown away."""
 
 import secrets
-import socket
-import ssl
-import subprocess
-import time
-import urllib.request
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,37 +9,49 @@ from pathlib import Path
 import msgspec
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
-
-UP = 120.0
-"""Seconds that a program may take until it serves; about four on two cores."""
+from processes import answers, free_port, process, wait
 
 
 @dataclass(frozen=True, slots=True)
 class ApiServer:
-    """Where the server is: its kubeconfig has the contexts `admin` and `stranger`."""
+    """Where the server is: its kubeconfig has the contexts `admin` and `stranger`.
+
+    `program` is every program of a control plane, by its first argument; `folder` has the logs.
+    """
 
     kubeconfig: Path
+    program: Path
+    folder: Path
+
+    @property
+    def authority(self) -> Path:
+        """The certificate that the server shows."""
+        return self.folder / "certificates" / "apiserver.crt"
+
+    @property
+    def accounts_key(self) -> Path:
+        """The private key that tokens of service accounts are signed with."""
+        return self.folder / "accounts.key"
 
 
 @contextmanager
 def running(program: Path, folder: Path) -> Generator[ApiServer]:
     """Run etcd and the API server for as long as the context lasts."""
-    etcd, peer, port = (_free_port() for _ in range(3))
+    etcd, peer, port = (free_port() for _ in range(3))
     url, store = f"https://127.0.0.1:{port}", f"http://127.0.0.1:{etcd}"
     with ExitStack() as stack:
         command = _etcd(folder, store, f"http://127.0.0.1:{peer}")
-        process = stack.enter_context(
-            _process([str(program), "etcd", *command], folder / "etcd.log")
-        )
-        _wait(process, lambda: _answers(f"{store}/health"))
+        log = folder / "etcd.log"
+        begun = stack.enter_context(process([str(program), "etcd", *command], log))
+        wait(begun, lambda: answers(f"{store}/health"))
         tokens = {"admin": secrets.token_hex(16), "stranger": secrets.token_hex(16)}
         command = _server(folder, store, port, tokens)
         log = folder / "apiserver.log"
-        process = stack.enter_context(_process([str(program), "kube-apiserver", *command], log))
+        begun = stack.enter_context(process([str(program), "kube-apiserver", *command], log))
         authority = folder / "certificates" / "apiserver.crt"
         namespace = f"{url}/api/v1/namespaces/default"  # the last thing that a new server makes
-        _wait(process, lambda: _answers(namespace, authority, tokens["admin"]))
-        yield ApiServer(_kubeconfig(folder, url, authority, tokens))
+        wait(begun, lambda: answers(namespace, authority, tokens["admin"]))
+        yield ApiServer(_kubeconfig(folder, url, authority, tokens), program, folder)
 
 
 def _etcd(folder: Path, store: str, peer: str) -> Sequence[str]:
@@ -93,40 +100,3 @@ def _kubeconfig(folder: Path, url: str, authority: Path, tokens: dict[str, str])
     path.touch(0o600)
     path.write_bytes(msgspec.json.encode(config))  # which is YAML
     return path
-
-
-@contextmanager
-def _process(
-    command: Sequence[str], log: Path
-) -> Generator[tuple["subprocess.Popen[bytes]", Path]]:
-    """Run a program, and end exactly it."""
-    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as one:
-        try:
-            yield one, log
-        finally:
-            one.kill()
-
-
-def _wait(program: tuple["subprocess.Popen[bytes]", Path], ready: Callable[[], bool]) -> None:
-    process, log = program
-    end = time.monotonic() + UP
-    while not ready():
-        if process.poll() is not None or time.monotonic() > end:
-            raise RuntimeError(f"{log.stem} does not serve:\n{log.read_text()[-3000:]}")
-        time.sleep(0.1)
-
-
-def _answers(url: str, authority: Path | None = None, token: str = "") -> bool:
-    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})  # noqa: S310 - loopback only
-    try:
-        trusted = ssl.create_default_context(cafile=authority) if authority else None
-        with urllib.request.urlopen(request, timeout=2, context=trusted):  # noqa: S310 - loopback only
-            return True
-    except OSError:
-        return False
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        found: int = taken.getsockname()[1]
-        return found

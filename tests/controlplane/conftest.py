@@ -19,6 +19,7 @@ from hostler.testing.peers.go_hosts import GoHosts
 sys.path.insert(0, str(Path(__file__).parent))
 
 from api_server import ApiServer, running
+from cluster import Kubectl, controllers
 
 VERSION = "v1.36.3"
 _MODULE = "k8s.io/component-base/version"
@@ -38,6 +39,19 @@ def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
     )
     with running(programs.program("testcluster"), tmp_path_factory.mktemp("cluster")) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def cluster(api_server: ApiServer) -> Iterator[ApiServer]:
+    """The same server with controllers, a scheduler, and Nodes that need no kubelet."""
+    with controllers(api_server) as running_cluster:
+        yield running_cluster
+
+
+@pytest.fixture
+def kubectl(api_server: ApiServer) -> Kubectl:
+    """Kubernetes' own command line."""
+    return Kubectl(api_server)
 
 
 @pytest_asyncio.fixture
