@@ -1,0 +1,98 @@
+"""A server behind a loopback socket, with what a client needs to find it."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import msgspec
+from aiohttp import web
+
+from hostler.ports.http import HttpRequest
+
+from .access import MASTERS, User
+from .reads.watches import Watch
+from .server import KubernetesServer
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+ADMIN, STRANGER = "admin", "stranger"
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A server that is reached at `url`."""
+
+    server: KubernetesServer
+    url: str
+
+    def kubeconfig(self, user: str = ADMIN, namespace: str = "default") -> bytes:
+        """Return a kubeconfig with one context, as whom a token stands for: admin, stranger, …."""
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "fake", "cluster": {"server": self.url}}],
+            "users": [{"name": user, "user": {"token": user}}],
+            "contexts": [
+                {
+                    "name": user,
+                    "context": {"cluster": "fake", "user": user, "namespace": namespace},
+                }
+            ],
+            "current-context": user,
+        }
+        return msgspec.json.encode(config)  # which is YAML
+
+
+@asynccontextmanager
+async def serve(server: KubernetesServer, port: int = 0) -> AsyncGenerator[Served]:
+    """Serve on loopback until the block is left; the token `admin` may do everything."""
+    server.access.grant(ADMIN, User("admin", (MASTERS,)))
+    server.access.grant(STRANGER, User("stranger"))
+    application = web.Application(client_max_size=8 << 20)
+    application.router.add_route("*", "/{path:.*}", _handler(server))
+    runner = web.AppRunner(
+        application, access_log=None, handler_cancellation=True, shutdown_timeout=0.2
+    )
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+        yield Served(server, f"http://127.0.0.1:{runner.addresses[0][1]}")
+    finally:
+        for watch in server.watches:
+            watch.end()
+        await runner.cleanup()
+
+
+def _handler(server: KubernetesServer):
+    async def handle(request: web.Request) -> web.StreamResponse:
+        answer = server.handle(await _read(request))
+        if isinstance(answer, Watch):
+            return await _streamed(request, answer)
+        response = web.Response(status=answer.status, body=answer.body)
+        response.headers.update(dict(answer.headers))
+        return response
+
+    return handle
+
+
+async def _read(request: web.Request) -> HttpRequest:
+    return HttpRequest(
+        method=request.method,
+        path=request.path,
+        query=tuple(request.query.items()),
+        headers=tuple(request.headers.items()),
+        body=await request.read(),
+    )
+
+
+async def _streamed(request: web.Request, watch: Watch) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": "application/json"})
+    response.enable_chunked_encoding()
+    await response.prepare(request)
+    try:
+        async for frame in watch.frames():
+            await response.write(frame)
+    except ConnectionError:
+        watch.end()
+    if watch.cut and request.transport is not None:
+        request.transport.abort()
+    return response

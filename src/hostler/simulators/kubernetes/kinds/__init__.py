@@ -1,0 +1,1 @@
+"""Kinds that the server serves: its own, and those of definitions."""

@@ -1,0 +1,1 @@
+"""What reads objects: single ones, lists, watches."""

@@ -1,0 +1,1 @@
+"""Schemas of definitions: defaults, pruning, validation."""

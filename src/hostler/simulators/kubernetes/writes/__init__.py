@@ -1,0 +1,1 @@
+"""What changes objects: creation, replacement, patches, deletion."""
