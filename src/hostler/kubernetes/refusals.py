@@ -27,12 +27,19 @@ LONGEST_PAUSE = timedelta(minutes=5)
 """The longest that a server may ask to be left alone."""
 
 
+class Cause(msgspec.Struct, frozen=True):
+    """One reason more, such as the budget that forbids an eviction."""
+
+    message: str = ""
+
+
 class Details(msgspec.Struct, frozen=True, rename="camel"):
     """What a Status is about; `name` is empty where the kind itself is unknown."""
 
     name: str = ""
     kind: str = ""
     retry_after_seconds: int = 0
+    causes: tuple[Cause, ...] | None = None
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -142,6 +149,8 @@ def error_of_status(
     if kind is Forbidden:
         text += f"\nThis rule would allow it:\n{action.rule()}"
     details = status.details or Details()
+    if kind is TooManyRequests:  # the message of others has their causes in it
+        text += "".join(f" {cause.message}" for cause in details.causes or ())
     return kind(
         text,
         code=code,

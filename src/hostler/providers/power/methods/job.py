@@ -13,7 +13,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from hostler.ports.files import unreadable
-from hostler.ports.kind import POSITIVE, Lack, table_of
+from hostler.ports.kind import LOCAL, POSITIVE, Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening
 from hostler.providers.power.job.manifest import PURPOSES, Bounds, Purpose
 from hostler.providers.power.job.template import JobTemplate
@@ -46,11 +46,12 @@ class JobTable(MethodTable, frozen=True, kw_only=True):
         str,
         Meta(
             description="the kubeconfig of the cluster; left out: the cluster in which hostler "
-            "runs, else the kubeconfig of its user"
+            "runs, else the kubeconfig of its user",
+            extra=LOCAL,
         ),
     ] = ""
     context: Annotated[
-        str, Meta(description="the kubeconfig's context; left out: its current one")
+        str, Meta(extra=LOCAL, description="the kubeconfig's context; left out: its current one")
     ] = ""
 
     def templates(self) -> dict[Purpose, JobTemplate]:

@@ -1,0 +1,1 @@
+"""Nodes of a cluster that are machines of ours: ready or not, cordoned, drained, removed."""

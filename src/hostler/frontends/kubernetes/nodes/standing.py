@@ -1,0 +1,99 @@
+"""Standing: what a Node says of itself, with its age, and which machine's Node it is. Pure.
+
+That a Node is not ready is a reason to look after its machine, and proves nothing of its power.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from .objects import Node, NodeCondition
+
+CONTROL_PLANE = frozenset(
+    {"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
+)
+CORDONED_BY = "hostler.dev/cordoned-by"
+"""The annotation that says for which machine's end we cordoned a Node: only that is taken back."""
+
+
+class Readiness(StrEnum):
+    """Whether a Node's kubelet says that it can run Pods. `silent`: it says nothing any more."""
+
+    READY = "ready"
+    NOT_READY = "not ready"
+    SILENT = "silent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a Node stands: since when, and when its kubelet was last heard; None where unknown."""
+
+    readiness: Readiness
+    since: datetime | None = None
+    heard: datetime | None = None
+    text: str = ""
+
+    def age(self, now: datetime) -> timedelta | None:
+        """Return how old it is; None where nobody knows."""
+        return now - self.heard if self.heard is not None else None
+
+
+def standing(node: Node) -> Standing:
+    """Return how a Node stands; one without its condition was never heard of."""
+    conditions = (node.status.conditions if node.status else None) or ()
+    ready = next((one for one in conditions if one.type == "Ready"), None)
+    if ready is None:
+        return Standing(readiness=Readiness.SILENT, text="its kubelet was never heard")
+    return Standing(
+        readiness=_READINESS.get(ready.status, Readiness.SILENT),
+        since=ready.last_transition_time,
+        heard=ready.last_heartbeat_time,
+        text=_text(ready),
+    )
+
+
+_READINESS = {"True": Readiness.READY, "False": Readiness.NOT_READY}
+
+
+def _text(ready: NodeCondition) -> str:
+    return ": ".join(text for text in (ready.reason, ready.message) if text)
+
+
+def is_control_plane(node: Node) -> bool:
+    """Tell whether a Node says that it carries the control plane."""
+    return not CONTROL_PLANE.isdisjoint(node.metadata.labels or {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """By what a machine's Node is known: its provider ID, and names that it may have."""
+
+    provider_id: str | None
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeIndex:
+    """All Nodes of a cluster, found by what machines know of theirs."""
+
+    by_id: Mapping[str, Node] = field(default_factory=dict[str, Node])
+    by_name: Mapping[str, Node] = field(default_factory=dict[str, Node])
+
+    def find(self, identity: Identity) -> Node | None:
+        """Return a machine's Node: by provider ID; by name only one that has no provider ID."""
+        if identity.provider_id and (node := self.by_id.get(identity.provider_id)):
+            return node
+        found = (self.by_name.get(name) for name in identity.names)
+        return next((node for node in found if node and not _provider_id(node)), None)
+
+
+def index(nodes: Iterable[Node]) -> NodeIndex:
+    """Return these Nodes by their provider IDs and by their names."""
+    listed = tuple(nodes)
+    by_id = {_provider_id(node): node for node in listed if _provider_id(node)}
+    return NodeIndex(by_id, {node.metadata.name: node for node in listed})
+
+
+def _provider_id(node: Node) -> str:
+    return node.spec.provider_id if node.spec else ""
