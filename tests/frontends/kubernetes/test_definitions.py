@@ -112,7 +112,8 @@ def unexpressed(table: type[object], key: str) -> bool:
 
 def judge(schema: Schema, value: object) -> bool:
     """Tell whether a value fits a schema, as Kubernetes would; what is inside of objects aside."""
-    return _typed(schema, value) and all(check(schema, value) for check in CHECKS)
+    anything = schema.get("x-kubernetes-preserve-unknown-fields") is True
+    return (anything or _typed(schema, value)) and all(check(schema, value) for check in CHECKS)
 
 
 def _typed(schema: Schema, value: object) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import cast, get_args, get_origin
+from typing import Any, cast, get_args, get_origin
 
 import msgspec
 from msgspec.structs import FieldInfo
@@ -155,6 +155,8 @@ def _of_list(kind: object, bare: object) -> dict[str, object]:
 
 
 def _of_scalar(kind: object, bare: object, words: Collection[str]) -> dict[str, object]:
+    if bare is Any:
+        return {"x-kubernetes-preserve-unknown-fields": True}
     made: dict[str, object] = {"type": _name_of(bare)}
     if found := _values(bare, words):
         return made | {"enum": found}
