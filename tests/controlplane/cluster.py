@@ -32,6 +32,16 @@ class Kubectl:
 
     def run(self, *arguments: str, text: str = "") -> str:
         """Return what it prints. Raises Refused."""
+        code, output, errors = self._done(arguments, text)
+        if code != 0:
+            raise Refused(f"kubectl {' '.join(arguments)}: {errors}")
+        return output
+
+    def asked(self, *arguments: str) -> str:
+        """Return what it prints, whatever its exit code: some answer by that."""
+        return self._done(arguments, "")[1]
+
+    def _done(self, arguments: Sequence[str], text: str) -> tuple[int, str, str]:
         options = (f"--kubeconfig={self.server.kubeconfig}", f"--context={self.context}")
         done = subprocess.run(
             [self.server.program, "kubectl", *options, *arguments],
@@ -41,21 +51,20 @@ class Kubectl:
             env={"HOME": str(self.server.folder), "PATH": "/usr/bin:/bin"},
             check=False,
         )
-        if done.returncode != 0:
-            raise Refused(f"kubectl {' '.join(arguments)}: {done.stderr}")
-        return done.stdout
+        return done.returncode, done.stdout, done.stderr
 
     def read(self, *arguments: str) -> dict[str, Any]:
         """Return one object, or a list of them, as the server has it. Raises Refused."""
         found: dict[str, Any] = msgspec.json.decode(self.run("get", *arguments, "-o", "json"))
         return found
 
-    def apply(self, *objects: dict[str, Any], dry_run: bool = False) -> None:
-        """Apply objects on the server's side. Raises Refused."""
+    def apply(self, *objects: dict[str, Any], dry_run: bool = False, warnings: bool = True) -> None:
+        """Apply objects on the server's side. Raises Refused, without `warnings` for them too."""
         whole = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
         dry = ("--dry-run=server",) if dry_run else ()
+        strict = () if warnings else ("--warnings-as-errors",)
         text = msgspec.json.encode(whole).decode()
-        self.run("apply", "--server-side", "--force-conflicts", *dry, "-f", "-", text=text)
+        self.run("apply", "--server-side", "--force-conflicts", *dry, *strict, "-f", "-", text=text)
 
 
 @contextmanager

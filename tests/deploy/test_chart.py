@@ -186,7 +186,8 @@ def test_a_frontend_brings_its_own_rights_and_no_other_s(
     assert not resources & others
     assert resources - granted <= shared | {
         *(f"{name}/{part}" for name in granted for part in ("status", "finalizers")),
-        *("clusters", "hostlerexternalcontrolplanes", "hostlerexternalcontrolplanes/status"),
+        *("clusters", "hostlerclustertemplates", "providers", "providers/status"),
+        *("hostlerexternalcontrolplanes", "hostlerexternalcontrolplanes/status"),
     }
 
 

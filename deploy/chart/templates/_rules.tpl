@@ -4,6 +4,7 @@
 {{- if or .fleets.enabled .hosts.enabled }}
 - apiGroups: [hostler.dev]
   resources:
+    - providers
     {{- if .fleets.enabled }}
     - fleets
     {{- end }}
@@ -13,6 +14,7 @@
   verbs: [get, list, watch, patch, update]
 - apiGroups: [hostler.dev]
   resources:
+    - providers/status
     {{- if .fleets.enabled }}
     - fleets/status
     - fleets/finalizers
@@ -25,7 +27,7 @@
 {{- end }}
 {{- if .clusterApi.enabled }}
 - apiGroups: [infrastructure.cluster.x-k8s.io]
-  resources: [hostlerclusters, hostlermachines, hostlermachinetemplates]
+  resources: [hostlerclusters, hostlerclustertemplates, hostlermachines, hostlermachinetemplates]
   verbs: [get, list, watch, patch, update]
 - apiGroups: [infrastructure.cluster.x-k8s.io]
   resources:

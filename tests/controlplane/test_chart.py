@@ -1,0 +1,196 @@
+"""The chart against Kubernetes: each object is taken; Helm installs, upgrades and removes it."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from api_server import ApiServer
+from cluster import Kubectl, Refused
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "deploy"))
+
+from rendering import CHART, DEPLOY, PROGRAMS, VALUES, Helm, Manifest, objects
+
+pytestmark = pytest.mark.timeout(1900)  # the first test may have to build the programs
+
+NAMESPACES = ("keepers", "machines")
+MONITORING = (("servicemonitors", "ServiceMonitor"), ("prometheusrules", "PrometheusRule"))
+RESTRICTED = {"pod-security.kubernetes.io/warn": "restricted"}
+
+
+@pytest.fixture(scope="session")
+def helm(tmp_path_factory: pytest.TempPathFactory) -> Helm:
+    return Helm(PROGRAMS.program("helm"), tmp_path_factory.mktemp("helm"))
+
+
+@pytest.fixture(scope="module")
+def prepared(api_server: ApiServer) -> Kubectl:
+    """A command line, with the namespaces and the kinds of others that the chart names."""
+    kubectl = Kubectl(api_server)
+    kubectl.apply(*(_namespace(name) for name in NAMESPACES))
+    kubectl.apply(*(_definition(plural, kind) for plural, kind in MONITORING))
+    names = [f"crd/{plural}.monitoring.coreos.com" for plural, _ in MONITORING]
+    kubectl.run("wait", "--for=condition=Established", "--timeout=60s", *names)
+    return kubectl
+
+
+def _namespace(name: str) -> Manifest:
+    metadata = {"name": name, "labels": RESTRICTED}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def _definition(plural: str, kind: str) -> Manifest:
+    """A kind of the Prometheus operator, without its schema."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.monitoring.coreos.com"},
+        "spec": {
+            "group": "monitoring.coreos.com",
+            "scope": "Namespaced",
+            "names": {"plural": plural, "kind": kind},
+            "versions": [version],
+        },
+    }
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_the_server_takes_every_object(prepared: Kubectl, helm: Helm, name: str) -> None:
+    """Unknown fields are refused too; nothing is stored."""
+    for one in helm.objects(name):
+        prepared.apply(one, dry_run=True)
+
+
+def test_an_object_with_an_unknown_field_would_not_be_taken(prepared: Kubectl, helm: Helm) -> None:
+    (deployment,) = (one for one in helm.objects({}) if one["kind"] == "Deployment")
+    deployment["spec"]["template"]["spec"]["containers"][0]["unknown"] = "a"
+    with pytest.raises(Refused, match="unknown"):
+        prepared.apply(deployment, dry_run=True)
+
+
+@pytest.mark.parametrize("name", ["minimal", "clusterctl"])
+def test_pods_keep_to_the_restricted_profile(prepared: Kubectl, helm: Helm, name: str) -> None:
+    """Without the host's network the server has nothing to warn of."""
+    for one in helm.objects(name):
+        prepared.apply(one, dry_run=True, warnings=False)
+
+
+def test_the_server_would_warn_of_a_pod_that_does_not(prepared: Kubectl, helm: Helm) -> None:
+    (deployment,) = (one for one in helm.objects("homelab") if one["kind"] == "Deployment")
+    with pytest.raises(Refused, match="hostNetwork"):
+        prepared.apply(deployment, dry_run=True, warnings=False)
+
+
+class Release:
+    """A release of the chart in the cluster: what Helm does with it."""
+
+    def __init__(self, helm: Helm, server: ApiServer) -> None:
+        self._helm = helm
+        self._place = ("--namespace=keepers", f"--kubeconfig={server.kubeconfig}")
+
+    def run(self, verb: str, *arguments: str) -> str:
+        return self._helm.run(verb, "fleet", *arguments, *self._place)
+
+    def bring(self, verb: str, name: str, *arguments: str) -> str:
+        values = f"--values={DEPLOY / 'values' / name}.yaml"
+        return self.run(verb, str(CHART), values, "--wait", "--timeout=90s", *arguments)
+
+
+@pytest.fixture
+def release(cluster: ApiServer, prepared: Kubectl, helm: Helm) -> Iterator[Release]:
+    prepared.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "keeper"}})
+    made = Release(helm, cluster)
+    yield made
+    made.run("uninstall", "--ignore-not-found", "--wait")
+
+
+def test_helm_installs_upgrades_and_removes_the_chart(prepared: Kubectl, release: Release) -> None:
+    """Pods are played: what is shown is Helm's waiting, the hook, and what stays and goes."""
+    release.bring("install", "minimal")
+    assert _ready(prepared) == 1
+    assert prepared.read("jobs", "-n", "keepers")["items"] == [], (
+        "a hook's Job goes when it is done"
+    )
+    release.bring("upgrade", "clusterctl", "--atomic")
+    assert _ready(prepared) == 2
+    release.bring("upgrade", "minimal", "--atomic")
+    release.run("uninstall", "--wait")
+    kinds = "deployments,services,roles,rolebindings,configmaps,networkpolicies,pdb"
+    left = prepared.read(kinds, "-n", "keepers", "-l", "app.kubernetes.io/name=hostler")
+    assert left["items"] == []
+    found = prepared.read(
+        "clusterroles,clusterrolebindings", "-l", "app.kubernetes.io/name=hostler"
+    )
+    assert found["items"] == []
+
+
+def _ready(kubectl: Kubectl) -> int:
+    found: dict[str, Any] = kubectl.read("deployment", "fleet-hostler", "-n", "keepers")
+    return int(found["status"]["readyReplicas"])
+
+
+@pytest.fixture
+def account(prepared: Kubectl, helm: Helm) -> Iterator[str]:
+    """The token of the account that applies definitions, with its rights and no others."""
+    found = [one for one in helm.objects({}) if one["metadata"]["name"].endswith("-install")]
+    chosen = [one for one in found if one["kind"] != "Job"]
+    prepared.apply(*chosen)
+    yield prepared.run("create", "token", "fleet-hostler-install", "-n", "keepers").strip()
+    for one in chosen:
+        prepared.run("delete", one["kind"], one["metadata"]["name"], "-n", "keepers")
+
+
+def test_the_rights_of_the_hook_suffice_to_install_the_definitions(
+    prepared: Kubectl, account: str
+) -> None:
+    kubeconfig = _kubeconfig(prepared.server, account)
+    program = Path(sys.executable).parent / "hostler"
+    command = [str(program), "kubernetes", "install", f"--kubeconfig={kubeconfig}"]
+    for _ in ("first", "again"):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert "fleets" in prepared.run("get", "crd", "fleets.hostler.dev")
+
+
+def _kubeconfig(server: ApiServer, token: str) -> Path:
+    """Return a kubeconfig like the server's own, for whoever has this token."""
+    config = msgspec.json.decode(server.kubeconfig.read_bytes())
+    config["users"] = [{"name": "account", "user": {"token": token}}]
+    context = {"cluster": config["clusters"][0]["name"], "user": "account"}
+    config["contexts"] = [{"name": "account", "context": context}]
+    config["current-context"] = "account"
+    path = server.folder / "account.kubeconfig"
+    path.touch(0o600)
+    path.write_bytes(msgspec.json.encode(config))
+    return path
+
+
+def test_each_kind_of_ours_may_be_read_and_written_by_who_enables_it(
+    prepared: Kubectl, helm: Helm
+) -> None:
+    """As the server judges it, for every kind that `hostler kubernetes crds` prints."""
+    program = Path(sys.executable).parent / "hostler"
+    printed = subprocess.run(
+        [str(program), "kubernetes", "crds"], capture_output=True, text=True, check=True
+    ).stdout
+    found = [one for one in helm.objects("everything") if "Role" in one["kind"]]
+    prepared.apply(*found)
+    who = "--as=system:serviceaccount:keepers:keeper"
+    refused = [
+        f"{verb} {kind}"
+        for kind in (one["metadata"]["name"] for one in objects(printed))
+        for verb in ("get", "list", "watch", "patch")
+        if "yes" not in prepared.asked("auth", "can-i", verb, kind, "-n", "machines", who)
+    ]
+    assert refused == []
