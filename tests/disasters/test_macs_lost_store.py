@@ -10,10 +10,10 @@ from hostler.domain.hosts.allocation import CLAIMED_TWICE
 from hostler.domain.ids import InstallationId
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import RequestKind
-from hostler.lab.scenario.stores import MemoryStoreWithRemoval
 from hostler.lab.scenes.macs import FLEET, MINUTE, MacRig, play_macs, stage
 from hostler.lab.scenes.servers import Hostler
 from hostler.simulators.scaleway.state.options import MacOptions, Options
+from hostler.stores.memory import MemoryStore
 
 
 async def stopped(s: MacRig, hostler: Hostler) -> None:
@@ -134,7 +134,7 @@ def test_a_host_whose_machines_record_was_removed_by_force_is_wiped_and_used_aga
     """Without `reclaim` it is told until somebody says `adopt`, which did nothing once."""
 
     async def scene(s: MacRig) -> None:
-        store = MemoryStoreWithRemoval(InstallationId("i-0"))
+        store = MemoryStore(InstallationId("i-0"))
         fleet = replace(FLEET, reclaim=reclaim)
         first = s.hostler(fleet, store)
         await s.ready(first, 1)

@@ -16,6 +16,7 @@ from hostler.ports.metrics import Count
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.simulators.scaleway.state.mac_records import MacStatus
 from hostler.stores.memory import MemoryStore
+from hostler.stores.records.changes import MachinePut
 
 ALWAYS = 100_000
 HOUR = timedelta(hours=1)
@@ -40,8 +41,8 @@ def test_a3_a_host_whose_owner_turns_up_during_the_reclaim_is_left_alone() -> No
             await s.rig.clock.sleep(timedelta(milliseconds=10))
             assert s.rig.loop.time() < begun + 3600, await s.describe()
         assert (await store.orphans())[0].blocked == ""
-        store._bindings[machine.host or HostId("")] = machine.id
-        store._put(machine)
+        store._tables.bindings[machine.host or HostId("")] = machine.id
+        store._tables.apply(MachinePut(machine.id, machine))
         await s.rig.clock.sleep(5 * MINUTE)
         assert len(changes(s.rig)) == asked
         assert not s.rig.metrics.series(Count.RECLAIMED)
@@ -76,11 +77,11 @@ def test_an_orphan_that_cannot_be_read_again_is_left_as_it_is() -> None:
 def forget(hostler: Hostler) -> None:
     """Take the records of all machines, hosts and ties away, as a restored store has lost them."""
     store = hostler.store
-    for fleet in store._machines.values():
-        for machine in list(fleet.values()):
-            store._drop(machine)
-    store._bindings.clear()
-    store._hosts.clear()
+    tables = store._tables
+    for machine in [machine for fleet in tables.living.values() for machine in fleet]:
+        store.remove_record(machine)
+    tables.bindings.clear()
+    tables.hosts.clear()
 
 
 def rechecked(s: MacRig, since: float) -> bool:
@@ -230,7 +231,7 @@ def test_a_forgotten_record_is_told_and_its_host_left_until_reclaim_is_set() -> 
         s.truth.hostlers.remove(hostler)
         store = hostler.store
         for machine in await hostler.machines():
-            store._drop(machine)
+            store.remove_record(machine.id)
         heir = s.hostler(replace(FLEET, size=0), store)
         await s.rig.clock.sleep(2 * HOUR)
         (orphan,) = await store.orphans()
@@ -269,7 +270,7 @@ def test_a_reclaim_takes_the_orphan_and_nothing_else() -> None:
         s.truth.hostlers.remove(hostler)
         s.rename(renamed.host or "", "owned-by-id-alone")
         (default,) = s.rig.world.stock_macs(1, prefix="apple-silicon-brave-")
-        hostler.store._drop(lost)
+        hostler.store.remove_record(lost.id)
         await hostler.scale(3)
         before = {mac.id: (mac.name, mac.installs) for mac in s.macs()}
         heir = s.hostler(fleet, hostler.store)

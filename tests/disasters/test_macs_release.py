@@ -42,7 +42,7 @@ async def rewritten(
     changed = host.with_purchase(origin=origin, policy=policy, paid_until=until).with_ownership(
         pool=pool
     )
-    store._hosts[host.id] = changed
+    store._tables.hosts[host.id] = changed
     heir = s.hostler(store=store, pool=pool)
     await s.ready(heir, 1)
     return heir
@@ -139,7 +139,7 @@ def test_the_pool_of_the_account_serves_a_record_without_one() -> None:
         hostler = await rewritten(s)
         (host,) = await hostler.store.hosts()
         assert host.ownership.pool == POOL
-        hostler.store._hosts[host.id] = host.with_ownership(pool="")
+        hostler.store._tables.hosts[host.id] = host.with_ownership(pool="")
         await ended(s, hostler)
         await is_released(s, hostler)
 
@@ -311,7 +311,7 @@ def test_an_engine_on_a_shared_store_learns_the_policy_that_another_wrote() -> N
         hostler = s.hostler(store=store)
         await s.ready(hostler, 1)
         (host,) = await store.hosts()
-        store._hosts[host.id] = replace(
+        store._tables.hosts[host.id] = replace(
             host.with_purchase(policy=ReleasePolicy.TERMINATE), version=host.version + 1
         )
         await ended(s, hostler)

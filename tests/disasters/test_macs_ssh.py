@@ -44,7 +44,7 @@ class Scene:
     async def serve(self, fleet: Fleet) -> None:
         """Let the quarantine of the first host be over, and another engine see it."""
         host = await self.host()
-        self.hostler.store._hosts[host.id] = host.with_health(
+        self.hostler.store._tables.hosts[host.id] = host.with_health(
             quarantined_until=self.s.rig.clock.now()
         )
         await self.restart(fleet)

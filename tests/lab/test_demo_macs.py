@@ -173,8 +173,8 @@ def test_a_record_that_is_deleted_by_force_strands_its_host(engines: Engines, ma
         await until_ready()
         assert await sampler.leaks() == []
         (machine,) = await engines.store.machines(IOS)
-        assert engines.store.forget_by_force(machine.id)
-        assert not engines.store.forget_by_force(machine_id(77))
+        assert engines.store.remove_record(machine.id)
+        assert not engines.store.remove_record(machine_id(77))
         await engines.scale(IOS, 0)
         assert await sampler.leaks() == [mac]
         while not sampler.reclaimed and engines.loop.time() < 12 * 3600:

@@ -13,16 +13,9 @@ from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import Orphan, Request
-from hostler.stores.sqlite.documents import (
-    EVENT,
-    FLEET,
-    HOST,
-    MACHINE,
-    ORPHAN,
-    REQUEST,
-    microseconds,
-)
-from hostler.stores.sqlite.sharing import share
+from hostler.stores.records.documents import EVENT, FLEET, HOST, MACHINE, ORPHAN, REQUEST
+from hostler.stores.records.sharing import share
+from hostler.stores.sqlite.documents import microseconds
 from hostler.testing.conformance.store.records import machine, orphan
 
 TIMES = st.datetimes(timezones=st.just(UTC))

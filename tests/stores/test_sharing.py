@@ -7,8 +7,8 @@ from hostler.domain.ids import Epoch
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.machine import Asked, Machine
 from hostler.domain.model.resource import Slot
-from hostler.stores.sqlite.documents import MACHINE
-from hostler.stores.sqlite.sharing import share
+from hostler.stores.records.documents import MACHINE
+from hostler.stores.records.sharing import share
 from hostler.testing.conformance.store.records import NOON, machine
 
 

@@ -25,23 +25,12 @@ def store_place(
     return OnDisk(own, path, exclusive=exclusive, runner=runner)
 
 
-class MemoryStoreWithRemoval(MemoryStore):
-    """A store in memory of which somebody can remove a record by force."""
-
-    def remove_record(self, machine: MachineId) -> None:
-        """Remove the record as if it had never been, but for its events."""
-        record = self._find(machine)
-        if record is not None:
-            self._drop(record)
-            self._revision += 1
-
-
 class InMemory:
     """Implements `StorePlace` for a store that all its engines share in memory."""
 
     def __init__(self, own: InstallationId, *, exclusive: bool) -> None:
         self._own, self._exclusive = own, exclusive
-        self._store = MemoryStoreWithRemoval(own, exclusive=exclusive, issued=(FORGOTTEN,))
+        self._store = MemoryStore(own, exclusive=exclusive, issued=(FORGOTTEN,))
         self._backup = copy.deepcopy(self._store)
 
     def open(self) -> Store:

@@ -10,9 +10,10 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.ports.store import Fence, StoredEvent
+from hostler.stores.records.documents import EVENT, MACHINE
 
 from . import leases
-from .documents import EVENT, MACHINE, microseconds, moment
+from .documents import microseconds, moment, read_all
 from .queries import SQL
 
 Images = dict[MachineId, str]
@@ -72,7 +73,7 @@ def newest(db: Connection) -> int:
 def images(db: Connection, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
     """Return each machine's last image before a time, deleted ones left out, by serial."""
     rows = db.execute(SQL["images"], {"fleet": fleet, "at": microseconds(at)})
-    mine = (m for m in MACHINE.read_all(rows) if m.fleet == fleet)
+    mine = (m for m in read_all(MACHINE, rows) if m.fleet == fleet)
     there = (m for m in mine if m.phase is not Phase.DELETED)
     return tuple(sorted(there, key=lambda m: (m.serial, m.id)))
 

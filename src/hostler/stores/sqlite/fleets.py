@@ -10,10 +10,11 @@ from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Machine
 from hostler.ports.engine_record import EngineRecord
 from hostler.ports.store import Fence, Identity
+from hostler.stores.records.documents import ENGINE, FLEET
 
 from . import events as story
 from . import leases, machines
-from .documents import ENGINE, FLEET
+from .documents import read_all
 from .queries import SQL
 
 
@@ -32,7 +33,7 @@ def adopt(db: Connection, installations: tuple[InstallationId, ...], fence: Fenc
 
 def engine(db: Connection) -> EngineRecord | None:
     """Return what the newest engine runs."""
-    return next(iter(ENGINE.read_all(db.execute(SQL["engine"]))), None)
+    return next(iter(read_all(ENGINE, db.execute(SQL["engine"]))), None)
 
 
 def save_engine(db: Connection, record: EngineRecord) -> None:
@@ -42,14 +43,14 @@ def save_engine(db: Connection, record: EngineRecord) -> None:
 
 def rows(db: Connection) -> tuple[FleetRow, ...]:
     """Return all rows, by name."""
-    return FLEET.read_all(db.execute(SQL["fleets"]))
+    return read_all(FLEET, db.execute(SQL["fleets"]))
 
 
 def add(db: Connection, row: FleetRow) -> FleetRow:
     """Add a row at version 1 unless there is one of its name; return the one that is there."""
     document = FLEET.write(replace(row, version=1))
     db.execute(SQL["add_fleet"], {"name": row.name, "doc": document})
-    return FLEET.read_all(db.execute(SQL["fleet"], {"name": row.name}))[0]
+    return read_all(FLEET, db.execute(SQL["fleet"], {"name": row.name}))[0]
 
 
 def save(

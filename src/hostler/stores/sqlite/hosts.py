@@ -9,16 +9,17 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.host import Host
 from hostler.domain.model.snapshot import Orphan, Request
 from hostler.ports.store import Fence
+from hostler.stores.records.documents import HOST, ORPHAN, REQUEST
 
 from . import events as story
 from . import leases
-from .documents import HOST, ORPHAN, REQUEST
+from .documents import read_all
 from .queries import SQL
 
 
 def records(db: Connection) -> tuple[Host, ...]:
     """Return all hosts, by id."""
-    return HOST.read_all(db.execute(SQL["hosts"]))
+    return read_all(HOST, db.execute(SQL["hosts"]))
 
 
 def save(db: Connection, host: Host, events: tuple[Event, ...], fence: Fence) -> Host:
@@ -57,7 +58,7 @@ def unbind(db: Connection, host: HostId, machine: MachineId, fence: Fence) -> No
 
 def orphans(db: Connection) -> tuple[Orphan, ...]:
     """Return the orphan report, by resource."""
-    return ORPHAN.read_all(db.execute(SQL["orphans"]))
+    return read_all(ORPHAN, db.execute(SQL["orphans"]))
 
 
 def save_orphans(

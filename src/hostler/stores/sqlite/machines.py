@@ -9,12 +9,14 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.ports.store import Fence
+from hostler.stores.records.claims import claims
+from hostler.stores.records.documents import MACHINE
+from hostler.stores.records.sharing import share
 
 from . import events as story
 from . import leases
-from .documents import MACHINE, microseconds
+from .documents import microseconds, read_all
 from .queries import SQL
-from .sharing import share
 
 
 def living(db: Connection, fleet: FleetName) -> tuple[Machine, ...]:
@@ -25,14 +27,14 @@ def living(db: Connection, fleet: FleetName) -> tuple[Machine, ...]:
 
 def one(db: Connection, machine: MachineId) -> Machine | None:
     """Return a machine, living or not."""
-    found = MACHINE.read_all(db.execute(SQL["machine"], {"id": machine}))
+    found = read_all(MACHINE, db.execute(SQL["machine"], {"id": machine}))
     return found[0] if found else None
 
 
 def old(db: Connection, machines: tuple[MachineId, ...]) -> tuple[Machine, ...]:
     """Return those of these machines that are in the history, in the order asked."""
     asked = dict.fromkeys(machines)
-    found = (MACHINE.read_all(db.execute(SQL["old_machine"], {"id": one})) for one in asked)
+    found = (read_all(MACHINE, db.execute(SQL["old_machine"], {"id": one})) for one in asked)
     return tuple(machine for machines in found for machine in machines)
 
 
@@ -91,7 +93,7 @@ def _claim(db: Connection, machine: Machine) -> None:
     if machine.phase is Phase.DELETED:
         return  # its claims went with its row
     had = {resource for (resource,) in db.execute(SQL["claims"], {"machine": machine.id})}
-    wanted = _claims(machine)
+    wanted = claims(machine)
     for resource in had.difference(wanted):
         db.execute(SQL["disclaim"], {"resource": resource, "machine": machine.id})
     for resource in wanted:
@@ -104,12 +106,3 @@ def _claim_one(db: Connection, resource: ResourceId, machine: MachineId) -> None
     if not db.execute(SQL["claim"], columns).rowcount:
         owner: tuple[str] = db.execute(SQL["claimed_by"], columns).fetchone()
         raise AlreadyBound(f"part {resource} is machine {owner[0]}'s, not {machine}'s")
-
-
-def _claims(machine: Machine) -> dict[ResourceId, None]:
-    """Return the ids that no other living machine may have: all but those confirmed gone."""
-    deleted = {known.id for place in machine.places for known in place.known if known.deleted}
-    bound = (place.bound for place in machine.places if place.bound is not None)
-    return dict.fromkeys(
-        (*machine.ids(), *(resource for resource in bound if resource not in deleted))
-    )

@@ -78,18 +78,6 @@ class FragileStore(MemoryStore):
         if not self.killed:
             await super().drop_lease(lease)
 
-    def forget_by_force(self, machine: MachineId) -> bool:
-        """Delete a living machine's record behind the engine's back; its host keeps its name.
-
-        Its tie stays too: so a custom resource ends whose finalizer somebody takes away.
-        """
-        record = self._find(machine)
-        if record is None:
-            return False
-        self._drop(record)
-        self._revision += 1
-        return True
-
 
 @dataclass(slots=True)
 class Engines:

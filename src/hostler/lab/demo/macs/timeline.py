@@ -94,7 +94,7 @@ async def forget(timeline: Timeline) -> None:
     """Delete the record of a ready machine by force."""
     machines = await timeline.engines.store.machines(IOS)
     machine = next((one for one in machines if one.phase is Phase.READY), None)
-    if machine is not None and timeline.engines.store.forget_by_force(machine.id):
+    if machine is not None and timeline.engines.store.remove_record(machine.id):
         timeline.announce(
             f"trouble: somebody deletes the record of {machine.id} by force: its host stays"
         )

@@ -1,6 +1,7 @@
-"""Past: the events of the store in memory, numbered, with their images; and which may go."""
+"""Past: the events of a store in memory, numbered, with their images; and which may go."""
 
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from hostler.domain.ids import FleetName, HostId, MachineId
@@ -14,17 +15,31 @@ class Past:
 
     def __init__(self) -> None:
         self._entries = list[StoredEvent]()
-        self._last = 0
 
-    @property
-    def next(self) -> int:
-        """The number of the next event."""
-        return self._last + 1
+    def __len__(self) -> int:
+        """Return how many events there are."""
+        return len(self._entries)
 
-    def add(self, entries: list[StoredEvent]) -> None:
-        """Add events, numbered from `next` on."""
-        self._entries += entries
-        self._last += len(entries)
+    def __iter__(self) -> Iterator[StoredEvent]:
+        """Return all events, in order."""
+        return iter(self._entries)
+
+    def add(self, entry: StoredEvent) -> None:
+        """Add an event; the newest is added fastest."""
+        if not self._entries or self._entries[-1].number < entry.number:
+            self._entries.append(entry)
+            return
+        self._entries.insert(self._place(entry.number), entry)
+
+    def remove(self, numbers: Iterable[int]) -> tuple[StoredEvent, ...]:
+        """Remove these events; return those that there were."""
+        wanted = set(numbers)
+        if len(wanted) == 1 and self._entries and self._entries[-1].number in wanted:
+            return (self._entries.pop(),)
+        removed = tuple(entry for entry in self._entries if entry.number in wanted)
+        if removed:
+            self._entries = [entry for entry in self._entries if entry.number not in wanted]
+        return removed
 
     def events(
         self,
@@ -35,10 +50,9 @@ class Past:
         host: HostId | None = None,
     ) -> tuple[StoredEvent, ...]:
         """Return events after a number, of a fleet, a machine or a host where one is named."""
-        first = bisect_right(self._entries, after, key=lambda entry: entry.number)
         found = (
             entry
-            for entry in self._entries[first:]
+            for entry in self._entries[self._place(after) :]
             if fleet in {None, entry.event.fleet}
             and machine in {None, entry.event.machine}
             and host in {None, entry.event.host}
@@ -56,16 +70,23 @@ class Past:
         """Return whom the events from a time on are about."""
         return {entry.event.machine for entry in self._entries if entry.event.at >= at}
 
-    def forget_machine(self, machine: MachineId, limit: int) -> int:
-        """Remove a machine's first events, at most so many; return how many went."""
-        mine = [entry for entry in self._entries if entry.event.machine == machine]
-        return self._remove(mine[:limit])
+    def about(self, machine: MachineId, limit: int) -> tuple[int, ...]:
+        """Return the numbers of a machine's first events, at most so many."""
+        mine = [entry.number for entry in self._entries if entry.event.machine == machine]
+        return tuple(mine[:limit])
 
-    def forget_events(self, before: datetime, limit: int) -> int:
-        """Remove the oldest events before a time, save each machine's last image among them."""
-        needed = {entry.number for entry in self._last_images(before)}
+    def over(self, before: datetime, limit: int, without: set[int]) -> tuple[int, ...]:
+        """Return the oldest events before a time, save each machine's last image among them.
+
+        Numbers in `without` count as removed already.
+        """
+        needed = {entry.number for entry in self._last_images(before)} | without
         over = [k for k in self._entries if k.event.at < before and k.number not in needed]
-        return self._remove(sorted(over, key=lambda entry: (entry.event.at, entry.number))[:limit])
+        over.sort(key=lambda entry: (entry.event.at, entry.number))
+        return tuple(entry.number for entry in over[:limit])
+
+    def _place(self, number: int) -> int:
+        return bisect_right(self._entries, number, key=lambda entry: entry.number)
 
     def _last_images(self, before: datetime) -> tuple[StoredEvent, ...]:
         """Return the events that carry each machine's last image before a time."""
@@ -75,9 +96,3 @@ class Past:
             if entry.image is not None and entry.event.at < before
         }
         return tuple(last.values())
-
-    def _remove(self, some: list[StoredEvent]) -> int:
-        numbers = {entry.number for entry in some}
-        if numbers:
-            self._entries = [entry for entry in self._entries if entry.number not in numbers]
-        return len(numbers)

@@ -1,0 +1,1 @@
+"""What every store needs: documents, claims, the past, and the records with their rules."""
