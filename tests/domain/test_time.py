@@ -5,12 +5,13 @@ from datetime import timedelta
 
 import pytest
 
+from hostler.domain.model.calls import Shows
 from hostler.domain.model.fleet import FleetRow, Setback, recent
-from hostler.domain.model.machine import CallState, Doubt, Known, Machine
+from hostler.domain.model.machine import RESTED, CallState, Doubt, Known, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
-from hostler.domain.observation.certainty import reconcile
-from hostler.testing.fakes.planner import MAKE_SERVER, SERVER
+from hostler.domain.observation.certainty import present, reconcile
+from hostler.testing.fakes.planner import MAKE_SERVER, POWER_ON, SERVER
 from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, S, asked, machine, server
 from hostler.testing.scenes.fleet import Scene
 
@@ -224,3 +225,18 @@ def test_row_that_nobody_asked_for_has_the_size_of_the_file() -> None:
     assert row.desired(FLEET) == 1
     assert replace(row, size=0).desired(FLEET) == 0
     assert Known(id=server(machine()).id, zone=FLEET.offers[0].zone, since=BEGIN).attempt == 0
+
+
+def test_machine_that_was_woken_before_the_clock_jumped_back_was_not_in_standby_since() -> None:
+    """Nothing said that it was down, for what is in standby may be: it was off and ready for hours.
+
+    Both times came back to the same moment, or only that of its call did.
+    """
+    rested, woken = BEGIN + 2 * DAY, BEGIN + 2 * DAY + MIN
+    on = asked(POWER_ON, woken, shows=Shows.POWER, call_state=CallState.DONE)
+    before = replace(machine(1), asked=(on,)).with_fact(RESTED, rested)
+    after = present(before, BEGIN)
+    assert not before.woken
+    assert not after.woken
+    assert max(fact.at for fact in after.facts) <= BEGIN
+    assert present(after, BEGIN) is after

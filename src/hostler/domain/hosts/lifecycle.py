@@ -25,6 +25,7 @@ from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.domain.observation import effects
+from hostler.domain.policy.clock_jumps import caught_up
 from hostler.domain.policy.remediation import LADDER, quarantined_for, settled
 
 from . import allocation, cleaning, delivery, host_keys, idle, power
@@ -307,30 +308,22 @@ def without_future(host: Host, now: datetime) -> Host:
     missing, wiping = host.health.missing, host.cleaning.wiping
     power = host.power
     switched = (power.since, power.started, power.begun, power.exercised)
-    times = (host.since, host.unknown_since, missing, wiping, *switched)
     calls = (at for asked in host.asked for at in (asked.at, asked.closed))
-    if not any(at is not None and at > now for at in (*times, *calls)):
+    times = (host.since, host.unknown_since, missing, wiping, *switched, *calls)
+    past = caught_up(times, now)
+    if past is None:
         return host
-    caught_up = replace(
+    known = replace(
         host,
-        since=_no_later(host.since, now),
-        unknown_since=_no_later(host.unknown_since, now),
+        since=past(host.since),
+        unknown_since=past(host.unknown_since),
         power=replace(
             power,
-            since=_no_later(power.since, now),
-            started=_no_later(power.started, now),
-            begun=_no_later(power.begun, now),
-            exercised=_no_later(power.exercised, now),
+            since=past(power.since),
+            started=past(power.started),
+            begun=past(power.begun),
+            exercised=past(power.exercised),
         ),
-        asked=tuple(_asked(asked, now) for asked in host.asked),
+        asked=tuple(replace(a, at=past(a.at), closed=past(a.closed)) for a in host.asked),
     )
-    caught_up = caught_up.with_health(missing=_no_later(missing, now))
-    return caught_up.with_cleaning(wiping=_no_later(wiping, now))
-
-
-def _asked(asked: Asked, now: datetime) -> Asked:
-    return replace(asked, at=min(asked.at, now), closed=_no_later(asked.closed, now))
-
-
-def _no_later(at: datetime | None, now: datetime) -> datetime | None:
-    return None if at is None else min(at, now)
+    return known.with_health(missing=past(missing)).with_cleaning(wiping=past(wiping))

@@ -16,6 +16,7 @@ from hostler.domain.model.inventory import Inventory, Sighting
 from hostler.domain.model.machine import Asked, CallState, Known, Machine, Place
 from hostler.domain.model.resource import Resource
 from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.policy.clock_jumps import CaughtUp, caught_up
 
 from .absence import missed
 from .binding import bind, by_id, is_at_home
@@ -25,18 +26,19 @@ from .ownership import is_unissued
 
 def present(machine: Machine, now: datetime) -> Machine:
     """Bring times that lie in the future back to now: the clock jumped back since they were set."""
-    if not any(at is not None and at > now for at in _times(machine)):
+    past = caught_up(_times(machine), now)
+    if past is None:
         return machine
-    doubt = machine.health.doubt
+    health = machine.health
+    doubt = replace(health.doubt, since=past(health.doubt.since)) if health.doubt else None
     return replace(
-        machine.with_health(doubt=replace(doubt, since=min(doubt.since, now)) if doubt else None),
-        since=min(machine.since, now),
-        unknown_since=_no_later(machine.unknown_since, now),
-        asked=tuple(
-            replace(a, at=min(a.at, now), closed=_no_later(a.closed, now)) for a in machine.asked
-        ),
+        machine.with_health(doubt=doubt, was_ready=past(health.was_ready)),
+        since=past(machine.since),
+        unknown_since=past(machine.unknown_since),
+        asked=tuple(replace(a, at=past(a.at), closed=past(a.closed)) for a in machine.asked),
+        facts=tuple(replace(fact, at=past(fact.at)) for fact in machine.facts),
         places=tuple(
-            replace(place, known=tuple(_known_by(known, now) for known in place.known))
+            replace(place, known=tuple(_known_by(known, past) for known in place.known))
             for place in machine.places
         ),
     )
@@ -45,11 +47,14 @@ def present(machine: Machine, now: datetime) -> Machine:
 def _times(machine: Machine) -> Iterator[datetime | None]:
     yield machine.since
     yield machine.unknown_since
+    yield machine.health.was_ready
     if machine.health.doubt is not None:
         yield machine.health.doubt.since
     for asked in machine.asked:
         yield asked.at
         yield asked.closed
+    for fact in machine.facts:
+        yield fact.at
     for place in machine.places:
         for known in place.known:
             yield known.since
@@ -57,17 +62,13 @@ def _times(machine: Machine) -> Iterator[datetime | None]:
             yield known.removed
 
 
-def _known_by(known: Known, now: datetime) -> Known:
+def _known_by(known: Known, past: CaughtUp) -> Known:
     return replace(
         known,
-        since=min(known.since, now),
-        absent=_no_later(known.absent, now),
-        removed=_no_later(known.removed, now),
+        since=past(known.since),
+        absent=past(known.absent),
+        removed=past(known.removed),
     )
-
-
-def _no_later(at: datetime | None, now: datetime) -> datetime | None:
-    return None if at is None else min(at, now)
 
 
 def survey(machine: Machine, snapshot: Snapshot) -> tuple[Machine, tuple[Resource, ...]]:
