@@ -11,6 +11,9 @@ from .schedule import K, Limits, Schedule
 _LONGEST_WAIT = 60.0
 """Seconds after which the clock is asked again: it goes on through a suspend, the loop does not."""
 
+_SHORTEST_WAIT = 0.001
+"""A wait below what a loop can tell would end before its date, again and again."""
+
 
 class ShutDown(Exception):
     """The queue takes no more keys, and has no more to give."""
@@ -89,7 +92,7 @@ class WorkQueue(Generic[K]):
         due = self._schedule.next_due()
         seconds = _LONGEST_WAIT if due is None else due - self._clock.boot()
         try:
-            async with asyncio.timeout(min(max(seconds, 0.0), _LONGEST_WAIT)):
+            async with asyncio.timeout(min(max(seconds, _SHORTEST_WAIT), _LONGEST_WAIT)):
                 await self._changed.wait()
         except TimeoutError:
             return

@@ -11,14 +11,14 @@ from typing import Protocol
 from hostler.domain.errors import StoreError
 from hostler.domain.ids import MachineId
 from hostler.domain.model.fleet import Fleet, FleetRow
-from hostler.domain.model.machine import Machine
+from hostler.domain.model.machine import Machine, MachineSpec
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.ports.clock import Clock
 from hostler.ports.store import Store
 
 from .capacity import Admission, Occupancy, admit
 from .fleets import grow
-from .machines import delete_unrecorded
+from .machines import delete_unrecorded, retire
 from .recording import Accepted, Author, record
 
 _UNANSWERED = 1 << 62
@@ -103,15 +103,28 @@ class MachinesById:
         made then.
         """
         ids = tuple(self.fresh() for _ in range(count))
+        await self._grow(ids, (), why)
+        return ids
+
+    async def grow_named(self, machine: MachineId, spec: MachineSpec, why: str = "") -> int:
+        """Request one machine under an id that its user chose; return the request's number.
+
+        As `grow` does; the id was never used before, and repeating the request makes no second one.
+        """
+        return await self._grow((machine,), (spec,), why)
+
+    async def _grow(
+        self, ids: tuple[MachineId, ...], specs: tuple[MachineSpec, ...], why: str
+    ) -> int:
         self.requested |= dict.fromkeys(ids, _UNANSWERED)
         try:
-            request = await self.record(grow(self.author(why), self.fleet, ids))
+            request = await self.record(grow(self.author(why), self.fleet, ids, specs))
         except StoreError:
             for machine in ids:
                 self.requested.pop(machine, None)
             raise
         self.requested |= {machine: request.number for machine in ids if machine in self.requested}
-        return ids
+        return request.number
 
     async def delete(self, machine: MachineId, why: str) -> None:
         """Request the deletion of a machine, on record or not.
@@ -120,6 +133,11 @@ class MachinesById:
         """
         await self.record(delete_unrecorded(self.author(why), self.fleet, machine))
         self.deleting.add(machine)
+
+    async def retire(self, machine: Machine, why: str) -> None:
+        """Request the deletion of a machine and the end of its host; as `delete` otherwise."""
+        await self.record(retire(self.author(why), self.fleet, machine, now=True))
+        self.deleting.add(machine.id)
 
     def author(self, why: str = "") -> Author:
         """Return whoever asks as the author of a request, as of now."""

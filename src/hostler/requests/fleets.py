@@ -7,6 +7,7 @@ from datetime import timedelta
 from hostler.domain.errors import Remedy, RequestRefused
 from hostler.domain.ids import FleetName, InstallationId, MachineId
 from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.machine import MachineSpec
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Orphan, RequestKind
 
@@ -44,9 +45,18 @@ def delete(author: Author, fleet: Fleet) -> Accepted:
     return Accepted(request=new_request(RequestKind.DELETE, fleet, author))
 
 
-def grow(author: Author, fleet: Fleet, ids: tuple[MachineId, ...]) -> Accepted:
-    """Ask for a new machine under each of these fresh ids; see capacity.admit for how many."""
-    return Accepted(request=replace(new_request(RequestKind.GROW, fleet, author), machines=ids))
+def grow(
+    author: Author,
+    fleet: Fleet,
+    ids: tuple[MachineId, ...],
+    specs: tuple[MachineSpec, ...] = (),
+) -> Accepted:
+    """Ask for a new machine under each of these fresh ids; see capacity.admit for how many.
+
+    `specs` are what is asked of each beyond the fleet's template, in the same order.
+    """
+    request = new_request(RequestKind.GROW, fleet, author)
+    return Accepted(request=replace(request, machines=ids, specs=specs))
 
 
 def pause(author: Author, fleet: Fleet, duration: timedelta | None = None) -> Accepted:

@@ -146,6 +146,7 @@ class ControlPlaneStatus(Part, frozen=True):
 
 
 ControlPlane = Object[Part, ControlPlaneStatus]
+"""A control plane; nothing is wanted of it."""
 
 
 class NodeInfo(Part, frozen=True):

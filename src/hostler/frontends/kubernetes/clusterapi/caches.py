@@ -1,0 +1,128 @@
+"""Caches: what is watched of Cluster API and of ours, and which objects a change concerns."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from hostler.kubernetes.cache import Change
+from hostler.kubernetes.informer import Informer, Reader, Surroundings
+from hostler.kubernetes.objects import HasMetadata, Key, Metadata, Owner, key_of
+from hostler.kubernetes.requests import EVERYTHING, Selection
+
+from .names import CLUSTER_LABEL, CORE
+from .objects import (
+    CLUSTERS,
+    CORE_MACHINES,
+    MACHINES,
+    Cluster,
+    CoreMachine,
+    HostlerMachine,
+)
+
+BY_OWNER, BY_CLUSTER, BY_MACHINE = "owner", "cluster", "machine"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caches:
+    """The informers of one controller; `run` them until it ends."""
+
+    items: Informer[HostlerMachine]
+    owners: Informer[CoreMachine]
+    clusters: Informer[Cluster]
+
+    async def run(self) -> None:
+        """Follow all of them for ever."""
+        async with asyncio.TaskGroup() as group:
+            for informer in (self.items, self.owners, self.clusters):
+                group.create_task(informer.run())
+
+    async def synced(self) -> None:
+        """Return once each has a whole list."""
+        for informer in (self.items, self.owners, self.clusters):
+            await informer.synced.wait()
+
+    def on_change(self, look: Callable[[Key], None]) -> None:
+        """Call with the key of each HostlerMachine that a change may concern."""
+
+        def item(change: Change[HostlerMachine]) -> None:
+            look(change.key)
+
+        def owner(change: Change[CoreMachine]) -> None:
+            for found in self.items.cache.find(BY_OWNER, str(change.key)):
+                look(key_of(found))
+
+        def cluster(change: Change[Cluster]) -> None:
+            if _says_the_same(change.old, change.new):
+                return
+            for found in self.items.cache.find(BY_CLUSTER, str(change.key)):
+                look(key_of(found))
+
+        self.items.on_change(item)
+        self.owners.on_change(owner)
+        self.clusters.on_change(cluster)
+
+    def of_machine(self, machine: str) -> Iterator[Key]:
+        """Return the keys of the objects that name a machine of the engine."""
+        yield from (key_of(found) for found in self.items.cache.find(BY_MACHINE, machine))
+
+    def owner(self, metadata: Metadata) -> CoreMachine | None:
+        """Return the Machine that owns an object, and not another one under its name."""
+        reference = owner_of(metadata, "Machine")
+        if reference is None:
+            return None
+        found = self.owners.cache.get(Key(metadata.namespace, reference.name))
+        return found if found is not None and found.metadata.uid == reference.uid else None
+
+    def cluster(self, metadata: Metadata, owner: CoreMachine | None) -> Cluster | None:
+        """Return the Cluster that an object belongs to."""
+        name = (metadata.labels or {}).get(CLUSTER_LABEL, "")
+        if not name and owner is not None and owner.spec is not None:
+            name = owner.spec.cluster_name
+        return self.clusters.cache.get(Key(metadata.namespace, name)) if name else None
+
+
+def watched(reader: Reader, around: Surroundings, namespace: str = "") -> Caches:
+    """Return what is watched, in one namespace or in all."""
+    selection = Selection(namespace=namespace) if namespace else EVERYTHING
+    indexes = {BY_OWNER: _owners, BY_CLUSTER: _clusters, BY_MACHINE: _machines}
+    return Caches(
+        items=Informer(reader, MACHINES, around, selection, indexes),
+        owners=Informer(reader, CORE_MACHINES, around, selection),
+        clusters=Informer(reader, CLUSTERS, around, selection),
+    )
+
+
+def owner_of(metadata: Metadata, kind: str) -> Owner | None:
+    """Return the owner of this kind of core's, whether it controls the object or not."""
+    for owner in metadata.owner_references or ():
+        if owner.kind == kind and owner.api_version.partition("/")[0] == CORE:
+            return owner
+    return None
+
+
+def _owners(item: HasMetadata) -> Iterator[str]:
+    owner = owner_of(item.metadata, "Machine")
+    if owner is not None:
+        yield str(Key(item.metadata.namespace, owner.name))
+
+
+def _clusters(item: HasMetadata) -> Iterator[str]:
+    name = (item.metadata.labels or {}).get(CLUSTER_LABEL)
+    if name:
+        yield str(Key(item.metadata.namespace, name))
+
+
+def _machines(item: HostlerMachine) -> Iterator[str]:
+    if item.spec is not None and item.spec.machine_id:
+        yield item.spec.machine_id
+
+
+def _says_the_same(old: Cluster | None, new: Cluster | None) -> bool:
+    """Tell whether nothing changed that a machine asks its cluster for."""
+    if old is None or new is None:
+        return False
+    return (old.spec, old.status, old.metadata.annotations) == (
+        new.spec,
+        new.status,
+        new.metadata.annotations,
+    )

@@ -1,0 +1,109 @@
+"""Cluster reconcilers: clusters, control planes and templates say what they should."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from hostler.kubernetes.errors import NotFound
+from hostler.kubernetes.informer import Informer
+from hostler.kubernetes.objects import Key, Metadata
+from hostler.ports.clock import Clock
+
+from . import clusters, patches
+from .caches import owner_of
+from .machines import Api
+from .names import CLUSTER_LABEL
+from .objects import (
+    CONTROL_PLANES,
+    HOSTLER_CLUSTERS,
+    SECRETS,
+    TEMPLATES,
+    Cluster,
+    ControlPlane,
+    ControlPlaneStatus,
+    HostlerCluster,
+    InfrastructureStatus,
+    MachineTemplate,
+    Secret,
+    TemplateStatus,
+)
+
+_LATER = timedelta(seconds=30)
+"""When a secret that is missing is looked for again: secrets are not watched."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterReconciler:
+    """Brings one HostlerCluster after the other to where it should be; errors go through."""
+
+    api: Api
+    items: Informer[HostlerCluster]
+    clusters: Informer[Cluster]
+    clock: Clock
+
+    async def reconcile(self, key: Key) -> timedelta | None:
+        """Write what an object says of itself, where that changed."""
+        item = self.items.cache.get(key)
+        if item is None:
+            return None
+        cluster = cluster_of(item.metadata, self.clusters)
+        status = clusters.infrastructure(item, cluster, self.clock.now())
+        if status is not None and status != (item.status or InfrastructureStatus()):
+            patch = patches.status_of_cluster(item.metadata, status)
+            await self.api.patch(HOSTLER_CLUSTERS, key, patch, "status")
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlPlaneReconciler:
+    """Brings one control plane after the other to where it should be; errors go through."""
+
+    api: Api
+    items: Informer[ControlPlane]
+    clusters: Informer[Cluster]
+    clock: Clock
+
+    async def reconcile(self, key: Key) -> timedelta | None:
+        """Write what an object says of itself, where that changed."""
+        item = self.items.cache.get(key)
+        if item is None:
+            return None
+        cluster = cluster_of(item.metadata, self.clusters)
+        secret = await self._kubeconfig(cluster) if cluster is not None else None
+        status = clusters.control_plane(item, cluster, secret, self.clock.now())
+        if status is not None and status != (item.status or ControlPlaneStatus()):
+            patch = patches.status_of_control_plane(item.metadata, status)
+            await self.api.patch(CONTROL_PLANES, key, patch, "status")
+        return None if status is None or status.ready else _LATER
+
+    async def _kubeconfig(self, cluster: Cluster) -> Secret | None:
+        name = clusters.kubeconfig_of(cluster)
+        try:
+            return await self.api.get(SECRETS, Key(cluster.metadata.namespace, name))
+        except NotFound:
+            return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemplateReconciler:
+    """Writes into templates what their nodes will have; errors go through."""
+
+    api: Api
+    items: Informer[MachineTemplate]
+
+    async def reconcile(self, key: Key) -> timedelta | None:
+        """Write what a template says of its nodes, where that changed."""
+        item = self.items.cache.get(key)
+        if item is None or item.metadata.deletion_timestamp is not None:
+            return None
+        status = clusters.template(item)
+        if status != (item.status or TemplateStatus()):
+            patch = patches.status_of_template(item.metadata, status)
+            await self.api.patch(TEMPLATES, key, patch, "status")
+        return None
+
+
+def cluster_of(metadata: Metadata, known: Informer[Cluster]) -> Cluster | None:
+    """Return the Cluster that owns an object, once core has said so."""
+    owner = owner_of(metadata, "Cluster")
+    name = owner.name if owner is not None else (metadata.labels or {}).get(CLUSTER_LABEL, "")
+    return known.cache.get(Key(metadata.namespace, name)) if name else None

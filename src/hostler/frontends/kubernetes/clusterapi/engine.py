@@ -1,0 +1,198 @@
+"""Engine: how it stands to each machine that Cluster API asked for, and what is asked of it.
+
+What lives is read from the engine's memory; what does not, from the store, each time: an act on the
+strength of an absence must not come from an old memory.
+"""
+
+import ipaddress
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from hostler.domain.ids import FleetName, MachineId
+from hostler.domain.model.machine import Machine, MachineSpec
+from hostler.ports.clock import Clock
+from hostler.ports.store import Store
+from hostler.queries.live import LiveRecords
+from hostler.requests.by_id import MachinesById
+from hostler.requests.recording import refusals
+
+from .objects import Address
+from .standing import Standing
+
+_REFUSAL = 60.0
+"""Seconds after which a refused request is made again: the fleet may have been changed."""
+
+
+@dataclass(slots=True, kw_only=True)
+class FleetAccess:
+    """One fleet: its machines by id, the engine's memory of it, and how the engine is woken."""
+
+    machines: MachinesById
+    live: LiveRecords
+    hear: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A request for a machine: its number, and the newest event before it."""
+
+    number: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """Why a request was refused, and until when that counts, in boot time."""
+
+    text: str
+    until: float
+
+
+@dataclass(slots=True)
+class EngineAccess:
+    """All fleets of the engine of this process. Its store's errors go through."""
+
+    store: Store
+    clock: Clock
+    _fleets: Mapping[FleetName, FleetAccess] | None = None
+    _living: dict[MachineId, Machine] = field(default_factory=dict[MachineId, Machine])
+    _pending: dict[MachineId, _Request] = field(default_factory=dict[MachineId, _Request])
+    _refused: dict[MachineId, _Refused] = field(default_factory=dict[MachineId, _Refused])
+
+    def attach(self, fleets: Mapping[FleetName, FleetAccess]) -> None:
+        """Answer from these fleets from now on: another engine may have begun."""
+        self._fleets = fleets
+
+    def changes(self) -> Iterator[MachineId]:
+        """Return the machines whose records are others than when this was asked last."""
+        now = {machine.id: machine for access in self._read() for machine in self._of(access)}
+        before, self._living = self._living, now
+        for access in self._read():
+            access.machines.deleting &= now.keys() | access.machines.requested.keys()
+        for name, machine in now.items():
+            if before.get(name) is not machine:
+                yield name
+        yield from (name for name in before if name not in now)
+
+    async def standing(self, fleet: str, machine: MachineId | None) -> Standing:
+        """Return how the engine stands to a machine of a fleet, or to none yet."""
+        access = (self._fleets or {}).get(FleetName(fleet))
+        if not self._is_known(access):
+            return Standing(known=False)
+        if machine is None:
+            return _of_fleet(access)
+        record = self._living.get(machine)
+        if record is not None:
+            return self._recorded(record)
+        return await self._unrecorded(access, machine)
+
+    async def grow(self, fleet: str, machine: MachineId, spec: MachineSpec) -> bool:
+        """Ask for a machine; tell whether that was accepted. StoreError: it was not recorded."""
+        access = (self._fleets or {}).get(FleetName(fleet))
+        if access is None or access.machines.admit(1).count < 1:
+            return False
+        after = await self.store.newest_event()
+        number = await access.machines.grow_named(machine, spec, "a Machine of Cluster API")
+        self._pending[machine] = _Request(number, after)
+        access.hear()
+        return True
+
+    async def end(self, fleet: str, machine: MachineId, *, retires: bool) -> None:
+        """Ask for the end of a machine, on record or not; RequestRefused, StoreError."""
+        record = self._living.get(machine)
+        access = (self._fleets or {}).get(record.fleet if record is not None else FleetName(fleet))
+        if access is None:
+            return
+        why = "its Machine of Cluster API was deleted"
+        if retires and record is not None:
+            await access.machines.retire(record, why)
+        else:
+            await access.machines.delete(machine, why)
+        access.hear()
+
+    # ------------------------------------------------------------ what is known
+
+    def _read(self) -> Iterator[FleetAccess]:
+        yield from (self._fleets or {}).values()
+
+    def _of(self, access: FleetAccess) -> tuple[Machine, ...]:
+        return access.machines.machines()
+
+    def _is_known(self, access: FleetAccess | None) -> bool:
+        """Tell whether the engine has read what is asked about."""
+        if access is None:
+            return self._fleets is not None
+        return access.live.row() is not None and access.live.machines() is not None
+
+    def _recorded(self, machine: Machine) -> Standing:
+        self._pending.pop(machine.id, None)
+        self._refused.pop(machine.id, None)
+        access = (self._fleets or {}).get(machine.fleet)
+        if access is None:
+            return Standing(machine=machine)
+        row = access.live.row()
+        return Standing(
+            fleet=access.machines.fleet,
+            machine=machine,
+            deleting=machine.id in access.machines.deleting,
+            condition=row.condition if row is not None else "",
+            provider_id=access.live.provider_id(machine) or "",
+            addresses=addresses(machine, access.live),
+        )
+
+    async def _unrecorded(self, access: FleetAccess | None, machine: MachineId) -> Standing:
+        if access is not None:
+            access.machines.forget_granted(access.machines.machines())
+            if machine in access.machines.requested:
+                deleting = machine in access.machines.deleting
+                return Standing(fleet=access.machines.fleet, requested=True, deleting=deleting)
+        record = await self.store.machine(machine)
+        if record is not None:
+            return self._recorded(record)
+        if machine in await self.store.issued((machine,)):
+            return Standing(fleet=access.machines.fleet if access else None, issued=True)
+        return _of_fleet(access, await self._why_refused(machine))
+
+    async def _why_refused(self, machine: MachineId) -> str:
+        """Return why the newest request for this machine was refused, for a while."""
+        request = self._pending.pop(machine, None)
+        if request is not None:
+            found = await refusals(self.store, request.after, {request.number})
+            until = self.clock.boot() + _REFUSAL
+            if text := found.get(request.number):
+                self._refused[machine] = _Refused(text, until)
+        refused = self._refused.get(machine)
+        if refused is None or refused.until <= self.clock.boot():
+            self._refused.pop(machine, None)
+            return ""
+        return refused.text
+
+
+def _of_fleet(access: FleetAccess | None, refused: str = "") -> Standing:
+    """Return how the engine stands to a machine that it never heard of."""
+    if access is None:
+        return Standing()
+    admission = access.machines.admit(1)
+    blocker = "" if admission.count else admission.why
+    return Standing(fleet=access.machines.fleet, blocker=blocker, refused=refused)
+
+
+def addresses(machine: Machine, live: LiveRecords) -> tuple[Address, ...]:
+    """Return where a machine is reached, as core names the sorts of addresses."""
+    connection = live.connection(machine)
+    known = (machine.address, connection.address, connection.internal) if connection else ()
+    texts = dict.fromkeys(text for text in known or (machine.address,) if text)
+    return tuple(Address(type=_sort(text), address=text) for text in texts)
+
+
+def _sort(address: str) -> str:
+    try:
+        private = ipaddress.ip_address(address).is_private
+    except ValueError:
+        return "ExternalDNS"
+    return "InternalIP" if private else "ExternalIP"
+
+
+LOOK = timedelta(milliseconds=500)
+"""How often the engine's memory is looked at for changes."""

@@ -1,0 +1,197 @@
+"""Machines: what is decided about each HostlerMachine is done, one object at a time."""
+
+import base64
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Protocol, assert_never
+
+import msgspec
+
+from hostler.kubernetes.errors import NotFound
+from hostler.kubernetes.objects import Key, M, Metadata, key_of
+from hostler.kubernetes.requests import Patch
+from hostler.kubernetes.resources import Resource
+from hostler.ports.clock import Clock
+
+from . import patches
+from .acts import Act, Claim, End, Grow, Leave, Place
+from .caches import Caches
+from .decision import decide
+from .engine import EngineAccess
+from .names import BOOTSTRAP_KEY
+from .objects import MACHINES, SECRETS, CoreMachine, HostlerMachine, MachineStatus
+from .standing import View
+
+_ACTS = 8
+"""How many acts one object may need in one go; more means that something goes in circles."""
+
+_TEXTS = timedelta(seconds=60)
+"""How long a condition's message stands before another one with the same reason replaces it."""
+
+
+class Api(Protocol):
+    """What is needed of a client to act."""
+
+    async def get(self, resource: Resource[M], key: Key) -> M:
+        """Return an object, or NotFound."""
+        ...
+
+    async def patch(
+        self, resource: Resource[M], key: Key, patch: Patch, subresource: str = ""
+    ) -> M:
+        """Change an object that is there."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """An object as we wrote it last, and the versions that are older than that."""
+
+    item: HostlerMachine
+    before: frozenset[str]
+
+
+@dataclass(slots=True, kw_only=True)
+class MachineReconciler:
+    """Brings one HostlerMachine after the other to where it should be; errors go through."""
+
+    api: Api
+    caches: Caches
+    engine: EngineAccess
+    clock: Clock
+    _written: dict[Key, float] = field(default_factory=dict[Key, float])
+    _own: dict[Key, "_Own"] = field(default_factory=dict[Key, "_Own"])
+
+    async def reconcile(self, key: Key) -> timedelta | None:
+        """Do what is to be done for an object now; return when to look again in any case."""
+        item = self._newest(key)
+        if item is None:
+            self._written.pop(key, None)
+            self._own.pop(key, None)
+            return None
+        for _ in range(_ACTS):
+            decision = decide(await self._view(item))
+            if decision.act is None:
+                pause = await self._write(item, decision.status)
+                return _sooner(decision.again, pause)
+            changed = await self._act(item, decision.act)
+            if changed is None:
+                return None
+            item = changed
+        return timedelta(seconds=1)
+
+    def _newest(self, key: Key) -> HostlerMachine | None:
+        """Return an object as the watch has it, or as we wrote it where the watch lags."""
+        item, own = self.caches.items.cache.get(key), self._own.get(key)
+        if own is None:
+            return item
+        if item is not None and item.metadata.resource_version in own.before:
+            return own.item
+        self._own.pop(key, None)
+        return item
+
+    async def _view(self, item: HostlerMachine) -> View:
+        owner = self.caches.owner(item.metadata)
+        view = View(
+            item=item,
+            now=self.clock.now(),
+            owner=owner,
+            cluster=self.caches.cluster(item.metadata, owner),
+        )
+        standing = await self.engine.standing(view.wants.fleet_name, view.id)
+        view = replace(view, standing=standing)
+        if standing.machine is None and not standing.requested and not view.wants.provider_id:
+            view = replace(view, bootstrap=await self._bootstrap(item.metadata, owner))
+        return view
+
+    async def _bootstrap(self, metadata: Metadata, owner: CoreMachine | None) -> str | None:
+        """Return where the bootstrap data is; it is read late, for its tokens are short-lived."""
+        if metadata.deletion_timestamp is not None or owner is None or owner.spec is None:
+            return None
+        name = owner.spec.bootstrap.data_secret_name
+        if not name:
+            return None
+        try:
+            secret = await self.api.get(SECRETS, Key(metadata.namespace, name))
+        except NotFound:
+            return None
+        value = (secret.data or {}).get(BOOTSTRAP_KEY)
+        if value is None:
+            return None
+        return f"secret/{metadata.namespace}/{name}" if base64.b64decode(value).strip() else ""
+
+    # ------------------------------------------------------------ acts
+
+    async def _act(self, item: HostlerMachine, act: Act) -> HostlerMachine | None:
+        """Do one act; return the object after it, None where there is nothing more to do."""
+        read = item.metadata
+        match act:
+            case Claim():
+                return await self._patch(item, patches.claimed(read, act.machine))
+            case Place():
+                return await self._patch(item, patches.placed(read, act.provider_id))
+            case Grow():
+                return await self._grow(item, act)
+            case End():
+                await self.engine.end(_fleet(item), act.machine, retires=act.retires)
+                return item
+            case Leave():
+                await self._patch(item, patches.left(read))
+                return None
+            case _:
+                assert_never(act)
+
+    async def _patch(
+        self, item: HostlerMachine, patch: Patch, subresource: str = ""
+    ) -> HostlerMachine:
+        key = key_of(item)
+        changed = await self.api.patch(MACHINES, key, patch, subresource)
+        before = self._own[key].before if key in self._own else frozenset[str]()
+        version = item.metadata.resource_version
+        self._own[key] = _Own(changed, before | {version} - {changed.metadata.resource_version})
+        return changed
+
+    async def _grow(self, item: HostlerMachine, act: Grow) -> HostlerMachine | None:
+        """Ask for the machine if the object still wants it, by a fresh read.
+
+        The cache may lag: an object that is on its way out would get a machine that nobody ends.
+        """
+        fresh = await self.api.get(MACHINES, key_of(item))
+        same = fresh.metadata.uid == item.metadata.uid
+        wants = fresh.spec is not None and fresh.spec.machine_id == act.machine
+        if not same or not wants or fresh.metadata.deletion_timestamp is not None:
+            return None  # the watch brings it
+        if not fresh.metadata.finalizers:
+            return fresh
+        await self.engine.grow(_fleet(item), act.machine, act.spec)
+        return fresh
+
+    async def _write(self, item: HostlerMachine, status: MachineStatus | None) -> timedelta | None:
+        """Write a status where it says something else; return when it may be written if not now."""
+        before = item.status or MachineStatus()
+        if status is None or status == before:
+            return None
+        key, now = key_of(item), self.clock.boot()
+        last = self._written.get(key)
+        if last is not None and _without_texts(status) == _without_texts(before):
+            left = timedelta(seconds=last - now) + _TEXTS
+            if left > timedelta(0):
+                return left
+        patch = patches.status_of_machine(item.metadata, status)
+        await self._patch(item, patch, "status")
+        self._written[key] = now
+        return None
+
+
+def _fleet(item: HostlerMachine) -> str:
+    return item.spec.fleet_name if item.spec is not None else ""
+
+
+def _without_texts(status: MachineStatus) -> MachineStatus:
+    conditions = tuple(msgspec.structs.replace(one, message="") for one in status.conditions)
+    return msgspec.structs.replace(status, conditions=conditions)
+
+
+def _sooner(one: timedelta | None, other: timedelta | None) -> timedelta | None:
+    known = [each for each in (one, other) if each is not None]
+    return min(known, default=None)

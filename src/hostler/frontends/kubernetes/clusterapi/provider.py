@@ -1,0 +1,126 @@
+"""Provider: everything of Cluster API that runs beside an engine, as one thing to start."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Protocol
+
+import structlog
+
+from hostler.kubernetes.cache import Change
+from hostler.kubernetes.informer import Informer, Reader, Surroundings
+from hostler.kubernetes.objects import Key, M, key_of
+from hostler.kubernetes.queue import WorkQueue
+from hostler.kubernetes.requests import EVERYTHING, Selection
+from hostler.kubernetes.resources import Resource
+
+from .caches import Caches, watched
+from .cluster_reconcilers import (
+    ClusterReconciler,
+    ControlPlaneReconciler,
+    TemplateReconciler,
+    cluster_of,
+)
+from .controller import Controller, Reconcile
+from .engine import LOOK, EngineAccess
+from .machines import Api, MachineReconciler
+from .objects import CONTROL_PLANES, HOSTLER_CLUSTERS, TEMPLATES, Cluster
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.clusterapi")
+
+
+class Server(Api, Reader, Protocol):
+    """A client, as all of this needs it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterApi:
+    """The infrastructure provider: machines, clusters, control planes and templates.
+
+    `engine` is given its fleets by `attach`, before this runs or while it does, and again whenever
+    another engine begins. One process at a time runs this: whoever leads. Without a namespace it
+    is about all of them.
+    """
+
+    server: Server
+    around: Surroundings
+    engine: EngineAccess
+    namespace: str = ""
+
+    async def run(self) -> None:
+        """Work for ever; ends by being cancelled."""
+        caches = watched(self.server, self.around, self.namespace)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(caches.run())
+            await caches.synced()
+            log.info("serving Cluster API", namespace=self.namespace or "all")
+            group.create_task(self._machines(caches))
+            group.create_task(self._clusters(caches))
+            group.create_task(self._control_planes(caches))
+            group.create_task(self._templates())
+
+    async def _machines(self, caches: Caches) -> None:
+        clock = self.around.clock
+        queue = WorkQueue[Key](clock)
+        reconciler = MachineReconciler(
+            api=self.server, caches=caches, engine=self.engine, clock=clock
+        )
+        caches.on_change(queue.add)
+        controller = Controller(kind="HostlerMachine", queue=queue, reconcile=reconciler.reconcile)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(controller.run())
+            group.create_task(self._follow_engine(caches, queue))
+
+    async def _follow_engine(self, caches: Caches, queue: WorkQueue[Key]) -> None:
+        """Look at an object again whenever the record of its machine changed."""
+        while True:
+            for machine in self.engine.changes():
+                for key in caches.of_machine(machine):
+                    queue.add(key)
+            await self.around.clock.sleep(LOOK)
+
+    async def _clusters(self, caches: Caches) -> None:
+        items = self._informer(HOSTLER_CLUSTERS)
+        reconciler = ClusterReconciler(
+            api=self.server, items=items, clusters=caches.clusters, clock=self.around.clock
+        )
+        await self._run("HostlerCluster", items, reconciler.reconcile, caches.clusters)
+
+    async def _control_planes(self, caches: Caches) -> None:
+        items = self._informer(CONTROL_PLANES)
+        reconciler = ControlPlaneReconciler(
+            api=self.server, items=items, clusters=caches.clusters, clock=self.around.clock
+        )
+        kind = "HostlerExternalControlPlane"
+        await self._run(kind, items, reconciler.reconcile, caches.clusters)
+
+    async def _templates(self) -> None:
+        items = self._informer(TEMPLATES)
+        reconciler = TemplateReconciler(api=self.server, items=items)
+        await self._run("HostlerMachineTemplate", items, reconciler.reconcile, None)
+
+    def _informer(self, resource: Resource[M]) -> Informer[M]:
+        selection = Selection(namespace=self.namespace) if self.namespace else EVERYTHING
+        return Informer(self.server, resource, self.around, selection)
+
+    async def _run(
+        self,
+        kind: str,
+        items: Informer[M],
+        reconcile: Reconcile,
+        clusters: Informer[Cluster] | None,
+    ) -> None:
+        """Follow a kind, and reconcile each object when it or its cluster changes."""
+        queue = WorkQueue[Key](self.around.clock)
+
+        def cluster(change: Change[Cluster]) -> None:
+            for item in items.cache:
+                if clusters is not None and cluster_of(item.metadata, clusters) is change.new:
+                    queue.add(key_of(item))
+
+        items.on_change(lambda change: queue.add(change.key))
+        if clusters is not None:
+            clusters.on_change(cluster)
+        controller = Controller(kind=kind, queue=queue, reconcile=reconcile)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(items.run())
+            group.create_task(controller.run(1))
