@@ -55,6 +55,8 @@ class Access:
         """Return who shows this header, or None for nobody that is known."""
         if not self._tokens:
             return User("system:anonymous", (MASTERS,))
+        if not authorization.partition(" ")[2].strip():
+            return User("system:anonymous", ("system:unauthenticated",))
         scheme, _, token = authorization.partition(" ")
         user = self._tokens.get(token.strip()) if scheme.lower() == "bearer" else None
         if user is None:

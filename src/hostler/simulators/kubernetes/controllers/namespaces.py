@@ -15,18 +15,23 @@ class Namespaces:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._due = set[str]()
+        self._new: list[str] = []
         cluster.storage.listeners.append(self._take)
 
     def _take(self, change: Change) -> None:
         item = change.item
-        if change.store == STORE and metadata_of(item).get("deletionTimestamp"):
+        if change.store == STORE and change.before is None:
+            self._new.append(text_at(item, "metadata", "name"))
+        elif change.store == STORE and metadata_of(item).get("deletionTimestamp"):
             self._due.add(text_at(item, "metadata", "name"))
         elif change.deleted:
             self._due.add(text_at(item, "metadata", "namespace"))
 
     def settle(self) -> bool:
         """Empty those that end; tell whether something was done."""
-        due, self._due = self._due, set[str]()
+        for name in self._new:
+            self._account(name)
+        due, self._due, self._new = self._due, set[str](), []
         return sum(self._visit(name) for name in sorted(due)) > 0
 
     def _visit(self, name: str) -> bool:
@@ -43,6 +48,17 @@ class Namespaces:
         if not self._left(name):
             self._let_go(namespace)
         return True
+
+    def _account(self, namespace: str) -> None:
+        """Give a new namespace the service account of Pods that name none."""
+        metadata = {
+            "name": "default",
+            "namespace": namespace,
+            "uid": self._cluster.uid(),
+            "creationTimestamp": self._cluster.stamp(),
+        }
+        body = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+        self._cluster.storage.put("serviceaccounts", body)
 
     def _left(self, name: str) -> bool:
         storage = self._cluster.storage

@@ -55,7 +55,7 @@ def _type(value: Any, schema: Body, path: str) -> Cause | None:
         return None
     found_type = name_of(value)
     message = (
-        f"Invalid value: {displayed(value, found_type)}: {path or '<nil>'} in body must be of type "
+        f'Invalid value: "{found_type}": {path or "<nil>"} in body must be of type '
         f'{wanted}: "{found_type}"'
     )
     return Cause(path or "<nil>", TYPE, message)

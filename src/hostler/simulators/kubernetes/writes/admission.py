@@ -56,6 +56,7 @@ def checked(call: Call, item: Body) -> Body:
             f"the name of the object ({name}) does not match the name on the URL ({target.name})"
         )
     _strict(call, item)
+    decode(kind, item)
     place = target.namespace if kind.namespaced else None
     named = {**item, "apiVersion": kind.api_version, "kind": kind.kind}
     return with_metadata(named, namespace=place, name=target.name or name or None)
@@ -72,7 +73,6 @@ def _strict(call: Call, item: Body) -> None:
 
 def filled(kind: Kind, item: Body) -> Body:
     """Return an object with its defaults and without what its kind does not know."""
-    decode(kind, item)
     if kind.schema is None:
         return item
     return mapping(defaulted(pruned(item, kind.schema, root=True), kind.schema))
@@ -85,11 +85,20 @@ def judge(kind: Kind, item: Body, before: Body | None, cluster: Cluster) -> None
         causes += _grown(item, before)
     if kind.schema is not None:
         causes += violations(_judged(item), kind.schema)
-        causes += cluster.rules(kind, item, before)
+        causes += [*_negative(kind, item), *cluster.rules(kind, item, before)]
     if causes:
         raise invalid(kind.about(text_at(item, "metadata", "name")), causes)
     if len(msgspec.json.encode(item)) > LARGEST:
         raise Refusal(500, "", "etcdserver: request is too large")
+
+
+def _negative(kind: Kind, item: Body) -> list[Cause]:
+    path = text_at(kind.scale, "specReplicasPath")
+    replicas = at(item, *path.lstrip(".").split(".")) if path else None
+    if not isinstance(replicas, int) or replicas >= 0:
+        return []
+    text = f"Invalid value: {replicas}: should be a non-negative integer"
+    return [Cause(path, "FieldValueInvalid", text)]
 
 
 def _judged(item: Body) -> Body:
@@ -132,10 +141,13 @@ def check_namespace(call: Call, cluster: Cluster) -> None:
         raise forbidden(call.about, text, {"causes": [cause]})
 
 
-def check_version(kind: Kind, item: Body, before: Body) -> None:
+def check_version(kind: Kind, item: Body, before: Body, *, patches: bool = False) -> None:
     """Refuse what was meant for another version, or for another object of the name."""
     about = kind.about(text_at(before, "metadata", "name"))
     uid, ours = text_at(item, "metadata", "uid"), text_at(before, "metadata", "uid")
+    if uid and uid != ours and patches:
+        text = f'Invalid value: "{uid}": field is immutable'
+        raise invalid(about, [Cause("metadata.uid", "FieldValueInvalid", text)])
     if uid and uid != ours:
         why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {ours}"
         raise conflict(about, why)

@@ -38,7 +38,7 @@ def change(
     `managers` are those after an apply; a plain write finds its own.
     """
     kind, subresource = call.kind, call.target.subresource
-    check_version(kind, item, before)
+    check_version(kind, item, before, patches=call.request.method == "PATCH")
     item = _within(kind, item, before, subresource)
     item = filled(kind, updated(kind, item, before) if not subresource else item)
     metadata = {name: metadata_of(before).get(name) for name in _SERVER}

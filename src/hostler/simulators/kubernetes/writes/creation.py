@@ -15,6 +15,7 @@ from hostler.simulators.kubernetes.state.cluster import Cluster
 from hostler.simulators.kubernetes.state.refusals import Refusal, already_exists
 from hostler.simulators.kubernetes.state.storage import place_of
 
+from .accounts import with_account
 from .admission import check_namespace, filled, judge
 from .strategies import created
 
@@ -40,6 +41,8 @@ def create(cluster: Cluster, call: Call, item: Body, *, applies: bool = False) -
     if text_at(item, "metadata", "resourceVersion"):
         raise Refusal(500, "", _NOT_YET)
     check_namespace(call, cluster)
+    if kind.store == "pods":
+        item = with_account(cluster, item)
     config, item = item, _born(cluster, kind, item)
     item = filled(kind, created(kind, item))
     judge(kind, item, None, cluster)

@@ -204,7 +204,7 @@ def _judged_job(item: Body, before: Body | None) -> Iterator[Cause]:
     policy = text_at(template, "spec", "restartPolicy")
     if policy not in {"OnFailure", "Never"}:
         field = "spec.template.spec.restartPolicy"
-        if not policy:
+        if policy in {"", "Always"}:
             text = 'Required value: valid values: "OnFailure", "Never"'
             yield Cause(field, REQUIRED, text)
         else:
