@@ -1,57 +1,27 @@
 """Our kinds in Kubernetes' own API server: installed, explained, judged, scaled."""
 
-from collections.abc import Mapping
-from datetime import timedelta
-
 import msgspec
 import pytest
+from kinds_kit import FLEETS, HOSTS, PROVIDERS, Free, a_thing, installed
 
-from hostler.app.clock import SystemClock
 from hostler.app.provider_registry import KINDS
 from hostler.frontends.kubernetes.definitions.manifests import manifests
-from hostler.frontends.kubernetes.install import Change, install, wait_established
+from hostler.frontends.kubernetes.install import Change, install
 from hostler.kubernetes.client import Client
 from hostler.kubernetes.errors import Forbidden, Invalid
-from hostler.kubernetes.objects import Key, Metadata, Object
+from hostler.kubernetes.objects import Key
 from hostler.kubernetes.requests import merge_patch
-from hostler.kubernetes.resources import Resource
 
 pytestmark = pytest.mark.timeout(2000)  # the first test waits for the build of the server
 
 NAMESPACE = "default"
-Free = Mapping[str, object]
-Thing = Object[Free, Free]
-
-
-def a_kind(plural: str, kind: str) -> Resource[Thing]:
-    return Resource(group="hostler.dev", version="v1alpha1", plural=plural, kind=kind, model=Thing)
-
-
-FLEETS = a_kind("fleets", "Fleet")
-PROVIDERS = a_kind("providers", "Provider")
-HOSTS = a_kind("hosts", "Host")
-
-
-async def _install(client: Client) -> Mapping[str, Change]:
-    changes = {one.name: one.change async for one in install(client, manifests(KINDS))}
-    await wait_established(client, SystemClock(), changes, timedelta(seconds=60))
-    return changes
-
-
-def a_thing(resource: Resource[Thing], name: str, **spec: object) -> Thing:
-    return Thing(
-        api_version=resource.api_version,
-        kind=resource.kind,
-        metadata=Metadata(name=name, namespace=NAMESPACE),
-        spec=spec,
-    )
 
 
 async def test_what_is_installed_twice_is_unchanged(client: Client) -> None:
     tried = [one async for one in install(client, manifests(KINDS), dry_run=True)]
     assert len(tried) == len(manifests(KINDS))
-    await _install(client)
-    assert set((await _install(client)).values()) == {Change.UNCHANGED}
+    await installed(client)
+    assert set((await installed(client)).values()) == {Change.UNCHANGED}
 
 
 async def test_who_may_not_install_learns_what_is_missing(stranger: Client) -> None:
@@ -60,7 +30,7 @@ async def test_who_may_not_install_learns_what_is_missing(stranger: Client) -> N
 
 
 async def test_a_whole_fleet_is_stored_as_it_is_written(client: Client) -> None:
-    await _install(client)
+    await installed(client)
     spec: dict[str, object] = {
         "size": 2,
         "provider": "main",
@@ -72,7 +42,7 @@ async def test_a_whole_fleet_is_stored_as_it_is_written(client: Client) -> None:
         "scaleway": {"types": ["DEV1-S"], "volumes": [{"size": "20GB"}]},
         "deletionPolicy": "end",
     }
-    made = await client.create(FLEETS, a_thing(FLEETS, "whole", **spec))
+    made = await client.create(FLEETS, a_thing(FLEETS, "whole", NAMESPACE, **spec))
     assert made.spec == spec
 
 
@@ -91,29 +61,29 @@ async def test_a_whole_fleet_is_stored_as_it_is_written(client: Client) -> None:
     ],
 )
 async def test_what_cannot_work_is_not_stored(client: Client, spec: Free, expected: str) -> None:
-    await _install(client)
+    await installed(client)
     with pytest.raises(Invalid, match=expected):
-        await client.create(FLEETS, a_thing(FLEETS, "wrong", **spec))
+        await client.create(FLEETS, a_thing(FLEETS, "wrong", NAMESPACE, **spec))
 
 
 @pytest.mark.parametrize("name", ["a.b", "a" * 41])
 async def test_a_name_that_fits_no_tag_is_not_stored(client: Client, name: str) -> None:
-    await _install(client)
+    await installed(client)
     with pytest.raises(Invalid, match="put into tags"):
-        await client.create(FLEETS, a_thing(FLEETS, name, size=1))
+        await client.create(FLEETS, a_thing(FLEETS, name, NAMESPACE, size=1))
 
 
 async def test_scaling_changes_the_size(client: Client) -> None:
-    await _install(client)
-    await client.create(FLEETS, a_thing(FLEETS, "scaled", size=1))
+    await installed(client)
+    await client.create(FLEETS, a_thing(FLEETS, "scaled", NAMESPACE, size=1))
     key = Key(NAMESPACE, "scaled")
     await client.patch(FLEETS, key, merge_patch({"spec": {"replicas": 4}}), "scale")
     assert (await client.get(FLEETS, key)).spec == {"size": 4}
 
 
 async def test_two_managers_own_a_condition_each(client: Client) -> None:
-    await _install(client)
-    await client.create(FLEETS, a_thing(FLEETS, "conditions", size=1))
+    await installed(client)
+    await client.create(FLEETS, a_thing(FLEETS, "conditions", NAMESPACE, size=1))
     for manager in ("one", "other"):
         condition = {
             "type": manager.title(),
@@ -122,7 +92,7 @@ async def test_two_managers_own_a_condition_each(client: Client) -> None:
             "message": "",
             "lastTransitionTime": "2026-01-01T00:00:00Z",
         }
-        item = a_thing(FLEETS, "conditions")
+        item = a_thing(FLEETS, "conditions", NAMESPACE)
         item = msgspec.structs.replace(item, spec=None, status={"conditions": [condition]})
         seen = await Client(session=client.session, manager=manager).apply(FLEETS, item, "status")
     assert seen.status is not None
@@ -131,7 +101,7 @@ async def test_two_managers_own_a_condition_each(client: Client) -> None:
 
 
 async def test_a_provider_and_a_host_are_stored_as_they_are_written(client: Client) -> None:
-    await _install(client)
+    await installed(client)
     provider: Free = {
         "kind": "power",
         "rate": 2.5,
@@ -145,6 +115,6 @@ async def test_a_provider_and_a_host_are_stored_as_they_are_written(client: Clie
         "maintenance": {"reason": "new disk"},
         "power": box,
     }
-    made = await client.create(PROVIDERS, a_thing(PROVIDERS, "rack", **provider))
+    made = await client.create(PROVIDERS, a_thing(PROVIDERS, "rack", NAMESPACE, **provider))
     assert made.spec == provider
-    assert (await client.create(HOSTS, a_thing(HOSTS, "tower", **host))).spec == host
+    assert (await client.create(HOSTS, a_thing(HOSTS, "tower", NAMESPACE, **host))).spec == host

@@ -31,7 +31,7 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
-from hostler.frontends.cli.context import Frontends, Purpose
+from hostler.frontends.cli.context import ClusterOptions, Frontends, Purpose
 from hostler.frontends.cli.main import application, commands, main
 from hostler.ports.clock import Clock
 from hostler.ports.kind import Lack
@@ -90,6 +90,7 @@ class InMemory:
     store_: MemoryStore = field(default_factory=lambda: MemoryStore(HOME))
     fleets: tuple[Fleet, ...] = (FLEET,)
     runs: bool = False
+    clusters: list[ClusterOptions] = field(default_factory=list[ClusterOptions])
     taker: bool = False
     wrong: ConfigError | None = None
     held: bool = False
@@ -183,6 +184,9 @@ class InMemory:
 
     def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Engine:
         raise NotImplementedError
+
+    async def run_in_cluster(self, options: ClusterOptions) -> None:
+        self.clusters.append(options)
 
     def ports(self, store: Store, metrics: Metrics | None = None) -> Ports:
         return Ports(

@@ -5,6 +5,7 @@ import os
 import secrets
 import signal
 import socket
+from collections import ChainMap
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from hostler.config.values import AccountConfig, Config, WrongFile
 from hostler.controllers.runtime.settings import Account, Ports
 from hostler.domain.errors import RequestRefused, StoreError
 from hostler.domain.ids import FleetName, InstallationId, machine_id
-from hostler.frontends.cli.context import Frontends, Purpose, Runnable
+from hostler.frontends.cli.context import ClusterOptions, Frontends, Purpose, Runnable
 from hostler.ports.clock import Clock
 from hostler.ports.files import unreadable
 from hostler.ports.http import Endpoint, Transport
@@ -219,6 +220,19 @@ class Composed:
         collect_seldom()
         self._fleets[:] = (fleet.name for fleet in config.fleets)
         return Engine(ports, accounts, self.holder(), config.settings)
+
+    async def run_in_cluster(self, options: ClusterOptions) -> None:
+        """Run an engine for a cluster's objects until a signal stops it."""
+        from .kubernetes.run import Process, run_in_cluster
+
+        variables = dict[str, str]()
+        process = Process(
+            services=Composed(self._clock, ChainMap(variables, dict(self._environment))),
+            environment=self._environment,
+            variables=variables,
+            holder=self.holder(),
+        )
+        await run_in_cluster(options, process)
 
     def holder(self) -> str:
         """Return a name for this engine alone: whose leases these are."""

@@ -60,7 +60,7 @@ class Bought:
 
 @dataclass(slots=True, kw_only=True)
 class Reading:
-    """One reading of one file, gathering faults."""
+    """One reading of one file, gathering faults; `partial` where accounts and fleets may lack."""
 
     path: Path
     kinds: Kinds
@@ -68,6 +68,7 @@ class Reading:
     faults: Faults = field(default_factory=Faults)
     warnings: list[str] = field(default_factory=list[str])
     nodes: dict[FleetName, NodeTable] = field(default_factory=dict[FleetName, NodeTable])
+    partial: bool = False
 
     def read(self, raw: Raw) -> Config | None:
         """Return the file's values, or None where too much of it is wrong to go on."""
@@ -111,7 +112,7 @@ class Reading:
         for name in table(raw):
             if not _NAME.fullmatch(name):
                 self.faults.add(join(path, name), None, A_NAME)
-        if is_table(raw) and not table(raw):
+        if is_table(raw) and not table(raw) and not self.partial:
             self.faults.add(path, None, f"at least one table [{path}.NAME]; there is none")
         return table(raw)
 

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 PAGE = 500
 _RESTARTS = 3
-INSTALL = "hostler kubernetes install | kubectl apply -f -"
+INSTALL = "hostler kubernetes install"
 
 
 class _ListMeta(msgspec.Struct, frozen=True, rename="camel"):

@@ -117,15 +117,12 @@ def judge(schema: Schema, value: object) -> bool:
 
 
 def _typed(schema: Schema, value: object) -> bool:
-    match schema["type"]:
-        case "boolean":
-            return isinstance(value, bool)
-        case "integer":
-            return isinstance(value, int) and not isinstance(value, bool)
-        case "number":
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        case "string":
-            return isinstance(value, str)
+    match str(schema.get("type", "any")):
+        case "boolean" | "integer" | "number" | "string" as name:
+            kinds = {"boolean": bool, "integer": int, "number": int | float, "string": str}
+            return isinstance(value, kinds[name]) and (name == "boolean") == isinstance(value, bool)
+        case "any":
+            return True
         case "array":
             items = cast("Schema", schema["items"])
             return _is_list(value) and all(judge(items, one) for one in _listed(value))

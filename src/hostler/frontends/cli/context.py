@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -28,6 +29,17 @@ class Purpose(StrEnum):
     """Requests are recorded, beside a running engine or before the first."""
     ENGINE = "engine"
     """This process is the engine; StoreHeld where another one is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOptions:
+    """Which cluster's objects are run, beside a file or without one; None: as usual."""
+
+    file: Path | None = None
+    kubeconfig: Path | None = None
+    context: str | None = None
+    namespace: str | None = None
+    state: Path | None = None
 
 
 class Runnable(Protocol):
@@ -105,6 +117,10 @@ class Services(Protocol):
 
     def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Runnable:
         """Return the engine, not yet running."""
+        ...
+
+    async def run_in_cluster(self, options: ClusterOptions) -> None:
+        """Run an engine for a cluster's objects until a signal stops it; HostlerError else."""
         ...
 
     def ports(self, store: Store, metrics: Metrics | None = None) -> Ports:

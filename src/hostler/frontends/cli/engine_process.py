@@ -6,7 +6,7 @@ only then that engine ends, in order, and the next one goes on from the records,
 
 import asyncio
 import signal
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -54,6 +54,11 @@ class Signals:
             for number in numbers:
                 loop.remove_signal_handler(number)
 
+    def ask_to_reload(self) -> None:
+        """Have what is run be read again."""
+        self.reload = True
+        self.came.set()
+
     def _hear(self, number: signal.Signals) -> None:
         if number is signal.SIGHUP:
             self.reload = True
@@ -75,7 +80,7 @@ class _Opened:
 
 
 class EngineProcess:
-    """Runs engines over one store, one after the other."""
+    """Runs engines over one store, one after the other; `read` is how else than from a file."""
 
     def __init__(
         self,
@@ -87,6 +92,7 @@ class EngineProcess:
     ) -> None:
         self._services, self._store, self._metrics = services, store, metrics
         self._frontends, self._signals = frontends, signals
+        self.read: Callable[[], Config] | None = None
         self._next: _Opened | None = None
         self._runs: EngineRecord | None = None
 
@@ -133,7 +139,7 @@ class EngineProcess:
     async def _read_again(self, config: Config) -> _Opened | None:
         """Return the file as it is now, opened; None where it is refused, or says the same."""
         try:
-            fresh = self._services.load(config.path)
+            fresh = self._services.load(config.path) if self.read is None else self.read()
             changed = differing(digests(config), digests(fresh))
             _check(changed)
             opened = await self._open(fresh) if changed else None

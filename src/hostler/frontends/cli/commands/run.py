@@ -9,17 +9,47 @@ from typing import Annotated, Literal
 import structlog
 from cyclopts import Parameter
 
+from hostler.domain.errors import UsageError
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
 from hostler.frontends.cli.console.logs import log_to
-from hostler.frontends.cli.console.options import File, Json
+from hostler.frontends.cli.console.options import Json
 from hostler.frontends.cli.console.screen import Screen
-from hostler.frontends.cli.context import Purpose, Services
+from hostler.frontends.cli.context import ClusterOptions, Purpose, Services
 from hostler.frontends.cli.engine_process import EngineProcess, Signals
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
 
 Level = Literal["debug", "info", "warning", "error"]
+
+
+RunFile = Annotated[
+    Path | None, Parameter(help="the fleet file; with --kubernetes it may be left out")
+]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterArguments:
+    """Whether objects of a cluster are run, and of which."""
+
+    kubernetes: Annotated[
+        bool, Parameter(negative=(), help="run what objects of a cluster's namespace ask for")
+    ] = False
+    kubeconfig: Annotated[
+        Path | None,
+        Parameter(help="the kubeconfig; default: KUBECONFIG, ~/.kube/config, or the Pod's own"),
+    ] = None
+    context: Annotated[
+        str | None, Parameter(help="the context in it; default: its current one")
+    ] = None
+    namespace: Annotated[
+        str | None, Parameter(help="the namespace; default: the context's, or the Pod's")
+    ] = None
+    state: Annotated[
+        Path | None,
+        Parameter(help="the folder for records and secrets; default: ~/.local/state/hostler"),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +61,10 @@ class RunCommand:
 
     def run(
         self,
-        file: File,
+        file: RunFile = None,
         /,
         *,
+        cluster: ClusterArguments | None = None,
         log_level: Annotated[
             Level, Parameter(name="--log", help="the lowest level of events to print")
         ] = "info",
@@ -41,10 +72,28 @@ class RunCommand:
     ) -> int:
         """Run the engine for every fleet of the file until Ctrl-C; machines stay as they are.
 
-        SIGHUP, or `hostler reload`, makes it read the file again.
+        SIGHUP, or `hostler reload`, makes it read the file again. With `--kubernetes`, fleets,
+        providers and hosts are objects of a cluster's namespace, beside those of the file or
+        without any file.
         """
         log_to(sys.stdout, json=json or not sys.stdout.isatty(), level=log_level)
-        return self.guard(json, lambda screen: self._run(file, screen))
+        named = cluster or ClusterArguments()
+        if named.kubernetes:
+            return self.guard(json, lambda screen: self._run_in_cluster(file, named, screen))
+        return self.guard(json, lambda screen: self._run(_named(file, named), screen))
+
+    async def _run_in_cluster(
+        self, file: Path | None, named: ClusterArguments, screen: Screen
+    ) -> int:
+        options = ClusterOptions(
+            file=file,
+            kubeconfig=named.kubeconfig,
+            context=named.context,
+            namespace=named.namespace,
+            state=named.state,
+        )
+        await self.services.run_in_cluster(options)
+        return _stopped(screen)
 
     async def _run(self, file: Path, screen: Screen) -> int:
         signals = Signals()
@@ -57,6 +106,19 @@ class RunCommand:
             ):
                 process = EngineProcess(self.services, store, metrics, frontends, signals)
                 await process.run(config)
-        log.info("engine stopped", machines="stay as they are")
-        screen.note("stopped; machines stay as they are, and stay on the bill")
-        return Exit.OK
+        return _stopped(screen)
+
+
+def _named(file: Path | None, named: ClusterArguments) -> Path:
+    """Return the file; UsageError where there is none, or what only goes with a cluster."""
+    if named != ClusterArguments():
+        raise UsageError("--kubeconfig, --context, --namespace and --state go with --kubernetes")
+    if file is None:
+        raise UsageError("name the fleet file, or say --kubernetes")
+    return file
+
+
+def _stopped(screen: Screen) -> int:
+    log.info("engine stopped", machines="stay as they are")
+    screen.note("stopped; machines stay as they are, and stay on the bill")
+    return Exit.OK

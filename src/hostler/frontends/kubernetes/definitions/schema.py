@@ -136,12 +136,17 @@ def _of_type(kind: object, words: Collection[str] = ()) -> dict[str, object]:
     if get_origin(bare) is dict:
         values = _of_type(get_args(bare)[1])
         return {"type": "object", "additionalProperties": values}
-    if bare is timedelta:
-        some = {"allOf": [_SOME]} if extra(kind, "positive") else {}
-        return {"type": "string", "pattern": DURATION, "maxLength": 64, **some}
-    if is_size(kind):
-        return {"type": "string", "pattern": SIZE, "maxLength": 64}
+    if bare is object or bare is Any:
+        return {"x-kubernetes-preserve-unknown-fields": True}
+    if bare is timedelta or is_size(kind):
+        return _of_amount(kind, SIZE if is_size(kind) else DURATION)
     return _of_scalar(kind, bare, words)
+
+
+def _of_amount(kind: object, pattern: str) -> dict[str, object]:
+    """Return the schema of what is written with a unit."""
+    some = {"allOf": [_SOME]} if extra(kind, "positive") else {}
+    return {"type": "string", "pattern": pattern, "maxLength": 64, **some}
 
 
 def _of_list(kind: object, bare: object) -> dict[str, object]:

@@ -1,0 +1,208 @@
+"""Run: an engine whose fleets, providers and hosts are objects of a cluster's namespace."""
+
+import random
+import secrets
+import signal
+from asyncio import TaskGroup
+from collections.abc import AsyncGenerator, Callable, Mapping, MutableMapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from hostler.app.provider_registry import KINDS
+from hostler.app.store_registry import STORES
+from hostler.config.decode import Raw
+from hostler.config.definition import table_of
+from hostler.config.load import Reading
+from hostler.config.source import read_toml
+from hostler.config.values import Config, WrongFile
+from hostler.domain.errors import ConfigError
+from hostler.frontends.cli.context import ClusterOptions, Purpose, Services
+from hostler.frontends.cli.engine_process import EngineProcess, Signals
+from hostler.frontends.kubernetes.connecting import Connected, Target, connected
+from hostler.frontends.kubernetes.definitions.manifests import manifests
+from hostler.frontends.kubernetes.fleets.following import KINDS as OBJECTS
+from hostler.frontends.kubernetes.fleets.following import Followed
+from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
+from hostler.frontends.kubernetes.fleets.source import Base, Source, Surroundings
+from hostler.frontends.kubernetes.install import DEFINITIONS, definition_of
+from hostler.frontends.kubernetes.objects.assembly import FLEET, Place
+from hostler.frontends.kubernetes.objects.models import FLEETS
+from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
+from hostler.kubernetes.client import INSTALL
+from hostler.kubernetes.election import Candidate, Elector
+from hostler.kubernetes.errors import Forbidden, NotFound
+from hostler.kubernetes.informer import Surroundings as Following
+from hostler.kubernetes.objects import Key
+from hostler.kubernetes.requests import Selection
+from hostler.ports.clock import Clock
+from hostler.ports.store import Store
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.kubernetes")
+
+LEASE = "hostler-objects"
+"""The Lease whose holder writes on objects, where several engines have one store."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """What this process is given: its adapters, which find `variables` in their environment too.
+
+    `holder` is whose leases these are.
+    """
+
+    services: Services
+    environment: Mapping[str, str]
+    variables: MutableMapping[str, str]
+    holder: str
+
+
+async def run_in_cluster(options: ClusterOptions, process: Process) -> None:
+    """Run until SIGINT or SIGTERM. ConfigError, ApiError or StoreError say why it cannot begin."""
+    target = Target(
+        kubeconfig=options.kubeconfig, context=options.context, namespace=options.namespace
+    )
+    clock, signals = process.services.clock(), Signals()
+    with signals.heard(signal.SIGHUP):
+        async with connected(target, process.environment, clock) as cluster:
+            await _check_installed(cluster)
+            base = _base(options, cluster.namespace, process.environment)
+            await _run(process, cluster, base, signals)
+
+
+async def _run(process: Process, cluster: Connected, base: Base, signals: Signals) -> None:
+    alone, services = _alone(base), process.services
+    async with (
+        services.store(alone, Purpose.ENGINE) as store,
+        services.metrics(alone) as metrics,
+        services.frontends(alone) as frontends,
+        _leading(process, cluster, store) as leads,
+        TaskGroup() as group,
+    ):
+        followed = Followed(cluster.client, cluster.namespace, _around(services.clock()))
+        source = Source(base, _surroundings(process, cluster, base, followed, store))
+        tasks = [group.create_task(run()) for run in followed.runs()]
+        config = await source.first(await _earlier(store, followed))
+        reported = Reported(
+            cluster=cluster,
+            followed=followed,
+            source=source,
+            store=store,
+            clock=services.clock(),
+            leads=leads,
+            with_removed=services.with_removed,
+        )
+        reporter = Reporter(reported)
+        await reporter.ask_for_pauses()
+
+        async def reload() -> None:
+            await reporter.ask_for_pauses()
+            signals.ask_to_reload()
+
+        source.on_new = reload
+        tasks += [group.create_task(source.run()), group.create_task(reporter.run())]
+        engines = EngineProcess(services, store, metrics, frontends, signals)
+        engines.read = source.config
+        log.info("following objects", namespace=cluster.namespace, cluster=cluster.origin)
+        await engines.run(config)
+        for task in tasks:
+            task.cancel()
+
+
+def _around(clock: Clock) -> Following:
+    return Following(clock=clock, draw=random.random)
+
+
+def _surroundings(
+    process: Process, cluster: Connected, base: Base, followed: Followed, store: Store
+) -> Surroundings:
+    folder = base.path.parent / f"{base.path.stem}-secrets"
+    places = SecretPlaces(folder, process.variables, secrets.token_bytes(32))
+    places.clear()
+
+    async def opens(config: Config) -> None:
+        async with process.services.accounts(config, store):
+            return
+
+    return Surroundings(
+        cluster=cluster,
+        followed=followed,
+        places=places,
+        opens=opens,
+        clock=process.services.clock(),
+    )
+
+
+@asynccontextmanager
+async def _leading(
+    process: Process, cluster: Connected, store: Store
+) -> AsyncGenerator[Callable[[], bool]]:
+    """Give what tells whether this process writes on objects: one of those with the store does."""
+    if store.exclusive:
+        yield _always
+        return
+    candidate = Candidate(identity=process.holder, namespace=cluster.namespace)
+    elector = Elector(cluster.client, candidate, process.services.clock(), random.random)
+    async with TaskGroup() as group:
+        running = group.create_task(elector.run((LEASE,)))
+        yield lambda: elector.holding(LEASE) is not None
+        running.cancel()
+
+
+def _always() -> bool:
+    return True
+
+
+async def _earlier(store: Store, followed: Followed) -> Mapping[Place, Raw]:
+    """Return the tables that an engine last ran for the fleets that are objects now."""
+    await followed.synced()
+    names = {one.metadata.name for one in followed.of(FLEETS.kind)}
+    found = dict[Place, Raw]()
+    for row in await store.fleets():
+        if str(row.name) in names and row.definition:
+            found[Place(FLEET, str(row.name))] = table_of(row.definition)
+    return found
+
+
+async def _check_installed(cluster: Connected) -> None:
+    """Raise KindNotServed, or Forbidden, where our kinds cannot be read; both name the cure."""
+    for resource in OBJECTS.values():
+        await cluster.client.list_all(resource, Selection(namespace=cluster.namespace))
+    for manifest in manifests(KINDS):
+        wanted = definition_of(manifest)
+        try:
+            found = await cluster.client.get(DEFINITIONS, Key("", wanted.metadata.name))
+        except (Forbidden, NotFound):
+            return
+        if found.digest != wanted.digest:
+            log.warning("kubernetes.other_definitions", name=wanted.metadata.name, cure=INSTALL)
+
+
+def _base(options: ClusterOptions, namespace: str, environment: Mapping[str, str]) -> Base:
+    """Return the file beside the objects, or the empty one where none is named."""
+    if options.file is not None:
+        return Base(path=options.file, raw=read_toml(options.file), kinds=KINDS, stores=STORES)
+    folder = options.state or _state_folder(environment)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        text = f"{folder} cannot be made: {error.strerror}; name another --state"
+        raise ConfigError(text) from error
+    return Base(path=folder / f"{namespace}.toml", raw={}, kinds=KINDS, stores=STORES)
+
+
+def _state_folder(environment: Mapping[str, str]) -> Path:
+    state = environment.get("XDG_STATE_HOME")
+    home = Path(environment.get("HOME", "/var/lib"))
+    return (Path(state) if state else home / ".local" / "state") / "hostler"
+
+
+def _alone(base: Base) -> Config:
+    """Return what the file says without any object; WrongFile has all that is wrong with it."""
+    reading = Reading(path=base.path, kinds=base.kinds, stores=base.stores, partial=True)
+    config = reading.read(base.raw)
+    if config is None or reading.faults.found:
+        raise WrongFile(base.path, tuple(dict.fromkeys(reading.faults.found)))
+    return config

@@ -1,0 +1,1 @@
+"""Fleets: objects of a namespace as what the engine runs, and how that stands written on them."""

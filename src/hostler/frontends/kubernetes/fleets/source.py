@@ -1,0 +1,203 @@
+"""Source: the configuration that a file and the objects of a namespace say, as it is now.
+
+It is made anew when somebody writes an object, and now and then, for Secrets change too. What an
+API server cannot tell for a while stays as it was.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+
+import structlog
+
+from hostler.config.decode import Raw
+from hostler.config.digests import differing, digests
+from hostler.config.load import Kinds
+from hostler.config.store_url import Stores
+from hostler.config.values import Config
+from hostler.domain.errors import ConfigError
+from hostler.frontends.kubernetes.connecting import Connected
+from hostler.frontends.kubernetes.objects.assembly import (
+    PROVIDER,
+    Assembler,
+    Assembly,
+    Place,
+    Reason,
+    Verdict,
+)
+from hostler.frontends.kubernetes.objects.candidates import Candidates, Objects, secret_names
+from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS, PROVIDERS, Written
+from hostler.frontends.kubernetes.objects.secrets import SecretPlaces, read_secret_data
+from hostler.kubernetes.errors import ApiError
+from hostler.ports.clock import Clock
+
+from .following import Followed
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.kubernetes")
+
+GATHER = timedelta(milliseconds=200)
+"""How long further changes are waited for: whoever applies a file writes several objects."""
+
+AGAIN = timedelta(minutes=1)
+"""How often Secrets are read again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """The file beside the objects: its path, also where there is none, and its tables."""
+
+    path: Path
+    raw: Raw
+    kinds: Kinds
+    stores: Stores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What is in force, the generation of each object that it was made from, and hosts' faults."""
+
+    assembly: Assembly
+    generations: Mapping[Place, int] = field(default_factory=dict[Place, int])
+    hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
+Opens = Callable[[Config], Awaitable[None]]
+"""Opens the accounts of a configuration and closes them; ConfigError where one cannot be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """Where objects and Secrets are read, where secrets are put, and how accounts are tried."""
+
+    cluster: Connected
+    followed: Followed
+    places: SecretPlaces
+    opens: Opens
+    clock: Clock
+
+
+class Source:
+    """Has the newest configuration; `on_new` hears of each that differs from the one before."""
+
+    def __init__(self, base: Base, surroundings: Surroundings) -> None:
+        self._base = base
+        self._cluster, self._followed = surroundings.cluster, surroundings.followed
+        self._places, self._opens = surroundings.places, surroundings.opens
+        self._clock = surroundings.clock
+        self._before: dict[Place, Raw] = {}
+        self._opened: dict[str, str] = {}
+        self._judged: Judged | None = None
+        self._first = asyncio.Event()
+        self.on_new: Callable[[], Awaitable[None]] = _nobody
+
+    @property
+    def judged(self) -> Judged:
+        """Return what is in force; RuntimeError before `first`."""
+        if self._judged is None:
+            raise RuntimeError("nothing was read yet")
+        return self._judged
+
+    def config(self) -> Config:
+        """Return the configuration in force."""
+        return self.judged.assembly.config
+
+    async def first(self, before: Mapping[Place, Raw]) -> Config:
+        """Wait until everything was read once; `before` are tables that were in force earlier."""
+        self._before = dict(before)
+        await self._followed.synced()
+        await self._make()
+        return self.config()
+
+    async def run(self) -> None:
+        """Follow the objects for ever, after `first`."""
+        while True:
+            await self._wait()
+            try:
+                await self._make()
+            except ApiError as error:
+                log.warning("kubernetes.not_read", error=str(error))
+
+    async def _wait(self) -> None:
+        try:
+            async with asyncio.timeout(AGAIN.total_seconds()):
+                await self._followed.changed.wait()
+        except TimeoutError:
+            return
+        await self._clock.sleep(GATHER)
+
+    async def _make(self) -> None:
+        self._followed.changed.clear()
+        objects = await self._objects()
+        earlier = self._judged.assembly.config if self._judged is not None else None
+        self._judged = await self._judge(objects)
+        for place, verdict in self._judged.assembly.verdicts.items():
+            if not verdict.accepted:
+                log.warning("kubernetes.refused", object=place.path, why=verdict.message)
+        if earlier is not None and differing(digests(earlier), digests(self.config())):
+            await self.on_new()
+
+    async def _objects(self) -> Objects:
+        providers = self._followed.of(PROVIDERS.kind)
+        fleets = tuple(one for one in self._followed.of(FLEETS.kind) if not one.ends)
+        hosts = self._followed.of(HOSTS.kind)
+        names = secret_names((*providers, *fleets, *hosts))
+        secrets = {
+            name: await read_secret_data(self._cluster.client, self._cluster.namespace, name)
+            for name in sorted(names)
+        }
+        return Objects(providers=providers, fleets=fleets, hosts=hosts, secrets=secrets)
+
+    async def _judge(self, objects: Objects) -> Judged:
+        """Return what is in force, once every account of it could be opened."""
+        base = self._base
+        making = Candidates(kinds=base.kinds, base=base.raw, places=self._places)
+        candidates = making.of(objects, self._before)
+        refused = dict[Place, Verdict]()
+        while True:
+            assembler = Assembler(
+                path=base.path, base=base.raw, kinds=base.kinds, stores=base.stores
+            )
+            assembler.verdicts.update(refused)
+            assembly = assembler.assemble(candidates, self._before)
+            place, why = await self._unopened(assembly)
+            if place is None or place in refused:
+                break
+            refused[place] = Verdict(reason=Reason.NOT_OPENED, message=why)
+        self._before = dict(assembly.tables)
+        hosts = {name: why for one in candidates.values() for name, why in one.hosts.items()}
+        return Judged(assembly=assembly, generations=_generations(objects), hosts=hosts)
+
+    async def _unopened(self, assembly: Assembly) -> tuple[Place | None, str]:
+        """Return an account of an object that cannot be opened, and why; each is tried once."""
+        config = assembly.config
+        for account in config.accounts:
+            place = Place(PROVIDER, str(account.name))
+            digest = digests(config)[place.path]
+            if place not in assembly.verdicts or self._opened.get(place.path) == digest:
+                continue
+            alone = replace(config, accounts=(account,), fleets=(), templates={})
+            try:
+                await self._opens(alone)
+            except ConfigError as error:
+                return place, str(error)
+            self._opened[place.path] = digest
+        return None, ""
+
+
+def _generations(objects: Objects) -> dict[Place, int]:
+    kinds: tuple[tuple[str, tuple[Written, ...]], ...] = (
+        ("provider", objects.providers),
+        ("fleet", objects.fleets),
+        ("host", objects.hosts),
+    )
+    return {
+        Place(table, one.metadata.name): one.metadata.generation
+        for table, found in kinds
+        for one in found
+    }
+
+
+async def _nobody() -> None:
+    """Hear nothing."""

@@ -1,0 +1,137 @@
+"""Status: how a fleet, a provider and a host stand, as it is written on their objects. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import cast
+
+from hostler.frontends.kubernetes.objects.assembly import Verdict
+from hostler.frontends.kubernetes.objects.models import Fields
+from hostler.queries.fleets import FleetStatus
+
+ACCEPTED, READY, PAUSED = "Accepted", "Ready", "Paused"
+_STAYS = "; what was in force before stays in force"
+FLEET_LABEL = "hostler.dev/fleet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """One condition, before it is known since when it holds."""
+
+    type: str
+    holds: bool | None
+    reason: str
+    message: str = ""
+
+    @property
+    def status(self) -> str:
+        """Return it in Kubernetes' word."""
+        return "Unknown" if self.holds is None else str(self.holds)
+
+
+def accepted(verdict: Verdict | None) -> Condition:
+    """Return whether the newest spec is in force."""
+    if verdict is None:
+        return Condition(type=ACCEPTED, holds=None, reason="NotRead", message="not read yet")
+    message = verdict.message + (_STAYS if verdict.older else "")
+    return Condition(
+        type=ACCEPTED, holds=verdict.accepted, reason=str(verdict.reason), message=message
+    )
+
+
+def fleet_fields(status: FleetStatus | None) -> dict[str, object]:
+    """Return the numbers of a fleet, without conditions; none where nothing is known of it."""
+    if status is None:
+        return {"size": 0, "machines": 0, "ready": 0, "phases": {}, "orphans": 0}
+    return {
+        "size": status.desired,
+        "machines": len(status.machines),
+        "ready": status.ready,
+        "phases": dict(sorted(status.counts.items())),
+        "orphans": len(status.orphans),
+        "selector": f"{FLEET_LABEL}={status.fleet.name}",
+    }
+
+
+def fleet_conditions(
+    status: FleetStatus | None, verdict: Verdict | None, *, ends: bool
+) -> tuple[Condition, ...]:
+    """Return what holds of a fleet."""
+    return accepted(verdict), _ready(status, ends=ends), _paused(status)
+
+
+def _ready(status: FleetStatus | None, *, ends: bool) -> Condition:
+    if ends:
+        left = len(status.machines) if status is not None else 0
+        message = f"its object was deleted; {_counted(left, 'machine')} left"
+        return Condition(type=READY, holds=False, reason="Deleting", message=message)
+    if status is None or status.row is None:
+        return Condition(type=READY, holds=False, reason="NotInForce", message="no engine has it")
+    message = f"{status.ready} of {_counted(status.desired, 'machine')} ready"
+    if why := status.row.condition:
+        message = f"{message}; {why}"
+    enough = status.ready >= status.desired
+    return Condition(
+        type=READY, holds=enough, reason="Ready" if enough else "Waiting", message=message
+    )
+
+
+def _paused(status: FleetStatus | None) -> Condition:
+    pause = status.pause if status is not None else ""
+    return Condition(
+        type=PAUSED, holds=bool(pause), reason="Paused" if pause else "NotPaused", message=pause
+    )
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def document(
+    fields: Fields,
+    conditions: Iterable[Condition],
+    generation: int,
+    before: Fields | None,
+    now: datetime,
+) -> dict[str, object]:
+    """Return a whole status; a condition whose status is the same holds since when it did."""
+    since = {str(one.get("type")): one for one in written_conditions(before)}
+    return {
+        **fields,
+        "observedGeneration": generation,
+        "conditions": [_written(one, generation, since.get(one.type), now) for one in conditions],
+    }
+
+
+def _written(
+    one: Condition, generation: int, before: Fields | None, now: datetime
+) -> dict[str, object]:
+    same = before is not None and before.get("status") == one.status
+    at = before.get("lastTransitionTime") if same and before is not None else None
+    return {
+        "type": one.type,
+        "status": one.status,
+        "reason": one.reason,
+        "message": one.message,
+        "lastTransitionTime": at or f"{now.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "observedGeneration": generation,
+    }
+
+
+def written_conditions(status: Fields | None) -> tuple[Fields, ...]:
+    """Return the conditions that a status has."""
+    found: object = (status or {}).get("conditions")
+    entries = cast("list[object]", found) if isinstance(found, list) else []
+    return tuple(cast("Fields", entry) for entry in entries if isinstance(entry, Mapping))
+
+
+def differs(document: Fields, before: Fields | None) -> bool:
+    """Tell whether a status is to be written; others' conditions beside ours are no difference."""
+    if before is None:
+        return True
+    ours = {one["type"]: one for one in written_conditions(document)}
+    there = {one.get("type"): one for one in written_conditions(before)}
+    rest = {key: value for key, value in document.items() if key != "conditions"}
+    return any(before.get(key) != value for key, value in rest.items()) or any(
+        there.get(kind) != one for kind, one in ours.items()
+    )

@@ -1,0 +1,1 @@
+"""Objects of our kinds, read as the tables of a fleet file."""

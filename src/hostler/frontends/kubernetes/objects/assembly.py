@@ -1,0 +1,190 @@
+"""Assembly: what a file and the objects of a namespace say together, each object judged by itself.
+
+An object that is wrong stops no other. What was in force for it before stays in force, so that a
+slip of the pen ends nothing; where nothing was, it is as if it were not there.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+
+from hostler.config.decode import Raw, table
+from hostler.config.errors import Fault
+from hostler.config.load import Kinds, Reading
+from hostler.config.store_url import Stores
+from hostler.config.values import Config, WrongFile
+
+PROVIDER, FLEET = "provider", "fleet"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which table: `provider` or `fleet`, and its name."""
+
+    table: str
+    name: str
+
+    @property
+    def path(self) -> str:
+        """Return it as faults have it."""
+        return f"{self.table}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """An object read as a table; `problems` are what is wrong with it before it is decoded.
+
+    `tell` returns where in the object a key of the table stands. `hosts` has the hosts of a
+    provider, each with what is wrong with it: such a one stops no other.
+    """
+
+    table: Raw
+    problems: tuple[str, ...] = ()
+    tell: Callable[[str], str] = str
+    hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
+class Reason(StrEnum):
+    """Why an object is in force, or is not."""
+
+    ACCEPTED = "Accepted"
+    INVALID = "Invalid"
+    NAME_TAKEN = "NameTaken"
+    NOT_OPENED = "NotOpened"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Whether the newest spec of an object is in force; if not, whether an older one is."""
+
+    reason: Reason
+    message: str = ""
+    older: bool = False
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the spec is in force."""
+        return self.reason is Reason.ACCEPTED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembly:
+    """What is in force: a configuration, its tables, and what is to be written on each object."""
+
+    config: Config
+    tables: Mapping[Place, Raw]
+    verdicts: Mapping[Place, Verdict]
+
+
+@dataclass(slots=True, kw_only=True)
+class Assembler:
+    """Puts a file's tables and those of objects together; `base` is right by itself."""
+
+    path: Path
+    base: Raw
+    kinds: Kinds
+    stores: Stores
+    force: dict[Place, Raw] = field(default_factory=dict[Place, Raw])
+    verdicts: dict[Place, Verdict] = field(default_factory=dict[Place, Verdict])
+
+    def assemble(
+        self, candidates: Mapping[Place, Candidate], before: Mapping[Place, Raw]
+    ) -> Assembly:
+        """Return what is in force; `before` are the tables that were.
+
+        Providers come first, for fleets are read with their providers. WrongFile where the file
+        itself is wrong.
+        """
+        ordered = sorted(candidates, key=lambda place: (place.table != PROVIDER, place.name))
+        for place in ordered:
+            self._judge(place, candidates[place], before.get(place))
+        config = self._together(candidates, before)
+        return Assembly(config=config, tables=dict(self.force), verdicts=dict(self.verdicts))
+
+    def refuse(self, place: Place, verdict: Verdict) -> None:
+        """Judge an object beforehand: it is not in force."""
+        self.verdicts[place] = verdict
+
+    def _judge(self, place: Place, candidate: Candidate, before: Raw | None) -> None:
+        if place in self.verdicts:
+            faults: tuple[str, ...] = (self.verdicts[place].message,)
+        elif place.name in table(self.base.get(place.table, {})):
+            text = f"the file {self.path.name} has a {place.table} of this name"
+            self.verdicts[place] = Verdict(reason=Reason.NAME_TAKEN, message=text)
+            return
+        else:
+            faults = candidate.problems or self._faults(place, candidate)
+        if not faults:
+            self.force[place] = candidate.table
+            self.verdicts[place] = Verdict(reason=Reason.ACCEPTED, message="in force")
+            return
+        self._fall_back(place, before, "; ".join(faults))
+
+    def _fall_back(self, place: Place, before: Raw | None, why: str) -> None:
+        """Have what was in force before stay so, where it still can be."""
+        earlier = self.verdicts.get(place)
+        reason = earlier.reason if earlier and not earlier.accepted else Reason.INVALID
+        self.force.pop(place, None)
+        stays = before is not None and not self._alone({place: before}).faults.found
+        if stays and before is not None:
+            self.force[place] = before
+        self.verdicts[place] = Verdict(reason=reason, message=why, older=stays)
+
+    def _faults(self, place: Place, candidate: Candidate) -> tuple[str, ...]:
+        found = self._alone({place: candidate.table}).faults.found
+        return tuple(dict.fromkeys(worded(fault, place, candidate.tell) for fault in found))
+
+    def _alone(self, tables: Mapping[Place, Raw]) -> Reading:
+        """Return the reading of these tables with the providers that are in force, and no more."""
+        providers = {p: raw for p, raw in self.force.items() if p.table == PROVIDER}
+        bare = {key: value for key, value in self.base.items() if key not in {FLEET, "frontend"}}
+        return self._read(bare, {**providers, **tables})[0]
+
+    def _together(
+        self, candidates: Mapping[Place, Candidate], before: Mapping[Place, Raw]
+    ) -> Config:
+        """Return all that is in force as one; what does not go together with the others goes."""
+        while True:
+            reading, config = self._read(self.base, self.force)
+            if config is not None and not reading.faults.found:
+                return config
+            blamed = dict(self._blamed(reading.faults.found))
+            changed = [p for p in blamed if self.force[p] != before.get(p)]
+            place = next(iter(changed or blamed), None)
+            if place is None:
+                raise WrongFile(self.path, tuple(dict.fromkeys(reading.faults.found)))
+            why = worded(blamed[place], place, candidates[place].tell)
+            older = before.get(place) if place in changed else None
+            self._fall_back(place, older, why)
+
+    def _blamed(self, faults: Sequence[Fault]) -> list[tuple[Place, Fault]]:
+        return [
+            (place, fault)
+            for fault in faults
+            for place in self.force
+            if fault.path == place.path or fault.path.startswith((f"{place.path}.",))
+        ]
+
+    def _read(self, base: Raw, tables: Mapping[Place, Raw]) -> tuple[Reading, Config | None]:
+        raw = dict(base)
+        for name in (PROVIDER, FLEET):
+            own = {place.name: one for place, one in tables.items() if place.table == name}
+            raw[name] = {**table(raw.get(name, {})), **own}
+        reading = Reading(path=self.path, kinds=self.kinds, stores=self.stores, partial=True)
+        return reading, reading.read(raw)
+
+
+def worded(fault: Fault, place: Place, tell: Callable[[str], str]) -> str:
+    """Return a fault in a line, with the place in the object where that is about it."""
+    if not fault.path.startswith(place.path):
+        return worded_in(fault, str)
+    return worded_in(replace(fault, path=fault.path.removeprefix(place.path).lstrip(".")), tell)
+
+
+def worded_in(fault: Fault, tell: Callable[[str], str]) -> str:
+    """Return a fault in a line: where, what stands there, what should, and the cure."""
+    where = tell(fault.path)
+    found = f"{where} = {fault.value}" if fault.value else where
+    cure = f" ({fault.hint})" if fault.hint else ""
+    return f"{found}: expected {fault.expected}{cure}"

@@ -1,0 +1,202 @@
+"""Candidates: the objects of a namespace as tables that may come into force. Pure but for secrets.
+
+A host is an entry in the list of its provider; a fleet has the section of its provider's kind.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import cast
+
+import msgspec
+
+from hostler.config.decode import Raw, decode_table, is_table, table
+from hostler.config.errors import Faults
+from hostler.config.load import Kinds
+from hostler.config.tables import FleetTable, ProviderTable
+from hostler.frontends.kubernetes.definitions.notation import key_in_object
+from hostler.frontends.kubernetes.definitions.sections import hosts as host_tables
+from hostler.frontends.kubernetes.definitions.sections import inventory_key
+
+from .assembly import FLEET, PROVIDER, Candidate, Place, worded_in
+from .models import Fields, Written
+from .secrets import SecretData, SecretPlaces
+from .tables import Layout, other_sections, table_of_spec
+
+_OF_FLEETS = frozenset({"paused", "deletionPolicy", "secretName"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A host as an entry of its provider's list, and what is wrong with it."""
+
+    table: Raw
+    problems: tuple[str, ...]
+
+
+class _Nothing(msgspec.Struct, frozen=True):
+    """Has no fields: what a host's object has beside the section of its kind is no setting."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objects:
+    """All objects of a namespace that are read, by kind, and the Secrets that they name."""
+
+    providers: tuple[Written, ...]
+    fleets: tuple[Written, ...]
+    hosts: tuple[Written, ...]
+    secrets: Mapping[str, SecretData] = field(default_factory=dict[str, SecretData])
+
+    def secret(self, name: str) -> SecretData:
+        """Return a Secret by its name; without any, one without a name."""
+        return self.secrets.get(name, SecretData(name="")) if name else SecretData(name="")
+
+
+def secret_names(objects: Iterable[Written]) -> frozenset[str]:
+    """Return the Secrets that objects name."""
+    return frozenset(name for one in objects if (name := secret_name(one)))
+
+
+def secret_name(one: Written) -> str:
+    """Return the Secret that an object names; empty where it names none."""
+    name = one.wanted.get("secretName", "")
+    return name if isinstance(name, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Secrets:
+    """The Secret of one object."""
+
+    places: SecretPlaces
+    secret: SecretData
+    stable: bool = False
+
+    def variable(self, key: str) -> str:
+        return self.places.variable(self.secret, key)
+
+    def file(self, key: str) -> str:
+        return self.places.file(self.secret, key, stable=self.stable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Makes candidates of objects; `base` has the providers that the file has."""
+
+    kinds: Kinds
+    base: Raw
+    places: SecretPlaces
+
+    def of(self, objects: Objects, before: Mapping[Place, Raw]) -> Mapping[Place, Candidate]:
+        """Return a candidate for each provider and fleet; `before` are the tables in force."""
+        found = dict[Place, Candidate]()
+        for one in objects.providers:
+            place = Place(PROVIDER, one.metadata.name)
+            found[place] = self._provider(one, objects, before.get(place, {}))
+        kinds = self._kinds(objects.providers)
+        secrets = {one.metadata.name: secret_name(one) for one in objects.providers}
+        for one in objects.fleets:
+            name = one.wanted.get("provider") or _only(kinds)
+            own = secret_name(one) or secrets.get(str(name), "")
+            secret = _Secrets(self.places, objects.secret(own), stable=True)
+            found[Place(FLEET, one.metadata.name)] = self._fleet(
+                one, kinds.get(str(name), ""), secret
+            )
+        return found
+
+    def _kinds(self, providers: Iterable[Written]) -> dict[str, str]:
+        """Return the kind of each provider, of the file and of objects."""
+        tables = table(self.base.get(PROVIDER, {}))
+        found = {name: str(table(raw).get("kind", name)) for name, raw in tables.items()}
+        return {**found, **{p.metadata.name: str(p.wanted.get("kind", "")) for p in providers}}
+
+    def _provider(self, one: Written, objects: Objects, before: Raw) -> Candidate:
+        kind = str(one.wanted.get("kind", ""))
+        if kind not in self.kinds:
+            known = ", ".join(sorted(self.kinds))
+            return Candidate(table={}, problems=(f"spec.kind = {kind!r}: expected one of {known}",))
+        settings = self.kinds[kind]().settings
+        layout = Layout(common=ProviderTable, section=key_in_object(kind), own=settings)
+        spec = {key: value for key, value in one.wanted.items() if key != "secretName"}
+        secret = _Secrets(self.places, objects.secret(secret_name(one)))
+        made, problems = table_of_spec(spec, layout, secret)
+        wrong = self._wrong_sections(spec, layout, f"it is of kind {kind}")
+        hosts = tuple(h for h in objects.hosts if h.wanted.get("provider") == one.metadata.name)
+        listed = inventory_key(settings)
+        tell: Callable[[str], str] = layout.place
+        entries = dict[str, _Entry]()
+        if listed:
+            entries = self._hosts(kind, hosts, objects)
+            usable = _usable(entries, table_list(before.get(listed)))
+            made = {**made, listed: usable}
+            tell = partial(_of_host, layout, listed, tuple(str(one["name"]) for one in usable))
+        elif hosts:
+            problems = (*problems, f"Hosts name it, and providers of kind {kind} have none")
+        return Candidate(
+            table=made,
+            problems=(*wrong, *problems),
+            tell=tell,
+            hosts={name: entry.problems for name, entry in entries.items()},
+        )
+
+    def _hosts(self, kind: str, hosts: Iterable[Written], objects: Objects) -> dict[str, _Entry]:
+        """Return hosts as entries of a provider's list, and what is wrong with each."""
+        struct = host_tables(self.kinds)[kind]
+        layout = Layout(common=_Nothing, section=key_in_object(kind), own=struct)
+        found = dict[str, _Entry]()
+        for one in hosts:
+            name = one.metadata.name
+            secret = _Secrets(self.places, objects.secret(secret_name(one)))
+            made, problems = table_of_spec(one.wanted, layout, secret)
+            made["name"] = name
+            wrong = self._wrong_sections(one.wanted, layout, f"its provider is of kind {kind}")
+            faults = Faults()
+            decode_table(made, (struct,), "", faults)
+            texts = (worded_in(fault, layout.place) for fault in faults.found)
+            found[name] = _Entry(made, (*wrong, *problems, *texts))
+        return found
+
+    def _fleet(self, one: Written, kind: str, secret: _Secrets) -> Candidate:
+        spec = {key: value for key, value in one.wanted.items() if key not in _OF_FLEETS}
+        if kind not in self.kinds:
+            layout = Layout(common=FleetTable, section="", own=_Nothing)
+            made, problems = table_of_spec(spec, layout, secret)
+            return Candidate(table=made, problems=problems, tell=layout.place)
+        layout = Layout(
+            common=FleetTable, section=key_in_object(kind), own=self.kinds[kind]().template
+        )
+        made, problems = table_of_spec(spec, layout, secret)
+        wrong = self._wrong_sections(spec, layout, f"its provider is of kind {kind}")
+        return Candidate(table=made, problems=(*wrong, *problems), tell=layout.place)
+
+    def _wrong_sections(self, spec: Fields, layout: Layout, why: str) -> tuple[str, ...]:
+        sections = [key_in_object(kind) for kind in self.kinds]
+        found = other_sections(spec, sections, layout)
+        return tuple(f"spec.{name}: expected spec.{layout.section}: {why}" for name in found)
+
+
+def _only(kinds: Mapping[str, str]) -> str:
+    return next(iter(kinds)) if len(kinds) == 1 else ""
+
+
+def _usable(entries: Mapping[str, _Entry], before: Iterable[Raw]) -> list[Raw]:
+    """Return the entries that are right, and for the others what was in force before."""
+    older = {str(entry.get("name")): entry for entry in before}
+    found = (older.get(n) if entry.problems else entry.table for n, entry in entries.items())
+    return [entry for entry in found if entry is not None]
+
+
+def _of_host(layout: Layout, listed: str, names: tuple[str, ...], path: str) -> str:
+    """Return where a key of a provider's table stands, which may be in one of its hosts."""
+    number, _, inner = path.removeprefix(f"{listed}[").partition("]")
+    if path == listed:
+        return "the Hosts that name it"
+    if not path.startswith(f"{listed}[") or not number.isdigit() or int(number) >= len(names):
+        return layout.place(path)
+    where = layout.place(inner.lstrip(".")) if inner else "spec"
+    return f"Host {names[int(number)]}: {where}"
+
+
+def table_list(raw: object) -> tuple[Raw, ...]:
+    """Return a list of tables as what it is; anything else as an empty one."""
+    entries = cast("list[object]", raw) if isinstance(raw, list) else []
+    return tuple(table(entry) for entry in entries if is_table(entry))

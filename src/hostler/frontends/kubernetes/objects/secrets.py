@@ -1,0 +1,107 @@
+"""Secrets: what objects name of Secrets, as variables and files that only this process has.
+
+A variable's name, and a file's folder, change with the content: so that an account is opened anew
+when its Secret is another one.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import shutil
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from hostler.domain.errors import ConfigError
+from hostler.kubernetes.errors import ApiError, NotFound
+from hostler.kubernetes.objects import Key
+from hostler.kubernetes.resources import Resource
+
+from .models import SECRETS, StoredSecret
+
+
+class ReadsSecrets(Protocol):
+    """What is needed of a client."""
+
+    async def get(self, resource: Resource[StoredSecret], key: Key) -> StoredSecret:
+        """Return a Secret."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretData:
+    """What is in one Secret; `problem` says why nothing can be read of it."""
+
+    name: str
+    values: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
+    problem: str = ""
+
+
+async def read_secret_data(reader: ReadsSecrets, namespace: str, name: str) -> SecretData:
+    """Return a Secret's values; an ApiError that time may heal is raised."""
+    try:
+        found = await reader.get(SECRETS, Key(namespace, name))
+    except NotFound:
+        return SecretData(name=name, problem=f"there is no Secret {name} in {namespace}")
+    except ApiError as error:
+        if error.retry_at:
+            raise
+        return SecretData(name=name, problem=f"the Secret {name} cannot be read: {error}")
+    try:
+        values = {key: base64.b64decode(one) for key, one in (found.data or {}).items()}
+    except (binascii.Error, ValueError):
+        return SecretData(name=name, problem=f"the Secret {name} cannot be read: no base64")
+    return SecretData(name=name, values=values)
+
+
+class SecretPlaces:
+    """Where secrets are put: variables of this process, and files in a folder of its own."""
+
+    def __init__(self, folder: Path, variables: MutableMapping[str, str], salt: bytes) -> None:
+        self._folder, self._variables, self._salt = folder, variables, salt
+
+    def clear(self) -> None:
+        """Remove the files of an earlier process; OSError where that cannot be."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def variable(self, secret: SecretData, key: str) -> str:
+        """Return the variable that has this value; ConfigError where the Secret lacks it."""
+        value = self._value(secret, key)
+        name = f"S{self._digest(secret.name, key, value)}"
+        try:
+            self._variables[name] = value.decode().strip()
+        except UnicodeDecodeError:
+            raise ConfigError(f"the key {key} of the Secret {secret.name} is no text") from None
+        return name
+
+    def file(self, secret: SecretData, key: str, *, stable: bool) -> str:
+        """Return the path of a file with this value, which changes with it unless `stable`."""
+        value = self._value(secret, key)
+        suffix = "" if stable else f"-{self._digest(secret.name, key, value)}"
+        folder = self._folder / f"{secret.name}{suffix}"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = folder / key
+        if not path.exists() or path.read_bytes() != value:
+            fresh = folder / f"{key}.new"
+            fresh.touch(mode=0o600)
+            fresh.write_bytes(value)
+            fresh.replace(path)
+        return str(path)
+
+    def _value(self, secret: SecretData, key: str) -> bytes:
+        if secret.problem:
+            raise ConfigError(secret.problem)
+        if not secret.name:
+            raise ConfigError(f"{key} is to be the key of a Secret: name that in secretName")
+        value = secret.values.get(key)
+        if value is None or key.startswith(".."):
+            known = ", ".join(sorted(secret.values)) or "none"
+            raise ConfigError(f"the Secret {secret.name} has no key {key}; it has {known}")
+        return value
+
+    def _digest(self, name: str, key: str, value: bytes) -> str:
+        text = b"\0".join((name.encode(), key.encode(), value))
+        return hmac.new(self._salt, text, hashlib.sha256).hexdigest()[:24]
