@@ -8,6 +8,8 @@ BIN   := .venv/bin
 STAMP := .venv/made-from
 SEEDS ?= 10000
 SCHEMAS ?= 10000
+IMAGE ?= hostler
+ENGINE ?= $(shell for name in podman buildah docker; do command -v $$name && break; done)
 
 PYTHON ?= $(shell for name in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
@@ -81,6 +83,15 @@ bench: $(STAMP)  ## print the numbers that the design promises (COMPARE=1: besid
 .PHONY: plugin
 plugin: $(STAMP)  ## build dist/fleeting-plugin-hostler, the plugin as a single file
 	@$(BIN)/python tools/single_file.py
+
+.PHONY: image
+image:  ## build the image with the first container engine that there is (IMAGE=hostler)
+	@test -n "$(ENGINE)" || { echo "an image needs podman, buildah or docker on the PATH" >&2; exit 1; }
+	@$(ENGINE) build -f deploy/Containerfile -t $(IMAGE) .
+
+.PHONY: chart
+chart: $(STAMP)  ## render the chart anew into the golden files of tests/deploy
+	@$(BIN)/python tests/deploy/golden.py
 
 .PHONY: docs
 docs: $(STAMP)  ## build the site in site/

@@ -1,4 +1,4 @@
-"""Write the golden files anew: `.venv/bin/python tests/deploy/golden.py`.
+"""Write the golden files anew: `make chart`.
 
 Read the difference afterwards: it is what a user's next upgrade brings.
 """
