@@ -7,7 +7,7 @@
 {{- end }}
 - --log={{ .Values.logLevel }}
 - --json
-- /etc/hostler/config/fleet.toml
+- /var/lib/hostler/fleet.toml
 {{- end -}}
 
 {{/* Where a pod may stand: apart from its siblings, and never on what it may switch off. */}}

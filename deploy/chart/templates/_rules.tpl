@@ -1,30 +1,14 @@
 {{/* Rules in the namespaces that are watched: what each frontend that is enabled reads and writes, no more. */}}
 {{- define "hostler.rules" -}}
-{{- with .Values.frontends }}
-{{- if or .fleets.enabled .hosts.enabled }}
+{{- if include "hostler.kubernetes" . }}
 - apiGroups: [hostler.dev]
-  resources:
-    - providers
-    {{- if .fleets.enabled }}
-    - fleets
-    {{- end }}
-    {{- if .hosts.enabled }}
-    - hosts
-    {{- end }}
-  verbs: [get, list, watch, patch, update]
+  resources: [fleets, hosts, providers]
+  verbs: [get, list, watch, patch]  # a patch of an object is of its finalizers
 - apiGroups: [hostler.dev]
-  resources:
-    - providers/status
-    {{- if .fleets.enabled }}
-    - fleets/status
-    - fleets/finalizers
-    {{- end }}
-    {{- if .hosts.enabled }}
-    - hosts/status
-    - hosts/finalizers
-    {{- end }}
-  verbs: [get, patch, update]
+  resources: [fleets/status, hosts/status, providers/status]
+  verbs: [get, patch]
 {{- end }}
+{{- with .Values.frontends }}
 {{- if .clusterApi.enabled }}
 - apiGroups: [infrastructure.cluster.x-k8s.io]
   resources: [hostlerclusters, hostlerclustertemplates, hostlermachines, hostlermachinetemplates]
@@ -70,8 +54,8 @@
   verbs: [get, list, watch, create, update, patch, delete]
 {{- end }}
 {{- if eq .Values.store.kind "kubernetes" }}
-- apiGroups: [store.hostler.dev]
-  resources: ["*"]
+- apiGroups: [hostler.dev]
+  resources: [journals, journalparts]
   verbs: [get, list, watch, create, update, patch, delete]
 {{- end }}
 {{- if .Values.frontends.jobs.enabled }}

@@ -75,6 +75,6 @@ kubernetes:{{ .Release.Namespace }}
 {{/* Does hostler speak to the API server at all? */}}
 {{- define "hostler.kubernetes" -}}
 {{- with .Values.frontends -}}
-{{- if or .fleets.enabled .hosts.enabled .clusterApi.enabled .nodes.enabled -}}true{{- end -}}
+{{- if or .fleets.enabled .clusterApi.enabled .nodes.enabled -}}true{{- end -}}
 {{- end -}}
 {{- end -}}
