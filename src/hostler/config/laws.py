@@ -116,6 +116,12 @@ FLEET: tuple[Law[Fleet], ...] = (
         holds=lambda f: not f.probe.busy or f.probe.kind is ProbeKind.SSH,
     ),
     Law(
+        key="ready.busy",
+        expected="none beside node.managed: the Node's pods say whether it is busy",
+        value=lambda f: f.probe.busy,
+        holds=lambda f: not f.probe.busy or f.workload is None,
+    ),
+    Law(
         key="ready.key",
         expected='probe = "ssh" with it',
         value=lambda f: f.probe.key,

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import AccountName, FleetName
-from hostler.domain.model.fleet import Caps, Fleet, Probe, Timers
+from hostler.domain.model.fleet import Caps, Fleet, Probe, Timers, Workload
 from hostler.ports.kind import Asked, Blueprint, Bounded, ChecksAccounts, Kind, Times, Warns
 from hostler.ports.loopback import is_loopback
 
@@ -314,6 +314,7 @@ def _fleet(
         renews=asked.renews,
         on_remove=asked.on_remove,
         probe=_probe(asked.ready, folder),
+        workload=_workload(asked.node),
         caps=Caps(**structs.asdict(asked.caps)),
     )
 
@@ -327,6 +328,13 @@ def _timers(asked: FleetTable, made: Blueprint, raw: object) -> Timers:
         if not (is_table(raw) and name in table(raw))
     }
     return replace(timers, **usual)
+
+
+def _workload(node: NodeTable | None) -> Workload | None:
+    """Return whether the machines' cluster is asked before they end."""
+    if node is None or node.managed is None:
+        return None
+    return Workload(waits=node.managed.at_bound == "wait")
 
 
 def _probe(ready: ReadyTable | None, folder: Path) -> Probe:

@@ -61,6 +61,54 @@ class OptionsTable(Struct, frozen=True, kw_only=True):
     ] = None
 
 
+Choice = Literal["evict", "wait"]
+
+
+class ManagedTable(Struct, frozen=True, kw_only=True):
+    """How hostler works at the Nodes of these machines in their cluster.
+
+    It labels them, drains them before their machines end, and removes them afterwards.
+    """
+
+    at_bound: Annotated[
+        Literal["proceed", "wait"],
+        Meta(
+            description="what follows when `timers.drain` is over and something still runs on a "
+            "Node: its machine is ended all the same, or it waits for as long as it takes"
+        ),
+    ] = "proceed"
+    grace: Annotated[
+        Positive | None,
+        Meta(description="how long each pod has for its end; left out: as each says itself"),
+    ] = None
+    unmanaged: Annotated[
+        Choice, Meta(description="what becomes of pods that nothing would start anew")
+    ] = "evict"
+    local_storage: Annotated[
+        Choice, Meta(description="what becomes of pods that would lose their emptyDir volumes")
+    ] = "evict"
+    unsafe: Annotated[
+        Choice,
+        Meta(
+            description="what becomes of pods with the annotation "
+            "cluster-autoscaler.kubernetes.io/safe-to-evict: false"
+        ),
+    ] = "wait"
+    control_plane: Annotated[
+        bool,
+        Meta(
+            description="whether nodes of the control plane may be drained, and their machines "
+            "ended; otherwise they are protected"
+        ),
+    ] = False
+    remove: Annotated[
+        bool, Meta(description="whether the Node of a machine that has ended is removed")
+    ] = True
+    annotations: Annotated[
+        dict[str, str], Meta(description="annotations that its nodes have, beside `labels`")
+    ] = {}
+
+
 class NodeTable(Struct, frozen=True, kw_only=True):
     """What the fleet's machines are as nodes of a Kubernetes cluster."""
 
@@ -103,6 +151,10 @@ class NodeTable(Struct, frozen=True, kw_only=True):
         Meta(description="euros an hour, for the expander `price`; left out: as the provider says"),
     ] = None
     options: OptionsTable | None = None
+    managed: Annotated[
+        ManagedTable | None,
+        Meta(description="with this, hostler itself works at their Nodes in the cluster"),
+    ] = None
 
 
 class TlsTable(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ import pytest
 from hostler.domain.machines import drain as busy
 from hostler.domain.machines.repair import end
 from hostler.domain.model.calls import Shows
-from hostler.domain.model.fleet import Probe, ProbeKind
+from hostler.domain.model.fleet import Probe, ProbeKind, Workload
 from hostler.domain.model.machine import RESTED, CallState, Deletion, Machine, Origin
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
@@ -203,3 +203,52 @@ def test_nothing_runs_on_a_host_that_is_off_or_being_wiped(
     )
     now = fleet_snapshot((machine,), transition.resources)
     assert busy.may_run(transition, now) is runs
+
+
+# ------------------------------------------------------------------ Nodes of a cluster
+
+
+BOUNDED = Workload()
+
+
+def in_cluster(now: datetime = NOW, workload: Workload = BOUNDED, *answers: Answered) -> Snapshot:
+    """Return what a turn sees of a fleet whose cluster is asked; its probe asks no host."""
+    found = snapshot(now, Probe(), *answers)
+    return replace(found, fleet=replace(found.fleet, workload=workload))
+
+
+def test_the_end_of_a_node_waits_for_what_its_cluster_says() -> None:
+    assert "its cluster is asked first" in busy.bars(WAITS, in_cluster())
+    text = "1 Pod is still there: ns/a (it is ending)"
+    answer = Answered(answer=Answer.BUSY, at=NOW, text=text)
+    barred = busy.bars(answered(Answer.BUSY, NOW), in_cluster(NOW, Workload(), answer))
+    assert barred == f"its Node is not free: {text}; it is ended anyhow at 01:00:00 UTC"
+    assert busy.bars(answered(Answer.FREE, NOW), in_cluster()) == ""
+
+
+def test_a_node_is_asked_again_while_its_end_waits() -> None:
+    waits = busy.waits(answered(Answer.BUSY, NOW - busy.EVERY), in_cluster())
+    assert waits is not None
+    assert waits.ask
+
+
+@pytest.mark.parametrize("answer", [Answer.BUSY, Answer.UNKNOWN])
+def test_at_the_bound_a_node_is_ended_or_waited_for_as_its_fleet_says(answer: Answer) -> None:
+    late = BEGIN + FLEET.timers.drain + MINUTE
+    machine = answered(answer, late - S)
+    assert busy.bars(machine, in_cluster(late)) == ""
+    waiting = in_cluster(late, Workload(waits=True))
+    assert busy.bars(machine, waiting).endswith("it is waited for as long as it takes")
+    waits = busy.waits(machine, waiting)
+    assert waits is not None
+    assert waits.retry_at == late - S + busy.EVERY, "it is not asked without a pause"
+    assert busy.bars(answered(Answer.FREE, late), waiting) == ""
+
+
+def test_an_end_at_once_asks_no_cluster() -> None:
+    at_once = replace(WAITS, deletion=replace(ENDING, now=True))
+    assert busy.bars(at_once, in_cluster(NOW, Workload(waits=True))) == ""
+
+
+def test_a_changed_list_waits_for_no_cluster() -> None:
+    assert busy.before_roll(WAITS, NOW, in_cluster()) is None

@@ -97,14 +97,32 @@ class Outfitter:
         return held is not None and held.epoch == tenure.epoch
 
     async def ask(self, machine: Machine, snapshot: Snapshot) -> None:
-        """Ask a machine's host whether it is busy, and remember what it said."""
+        """Ask a machine's host, or its cluster, whether it is busy, and remember what it said.
+
+        A drain goes on for a while: until it ends, what was answered before it counts.
+        """
         answers, now = self._state.answers, self._ports.clock.now()
+        if snapshot.fleet.workload is not None:
+            answers[machine.id] = await self._drained(machine)
+            return
         answers[machine.id] = Answered(answer=Answer.UNKNOWN, at=now, text="it was not asked")
         connection = self._provider.connection(machine, resources_of(machine, snapshot))
         if connection is None:
             answers[machine.id] = replace(answers[machine.id], text="it has no address")
             return
         answers[machine.id] = await self._asked(machine, connection, snapshot)
+
+    async def _drained(self, machine: Machine) -> Answered:
+        """Ask the cluster whether the machine's Node is free, which drains it."""
+        begun, workloads = self._ports.clock.now(), self._ports.workloads
+        if workloads is None:
+            text = "this engine speaks to no cluster"
+            return Answered(answer=Answer.UNKNOWN, at=begun, text=text)
+        reply = await workloads.drain(machine.id)
+        answer = _ANSWERS.get(reply.status, Answer.UNKNOWN)
+        at = self._ports.clock.now() if answer is Answer.FREE else begun
+        log.info("node drained", machine=machine.id, answer=answer, text=reply.text)
+        return Answered(answer=answer, at=at, text=reply.text)
 
     async def _asked(
         self, machine: Machine, connection: Connection, snapshot: Snapshot

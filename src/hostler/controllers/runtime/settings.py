@@ -13,6 +13,7 @@ from hostler.ports.preparer import Preparer
 from hostler.ports.prober import Prober
 from hostler.ports.provider import Provider
 from hostler.ports.store import Store
+from hostler.ports.workload import Workloads
 
 _S = timedelta(seconds=1)
 
@@ -58,7 +59,7 @@ class Ports:
     """The store, the clock, the prober, the metrics, and a source of fresh machine ids.
 
     Without a `preparer`, hosts that are asked to be logged in to are probed as servers are; without
-    an `asker` nobody knows whether a host is busy.
+    an `asker` nobody knows whether a host is busy, and without `workloads` whether a Node is.
     """
 
     store: Store
@@ -68,3 +69,4 @@ class Ports:
     fresh: Callable[[], MachineId]
     preparer: Preparer | None = None
     asker: Asker | None = None
+    workloads: Workloads | None = None

@@ -1,9 +1,10 @@
 """Drain: does something run on a host that is to be ended, and for how long is it waited for?
 
-Asked is the host itself, by the command of its fleet. What it said is a fact with its date, and
+Asked is the host itself, by the command of its fleet, or the cluster of which it is a Node, which
+is drained by being asked. What it said is a fact with its date, and
 counts for as long as an observation does. A host that cannot be asked is neither busy nor free: it
 is waited for as a busy one is. When the bound of *drain* has passed the act goes on, whatever it
-said.
+said; but not where a fleet's owner decided that its cluster is waited for as long as it takes.
 """
 
 from dataclasses import dataclass, replace
@@ -39,8 +40,16 @@ class Wait:
 
 
 def is_asked(snapshot: Snapshot) -> bool:
-    """Tell whether hosts of this fleet are asked before what runs on them is ended."""
+    """Tell whether it is asked, before what runs on machines of this fleet is ended."""
+    return snapshot.fleet.workload is not None or _is_host_asked(snapshot)
+
+
+def _is_host_asked(snapshot: Snapshot) -> bool:
     return bool(snapshot.fleet.probe.busy) and is_prepared_by_ssh(snapshot)
+
+
+def _waits_for_ever(snapshot: Snapshot) -> bool:
+    return snapshot.fleet.workload is not None and snapshot.fleet.workload.waits
 
 
 def noted(transition: Transition, snapshot: Snapshot) -> Transition:
@@ -88,9 +97,12 @@ def bars(machine: Machine, snapshot: Snapshot) -> str:
     if not is_asked(snapshot) or since is None or at_once or _is_wiped(machine, since):
         return ""
     until = since + snapshot.fleet.timers.drain
+    if _waits_for_ever(snapshot):
+        return _awaited(machine, since, "it is waited for as long as it takes", snapshot)
     if snapshot.now >= until:
         return ""
-    return _awaited(machine, since, until, snapshot)
+    anyhow = f"it is ended anyhow at {until:%H:%M:%S} UTC"
+    return _awaited(machine, since, anyhow, snapshot)
 
 
 def _is_wiped(machine: Machine, since: datetime) -> bool:
@@ -101,18 +113,20 @@ def _is_wiped(machine: Machine, since: datetime) -> bool:
     )
 
 
-def _awaited(machine: Machine, since: datetime, until: datetime, snapshot: Snapshot) -> str:
-    """Return what is waited for, by what the host said since the wait began."""
-    answered, anyhow = answer_of(machine), f"it is ended anyhow at {until:%H:%M:%S} UTC"
+def _awaited(machine: Machine, since: datetime, anyhow: str, snapshot: Snapshot) -> str:
+    """Return what is waited for, by what was answered since the wait began."""
+    answered, newest = answer_of(machine), snapshot.answers.get(machine.id)
+    asked = "host" if snapshot.fleet.workload is None else "cluster"
+    text = newest.text if newest is not None else ""
     if answered is None or answered.at < since:
-        return f"its host is asked first whether it is busy; {anyhow}"
+        return f"its {asked} is asked first whether it is busy; {anyhow}"
+    if answered.answer is Answer.BUSY and snapshot.fleet.workload is not None:
+        return f"its Node is not free{f': {text}' if text else ''}; {anyhow}"
     if answered.answer is Answer.BUSY:
         return f"its host is busy, as it said at {answered.at:%H:%M:%S} UTC; {anyhow}"
     if answered.answer is Answer.UNKNOWN:
-        newest = snapshot.answers.get(machine.id)
-        why = f": {newest.text}" if newest is not None and newest.text else ""
-        return f"whether its host is busy is not known{why}; {anyhow}"
-    return "" if is_fresh(answered, snapshot) else f"its host is asked again; {anyhow}"
+        return f"whether its host is busy is not known{f': {text}' if text else ''}; {anyhow}"
+    return "" if is_fresh(answered, snapshot) else f"its {asked} is asked again; {anyhow}"
 
 
 def is_fresh(answered: Answered, snapshot: Snapshot) -> bool:
@@ -134,7 +148,8 @@ def waits(machine: Machine, snapshot: Snapshot) -> Wait | None:
 def _wait(machine: Machine, why: str, until: datetime, snapshot: Snapshot) -> Wait:
     answered = answer_of(machine)
     due = answered is None or not answered.at <= snapshot.now < answered.at + EVERY
-    retry_at = snapshot.now if due or answered is None else min(answered.at + EVERY, until)
+    at = snapshot.now if due or answered is None else answered.at + EVERY
+    retry_at = min(at, until) if snapshot.now < until else at
     return Wait(why=why, until=until, ask=due, retry_at=retry_at)
 
 
@@ -147,7 +162,7 @@ def waiting(transition: Transition, found: Wait) -> Transition:
 def before_roll(machine: Machine, begun: datetime, snapshot: Snapshot) -> Wait | None:
     """Return what a roll of a changed list waits for on a machine in use, due since then."""
     until = begun + snapshot.fleet.timers.drain
-    if not is_asked(snapshot) or snapshot.now >= until:
+    if not _is_host_asked(snapshot) or snapshot.now >= until:
         return None
     answered = answer_of(machine)
     if answered is not None and answered.answer is Answer.FREE and is_fresh(answered, snapshot):

@@ -93,6 +93,16 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """What runs on a fleet's machines is asked of their cluster before they end.
+
+    `waits` says that their end waits for it without a bound.
+    """
+
+    waits: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
     """What the fleet file asks for. `offers` are tried in order; `template` is a digest.
 
@@ -118,6 +128,7 @@ class Fleet:
     removed: bool = False
     on_remove: OnRemove = OnRemove.KEEP
     probe: Probe = Probe()
+    workload: Workload | None = None
     timers: Timers = Timers()
     caps: Caps = Caps()
 
