@@ -156,6 +156,10 @@ def test_the_digest_follows_the_text_in_a_file_of_cloud_init(tmp_path: Path) -> 
         ("sqlite:/abs/web.db", "/abs/web.db", "sqlite:///abs/web.db"),
         ("SQLite:///abs/a b%20?c.db", "/abs/a b%20?c.db", "sqlite:///abs/a b%20?c.db"),
         ("memory:", "", "memory:"),
+        ("kubernetes:", "", "kubernetes:"),
+        ("kubernetes:fleets", "fleets", "kubernetes:fleets"),
+        ("kubernetes:a/web?context=b", "a/web?context=b", "kubernetes:a/web?context=b"),
+        ("kubernetes:?kubeconfig=/a/b", "?kubeconfig=/a/b", "kubernetes:?kubeconfig=/a/b"),
     ],
 )
 def test_a_store_is_named_by_its_url(
@@ -174,8 +178,13 @@ def test_a_store_is_named_by_its_url(
         ("sqlite:", '"sqlite:FILE" or "sqlite:///FOLDER/FILE"'),
         ("sqlite://web.db", '"sqlite:FILE" or "sqlite:///FOLDER/FILE"'),
         ("memory:web", '"memory:" with nothing behind it'),
-        ("postgresql://anna:geheim@db/web", "a store that this version has: sqlite: or memory:"),
-        ("kubernetes:", "a store that this version has: sqlite: or memory:"),
+        (
+            "postgresql://anna:geheim@db/web",
+            "sqlite: or memory: or kubernetes:",
+        ),
+        ("kubernetes://fleets", '"kubernetes:NAMESPACE" or "kubernetes:NAMESPACE/NAME"'),
+        ("kubernetes:Fleets", '"kubernetes:NAMESPACE" or "kubernetes:NAMESPACE/NAME"'),
+        ("kubernetes:fleets?user=me", "with ?context= or &kubeconfig= and not 'user'"),
         ("sqlit:web.db", "did you mean sqlite?"),
     ],
 )

@@ -6,4 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "provider-package"
 
-sys.path[:0] = [str(EXAMPLE / "src"), str(EXAMPLE / "tests"), str(ROOT / "tests" / "providers")]
+sys.path[:0] = [
+    *(str(EXAMPLE / "src"), str(EXAMPLE / "tests"), str(ROOT / "tests" / "providers")),
+    str(ROOT / "tests" / "stores" / "kubernetes"),
+]

@@ -5,9 +5,12 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from direct import Direct, cluster, opened
 
+from hostler.app.clock import SystemClock
 from hostler.domain.ids import InstallationId
 from hostler.ports.store import Store
+from hostler.simulators.kubernetes.server import KubernetesServer
 from hostler.stores.memory import MemoryStore
 from hostler.stores.sqlite.opening import RunnerOf, open_beside, open_shared
 from hostler.stores.sqlite.worker import Inline, Threaded
@@ -55,11 +58,35 @@ class FileStores:
             await store.close()
 
 
-@pytest.fixture(params=["memory", "inline", "threaded"])
+class ClusterStores:
+    """Handles of a store in a cluster share its journal; each has its own copy of the records."""
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+        self._servers = dict[int, KubernetesServer]()
+
+    async def fresh(self) -> Store:
+        return self._opened(cluster(SystemClock()))
+
+    async def retry_at(self, store: Store) -> Store:
+        return self._opened(self._servers[id(store)])
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    def _opened(self, server: KubernetesServer) -> Store:
+        number = next(self._numbers)
+        store = opened(Direct(server), SystemClock(), f"w-{number}", f"i-{number}")
+        self._servers[id(store)] = server
+        return store
+
+
+@pytest.fixture(params=["memory", "inline", "threaded", "kubernetes"])
 async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stores]:
     runners: dict[object, RunnerOf] = {"inline": Inline, "threaded": Threaded}
     runner = runners.get(request.param)
-    opened = FileStores(tmp_path, runner) if runner else MemoryStores()
+    others = {"memory": MemoryStores, "kubernetes": ClusterStores}
+    opened = FileStores(tmp_path, runner) if runner else others[str(request.param)]()
     yield opened
     await opened.close()
 

@@ -1,16 +1,22 @@
 """Stores: the kinds of store by the scheme of their URL; a new kind is one more entry in STORES."""
 
+import asyncio
 import os
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hostler.config.store_url import StoreUrl
-from hostler.domain.errors import ConfigError, StoreMissing
+from hostler.domain.errors import ConfigError, HostlerError, StoreMissing
 from hostler.domain.ids import InstallationId
 from hostler.frontends.cli.context import Purpose
 from hostler.ports.store import Store
+
+if TYPE_CHECKING:
+    from hostler.stores.kubernetes.kinds import JournalSpec
+    from hostler.stores.kubernetes.opening import ClusterPlace, Surroundings
 
 
 class StoreKind(Protocol):
@@ -137,7 +143,76 @@ class MemoryStores:
         return None
 
 
-STORES: Mapping[str, StoreKind] = {"sqlite": SqliteStores(), "memory": MemoryStores()}
+class KubernetesStores:
+    """`kubernetes:NAMESPACE/NAME?context=…&kubeconfig=…`, of which every piece may be left out."""
+
+    def place(self, written: str, folder: Path) -> str:
+        """Return the place, with the kubeconfig's path seen from the fleet file's folder."""
+        from hostler.stores.kubernetes.opening import ClusterPlace
+
+        place = ClusterPlace.read(written)
+        if place.kubeconfig:
+            place = replace(place, kubeconfig=str(folder / place.kubeconfig))
+        return str(place)
+
+    def open(self, url: StoreUrl, purpose: Purpose) -> Store:
+        """Open the journal; only an engine makes one."""
+        from hostler.stores.kubernetes.opening import open_store
+
+        fresh = fresh_installation() if purpose is Purpose.ENGINE else None
+        place, around = self._place(url)
+        return open_store(place, around, fresh, reading=purpose is Purpose.READ)
+
+    def exists(self, url: StoreUrl) -> bool:
+        """Read the journal; where that fails, whoever opens it learns why."""
+        try:
+            return self._journal(url) is not None
+        except HostlerError:
+            return True
+
+    def is_held(self, url: StoreUrl) -> bool:
+        """Tell whether an engine has a lease in it; one that died has it until another comes."""
+        try:
+            journal = self._journal(url)
+        except HostlerError:
+            return False
+        return journal is not None and bool(journal.engines)
+
+    def problem(self, url: StoreUrl) -> str:
+        """Read the journal, and say what hindered that."""
+        try:
+            self._journal(url)
+        except HostlerError as error:
+            return str(error)
+        return ""
+
+    def holder(self, url: StoreUrl) -> int | None:
+        """No process of a cluster can be found from here."""
+        del url
+        return None
+
+    def _place(self, url: StoreUrl) -> tuple["ClusterPlace", "Surroundings"]:
+        from hostler.stores.kubernetes.opening import ClusterPlace, Surroundings
+
+        from .clock import SystemClock
+
+        return ClusterPlace.read(url.place), Surroundings(os.environ, SystemClock())
+
+    def _journal(self, url: StoreUrl) -> "JournalSpec | None":
+        """Read the journal in a thread with a loop of its own: whoever asks may be in one."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        from hostler.stores.kubernetes.opening import journal_at
+
+        with ThreadPoolExecutor(1) as threads:
+            return threads.submit(asyncio.run, journal_at(*self._place(url))).result()
+
+
+STORES: Mapping[str, StoreKind] = {
+    "sqlite": SqliteStores(),
+    "memory": MemoryStores(),
+    "kubernetes": KubernetesStores(),
+}
 """Every scheme that a fleet file may name."""
 
 

@@ -284,8 +284,9 @@ class TopTable(Struct, frozen=True, kw_only=True):
         Annotated[str, Meta(min_length=1)] | None,
         Meta(
             description="where the records are kept, as a URL: `sqlite:FILE`, seen from the fleet "
-            "file, or `sqlite:///FOLDER/FILE`; `memory:` keeps nothing (for trials); left out: a "
-            "SQLite file beside the fleet file, with the ending .db",
+            "file, or `sqlite:///FOLDER/FILE`; `kubernetes:NAMESPACE/NAME` is in a cluster; "
+            "`memory:` keeps nothing (for trials); left out: a SQLite file beside the fleet file, "
+            "with the ending .db",
             extra={"expected": 'a URL, such as "sqlite:web.db"'},
         ),
     ] = None

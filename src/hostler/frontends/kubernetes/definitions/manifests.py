@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from hostler.frontends.kubernetes.clusterapi.definitions import definitions as of_cluster_api
+from hostler.stores.kubernetes.definitions import definitions as of_the_store
 
 from .custom import CustomKind
 from .fleet import fleet_kind
@@ -20,4 +21,5 @@ def custom_kinds(kinds: Kinds) -> tuple[CustomKind, ...]:
 
 def manifests(kinds: Kinds) -> tuple[Manifest, ...]:
     """Return the definition of every kind, as it is applied; other parts add theirs here."""
-    return (*(kind.manifest() for kind in custom_kinds(kinds)), *of_cluster_api())
+    ours = (kind.manifest() for kind in custom_kinds(kinds))
+    return (*ours, *of_cluster_api(), *of_the_store())

@@ -1,0 +1,370 @@
+"""The journal of a store in a cluster: what is written when, and what a lost call leaves."""
+
+import asyncio
+from dataclasses import replace
+from itertools import count
+
+import pytest
+from direct import Direct, cluster, lost, opened
+
+from hostler.domain.errors import (
+    AlreadyBound,
+    Conflict,
+    Fenced,
+    StoreBusy,
+    StoreLost,
+    StoreMissing,
+)
+from hostler.domain.ids import Epoch, machine_id
+from hostler.domain.model.machine import Machine
+from hostler.kubernetes.objects import Key
+from hostler.kubernetes.session import Call
+from hostler.ports.store import Fence, Store
+from hostler.simulators.kubernetes.server import KubernetesServer
+from hostler.stores.kubernetes import writes
+from hostler.stores.kubernetes.kinds import JOURNALS, Content
+from hostler.stores.kubernetes.store import KubernetesStore
+from hostler.testing.conformance.store.records import (
+    OPEN,
+    WEB,
+    ended,
+    event,
+    filled,
+    knowing,
+    machine,
+    minutes,
+    request,
+    row,
+)
+from hostler.testing.time.clock import SimClock
+
+pytestmark = pytest.mark.looptime
+
+
+class Place:
+    """A cluster, and handles of the store in it."""
+
+    def __init__(self) -> None:
+        self.clock = SimClock(asyncio.get_running_loop())
+        self.server: KubernetesServer = cluster(self.clock)
+        self._numbers = count(1)
+
+    def session(self) -> Direct:
+        return Direct(self.server)
+
+    def open(self, session: Direct | None = None, installation: str | None = "i-own"):
+        return opened(
+            session or self.session(), self.clock, f"w-{next(self._numbers)}", installation
+        )
+
+
+async def everything(store: Store) -> list[object]:
+    """Read all that the saves of these tests can change."""
+    return [
+        await store.identity(),
+        await store.fleets(),
+        await store.machines(WEB),
+        await store.history(tuple(machine_id(number) for number in range(30))),
+        await store.issued(tuple(machine_id(number) for number in range(30))),
+        await store.events(),
+        await store.requests(),
+        await store.leases(),
+        await store.forgotten(),
+    ]
+
+
+async def test_saves_at_the_same_time_are_one_write() -> None:
+    place = Place()
+    store = place.open(session := place.session())
+    await filled(store, *(machine(number) for number in range(20)))
+    machines = await store.machines(WEB)
+    before = len(session.writes)
+    async with asyncio.TaskGroup() as tasks:
+        for one in machines:
+            tasks.create_task(store.save_machine(one, (event(one),), OPEN))
+    assert len(session.writes) - before <= 2
+    assert {one.version for one in await place.open().machines(WEB)} == {2}
+
+
+async def test_of_saves_at_the_same_time_each_has_its_own_answer() -> None:
+    place = Place()
+    store = place.open()
+    await filled(store, machine(1, resource="p-1"), machine(2))
+    one, two = await store.machines(WEB)
+    first, second, third = await asyncio.gather(
+        store.save_machine(one, (), OPEN),
+        store.save_machine(one, (), OPEN),
+        store.save_machine(knowing(two, "p-1"), (), OPEN),
+        return_exceptions=True,
+    )
+    assert isinstance(first, Machine)
+    assert first.version == one.version + 1
+    assert isinstance(second, Conflict)
+    assert isinstance(third, AlreadyBound)
+
+
+async def test_a_reader_sees_what_another_handle_saved_before() -> None:
+    place = Place()
+    one, two = place.open(), place.open()
+    await filled(one, machine(1))
+    assert len(await two.machines(WEB)) == 1
+    (record,) = await two.machines(WEB)
+    await two.save_machine(record, (), OPEN)
+    with pytest.raises(Conflict):
+        await one.save_machine(record, (), OPEN)
+    assert (await one.machine(record.id)) == (await two.machine(record.id))
+
+
+async def test_a_save_of_an_older_epoch_is_refused_though_its_writer_saw_no_newer_one() -> None:
+    place = Place()
+    old, new = place.open(), place.open()
+    await filled(old, machine(1))
+    lease = await old.take_lease("fleet/web", "a", None)
+    assert lease is not None
+    (record,) = await old.machines(WEB)
+    await new.take_lease("fleet/web", "b", lease)
+    with pytest.raises(Fenced):
+        await old.save_machine(record, (), Fence(lease="fleet/web", epoch=Epoch(1)))
+    assert (await new.machines(WEB))[0].version == record.version
+
+
+async def scenario(store: Store) -> None:
+    """Save a bit of everything."""
+    await store.add_fleet(row())
+    lease = await store.take_lease("fleet/web", "a", None)
+    assert lease is not None
+    fence = Fence(lease="fleet/web", epoch=lease.epoch)
+    (saved,) = await store.fleets()
+    new = tuple(machine(number) for number in range(3))
+    await store.save_fleet(saved, new, tuple(event(one) for one in new), fence)
+    first, *_ = await store.machines(WEB)
+    first = await store.save_machine(knowing(first, "p-1"), (event(first),), fence)
+    await store.request(request(1))
+    await store.save_machine(ended(first), (event(first),), fence)
+    await store.forget(minutes(600), 2, fence)
+
+
+async def calls_of(scenario_place: Place) -> int:
+    session = scenario_place.session()
+    await scenario(scenario_place.open(session))
+    return len(session.calls)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+async def test_an_answer_that_is_lost_changes_nothing_of_what_is_saved(
+    after: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever call is lost, before or after its effect: every save is made, and made once."""
+    monkeypatch.setattr(writes, "TAIL", 700)
+    monkeypatch.setattr(writes, "LOG", 1500)
+    expected_place = Place()
+    number = await calls_of(expected_place)
+    expected = await everything(expected_place.open())
+    for which in range(number):
+        place = Place()
+        session = place.session()
+        setattr(session, "after" if after else "before", lose_one(session, which))
+        await scenario(place.open(session))
+        assert await everything(place.open()) == expected, which
+
+
+def lose_one(session: Direct, which: int):
+    def gate(call: Call) -> None:
+        if len(session.calls) == which + 1:
+            lost(call)
+
+    return gate
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+async def test_of_a_writer_that_dies_every_save_is_there_whole_or_not_at_all(
+    after: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cut at every call: what another one finds is what a save left, never half of one."""
+    monkeypatch.setattr(writes, "TAIL", 700)
+    monkeypatch.setattr(writes, "LOG", 1500)
+    number = await calls_of(Place())
+    states = await all_states()
+    for which in range(number):
+        place = Place()
+        session = place.session()
+        setattr(session, "after" if after else "before", die_at(session, which))
+        with pytest.raises(Dead):
+            await scenario(place.open(session))
+        found = await everything(place.open())
+        assert found in states, which
+
+
+class Dead(BaseException):
+    """The process is no more."""
+
+
+def die_at(session: Direct, which: int):
+    def gate(_: Call) -> None:
+        if len(session.calls) >= which + 1:
+            raise Dead
+
+    return gate
+
+
+async def all_states() -> list[list[object]]:
+    """Return what the store holds after each write of the scenario."""
+    place = Place()
+    session, states = place.session(), list[list[object]]()
+    states.append(await everything(Place().open()))
+
+    async def look(call: Call) -> None:
+        if call.method == "PUT":
+            states.append(await everything(place.open()))
+
+    session.after = look
+    await scenario(place.open(session))
+    return states
+
+
+async def test_one_who_is_cancelled_leaves_the_others_their_answers() -> None:
+    place = Place()
+    session = place.session()
+    store = place.open(session)
+    await filled(store, *(machine(number) for number in range(2)))
+    one, two = await store.machines(WEB)
+    slow = True
+
+    async def wait(call: Call) -> None:
+        if slow and call.method == "PUT":
+            await asyncio.sleep(5)
+
+    session.after = wait
+    async with asyncio.TaskGroup() as tasks:
+        first = tasks.create_task(store.save_machine(one, (event(one),), OPEN))
+        second = tasks.create_task(store.save_machine(two, (event(two),), OPEN))
+        await asyncio.sleep(1)
+        slow = False
+        first.cancel()
+    assert first.cancelled()
+    assert second.result().version == two.version + 1
+    assert [m.version for m in await place.open().machines(WEB)] == [2, 2]
+    assert len(await store.events()) == 2
+
+
+async def test_a_server_that_is_silent_for_long_makes_the_store_busy_and_loses_nothing() -> None:
+    place = Place()
+    session = place.session()
+    store = place.open(session)
+    await filled(store, machine(1))
+    (record,) = await store.machines(WEB)
+    session.before = lost
+    with pytest.raises(StoreBusy):
+        await store.save_machine(record, (), OPEN)
+    with pytest.raises(StoreBusy):
+        await store.machines(WEB)
+    session.before = lambda _: None
+    assert await store.machines(WEB) == (record,)
+    assert (await store.save_machine(record, (), OPEN)).version == record.version + 1
+
+
+async def many_saves(store: KubernetesStore, number: int) -> None:
+    (record,) = await store.machines(WEB)
+    for minute in range(number):
+        record = await store.save_machine(
+            replace(record, since=minutes(minute)), (event(record, minutes(minute)),), OPEN
+        )
+
+
+async def test_the_log_is_folded_into_checkpoints_and_what_nobody_names_is_deleted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(writes, "TAIL", 1500)
+    monkeypatch.setattr(writes, "LOG", 4000)
+    place = Place()
+    session = place.session()
+    store = place.open(session)
+    await filled(store, machine(1))
+    await many_saves(store, 60)
+    head = await store._batches._objects.journal()
+    assert head is not None
+    contents = {part.content for part in head.spec.parts}
+    assert {Content.STATE, Content.PAST} <= contents
+    names = await store._batches._objects.part_names()
+    assert sorted(names) == sorted(part.name for part in head.spec.parts)
+    assert len(names) < 12
+    assert await everything(place.open()) == await everything(store)
+
+
+async def test_events_that_were_forgotten_leave_the_parts_of_the_past(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(writes, "TAIL", 1500)
+    monkeypatch.setattr(writes, "LOG", 4000)
+    place = Place()
+    store = place.open()
+    await filled(store, machine(1))
+    await many_saves(store, 40)
+    assert await store.forget(minutes(20), 100, OPEN) == 19
+    expected = await store.events()
+    await many_saves(store, 20)
+    assert (await place.open().events())[: len(expected)] == expected
+    head = await store._batches._objects.journal()
+    assert head is not None
+    past = [part for part in head.spec.parts if part.content is Content.PAST]
+    assert sum(part.count for part in past) <= 41
+
+
+async def test_a_part_of_a_version_that_never_came_is_deleted_by_the_next_checkpoint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(writes, "TAIL", 1500)
+    monkeypatch.setattr(writes, "LOG", 4000)
+    place = Place()
+    session = place.session()
+    store = place.open(session)
+    await filled(store, machine(1))
+
+    def dies(call: Call) -> None:
+        if call.method == "POST" and call.path.endswith("/journalparts"):
+            raise Dead
+
+    session.after = dies
+    with pytest.raises(Dead):
+        await many_saves(store, 60)
+    heir = place.open()
+    stray = set(await heir._batches._objects.part_names())
+    assert stray
+    await many_saves(heir, 60)
+    assert not stray & set(await heir._batches._objects.part_names())
+
+
+async def test_a_journal_that_was_deleted_ends_its_writers() -> None:
+    place = Place()
+    session = place.session()
+    store = place.open(session)
+    await filled(store, machine(1))
+    objects = store._batches._objects
+    await objects.client.delete(JOURNALS, Key(objects.namespace, objects.name))
+    with pytest.raises(StoreLost):
+        await store.machines(WEB)
+    assert (await place.open().fleets()) == ()
+    with pytest.raises(StoreLost):
+        await store.add_fleet(row())
+
+
+async def test_who_only_reads_makes_no_journal_and_who_requests_needs_one() -> None:
+    place = Place()
+    with pytest.raises(StoreMissing):
+        await place.open(installation=None).request(request(1))
+    assert await place.open().fleets() == ()
+    await place.open(installation=None).request(request(1))
+    assert len(await place.open(installation=None).requests()) == 1
+
+
+async def test_a_save_too_large_for_one_object_is_in_several_and_whole() -> None:
+    place = Place()
+    store = place.open(session := place.session())
+    await store.add_fleet(row())
+    (saved,) = await store.fleets()
+    new = tuple(machine(number) for number in range(900))
+    await store.save_fleet(saved, new, tuple(event(one) for one in new), OPEN)
+    assert len(session.writes) > 3
+    found = place.open()
+    assert len(await found.machines(WEB)) == 900
+    assert len(await found.events(limit=5000)) == 900
