@@ -80,13 +80,6 @@ class FakeScene:
 
     def engine(self, holder: str = "a", clock: SimClock | None = None) -> Engine:
         """Return an engine that does not run yet."""
-        ports = Ports(
-            store=self.wrap(self.store),
-            clock=clock or self.clock,
-            prober=self.prober,
-            metrics=self.metrics,
-            fresh=self.fresh,
-        )
         account = Account(
             name=AccountName("main"),
             provider=self.served(),
@@ -94,7 +87,17 @@ class FakeScene:
             rate=self.rate,
             burst=self.burst,
         )
-        return Engine(ports, (account,), holder, self.settings)
+        return Engine(self.ports(clock), (account,), holder, self.settings)
+
+    def ports(self, clock: SimClock | None = None) -> Ports:
+        """Return what engines, and frontends beside them, are given."""
+        return Ports(
+            store=self.wrap(self.store),
+            clock=clock or self.clock,
+            prober=self.prober,
+            metrics=self.metrics,
+            fresh=self.fresh,
+        )
 
     @asynccontextmanager
     async def running(

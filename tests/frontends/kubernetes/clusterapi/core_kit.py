@@ -10,42 +10,19 @@ from typing import Any
 
 from api_kit import FakeApi
 
+from hostler.app.kubernetes.cluster_api import fleets_of
 from hostler.controllers.engine import Engine
 from hostler.domain.model.machine import Machine
-from hostler.frontends.kubernetes.clusterapi.engine import EngineAccess, FleetAccess
+from hostler.frontends.kubernetes.clusterapi.engine import EngineAccess
 from hostler.frontends.kubernetes.clusterapi.provider import ClusterApi
 from hostler.kubernetes.informer import Surroundings
 from hostler.lab.scenes.fake import FakeScene
-from hostler.queries.live import EngineRecords
-from hostler.requests.by_id import MachinesById, ungranted
 from hostler.testing.scenes.builders import FLEET
 
 CORE = "cluster.x-k8s.io/v1beta2"
 WORKERS = replace(FLEET, size=0, maximum=10, renews=False)
 KIND = "HostlerMachine"
 LONG = timedelta(minutes=10)
-
-
-async def attached(scene: FakeScene, engine: Engine) -> dict[Any, FleetAccess]:
-    """Return the fleets of an engine as the provider sees them."""
-    found = dict[Any, FleetAccess]()
-    for loop in engine.loops:
-        for fleet in loop.state.account.fleets:
-            live = EngineRecords(loop, fleet.name)
-            row = (await scene.store.fleets())[0]
-            machines = MachinesById(
-                fleet=fleet,
-                live=live,
-                store=scene.store,
-                clock=scene.clock,
-                actor="cluster-api",
-                fresh=scene.fresh,
-                first_row=row,
-                first_machines=await scene.store.machines(fleet.name),
-                requested=await ungranted(scene.store, row),
-            )
-            found[fleet.name] = FleetAccess(machines=machines, live=live, hear=engine.hear)
-    return found
 
 
 @dataclass
@@ -78,7 +55,7 @@ class Site:
         """Run a provider beside the engine that runs."""
         assert self.engine is not None
         access = EngineAccess(self.scene.store, self.scene.clock)
-        access.attach(await attached(self.scene, self.engine))
+        access.attach(await fleets_of(self.engine, self.scene.ports()))
         task = asyncio.get_running_loop().create_task(self.provider(access).run())
         try:
             yield task

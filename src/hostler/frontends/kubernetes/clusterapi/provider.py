@@ -2,11 +2,13 @@
 
 import asyncio
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Protocol
 
 import structlog
 
 from hostler.kubernetes.cache import Change
+from hostler.kubernetes.errors import ApiError
 from hostler.kubernetes.informer import Informer, Reader, Surroundings
 from hostler.kubernetes.objects import Key, M, key_of
 from hostler.kubernetes.queue import WorkQueue
@@ -23,9 +25,13 @@ from .cluster_reconcilers import (
 from .controller import Controller, Reconcile
 from .engine import LOOK, EngineAccess
 from .machines import Api, MachineReconciler
-from .objects import CONTROL_PLANES, HOSTLER_CLUSTERS, TEMPLATES, Cluster
+from .objects import CLUSTERS, CONTROL_PLANES, HOSTLER_CLUSTERS, MACHINES, TEMPLATES, Cluster
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.clusterapi")
+
+
+_INSTALLED = timedelta(seconds=30)
+"""How often it is asked whether Cluster API is installed by now."""
 
 
 class Server(Api, Reader, Protocol):
@@ -48,6 +54,7 @@ class ClusterApi:
 
     async def run(self) -> None:
         """Work for ever; ends by being cancelled."""
+        await self._installed()
         caches = watched(self.server, self.around, self.namespace)
         async with asyncio.TaskGroup() as group:
             group.create_task(caches.run())
@@ -57,6 +64,22 @@ class ClusterApi:
             group.create_task(self._clusters(caches))
             group.create_task(self._control_planes(caches))
             group.create_task(self._templates())
+
+    async def _installed(self) -> None:
+        """Return once the cluster serves Cluster API's kinds and ours; not all clusters do."""
+        missing = ""
+        selection = Selection(namespace=self.namespace) if self.namespace else EVERYTHING
+        while True:
+            try:
+                await self.server.list_all(CLUSTERS, selection)
+                await self.server.list_all(MACHINES, selection)
+            except ApiError as error:
+                if str(error) != missing:
+                    missing = str(error)
+                    log.info("not serving Cluster API", why=missing)
+            else:
+                return
+            await self.around.clock.sleep(_INSTALLED)
 
     async def _machines(self, caches: Caches) -> None:
         clock = self.around.clock

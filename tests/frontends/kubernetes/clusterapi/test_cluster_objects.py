@@ -1,0 +1,74 @@
+"""Clusters, control planes and templates beside a running provider, in simulated time."""
+
+import asyncio
+import base64
+from typing import Any
+
+import pytest
+from core_kit import Site
+
+pytestmark = pytest.mark.looptime
+
+OWNED = {
+    "ownerReferences": [
+        {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "c1", "uid": "uid-c1"}
+    ]
+}
+
+
+def status(here: Site, kind: str) -> dict[str, Any]:
+    found: dict[str, Any] = (here.api.raw(kind, "c1") or {}).get("status", {})
+    return found
+
+
+async def test_a_cluster_is_provisioned_once_core_owns_it() -> None:
+    here = Site()
+    here.cluster(provisioned=False)
+    here.api.put("HostlerCluster", {"metadata": {"name": "c1"}})
+    async with here.serving():
+        await asyncio.sleep(10)
+        assert status(here, "HostlerCluster") == {}
+        here.api.change("HostlerCluster", "c1", metadata=OWNED)
+        await here.until(lambda: "initialization" in status(here, "HostlerCluster"))
+        version = here.api.version
+        await asyncio.sleep(600)
+        assert here.api.version == version
+
+
+async def test_a_cluster_that_is_unpaused_goes_on_at_once() -> None:
+    here = Site()
+    here.cluster()
+    here.api.change("Cluster", "c1", spec={"paused": True})
+    here.api.put("HostlerCluster", {"metadata": {"name": "c1", **OWNED}})
+    async with here.serving():
+        await here.until(lambda: bool(status(here, "HostlerCluster")))
+        assert "initialization" not in status(here, "HostlerCluster")
+        here.api.change("Cluster", "c1", spec={"paused": False})
+        await here.until(lambda: "initialization" in status(here, "HostlerCluster"))
+
+
+async def test_a_control_plane_is_initialized_once_its_secret_is_there() -> None:
+    here = Site()
+    here.cluster()
+    here.api.put("HostlerExternalControlPlane", {"metadata": {"name": "c1", **OWNED}})
+    async with here.serving():
+        kind = "HostlerExternalControlPlane"
+        await here.until(lambda: bool(status(here, kind)))
+        assert status(here, kind)["externalManagedControlPlane"] is True
+        assert "initialization" not in status(here, kind)
+        labels = {"cluster.x-k8s.io/cluster-name": "c1"}
+        data = {"value": base64.b64encode(b"kind: Config").decode()}
+        metadata = {"name": "c1-kubeconfig", "labels": labels}
+        here.api.put("Secret", {"metadata": metadata, "data": data})
+        await here.until(lambda: "initialization" in status(here, kind))
+        assert status(here, kind)["initialized"] is True
+
+
+async def test_a_template_gets_its_capacity() -> None:
+    here = Site()
+    capacity = {"cpu": "8", "memory": "16Gi"}
+    here.api.put(
+        "HostlerMachineTemplate", {"metadata": {"name": "c1"}, "spec": {"capacity": capacity}}
+    )
+    async with here.serving():
+        await here.until(lambda: status(here, "HostlerMachineTemplate").get("capacity") == capacity)
