@@ -66,6 +66,12 @@ class Kubectl:
         text = msgspec.json.encode(whole).decode()
         self.run("apply", "--server-side", "--force-conflicts", *dry, *strict, "-f", "-", text=text)
 
+    def write_status(self, resource: str, name: str, namespace: str, **status: Any) -> None:
+        """Merge into the status of an object. Raises Refused."""
+        patch = msgspec.json.encode({"status": status}).decode()
+        place = (resource, name, f"--namespace={namespace}", "--subresource=status")
+        self.run("patch", *place, "--type=merge", "--patch", patch)
+
 
 @contextmanager
 def controllers(server: ApiServer) -> Generator[ApiServer]:

@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from api_server import ApiServer, running
 from cluster import Kubectl, controllers
+from core import core
 
 VERSION = "v1.36.3"
 _MODULE = "k8s.io/component-base/version"
@@ -46,6 +47,13 @@ def cluster(api_server: ApiServer) -> Iterator[ApiServer]:
     """The same server with controllers, a scheduler, and Nodes that need no kubelet."""
     with controllers(api_server) as running_cluster:
         yield running_cluster
+
+
+@pytest.fixture(scope="session")
+def core_cluster(cluster: ApiServer) -> Iterator[ApiServer]:
+    """The same cluster with Cluster API's core, which is built in two minutes the first time."""
+    with core(cluster) as running_core:
+        yield running_core
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import ssl
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,9 +17,14 @@ Running = tuple["subprocess.Popen[bytes]", Path]
 
 
 @contextmanager
-def process(command: Sequence[str], log: Path) -> Generator[Running]:
-    """Run a program, and end exactly it."""
-    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as one:
+def process(
+    command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
+) -> Generator[Running]:
+    """Run a program, and end exactly it. Without an environment it has ours."""
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(command, stdout=output, stderr=output, env=environment) as one,
+    ):
         try:
             yield one, log
         finally:
