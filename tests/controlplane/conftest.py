@@ -16,11 +16,13 @@ from hostler.kubernetes.contexts import Place, from_kubeconfig
 from hostler.kubernetes.session import Session
 from hostler.testing.peers.go_hosts import GoHosts
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "deploy"))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from api_server import ApiServer, running
 from cluster import Kubectl, controllers
 from core import core
+from rendering import PROGRAMS, Helm
 
 VERSION = "v1.36.3"
 _MODULE = "k8s.io/component-base/version"
@@ -54,6 +56,12 @@ def core_cluster(cluster: ApiServer) -> Iterator[ApiServer]:
     """The same cluster with Cluster API's core, which is built in two minutes the first time."""
     with core(cluster) as running_core:
         yield running_core
+
+
+@pytest.fixture(scope="session")
+def helm(tmp_path_factory: pytest.TempPathFactory) -> Helm:
+    """Helm itself, which is built in a minute or two the first time."""
+    return Helm(PROGRAMS.program("helm"), tmp_path_factory.mktemp("helm"))
 
 
 @pytest.fixture

@@ -6,25 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from api_server import ApiServer
 from cluster import Kubectl, Refused
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "deploy"))
-
-from rendering import CHART, DEPLOY, PROGRAMS, VALUES, Helm, Manifest, objects
+from helm_kit import kubeconfig_of
+from rendering import CHART, DEPLOY, VALUES, Helm, Manifest, objects
 
 pytestmark = pytest.mark.timeout(1900)  # the first test may have to build the programs
 
 NAMESPACES = ("keepers", "machines")
 MONITORING = (("servicemonitors", "ServiceMonitor"), ("prometheusrules", "PrometheusRule"))
 RESTRICTED = {"pod-security.kubernetes.io/warn": "restricted"}
-
-
-@pytest.fixture(scope="session")
-def helm(tmp_path_factory: pytest.TempPathFactory) -> Helm:
-    return Helm(PROGRAMS.program("helm"), tmp_path_factory.mktemp("helm"))
 
 
 @pytest.fixture(scope="module")
@@ -154,26 +146,13 @@ def account(prepared: Kubectl, helm: Helm) -> Iterator[str]:
 def test_the_rights_of_the_hook_suffice_to_install_the_definitions(
     prepared: Kubectl, account: str
 ) -> None:
-    kubeconfig = _kubeconfig(prepared.server, account)
+    kubeconfig = kubeconfig_of(prepared.server, account)
     program = Path(sys.executable).parent / "hostler"
     command = [str(program), "kubernetes", "install", f"--kubeconfig={kubeconfig}"]
     for _ in ("first", "again"):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
     assert "fleets" in prepared.run("get", "crd", "fleets.hostler.dev")
-
-
-def _kubeconfig(server: ApiServer, token: str) -> Path:
-    """Return a kubeconfig like the server's own, for whoever has this token."""
-    config = msgspec.json.decode(server.kubeconfig.read_bytes())
-    config["users"] = [{"name": "account", "user": {"token": token}}]
-    context = {"cluster": config["clusters"][0]["name"], "user": "account"}
-    config["contexts"] = [{"name": "account", "context": context}]
-    config["current-context"] = "account"
-    path = server.folder / "account.kubeconfig"
-    path.touch(0o600)
-    path.write_bytes(msgspec.json.encode(config))
-    return path
 
 
 def test_each_kind_of_ours_may_be_read_and_written_by_who_enables_it(
@@ -184,13 +163,26 @@ def test_each_kind_of_ours_may_be_read_and_written_by_who_enables_it(
     printed = subprocess.run(
         [str(program), "kubernetes", "crds"], capture_output=True, text=True, check=True
     ).stdout
-    found = [one for one in helm.objects("everything") if "Role" in one["kind"]]
-    prepared.apply(*found)
-    who = "--as=system:serviceaccount:keepers:keeper"
-    refused = [
+    values = {
+        "watch": {"namespace": "machines"},
+        "frontends": {name: {"enabled": True} for name in ("clusterApi", "nodes", "jobs")},
+    }
+    prepared.apply(*(one for one in helm.objects(values) if "Role" in one["kind"]))
+    kinds = [one["metadata"]["name"] for one in objects(printed)]
+    assert {f"{name}.hostler.dev" for name in ("fleets", "journals")} <= {*kinds}
+    assert [text for kind in kinds for text in _missing(prepared, kind)] == []
+
+
+def _missing(kubectl: Kubectl, kind: str) -> list[str]:
+    """Return what the chart's account may not do; records are where the release is."""
+    own = kind.startswith("journal")
+    verbs = (
+        ("get", "list", "create", "update", "delete") if own else ("get", "list", "watch", "patch")
+    )
+    place = "keepers" if own else "machines"
+    who = "--as=system:serviceaccount:keepers:fleet-hostler"
+    return [
         f"{verb} {kind}"
-        for kind in (one["metadata"]["name"] for one in objects(printed))
-        for verb in ("get", "list", "watch", "patch")
-        if "yes" not in prepared.asked("auth", "can-i", verb, kind, "-n", "machines", who)
+        for verb in verbs
+        if "yes" not in kubectl.asked("auth", "can-i", verb, kind, "-n", place, who)
     ]
-    assert refused == []

@@ -116,7 +116,6 @@ def test_strays_are_only_reported_unless_asked() -> None:
             {"replicas": 2, "frontends": {"externalgrpc": {**ON, "tlsSecret": "a"}}},
             "set replicas to 1",
         ),
-        ({"watch": {"namespace": "a", "allNamespaces": True}}, "exclude each other"),
         ({"existingConfig": "a", "config": {"engine": {}}}, "exclude each other"),
         ({"config": {"metrics": {"listen": "a"}}}, "the chart writes it"),
         ({"config": {"engine": {"quiet": [None]}}}, "a key without a value"),

@@ -12,9 +12,6 @@
 {{- fail "frontends.externalgrpc.tlsSecret: name a Secret with tls.crt, tls.key and ca.crt; whoever reaches the port can make and delete machines" -}}
 {{- end -}}
 {{- end -}}
-{{- if and .Values.watch.allNamespaces .Values.watch.namespace -}}
-{{- fail "watch: allNamespaces and namespace exclude each other: leave one out" -}}
-{{- end -}}
 {{- if and .Values.existingConfig .Values.config -}}
 {{- fail "existingConfig and config exclude each other: leave one out" -}}
 {{- end -}}

@@ -3,7 +3,7 @@
 - run
 {{- if include "hostler.kubernetes" . }}
 - --kubernetes
-- --namespace={{ if not .Values.watch.allNamespaces }}{{ default .Release.Namespace .Values.watch.namespace }}{{ end }}
+- --namespace={{ default .Release.Namespace .Values.watch.namespace }}
 {{- end }}
 - --log={{ .Values.logLevel }}
 - --json

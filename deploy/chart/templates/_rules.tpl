@@ -12,21 +12,16 @@
 {{- if .clusterApi.enabled }}
 - apiGroups: [infrastructure.cluster.x-k8s.io]
   resources: [hostlerclusters, hostlerclustertemplates, hostlermachines, hostlermachinetemplates]
-  verbs: [get, list, watch, patch, update]
+  verbs: [get, list, watch, patch]
 - apiGroups: [infrastructure.cluster.x-k8s.io]
-  resources:
-    - hostlerclusters/status
-    - hostlerclusters/finalizers
-    - hostlermachines/status
-    - hostlermachines/finalizers
-    - hostlermachinetemplates/status
-  verbs: [get, patch, update]
+  resources: [hostlerclusters/status, hostlermachines/status, hostlermachinetemplates/status]
+  verbs: [get, patch]
 - apiGroups: [controlplane.cluster.x-k8s.io]
   resources: [hostlerexternalcontrolplanes]
-  verbs: [get, list, watch, patch, update]
+  verbs: [get, list, watch, patch]
 - apiGroups: [controlplane.cluster.x-k8s.io]
   resources: [hostlerexternalcontrolplanes/status]
-  verbs: [get, patch, update]
+  verbs: [get, patch]
 - apiGroups: [cluster.x-k8s.io]
   resources: [clusters, machines]
   verbs: [get, list, watch]
@@ -43,20 +38,20 @@
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]
+{{- if ne .Values.store.kind "sqlite" }}
+- apiGroups: [coordination.k8s.io]  # which of several replicas writes on objects
+  resources: [leases]
+  verbs: [get, list, create, update]
+{{- end }}
 {{- end }}
 {{- end -}}
 
-{{/* Rules in the release's own namespace: Leases, records, and Jobs that switch machines. */}}
+{{/* Rules in the release's own namespace: records, and Jobs that switch machines. */}}
 {{- define "hostler.rules.own" -}}
-{{- if or (include "hostler.kubernetes" .) (eq .Values.store.kind "kubernetes") }}
-- apiGroups: [coordination.k8s.io]
-  resources: [leases]
-  verbs: [get, list, watch, create, update, patch, delete]
-{{- end }}
 {{- if eq .Values.store.kind "kubernetes" }}
 - apiGroups: [hostler.dev]
   resources: [journals, journalparts]
-  verbs: [get, list, watch, create, update, patch, delete]
+  verbs: [get, list, create, update, delete]
 {{- end }}
 {{- if .Values.frontends.jobs.enabled }}
 - apiGroups: [batch]

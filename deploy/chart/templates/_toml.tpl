@@ -68,7 +68,7 @@ client_ca = "/etc/hostler/tls/ca.crt"
 {{- if eq .Values.store.kind "sqlite" -}}
 sqlite:///var/lib/hostler/hostler.db
 {{- else -}}
-kubernetes:{{ .Release.Namespace }}
+kubernetes:{{ .Release.Namespace }}/{{ include "hostler.fullname" . }}
 {{- end -}}
 {{- end -}}
 

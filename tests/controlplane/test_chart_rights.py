@@ -1,0 +1,135 @@
+"""The command line, the fleet file and the rights of the chart, run: nothing more is needed.
+
+The pod's part is played by a process of ours, with the token of the chart's own account.
+"""
+
+import base64
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from api_server import ApiServer
+from cluster import Kubectl
+from helm_kit import kubeconfig_of
+from processes import Running, answers, free_port, process, wait
+from rendering import Helm, Manifest, one_of
+from test_cluster import conditions, until
+
+pytestmark = pytest.mark.timeout(1900)  # the first test may have to build the programs
+
+HOSTLER = Path(sys.executable).parent / "hostler"
+NAMESPACE = "keepers"
+STATE = "/var/lib/hostler"
+PROJECT = "22222222-2222-2222-2222-222222222222"
+KEY = (Path(__file__).parents[2] / "examples" / "simulator.key").read_bytes().strip()
+
+
+def values(port: int, store: str) -> dict[str, Any]:
+    """A minimal release with what is served on this port."""
+    return {
+        "store": {"kind": store},
+        "config": {"engine": {"quiet": "1s", "poll": "100ms"}},
+        "frontends": {"metrics": {"enabled": True, "port": port}},
+    }
+
+
+@pytest.fixture
+def kubectl(api_server: ApiServer) -> Kubectl:
+    whole = Kubectl(api_server)
+    command = [str(HOSTLER), "kubernetes", "install", f"--kubeconfig={api_server.kubeconfig}"]
+    subprocess.run(command, check=True, capture_output=True)
+    whole.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    return whole
+
+
+@pytest.fixture
+def port() -> int:
+    return free_port()
+
+
+@pytest.fixture
+def cloud(tmp_path: Path) -> Iterator[str]:
+    """The address of a simulated cloud."""
+    at = free_port()
+    command = [str(HOSTLER), "simulator", "scaleway", f"--port={at}", "--speed=30"]
+    with process(command, tmp_path / "cloud.log") as one:
+        wait(one, lambda: "simulator.listening" in one[1].read_text())
+        yield f"http://127.0.0.1:{at}"
+
+
+@pytest.fixture(params=["kubernetes", "sqlite"])
+def running(
+    request: pytest.FixtureRequest, helm: Helm, kubectl: Kubectl, port: int, tmp_path: Path
+) -> Iterator[Running]:
+    """The manager of the chart, as its own account."""
+    found = helm.objects(values(port, request.param))
+    chosen = [one for one in found if one["kind"] in {"ServiceAccount", "Role", "RoleBinding"}]
+    kubectl.apply(*(one for one in chosen if "helm.sh/hook" not in str(one["metadata"])))
+    token = kubectl.run("create", "token", "fleet-hostler", "-n", NAMESPACE).strip()
+    text = one_of(found, "ConfigMap")["data"]["fleet.toml"]
+    text = re.sub(r'listen = "[^:]*:', 'listen = "127.0.0.1:', _here(text, tmp_path))
+    (tmp_path / "fleet.toml").write_text(text)
+    environment = {
+        "KUBECONFIG": str(kubeconfig_of(kubectl.server, token)),
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+    }
+    command = [str(HOSTLER), *(_here(one, tmp_path) for one in _arguments(found))]
+    with process(command, tmp_path / "manager.log", environment) as one:
+        wait(one, lambda: answers(f"http://127.0.0.1:{port}/healthz"))
+        yield one
+
+
+def _here(text: str, folder: Path) -> str:
+    return text.replace(STATE, str(folder))
+
+
+def _arguments(found: Sequence[Manifest]) -> list[str]:
+    (container,) = one_of(found, "Deployment")["spec"]["template"]["spec"]["containers"]
+    return list(container["args"])
+
+
+def test_the_rights_of_the_chart_suffice_to_run_objects(
+    running: Running, kubectl: Kubectl, cloud: str, port: int
+) -> None:
+    """A Secret is read, a status written, a finalizer set and taken away."""
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "cloud", "namespace": NAMESPACE},
+        "data": {"KEY": base64.b64encode(KEY).decode()},
+    }
+    used, spare, web = (f"{name}-{port}" for name in ("used", "spare", "web"))
+    fleet = an_object("Fleet", web, size=0, provider=used, scaleway={"types": ["DEV1-S"]})
+    kubectl.apply(secret, a_provider(used, cloud), a_provider(spare, cloud), fleet)
+    names = (("provider", used), ("provider", spare), ("fleet", web))
+    until(lambda: all(_accepted(kubectl, *name) for name in names))
+    kubectl.run("delete", "providers.hostler.dev", spare, "-n", NAMESPACE, "--timeout=30s")
+    log = running[1].read_text().lower()
+    assert "forbidden" not in log
+    assert KEY.decode() not in log
+
+
+def an_object(what: str, name: str, /, **spec: Any) -> Manifest:
+    metadata = {"name": name, "namespace": NAMESPACE}
+    return {
+        "apiVersion": "hostler.dev/v1alpha1",
+        "kind": what,
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+def a_provider(name: str, endpoint: str) -> Manifest:
+    scaleway = {"endpoint": endpoint, "project": PROJECT, "secretKeyEnv": "KEY"}
+    return an_object("Provider", name, kind="scaleway", secretName="cloud", scaleway=scaleway)
+
+
+def _accepted(kubectl: Kubectl, kind: str, name: str) -> bool:
+    found = kubectl.read(f"{kind}s.hostler.dev", name, "-n", NAMESPACE)
+    return conditions(found).get("Accepted") == "True"
