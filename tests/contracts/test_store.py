@@ -5,10 +5,11 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from direct import Direct, cluster, opened
+from direct import opened, session_of
 
 from hostler.app.clock import SystemClock
 from hostler.domain.ids import InstallationId
+from hostler.lab.scenario.cluster_store import cluster
 from hostler.ports.store import Store
 from hostler.simulators.kubernetes.server import KubernetesServer
 from hostler.stores.memory import MemoryStore
@@ -76,7 +77,7 @@ class ClusterStores:
 
     def _opened(self, server: KubernetesServer) -> Store:
         number = next(self._numbers)
-        store = opened(Direct(server), SystemClock(), f"w-{number}", f"i-{number}")
+        store = opened(session_of(server), SystemClock(), f"w-{number}", f"i-{number}")
         self._servers[id(store)] = server
         return store
 

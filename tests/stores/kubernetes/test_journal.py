@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import count
 
 import pytest
-from direct import Direct, cluster, lost, opened
+from direct import lost, opened, session_of
 
 from hostler.domain.errors import (
     AlreadyBound,
@@ -19,6 +19,8 @@ from hostler.domain.ids import Epoch, machine_id
 from hostler.domain.model.machine import Machine
 from hostler.kubernetes.objects import Key
 from hostler.kubernetes.session import Call
+from hostler.lab.harness.cluster_session import ClusterSession, passed
+from hostler.lab.scenario.cluster_store import cluster
 from hostler.ports.store import Fence, Store
 from hostler.simulators.kubernetes.server import KubernetesServer
 from hostler.stores.kubernetes import writes
@@ -49,10 +51,10 @@ class Place:
         self.server: KubernetesServer = cluster(self.clock)
         self._numbers = count(1)
 
-    def session(self) -> Direct:
-        return Direct(self.server)
+    def session(self) -> ClusterSession:
+        return session_of(self.server)
 
-    def open(self, session: Direct | None = None, installation: str | None = "i-own"):
+    def open(self, session: ClusterSession | None = None, installation: str | None = "i-own"):
         return opened(
             session or self.session(), self.clock, f"w-{next(self._numbers)}", installation
         )
@@ -168,10 +170,10 @@ async def test_an_answer_that_is_lost_changes_nothing_of_what_is_saved(
         assert await everything(place.open()) == expected, which
 
 
-def lose_one(session: Direct, which: int):
-    def gate(call: Call) -> None:
+def lose_one(session: ClusterSession, which: int):
+    async def gate(call: Call) -> None:
         if len(session.calls) == which + 1:
-            lost(call)
+            await lost(call)
 
     return gate
 
@@ -199,8 +201,8 @@ class Dead(BaseException):
     """The process is no more."""
 
 
-def die_at(session: Direct, which: int):
-    def gate(_: Call) -> None:
+def die_at(session: ClusterSession, which: int):
+    async def gate(_: Call) -> None:
         if len(session.calls) >= which + 1:
             raise Dead
 
@@ -258,7 +260,7 @@ async def test_a_server_that_is_silent_for_long_makes_the_store_busy_and_loses_n
         await store.save_machine(record, (), OPEN)
     with pytest.raises(StoreBusy):
         await store.machines(WEB)
-    session.before = lambda _: None
+    session.before = passed
     assert await store.machines(WEB) == (record,)
     assert (await store.save_machine(record, (), OPEN)).version == record.version + 1
 
@@ -320,7 +322,7 @@ async def test_a_part_of_a_version_that_never_came_is_deleted_by_the_next_checkp
     store = place.open(session)
     await filled(store, machine(1))
 
-    def dies(call: Call) -> None:
+    async def dies(call: Call) -> None:
         if call.method == "POST" and call.path.endswith("/journalparts"):
             raise Dead
 

@@ -104,6 +104,8 @@ class Scenario:
     actions: tuple[OperatorAction, ...] = ()
     replicas: int = 1
     sqlite: bool = False
+    cluster: float | None = None
+    """Which share of the calls of a store in a cluster is lost; None: it is elsewhere."""
     wired: bool = False
     reclaim: bool = False
     probe: str = "tcp"

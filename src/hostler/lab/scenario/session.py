@@ -9,11 +9,13 @@ from hostler.domain.model.snapshot import Request
 from hostler.lab.checks.shadow_store import shadow_for
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.process import Home, Process
+from hostler.lab.harness.store_place import StorePlace
 from hostler.stores.sqlite.opening import RunnerOf
 from hostler.stores.sqlite.worker import Inline, Threaded
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import SimLoop
 
+from .cluster_store import InCluster
 from .environment import Environment
 from .faults import FORGOTTEN
 from .stores import store_place
@@ -52,9 +54,7 @@ class Session:
             settings=environment.settings,
             replicas=replicas,
             environment=environment,
-            place=store_place(
-                own, self._path(), exclusive=replicas == 1, runner=self._store_runner()
-            ),
+            place=self._place(own, replicas),
         )
         self.homes.append(home)
         return home
@@ -72,6 +72,11 @@ class Session:
     def standing(self) -> Home:
         """Return the first installation of which somebody still has the store."""
         return next(home for home in self.homes if not home.shadow.lost)
+
+    def _place(self, own: InstallationId, replicas: int) -> StorePlace:
+        if self.scenario.cluster is not None:
+            return InCluster(own, SimClock(self.loop), self.scenario.cluster)
+        return store_place(own, self._path(), exclusive=replicas == 1, runner=self._store_runner())
 
     def _store_runner(self) -> RunnerOf:
         """Return what does the store's work: what speaks real HTTP has the store's own queue too.
