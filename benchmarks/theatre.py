@@ -17,8 +17,10 @@ from hostler.controllers.runtime.settings import Account, Ports
 from hostler.domain.ids import FleetName, InstallationId, MachineId, machine_id
 from hostler.domain.model.fleet import Probe
 from hostler.domain.model.phases import Phase
+from hostler.ports.clock import Clock
 from hostler.ports.provider import Connection
 from hostler.ports.secret import Secret
+from hostler.ports.store import Store
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.config_tables import MachineTable
 from hostler.providers.scaleway.common.settings import Account as Key
@@ -126,8 +128,8 @@ class Theatre:
         self.time: Callable[[], float] = self.loop.time
         self.world = World(self._now, Random(chance), options, fault_rates)
         self.metrics = CountingMetrics()
-        self.store = MemoryStore(INSTALLATION)
         clock = SimClock(self.loop, wall=wall)
+        self.store = self.made_store(clock)
         fresh = Random(11)
         ports = Ports(
             store=self.store,
@@ -154,6 +156,11 @@ class Theatre:
         )
         self._made_of = ports, account, config.settings
         self.engine = Engine(ports, (account,), "bench", config.settings)
+
+    def made_store(self, clock: Clock) -> Store:
+        """Return the store, which is in memory; benchmarks of another one say so."""
+        del clock
+        return MemoryStore(INSTALLATION)
 
     def slow_down(self, rate: float) -> None:
         """Put another engine in place of one that runs no more: it may make fewer calls."""

@@ -30,6 +30,7 @@ NAMES = (
     "externalgrpc",
     "power",
     "kubernetes",
+    "journal",
     "money",
 )
 LIMIT = 240  # seconds for one benchmark
