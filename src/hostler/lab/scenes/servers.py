@@ -184,6 +184,7 @@ class Hostler:
     ) -> None:
         self.rig, self.fleet, self.store, self.wire = rig, fleet, store, wire
         self.beside: tuple[Fleet, ...] = ()
+        self.engine: Engine | None = None
         self.task = rig.group.create_task(self._run(make, name))
 
     async def _run(self, make: Maker, name: str) -> None:
@@ -191,7 +192,20 @@ class Hostler:
         project, owner = rig.world.options.project, rig.organization
         account = words.Account(project=project, secret_key=SECRET, organization=owner)
         provider = make(Client(self.wire, account, rig.clock), rig.clock, identity.own)
-        ports = Ports(
+        fleets = (self.fleet, *self.beside)
+        main = Account(name=AccountName("main"), provider=provider, fleets=fleets)
+        self.engine = Engine(self.ports(), [main], name, rig.settings)
+        await self.engine.run()
+
+    @property
+    def clock(self) -> SimClock:
+        """The clock of all that runs in the rig."""
+        return self.rig.clock
+
+    def ports(self) -> Ports:
+        """Return what the engine, and frontends beside it, are given."""
+        rig = self.rig
+        return Ports(
             store=self.store,
             clock=rig.clock,
             prober=PassingProber(),
@@ -200,9 +214,6 @@ class Hostler:
             preparer=rig.preparer,
             asker=rig.asker,
         )
-        fleets = (self.fleet, *self.beside)
-        main = Account(name=AccountName("main"), provider=provider, fleets=fleets)
-        await Engine(ports, [main], name, rig.settings).run()
 
     async def stop(self) -> None:
         """End the engine as Ctrl-C does."""

@@ -6,18 +6,22 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from api_kit import FakeApi
 
 from hostler.app.kubernetes.cluster_api import fleets_of
 from hostler.controllers.engine import Engine
+from hostler.controllers.runtime.settings import Ports
+from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
 from hostler.frontends.kubernetes.clusterapi.engine import EngineAccess
 from hostler.frontends.kubernetes.clusterapi.provider import ClusterApi
 from hostler.kubernetes.informer import Surroundings
 from hostler.lab.scenes.fake import FakeScene
+from hostler.stores.memory import MemoryStore
 from hostler.testing.scenes.builders import FLEET
+from hostler.testing.time.clock import SimClock
 
 CORE = "cluster.x-k8s.io/v1beta2"
 WORKERS = replace(FLEET, size=0, maximum=10, renews=False)
@@ -25,11 +29,29 @@ KIND = "HostlerMachine"
 LONG = timedelta(minutes=10)
 
 
+class Scene(Protocol):
+    """What engines run in."""
+
+    @property
+    def clock(self) -> SimClock: ...
+
+    @property
+    def store(self) -> MemoryStore: ...
+
+    @property
+    def fleet(self) -> Fleet: ...
+
+    def ports(self) -> Ports: ...
+
+
+S_co = TypeVar("S_co", bound=Scene, covariant=True)
+
+
 @dataclass
-class Site:
+class Cluster(Generic[S_co]):
     """One cluster with an engine's fleet; providers over them come and go."""
 
-    scene: FakeScene = field(default_factory=lambda: FakeScene(WORKERS))
+    scene: S_co
     api: FakeApi = field(init=False)
     engine: Engine | None = None
 
@@ -40,15 +62,6 @@ class Site:
         """Return a provider that does not run yet."""
         around = Surroundings(clock=self.scene.clock, draw=lambda: 0.5)
         return ClusterApi(server=self.api, around=around, engine=access)
-
-    @asynccontextmanager
-    async def serving(self) -> AsyncGenerator[None]:
-        """Run an engine, and the provider beside it."""
-        async with self.scene.running() as engine:
-            self.engine = engine
-            await asyncio.sleep(2)
-            async with self.provided():
-                yield
 
     @asynccontextmanager
     async def provided(self) -> AsyncGenerator["asyncio.Task[None]"]:
@@ -140,3 +153,19 @@ class Site:
             await asyncio.sleep(0.25)
         kinds = {name: self.api.raw(KIND, name) for name in self.api.names(KIND)}
         raise AssertionError(f"it does not hold: {kinds}")
+
+
+class Site(Cluster[FakeScene]):
+    """One over an engine with a fake provider."""
+
+    def __init__(self) -> None:
+        super().__init__(FakeScene(WORKERS))
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncGenerator[None]:
+        """Run an engine, and the provider beside it."""
+        async with self.scene.running() as engine:
+            self.engine = engine
+            await asyncio.sleep(2)
+            async with self.provided():
+                yield
