@@ -40,6 +40,8 @@ from hostler.kubernetes.requests import Selection
 from hostler.ports.clock import Clock
 from hostler.ports.store import Store
 
+from .cluster_api import cluster_api
+
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.kubernetes")
 
 LEASE = "hostler-objects"
@@ -103,10 +105,11 @@ async def _run(process: Process, cluster: Connected, base: Base, signals: Signal
 
         source.on_new = reload
         tasks += [group.create_task(source.run()), group.create_task(reporter.run())]
-        engines = EngineProcess(services, store, metrics, frontends, signals)
-        engines.read = source.config
-        log.info("following objects", namespace=cluster.namespace, cluster=cluster.origin)
-        await engines.run(config)
+        async with cluster_api(cluster, store, services.clock(), frontends, leads) as served:
+            engines = EngineProcess(services, store, metrics, served, signals)
+            engines.read = source.config
+            log.info("following objects", namespace=cluster.namespace, cluster=cluster.origin)
+            await engines.run(config)
         for task in tasks:
             task.cancel()
 
