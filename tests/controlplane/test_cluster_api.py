@@ -1,227 +1,222 @@
-"""`hostler run --kubernetes` as Cluster API's infrastructure provider, beside a real API server.
+"""`hostler run --kubernetes` under Cluster API's own core: Machines come, roll and go.
 
-Core is modelled: its kinds take whatever is written into them, and the test does what core does.
+The kubelet is played: a Node is made for each machine that is up.
 """
 
-import asyncio
+import base64
+import json
 import re
 import signal
 import subprocess
-from collections.abc import AsyncGenerator, Iterator
+import sys
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
-import pytest_asyncio
 from api_server import ApiServer
-from kinds_kit import NAMESPACES, SECRETS, Free, Keys, Thing, installed, until, wait_until
-from test_run import HOSTLER
-from test_run import Cluster as Ground
+from cluster import Kubectl
+from kinds_kit import wait_until
+from test_cluster import a_node
 
-from hostler.kubernetes.client import Client
-from hostler.kubernetes.errors import AlreadyExists, KindNotServed, NotFound
-from hostler.kubernetes.objects import Key, Metadata, Owner
-from hostler.kubernetes.requests import merge_patch
-from hostler.kubernetes.resources import Resource
-
-pytestmark = pytest.mark.timeout(2000)  # the first test waits for the build of the server
+pytestmark = pytest.mark.timeout(1900)  # the first test may have to build the programs
 
 CORE, OURS = "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io"
-NAMES = (f"cluster-api-{number}" for number in range(100))
-DEFINITIONS = Resource(
-    group="apiextensions.k8s.io",
-    version="v1",
-    plural="customresourcedefinitions",
-    kind="CustomResourceDefinition",
-    model=Thing,
-    namespaced=False,
-)
+CONTROL = "controlplane.cluster.x-k8s.io"
+FINALIZER = "hostlermachine.infrastructure.cluster.x-k8s.io"
+NAMESPACE = "machines"
+PLACE = ("-n", NAMESPACE)
+HOSTLER = Path(sys.executable).parent / "hostler"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ENGINE = """
+[engine]
+quiet = "1s"
+busy_first = "500ms"
+busy_last = "1s"
+rare = "1s"
+poll = "100ms"
+"""
+LABELS = {"cluster.x-k8s.io/cluster-name": "c2"}
 
 
-def _kind(kind: str, group: str = OURS, version: str = "v1alpha1") -> Resource[Thing]:
-    return Resource(group=group, version=version, plural=f"{kind.lower()}s", kind=kind, model=Thing)
+def _object(group: str, kind: str, name: str, **parts: Any) -> dict[str, Any]:
+    version = {CORE: f"{CORE}/v1beta2", "": "v1"}.get(group, f"{group}/v1alpha1")
+    metadata = {"name": name, "namespace": NAMESPACE}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, **parts}
 
 
-CLUSTERS, MACHINES = _kind("Cluster", CORE, "v1beta2"), _kind("Machine", CORE, "v1beta2")
-HOSTLER_CLUSTERS, HOSTLER_MACHINES = _kind("HostlerCluster"), _kind("HostlerMachine")
-CONTROL_PLANES = _kind("HostlerExternalControlPlane", "controlplane.cluster.x-k8s.io")
+def _reference(group: str, kind: str, name: str) -> dict[str, str]:
+    return {"apiGroup": group, "kind": kind, "name": name}
 
 
-async def _install_core(client: Client) -> None:
-    """Install kinds of core's names that take whatever is written."""
-    for resource in (CLUSTERS, MACHINES):
-        free: Free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-        version: Free = {
-            "name": resource.version,
-            "served": True,
-            "storage": True,
-            "schema": {"openAPIV3Schema": free},
-            "subresources": {"status": {}},
+def _secret(name: str, value: str) -> dict[str, Any]:
+    made = _object("", "Secret", name, type="cluster.x-k8s.io/secret", stringData={"value": value})
+    made["metadata"]["labels"] = LABELS
+    return made
+
+
+@dataclass
+class Site:
+    """One namespace with hostler, a cloud, and a Cluster whose workers are hostler's."""
+
+    kubectl: Kubectl
+    log: Path
+
+    def read(self, resource: str, name: str) -> dict[str, Any]:
+        return self.kubectl.read(resource, name, *PLACE)
+
+    def listed(self, resource: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.kubectl.read(resource, *PLACE)["items"]
+        return found
+
+    def until(self, holds: Any, what: str, seconds: float = 120) -> None:
+        end = time.monotonic() + seconds
+        while not holds():
+            if time.monotonic() > end:
+                seen = [self.listed(kind) for kind in ("machines", "hostlermachines")]
+                raise AssertionError((what, json.dumps(seen)[-6000:], self.log.read_text()[-3000:]))
+            self.join()
+            time.sleep(0.3)
+
+    def join(self) -> None:
+        """Be the kubelets: each machine that is up registers its Node."""
+        nodes = {one["metadata"]["name"] for one in self.kubectl.read("nodes")["items"]}
+        for machine in self.listed("hostlermachines"):
+            name, provider = machine["metadata"]["name"], machine["spec"].get("providerID")
+            leaves = "deletionTimestamp" in machine["metadata"]
+            if provider and not leaves and name not in nodes:
+                self.kubectl.apply({**a_node(name), "spec": {"providerID": provider}})
+
+    def running(self) -> list[str]:
+        """Return the Machines that have their Nodes and are available."""
+        return sorted(
+            one["metadata"]["name"]
+            for one in self.listed("machines")
+            if one.get("status", {}).get("phase") == "Running"
+            and "deletionTimestamp" not in one["metadata"]
+        )
+
+    def template(self, name: str) -> None:
+        template = _object(OURS, "HostlerMachineTemplate", name)
+        capacity = {"cpu": "2", "memory": "2Gi"}
+        inner = {"spec": {"fleetName": "workers"}}
+        self.kubectl.apply({**template, "spec": {"capacity": capacity, "template": inner}})
+
+    def pool(self, template: str, replicas: int) -> None:
+        """Apply a MachineDeployment that rolls when its Machines are deleted."""
+        labels = {"pool": "workers"}
+        machine = {
+            "clusterName": "c2",
+            "bootstrap": {"dataSecretName": "nothing"},
+            "infrastructureRef": _reference(OURS, "HostlerMachineTemplate", template),
+            "deletion": {"nodeDeletionTimeoutSeconds": 600},
         }
-        names = {"kind": resource.kind, "plural": resource.plural}
-        spec: Free = {
-            "group": CORE,
-            "scope": "Namespaced",
-            "names": {**names, "singular": resource.kind.lower()},
-            "versions": [version],
+        spec = {
+            "clusterName": "c2",
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "rollout": {"strategy": {"type": "OnDelete"}},
+            "template": {"metadata": {"labels": labels}, "spec": machine},
         }
-        thing = Thing(
-            api_version=DEFINITIONS.api_version,
-            kind=DEFINITIONS.kind,
-            metadata=Metadata(name=resource.full_name),
-            spec=spec,
-        )
-        # the real group is protected, and this is what its own definitions say, too:
-        approved = {"api-approved.kubernetes.io": "https://github.com/kubernetes/enhancements"}
-        metadata = msgspec.structs.replace(thing.metadata, annotations=approved)
+        self.kubectl.apply(_object(CORE, "MachineDeployment", "workers", spec=spec))
+
+
+@contextmanager
+def _running(command: list[str], log: Path) -> Generator["subprocess.Popen[bytes]"]:
+    with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
         try:
-            await client.create(DEFINITIONS, msgspec.structs.replace(thing, metadata=metadata))
-        except AlreadyExists:
-            continue
-
-    async def served() -> bool:
-        try:
-            for resource in (CLUSTERS, MACHINES):
-                await client.list_all(resource)
-        except KindNotServed:
-            return False
-        return True
-
-    await until(served)
+            yield process
+        finally:
+            process.kill()
 
 
-class Site(Ground):
-    """A namespace with an engine, and a test that does what core does."""
-
-    async def put(
-        self, resource: Resource[Thing], name: str, owner: Thing | None = None, **spec: object
-    ) -> Thing:
-        """Create an object of the cluster, owned as core does it."""
-        owners = () if owner is None else (_owner(owner),)
-        metadata = Metadata(
-            name=name,
-            namespace=self.namespace,
-            labels={"cluster.x-k8s.io/cluster-name": "c1"},
-            owner_references=owners,
-        )
-        made = Thing(
-            api_version=resource.api_version, kind=resource.kind, metadata=metadata, spec=spec
-        )
-        return await self.client.create(resource, made)
-
-    async def has(self, resource: Resource[Thing], name: str, *path: str) -> Any:
-        """Wait until a status says something there; return it."""
-        found: list[Any] = []
-
-        async def holds() -> bool:
-            value: dict[str, Any] = await self.status(resource, name)
-            for part in path[:-1]:
-                value = value.get(part, {})
-            found[:] = [value.get(path[-1])]
-            return bool(found[0])
-
-        try:
-            await until(holds, 90)
-        except TimeoutError:
-            seen = (await self.read(resource, name), self.log.read_text()[-3000:])
-            raise AssertionError(seen) from None
-        return found[0]
-
-    async def begin(self) -> Thing:
-        """Make a provider, a fleet and a Cluster, and return that once its parts stand."""
-        await self.cloud()
-        await self.fleet("workers", 0, renews=False, maximum=5)
-        await self.comes("workers", "Accepted", "True")
-        endpoint = {"host": "api.example", "port": 6443}
-        cluster = await self.put(CLUSTERS, "c1", controlPlaneEndpoint=endpoint)
-        labels = {"cluster.x-k8s.io/cluster-name": "c1"}
-        for name, value in (("c1-kubeconfig", "a2luZDogQ29uZmlnCg=="), ("nothing", "")):
-            metadata = Metadata(name=name, namespace=self.namespace, labels=labels)
-            await self.client.create(SECRETS, Keys(metadata=metadata, data={"value": value}))
-        await self.put(HOSTLER_CLUSTERS, "c1", cluster)
-        await self.put(CONTROL_PLANES, "c1", cluster)
-        await self.has(CONTROL_PLANES, "c1", "initialization", "controlPlaneInitialized")
-        await self.has(HOSTLER_CLUSTERS, "c1", "initialization", "provisioned")
-        done = {"status": {"initialization": {"infrastructureProvisioned": True}}}
-        key = Key(self.namespace, "c1")
-        return await self.client.patch(CLUSTERS, key, merge_patch(done), "status")
-
-    async def machine(self, name: str) -> None:
-        """Make a Machine, with what it owns."""
-        bootstrap = {"dataSecretName": "nothing"}
-        owner = await self.put(MACHINES, name, clusterName="c1", bootstrap=bootstrap)
-        await self.put(HOSTLER_MACHINES, name, owner, fleetName="workers")
+@pytest.fixture(scope="module")
+def site(core_cluster: ApiServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Hostler, a simulated cloud thirty times faster than life, and a Cluster without workers."""
+    folder, kubectl = tmp_path_factory.mktemp("machines"), Kubectl(core_cluster)
+    kubeconfig = f"--kubeconfig={core_cluster.kubeconfig}"
+    install = [str(HOSTLER), "kubernetes", "install", kubeconfig]
+    subprocess.run(install, capture_output=True, check=True)
+    kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    simulator = [str(HOSTLER), "simulator", "scaleway", "--port", "0", "--speed", "30"]
+    cloud, file = folder / "cloud.log", folder / "engine.toml"
+    file.write_text(ENGINE)
+    engine = [str(HOSTLER), "run", "--kubernetes", kubeconfig, f"--namespace={NAMESPACE}"]
+    with _running(simulator, cloud):
+        wait_until(lambda: "simulator.listening" in cloud.read_text(), 30, "the simulator")
+        port = re.findall(r"127\.0\.0\.1:(\d+)", cloud.read_text())[0]
+        kubectl.apply(*_fleet(port), *_cluster(core_cluster.kubeconfig.read_text()))
+        with _running([*engine, str(file)], folder / "engine.log") as process:
+            yield Site(kubectl, folder / "engine.log")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 0
 
 
-def _owner(thing: Thing) -> Owner:
-    meta = thing.metadata
-    version = f"{CORE}/v1beta2"
-    return Owner(
-        api_version=version, kind=thing.kind, name=meta.name, uid=meta.uid, controller=True
+def _fleet(port: str) -> tuple[dict[str, Any], ...]:
+    key = base64.b64encode((EXAMPLES / "simulator.key").read_bytes().strip()).decode()
+    scaleway = {
+        "endpoint": f"http://127.0.0.1:{port}",
+        "project": "22222222-2222-2222-2222-222222222222",
+        "secretKeyEnv": "KEY",
+        "consistencyDelay": "1s",
+    }
+    waits = {"start": "20s", "stop": "30s", "absenceGap": "1s", "probeEvery": "500ms"}
+    provider = {"kind": "scaleway", "secretName": "cloud", "scaleway": scaleway}
+    fleet = {
+        "provider": "cloud",
+        "size": 0,
+        "renews": False,
+        "maximum": 5,
+        "timers": {**waits, "tries": ["1s", "2s"]},
+        "scaleway": {"types": ["DEV1-S"]},
+    }
+    return (
+        _object("", "Secret", "cloud", data={"KEY": key}),
+        _object("hostler.dev", "Provider", "cloud", spec=provider),
+        _object("hostler.dev", "Fleet", "workers", spec=fleet),
     )
 
 
-@pytest.fixture
-def simulator(tmp_path: Path) -> Iterator[int]:
-    """A cloud, thirty times faster than life; its port."""
-    log = tmp_path / "simulator.log"
-    command = [str(HOSTLER), "simulator", "scaleway", "--port", "0", "--speed", "30"]
-    with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
-        try:
-            wait_until(lambda: "simulator.listening" in log.read_text(), 30, "the simulator")
-            (found,) = re.findall(r"127\.0\.0\.1:(\d+)", log.read_text())[:1]
-            yield int(found)
-        finally:
-            process.kill()
+def _cluster(kubeconfig: str) -> tuple[dict[str, Any], ...]:
+    spec = {
+        "controlPlaneEndpoint": {"host": "127.0.0.1", "port": 6443},
+        "controlPlaneRef": _reference(CONTROL, "HostlerExternalControlPlane", "c2"),
+        "infrastructureRef": _reference(OURS, "HostlerCluster", "c2"),
+    }
+    return (
+        _secret("c2-kubeconfig", kubeconfig),
+        _secret("nothing", ""),
+        _object(OURS, "HostlerCluster", "c2"),
+        _object(CONTROL, "HostlerExternalControlPlane", "c2"),
+        _object(CORE, "Cluster", "c2", spec=spec),
+    )
 
 
-@pytest_asyncio.fixture
-async def site(
-    client: Client, api_server: ApiServer, simulator: int, tmp_path: Path
-) -> AsyncGenerator[Site]:
-    await installed(client)
-    await _install_core(client)
-    name = next(NAMES)
-    await client.create(NAMESPACES, Thing(metadata=Metadata(name=name)))
-    yield Site(client=client, namespace=name, server=api_server, folder=tmp_path, port=simulator)
+def test_machines_of_core_get_their_hosts_and_roll_when_they_are_deleted(site: Site) -> None:
+    site.template("workers-1")
+    site.pool("workers-1", 2)
+    site.until(lambda: len(site.running()) == 2, "two Machines are running")
+    old = site.running()
+    assert site.read("hostlermachinetemplates", "workers-1")["status"]["capacity"]["cpu"] == "2"
+    site.template("workers-2")
+    site.pool("workers-2", 2)
+    for name in old:
+        site.kubectl.run("delete", "machine.cluster.x-k8s.io", name, *PLACE, "--wait=false")
+        site.until(lambda name=name: name not in _names(site, "machines"), f"{name} left")
+        site.until(lambda: len(site.running()) == 2, "another Machine is running")
+    assert not {*old} & {*site.running()}
+    nodes = {one["metadata"]["name"] for one in site.kubectl.read("nodes")["items"]}
+    assert not {*old} & nodes  # core drained them, and deleted them
+    assert {*site.running()} <= nodes
+    for machine in site.listed("hostlermachines"):
+        assert machine["metadata"]["finalizers"] == [FINALIZER]
+    site.pool("workers-2", 0)
+    site.until(lambda: not _names(site, "machines"), "all Machines left")
+    assert _names(site, "hostlermachines") == []
 
 
-async def _stop(site: Site, process: "subprocess.Popen[bytes]") -> None:
-    assert process.poll() is None, site.log.read_text()[-3000:]
-    process.send_signal(signal.SIGTERM)
-    assert await asyncio.to_thread(process.wait, 60) == 0, site.log.read_text()[-3000:]
-
-
-async def _vanished(site: Site, name: str) -> bool:
-    try:
-        await site.read(HOSTLER_MACHINES, name)
-    except NotFound:
-        return True
-    return False
-
-
-async def test_a_machine_of_cluster_api_comes_stays_over_a_restart_and_goes(site: Site) -> None:
-    with site.start() as process:
-        try:
-            await site.begin()
-            await site.machine("w-1")
-            await site.has(HOSTLER_MACHINES, "w-1", "initialization", "provisioned")
-            before = await site.read(HOSTLER_MACHINES, "w-1")
-            assert before.spec is not None
-            assert str(before.spec["providerID"]).startswith("scaleway://")
-            assert (await site.condition(HOSTLER_MACHINES, "w-1", "Ready"))["status"] == "True"
-            process.kill()
-        finally:
-            process.kill()
-    with site.start() as process:
-        try:
-            await site.comes("workers", "Ready", "True")
-            after = await site.read(HOSTLER_MACHINES, "w-1")
-            assert (after.spec, after.status) == (before.spec, before.status)
-            await site.client.delete(MACHINES, Key(site.namespace, "w-1"))
-            await site.client.delete(HOSTLER_MACHINES, Key(site.namespace, "w-1"))
-            await until(lambda: _vanished(site, "w-1"), 90)
-            await _stop(site, process)
-        finally:
-            process.kill()
+def _names(site: Site, resource: str) -> list[str]:
+    return [one["metadata"]["name"] for one in site.listed(resource)]
