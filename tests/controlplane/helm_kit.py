@@ -1,9 +1,20 @@
-"""What tests of the chart share: who an account is to the server."""
+"""What tests of the chart share: who an account is to the server, and the manager run as one."""
 
+import os
+import re
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 from api_server import ApiServer
+from cluster import Kubectl
+from processes import Running, answers, process, wait
+from rendering import Manifest, one_of
+
+HOSTLER = Path(sys.executable).parent / "hostler"
+STATE = "/var/lib/hostler"
 
 
 def kubeconfig_of(server: ApiServer, token: str) -> Path:
@@ -17,3 +28,29 @@ def kubeconfig_of(server: ApiServer, token: str) -> Path:
     path.touch(0o600)
     path.write_bytes(msgspec.json.encode(config))
     return path
+
+
+@contextmanager
+def manager(
+    found: Sequence[Manifest], kubectl: Kubectl, namespace: str, folder: Path
+) -> Generator[Running]:
+    """Run what the Deployment of a release runs, as its account, with its rights and its file."""
+    kinds = {"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
+    chosen = (one for one in found if one["kind"] in kinds)
+    kubectl.apply(*(one for one in chosen if "helm.sh/hook" not in str(one["metadata"])))
+    deployment = one_of(found, "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    name = deployment["spec"]["template"]["spec"]["serviceAccountName"]
+    token = kubectl.run("create", "token", name, "-n", namespace).strip()
+    text = one_of(found, "ConfigMap")["data"]["fleet.toml"].replace(STATE, str(folder))
+    (folder / "fleet.toml").write_text(re.sub(r'listen = "[^:]*:', 'listen = "127.0.0.1:', text))
+    environment = {
+        "KUBECONFIG": str(kubeconfig_of(kubectl.server, token)),
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+    }
+    command = [str(HOSTLER), *(one.replace(STATE, str(folder)) for one in container["args"])]
+    (port,) = (one["containerPort"] for one in container["ports"] if one["name"] == "metrics")
+    with process(command, folder / "manager.log", environment) as one:
+        wait(one, lambda: answers(f"http://127.0.0.1:{port}/healthz"))
+        yield one

@@ -4,27 +4,22 @@ The pod's part is played by a process of ours, with the token of the chart's own
 """
 
 import base64
-import os
-import re
 import subprocess
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from api_server import ApiServer
 from cluster import Kubectl
-from helm_kit import kubeconfig_of
-from processes import Running, answers, free_port, process, wait
-from rendering import Helm, Manifest, one_of
+from helm_kit import HOSTLER, manager
+from processes import Running, free_port, process, wait
+from rendering import Helm, Manifest
 from test_cluster import conditions, until
 
 pytestmark = pytest.mark.timeout(1900)  # the first test may have to build the programs
 
-HOSTLER = Path(sys.executable).parent / "hostler"
 NAMESPACE = "keepers"
-STATE = "/var/lib/hostler"
 PROJECT = "22222222-2222-2222-2222-222222222222"
 KEY = (Path(__file__).parents[2] / "examples" / "simulator.key").read_bytes().strip()
 
@@ -68,30 +63,8 @@ def running(
 ) -> Iterator[Running]:
     """The manager of the chart, as its own account."""
     found = helm.objects(values(port, request.param))
-    chosen = [one for one in found if one["kind"] in {"ServiceAccount", "Role", "RoleBinding"}]
-    kubectl.apply(*(one for one in chosen if "helm.sh/hook" not in str(one["metadata"])))
-    token = kubectl.run("create", "token", "fleet-hostler", "-n", NAMESPACE).strip()
-    text = one_of(found, "ConfigMap")["data"]["fleet.toml"]
-    text = re.sub(r'listen = "[^:]*:', 'listen = "127.0.0.1:', _here(text, tmp_path))
-    (tmp_path / "fleet.toml").write_text(text)
-    environment = {
-        "KUBECONFIG": str(kubeconfig_of(kubectl.server, token)),
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-    }
-    command = [str(HOSTLER), *(_here(one, tmp_path) for one in _arguments(found))]
-    with process(command, tmp_path / "manager.log", environment) as one:
-        wait(one, lambda: answers(f"http://127.0.0.1:{port}/healthz"))
+    with manager(found, kubectl, NAMESPACE, tmp_path) as one:
         yield one
-
-
-def _here(text: str, folder: Path) -> str:
-    return text.replace(STATE, str(folder))
-
-
-def _arguments(found: Sequence[Manifest]) -> list[str]:
-    (container,) = one_of(found, "Deployment")["spec"]["template"]["spec"]["containers"]
-    return list(container["args"])
 
 
 def test_the_rights_of_the_chart_suffice_to_run_objects(

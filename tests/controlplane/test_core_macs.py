@@ -1,0 +1,222 @@
+"""A pool of Macs under Cluster API's own core: a roll inside their paid period takes a claim each.
+
+Hostler runs as the chart runs it, with the chart's rights; the Macs are simulated, sixty times
+faster than life, and their Nodes are played. Core, its webhooks and all controllers are real.
+"""
+
+import base64
+import json
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from api_server import ApiServer
+from cluster import Kubectl
+from helm_kit import HOSTLER, manager
+from processes import Running, free_port, process, wait
+from rendering import Helm, Manifest
+from test_cluster import a_node
+from test_core import CONTROL, CORE, OURS, an_object, reference
+
+pytestmark = pytest.mark.timeout(1900)  # the first test may have to build the programs
+
+NAMESPACE = "macs"
+POOL = "macs"
+REPLICAS = 2
+LIMIT = 180.0
+PROJECT = "22222222-2222-2222-2222-222222222222"
+KEY = (Path(__file__).parents[2] / "examples" / "simulator.key").read_bytes().strip()
+TIMERS = {
+    "start": "60s",
+    "stop": "60s",
+    "absenceGap": "1s",
+    "grace": "10s",
+    "sightingGap": "2s",
+    "probeEvery": "500ms",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A namespace with a pool of Macs; what a kubelet would do is done by `step`."""
+
+    kubectl: Kubectl
+    cloud: str
+    manager: Running
+
+    def step(self) -> None:
+        """Let each host that has an id join as a Node; a Node whose host was left stays core's."""
+        for machine in self.machines():
+            provider_id = machine["spec"].get("providerID")
+            if provider_id and not machine["metadata"].get("deletionTimestamp"):
+                node = a_node(machine["metadata"]["name"])
+                node["spec"] = {"providerID": provider_id}
+                self.kubectl.apply(node)
+
+    def machines(self) -> list[Manifest]:
+        return self._items(f"hostlermachines.{OURS}")
+
+    def running(self) -> dict[str, Manifest]:
+        """Return core's Machines that are running, by name."""
+        found = self._items(f"machines.{CORE}")
+        running = (one for one in found if one.get("status", {}).get("phase") == "Running")
+        return {one["metadata"]["name"]: one for one in running}
+
+    def _items(self, resource: str) -> list[Manifest]:
+        found: list[Manifest] = self.kubectl.read(resource, "-n", NAMESPACE)["items"]
+        return found
+
+    def hosts(self) -> dict[str, str]:
+        """Return the names of all Macs, by id, as the cloud has them."""
+        with urllib.request.urlopen(f"{self.cloud}/_sim/macs", timeout=10) as answer:  # noqa: S310 - loopback only
+            return {one["id"]: one["name"] for one in json.loads(answer.read())["macs"]}
+
+    def until(self, holds: Callable[[], bool], what: str) -> None:
+        end = time.monotonic() + LIMIT
+        while not holds():
+            self.step()
+            if time.monotonic() > end:
+                seen = json.dumps([one.get("status") for one in self.machines()])
+                pytest.fail(f"not within {LIMIT} s: {what}; {seen}\n{self._log()}")
+            time.sleep(0.3)
+
+    def _log(self) -> str:
+        return self.manager[1].read_text()[-3000:]
+
+
+@pytest.fixture
+def cloud(tmp_path: Path) -> Iterator[str]:
+    """The address of a simulated cloud with a pool of Macs, one more than replicas."""
+    at = free_port()
+    options = ("--speed=60", f"--macs={REPLICAS + 1}")
+    command = [str(HOSTLER), "simulator", "scaleway", f"--port={at}", *options]
+    with process(command, tmp_path / "cloud.log") as one:
+        wait(one, lambda: "simulator.listening" in one[1].read_text())
+        yield f"http://127.0.0.1:{at}"
+
+
+@pytest.fixture
+def site(core_cluster: ApiServer, helm: Helm, cloud: str, tmp_path: Path) -> Iterator[Site]:
+    kubectl = Kubectl(core_cluster)
+    install = [str(HOSTLER), "kubernetes", "install", f"--kubeconfig={core_cluster.kubeconfig}"]
+    subprocess.run(install, capture_output=True, check=True)
+    kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    engine = {"quiet": "2s", "busy_first": "500ms", "busy_last": "2s", "rare": "2s"}
+    values = {
+        "watch": {"namespace": NAMESPACE},
+        "config": {"engine": engine},
+        "frontends": {
+            "clusterApi": {"enabled": True},
+            "metrics": {"enabled": True, "port": free_port()},
+        },
+    }
+    kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "keepers"}})
+    with manager(helm.objects(values), kubectl, "keepers", tmp_path) as one:
+        kubectl.apply(*_pool(cloud), *_cluster(core_cluster))
+        yield Site(kubectl, cloud, one)
+
+
+def _secret(name: str, **data: bytes) -> Manifest:
+    labels = {"cluster.x-k8s.io/cluster-name": "c1"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels},
+        "data": {key: base64.b64encode(value).decode() for key, value in data.items()},
+    }
+
+
+def _pool(cloud: str) -> list[Manifest]:
+    """Return the provider of the Macs, and their fleet, as a person writes them."""
+    account = {
+        "endpoint": cloud,
+        "project": PROJECT,
+        "secretKeyEnv": "KEY",
+        "poolPrefix": "pool-",
+        "consistencyDelay": "2s",
+    }
+    provider = _ours("Provider", POOL, kind="scaleway-macs", secretName="key", scalewayMacs=account)
+    macs = {"types": ["M2-L"], "zones": ["fr-par-1"]}
+    fleet = _ours(
+        "Fleet",
+        POOL,
+        provider=POOL,
+        size=0,
+        maximum=REPLICAS + 1,
+        renews=False,
+        timers=TIMERS,
+        scalewayMacs=macs,
+    )
+    return [_secret("key", KEY=KEY), provider, fleet]
+
+
+def _ours(what: str, name: str, /, **spec: Any) -> Manifest:
+    metadata = {"name": name, "namespace": NAMESPACE}
+    return {
+        "apiVersion": "hostler.dev/v1alpha1",
+        "kind": what,
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+def _cluster(server: ApiServer) -> list[Manifest]:
+    """Return a cluster that exists already, and a MachineDeployment of workers for it."""
+    cluster = an_object(
+        CORE,
+        "Cluster",
+        "c1",
+        controlPlaneEndpoint={"host": "127.0.0.1", "port": 6443},
+        controlPlaneRef=reference(CONTROL, "HostlerExternalControlPlane", "c1"),
+        infrastructureRef=reference(OURS, "HostlerCluster", "c1"),
+    )
+    template = an_object(
+        OURS, "HostlerMachineTemplate", POOL, template={"spec": {"fleetName": POOL}}
+    )
+    machine = {
+        "clusterName": "c1",
+        "bootstrap": {"dataSecretName": "nothing"},
+        "infrastructureRef": reference(OURS, "HostlerMachineTemplate", POOL),
+        "deletion": {"nodeDrainTimeoutSeconds": 30, "nodeDeletionTimeoutSeconds": 60},
+    }
+    deployment = an_object(
+        CORE,
+        "MachineDeployment",
+        POOL,
+        clusterName="c1",
+        replicas=REPLICAS,
+        rollout={"strategy": {"type": "OnDelete"}},
+        selector={"matchLabels": {"pool": POOL}},
+        template={"metadata": {"labels": {"pool": POOL}}, "spec": machine},
+    )
+    parts = [an_object(OURS, "HostlerCluster", "c1")]
+    parts.append(an_object(CONTROL, "HostlerExternalControlPlane", "c1"))
+    found = [
+        _secret("c1-kubeconfig", value=server.kubeconfig.read_bytes()),
+        _secret("nothing", value=b""),
+        *(*parts, cluster, template, deployment),
+    ]
+    for one in found:
+        one["metadata"]["namespace"] = NAMESPACE
+    return found
+
+
+def test_a_roll_of_macs_inside_their_floor_deletes_no_host(site: Site) -> None:
+    """A Machine that is deleted leaves without waiting for the wipe, and its host stays."""
+    site.until(lambda: len(site.running()) == REPLICAS, "all Machines running")
+    hosts, first = site.hosts(), site.running()
+    assert len(hosts) == REPLICAS + 1
+    for name in first:
+        before = set(site.running())
+        site.kubectl.run("delete", f"machines.{CORE}", name, "-n", NAMESPACE, "--wait=false")
+        site.until(lambda name=name: name not in site.running(), f"{name} leaves")
+        site.until(lambda: len(site.running()) == REPLICAS, "another one runs")
+        assert name not in site.running()
+        assert set(site.running()) != before
+    assert site.hosts().keys() == hosts.keys()
+    assert not set(first) & set(site.running())
