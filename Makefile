@@ -93,6 +93,10 @@ image:  ## build the image with the first container engine that there is (IMAGE=
 chart: $(STAMP)  ## render the chart anew into the golden files of tests/deploy
 	@$(BIN)/python tests/deploy/golden.py
 
+.PHONY: components
+components: $(STAMP)  ## write what clusterctl reads of a provider, into dist/clusterctl
+	@$(BIN)/python tests/deploy/components.py
+
 .PHONY: docs
 docs: $(STAMP)  ## build the site in site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from api_server import ApiServer
 from cluster import Kubectl, Refused
+from components import components
 from helm_kit import kubeconfig_of
 from rendering import CHART, DEPLOY, VALUES, Helm, Manifest, objects
 
@@ -61,6 +62,12 @@ def _definition(plural: str, kind: str) -> Manifest:
 def test_the_server_takes_every_object(prepared: Kubectl, helm: Helm, name: str) -> None:
     """Unknown fields are refused too; nothing is stored."""
     for one in helm.objects(name):
+        prepared.apply(one, dry_run=True)
+
+
+def test_the_server_takes_every_component_of_clusterctl(prepared: Kubectl, helm: Helm) -> None:
+    prepared.apply(_namespace("hostler-system"))
+    for one in components(helm):
         prepared.apply(one, dry_run=True)
 
 

@@ -14,7 +14,7 @@ from hostler.testing.peers.go_hosts import GoHosts
 DEPLOY = Path(__file__).resolve().parent.parent.parent / "deploy"
 CHART = DEPLOY / "chart"
 RELEASE = ("fleet", "--namespace", "keepers", "--kube-version", "1.36.3")
-VALUES = ("minimal", "homelab", "clusterctl", "everything")
+VALUES = ("minimal", "homelab", "clusterctl", "components", "everything")
 
 PROGRAMS = GoHosts(
     Path(__file__).parent / "helm",
