@@ -29,26 +29,31 @@ _MODULE = "k8s.io/component-base/version"
 _NAMED = f"-X {_MODULE}.gitVersion={VERSION} -X {_MODULE}.gitMajor=1 -X {_MODULE}.gitMinor=36"
 
 
+_ROOT = Path(__file__).parent
+_PROGRAMS = GoHosts(
+    _ROOT / "cluster",
+    _ROOT.parent.parent / ".cache" / "controlplane",
+    flags=("-p=2", "-gcflags=all=-dwarf=false", f"-ldflags=-s -w {_NAMED}"),
+    limit=1800,
+    oldest=(1, 26),
+)
+
+
 @pytest.fixture(scope="session")
 def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
-    """Kubernetes' own API server, with etcd, for all tests of a run."""
-    root = Path(__file__).parent
-    programs = GoHosts(
-        root / "cluster",
-        root.parent.parent / ".cache" / "controlplane",
-        flags=("-p=2", "-gcflags=all=-dwarf=false", f"-ldflags=-s -w {_NAMED}"),
-        limit=1800,
-        oldest=(1, 26),
-    )
-    with running(programs.program("testcluster"), tmp_path_factory.mktemp("cluster")) as server:
+    """Kubernetes' own API server, with etcd, for all tests of a run: nobody else acts on it."""
+    with running(_PROGRAMS.program("testcluster"), tmp_path_factory.mktemp("server")) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def cluster(api_server: ApiServer) -> Iterator[ApiServer]:
-    """The same server with controllers, a scheduler, and Nodes that need no kubelet."""
-    with controllers(api_server) as running_cluster:
-        yield running_cluster
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    """Another server, with controllers, a scheduler, and Nodes that need no kubelet."""
+    with (
+        running(_PROGRAMS.program("testcluster"), tmp_path_factory.mktemp("cluster")) as server,
+        controllers(server),
+    ):
+        yield server
 
 
 @pytest.fixture(scope="session")
@@ -65,9 +70,9 @@ def helm(tmp_path_factory: pytest.TempPathFactory) -> Helm:
 
 
 @pytest.fixture
-def kubectl(api_server: ApiServer) -> Kubectl:
-    """Kubernetes' own command line."""
-    return Kubectl(api_server)
+def kubectl(cluster: ApiServer) -> Kubectl:
+    """Kubernetes' own command line, for the cluster."""
+    return Kubectl(cluster)
 
 
 @pytest_asyncio.fixture

@@ -21,9 +21,9 @@ RESTRICTED = {"pod-security.kubernetes.io/warn": "restricted"}
 
 
 @pytest.fixture(scope="module")
-def prepared(api_server: ApiServer) -> Kubectl:
+def prepared(cluster: ApiServer) -> Kubectl:
     """A command line, with the namespaces and the kinds of others that the chart names."""
-    kubectl = Kubectl(api_server)
+    kubectl = Kubectl(cluster)
     kubectl.apply(*(_namespace(name) for name in NAMESPACES))
     kubectl.apply(*(_definition(plural, kind) for plural, kind in MONITORING))
     names = [f"crd/{plural}.monitoring.coreos.com" for plural, _ in MONITORING]
