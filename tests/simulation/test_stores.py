@@ -35,7 +35,7 @@ def test_a_seed_of_two_replicas_goes_the_same_way_in_a_cluster(seed: int, tmp_pa
     assert cluster.digest == memory.digest
 
 
-@pytest.mark.parametrize("seed", range(1, 7))
+@pytest.mark.parametrize("seed", range(1, 4))
 def test_in_a_cluster_whose_answers_are_lost_no_invariant_is_broken(
     seed: int, tmp_path: Path
 ) -> None:

@@ -159,7 +159,7 @@ class KubernetesStores:
         """Open the journal; only an engine makes one."""
         from hostler.stores.kubernetes.opening import open_store
 
-        fresh = fresh_installation() if purpose is Purpose.ENGINE else None
+        fresh = None if purpose is Purpose.REQUEST else fresh_installation()
         place, around = self._place(url)
         return open_store(place, around, fresh, reading=purpose is Purpose.READ)
 

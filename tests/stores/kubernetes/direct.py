@@ -36,8 +36,19 @@ def opened(
     session: ClusterSession, clock: Clock, writer: str, installation: str | None = "i-own"
 ) -> KubernetesStore:
     """Return a handle of the store in the server's cluster."""
-    objects = Objects(client=Client(session=session), namespace=NAMESPACE, name=NAME)
     writing = Writing(
         writer=writer, installation=installation, clock=clock, draw=Random(writer).random
     )
-    return KubernetesStore(Batches(objects, writing))
+    return KubernetesStore(Batches(_objects(session), writing))
+
+
+def read_only(session: ClusterSession, clock: Clock) -> KubernetesStore:
+    """Return a handle that makes no journal."""
+    writing = Writing(
+        writer="r", installation="i-none", clock=clock, draw=Random("r").random, reading=True
+    )
+    return KubernetesStore(Batches(_objects(session), writing))
+
+
+def _objects(session: ClusterSession) -> Objects:
+    return Objects(client=Client(session=session), namespace=NAMESPACE, name=NAME)

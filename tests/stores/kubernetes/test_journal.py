@@ -3,15 +3,17 @@
 import asyncio
 from dataclasses import replace
 from itertools import count
+from random import Random
 
 import pytest
-from direct import lost, opened, session_of
+from direct import lost, opened, read_only, session_of
 
 from hostler.domain.errors import (
     AlreadyBound,
     Conflict,
     Fenced,
     StoreBusy,
+    StoreError,
     StoreLost,
     StoreMissing,
 )
@@ -23,7 +25,7 @@ from hostler.lab.harness.cluster_session import ClusterSession, passed
 from hostler.lab.scenario.cluster_store import cluster
 from hostler.ports.store import Fence, Store
 from hostler.simulators.kubernetes.server import KubernetesServer
-from hostler.stores.kubernetes import writes
+from hostler.stores.kubernetes import batches, writes
 from hostler.stores.kubernetes.kinds import JOURNALS, Content
 from hostler.stores.kubernetes.store import KubernetesStore
 from hostler.testing.conformance.store.records import (
@@ -352,9 +354,14 @@ async def test_a_journal_that_was_deleted_ends_its_writers() -> None:
 
 async def test_who_only_reads_makes_no_journal_and_who_requests_needs_one() -> None:
     place = Place()
+    reader = read_only(session := place.session(), place.clock)
+    assert await reader.fleets() == ()
+    assert (await reader.identity()).own == "i-none"
+    assert not session.writes
     with pytest.raises(StoreMissing):
         await place.open(installation=None).request(request(1))
     assert await place.open().fleets() == ()
+    assert (await reader.identity()).own == "i-own"
     await place.open(installation=None).request(request(1))
     assert len(await place.open(installation=None).requests()) == 1
 
@@ -370,3 +377,42 @@ async def test_a_save_too_large_for_one_object_is_in_several_and_whole() -> None
     found = place.open()
     assert len(await found.machines(WEB)) == 900
     assert len(await found.events(limit=5000)) == 900
+
+
+async def test_of_more_events_than_there_is_room_for_the_oldest_are_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(batches, "EVENTS", 30)
+    monkeypatch.setattr(batches, "TRIM", 10)
+    place = Place()
+    store = place.open()
+    await filled(store, machine(1), machine(2))
+    still, moving = await store.machines(WEB)
+    await store.save_machine(still, (event(still, minutes(0)),), OPEN)
+    for minute in range(1, 100):
+        moving = await store.save_machine(moving, (event(moving, minutes(minute)),), OPEN)
+    heir = place.open()
+    events = await heir.events()
+    assert 30 <= len(events) <= 41
+    assert events[-1].number == await heir.newest_event() == 100
+    assert {one.id for one in await heir.images(WEB, minutes(99))} == {still.id, moving.id}
+    forgotten = await heir.forgotten()
+    assert forgotten is not None
+    assert minutes(50) < forgotten < minutes(80)
+
+
+async def test_a_record_that_is_too_large_is_refused_alone() -> None:
+    place = Place()
+    store = place.open()
+    await filled(store, *(machine(number) for number in range(4)))
+    first, second, *others = await store.machines(WEB)
+    noise = Random(1).randbytes(1_500_000).hex()
+    large = replace(second, observed=noise)
+    answers = await asyncio.gather(
+        *(store.save_machine(one, (), OPEN) for one in (first, large, *others)),
+        return_exceptions=True,
+    )
+    assert [isinstance(answer, Machine) for answer in answers] == [True, False, True, True]
+    assert isinstance(answers[1], StoreError)
+    assert "even compressed" in str(answers[1])
+    assert await place.open().machine(second.id) == second

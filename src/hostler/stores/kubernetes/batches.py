@@ -31,6 +31,12 @@ T = TypeVar("T")
 PATIENCE = timedelta(seconds=10)
 """How long a save or a read is tried while the API server does not answer."""
 
+EVENTS = 20_000
+"""How many events there are before the oldest are forgotten, however long ago they were."""
+
+TRIM = 2_000
+"""How many of them go at once."""
+
 WRITERS = 32
 """Of how many writers the journal knows the newest save: as many as may be in doubt at once."""
 
@@ -41,8 +47,8 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.store")
 class Writing:
     """Who writes: a name that belongs to this start of this process, and its time and chance.
 
-    `installation` is that of the journal if it is made; None where it must be there, or, for
-    `reading` alone, is as good as empty.
+    `installation` is that of the journal if it is made; None where it must be there. Who is only
+    `reading` makes none: without one there are no records.
     """
 
     writer: str
@@ -100,13 +106,15 @@ class Batches:
 
     def __init__(self, objects: Objects, writing: Writing) -> None:
         self._objects, self._writing = objects, writing
-        self._replica = Replica(objects)
+        self._replica = Replica(objects, writing.installation or "")
         self._backoff = Backoff(first=timedelta(milliseconds=50), longest=timedelta(seconds=2))
         self._waiting = list[_Ask[object]]()
         self._batch: _Batch | None = None
         self._lock = asyncio.Lock()
         self._number = 0
+        self._alone = 0
         self._swept = False
+        self._full = EVENTS + TRIM
 
     @property
     def foreign(self) -> int:
@@ -134,8 +142,10 @@ class Batches:
     async def _serve(self) -> None:
         """Do what the last one left, else a batch of all who wait."""
         if self._batch is None:
-            self._batch = _Batch(tuple(ask for ask in self._waiting if not ask.left))
-            self._waiting.clear()
+            number = 1 if self._alone else len(self._waiting)
+            taken, self._waiting = self._waiting[:number], self._waiting[number:]
+            self._alone = max(self._alone - 1, 0)
+            self._batch = _Batch(tuple(ask for ask in taken if not ask.left))
         await self._complete(self._batch)
         self._batch = None
         await self._tidy()
@@ -213,8 +223,17 @@ class Batches:
             batch.draft = next_save(head, rules.tables, rules.made())
         except StoreError:
             rules.undo()
-            raise
+            if len(batch.asks) == 1:
+                raise
+            self._separate(batch)
+            return self._run(batch)
         return True
+
+    def _separate(self, batch: _Batch) -> None:
+        """Let each of a batch be alone: one of them is too large, and the others can be saved."""
+        self._waiting[:0] = batch.asks[1:]
+        self._alone += len(batch.asks) - 1
+        batch.asks = batch.asks[:1]
 
     def _abandon(self, batch: _Batch, error: StoreError) -> None:
         """Answer everybody with an error; what was sent may be found written later, whole."""
@@ -251,7 +270,13 @@ class Batches:
     # ------------------------------------------------------------ checkpoints
 
     async def _tidy(self) -> None:
-        """Write a checkpoint where one is due; a failure only leaves it to the next save."""
+        """Trim the past and write a checkpoint where that is due; else it is for the next save."""
+        if len(self._replica.tables.past) >= self._full:
+            trim = _Ask[object](lambda rules: rules.trim(EVENTS, TRIM), writes=True)
+            self._batch = _Batch((trim,))
+            await self._complete(self._batch)
+            self._batch = None
+            self._full = max(len(self._replica.tables.past), EVENTS) + TRIM
         head = self._replica.head
         if head is None or not checkpoint_due(head.spec):
             return

@@ -88,7 +88,7 @@ def open_store(
     """Open the store at a place; nothing is sent before the first question.
 
     `installation` is that of a new journal, None where none is to be made: then StoreMissing is
-    what the first question raises, or, for `reading` alone, there are no records. Raises
+    what the first question raises. `reading` alone makes none either, and finds no records. Raises
     ConfigError for a cluster that is not configured.
     """
     objects, session = _objects(place, around)

@@ -16,10 +16,10 @@ from .packing import unpack
 class Replica:
     """Records and rules, as of `head`; None as long as nothing was read."""
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: Objects, installation: str = "") -> None:
         self._objects = objects
         self.head: Journal | None = None
-        self.rules = Rules(Tables(Identity(own=InstallationId(""))))
+        self.rules = Rules(Tables(Identity(own=InstallationId(installation))))
         self.foreign = 0
         """How often saves of others were found."""
 

@@ -1,7 +1,7 @@
 """Past: the events of a store in memory, numbered, with their images; and which may go."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from hostler.domain.ids import FleetName, HostId, MachineId
@@ -70,10 +70,18 @@ class Past:
         """Return whom the events from a time on are about."""
         return {entry.event.machine for entry in self._entries if entry.event.at >= at}
 
-    def about(self, machine: MachineId, limit: int) -> tuple[int, ...]:
-        """Return the numbers of a machine's first events, at most so many."""
-        mine = [entry.number for entry in self._entries if entry.event.machine == machine]
-        return tuple(mine[:limit])
+    def about(self, machines: Iterable[MachineId]) -> Mapping[MachineId, list[int]]:
+        """Return the numbers of each machine's events, in order."""
+        numbers = {machine: list[int]() for machine in machines}
+        for entry in self._entries:
+            machine = entry.event.machine
+            if machine is not None and machine in numbers:
+                numbers[machine].append(entry.number)
+        return numbers
+
+    def date(self, place: int) -> datetime:
+        """Return when the event at this place was, the oldest at 0."""
+        return self._entries[place].event.at
 
     def over(self, before: datetime, limit: int, without: set[int]) -> tuple[int, ...]:
         """Return the oldest events before a time, save each machine's last image among them.

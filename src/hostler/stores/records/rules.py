@@ -122,11 +122,22 @@ class Rules:
     def forget(self, before: datetime, limit: int, fence: Fence) -> int:
         """Remove at most so many rows of what was over before a time; return how many went."""
         self._check(fence)
-        numbers, machines, left = list[int](), list[MachineId](), max(limit, 0)
-        for machine in self._forgettable(before):
-            about = self.tables.past.about(machine, left)
-            numbers += about
-            left -= len(about)
+        return self._forget(before, max(limit, 0))
+
+    def trim(self, most: int, limit: int) -> int:
+        """Forget the oldest until there are at most so many events, at most so many rows at once.
+
+        Each living machine has its last image still, so there may be more. Returns how many went.
+        """
+        excess = len(self.tables.past) - most
+        return self._forget(self.tables.past.date(excess), limit) if excess > 0 else 0
+
+    def _forget(self, before: datetime, left: int) -> int:
+        numbers, machines = list[int](), list[MachineId]()
+        old = self._forgettable(before)[: left + 1]
+        for machine, about in self.tables.past.about(old).items():
+            numbers += about[:left]
+            left -= len(about[:left])
             if not left:
                 break
             machines.append(machine)
