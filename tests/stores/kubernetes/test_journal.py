@@ -416,3 +416,36 @@ async def test_a_record_that_is_too_large_is_refused_alone() -> None:
     assert isinstance(answers[1], StoreError)
     assert "even compressed" in str(answers[1])
     assert await place.open().machine(second.id) == second
+
+
+@pytest.mark.parametrize("log", [1500, 10**6], ids=["checkpoints", "log"])
+async def test_a_reader_goes_on_from_wherever_it_stands(
+    log: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Handles that read last some saves ago find all of those since, in tail, log or checkpoint."""
+    monkeypatch.setattr(writes, "TAIL", 1500)
+    monkeypatch.setattr(writes, "LOG", log)
+    place = Place()
+    store, frequent = place.open(), [place.open() for _ in range(4)]
+    await filled(store, machine(1))
+    once = list[KubernetesStore]()
+    for number in range(1, 25):
+        await many_saves(store, 1)
+        once.append(place.open())
+        await once[-1].fleets()
+        for every, reader in enumerate(frequent, start=1):
+            if number % every == 0:
+                assert await reader.newest_event() == number
+    expected = await everything(place.open())
+    for reader in [*once, *frequent, store]:
+        assert await everything(reader) == expected
+
+
+async def test_a_save_of_a_version_that_this_handle_never_saw_is_made() -> None:
+    """What another handle read may be saved here: nothing is refused by what is not so any more."""
+    place = Place()
+    one, two = place.open(), place.open()
+    await filled(one, machine(1))
+    (record,) = await two.machines(WEB)
+    newer = await two.save_machine(record, (), OPEN)
+    assert (await one.save_machine(newer, (), OPEN)).version == newer.version + 1
