@@ -132,7 +132,12 @@ class Composed:
 
     def ask_to_reload(self, config: Config) -> None:
         """Send SIGHUP to the engine that holds the store."""
-        process = STORES[config.store.scheme].holder(config.store)
+        kind = STORES[config.store.scheme]
+        process = kind.holder(config.store)
+        if process is None and kind.is_held(config.store):
+            raise RequestRefused(
+                f"the engine on {config.store} may be on another computer: send its process SIGHUP"
+            )
         if process is None:
             raise RequestRefused(f"no engine runs on {config.store}: start one with hostler run")
         try:

@@ -17,17 +17,19 @@ from hostler.domain.errors import (
     StoreLost,
     StoreMissing,
 )
-from hostler.domain.ids import Epoch, machine_id
+from hostler.domain.ids import Epoch, InstallationId, machine_id
 from hostler.domain.model.machine import Machine
-from hostler.kubernetes.objects import Key
+from hostler.kubernetes.objects import Key, Metadata
 from hostler.kubernetes.session import Call
 from hostler.lab.harness.cluster_session import ClusterSession, passed
 from hostler.lab.scenario.cluster_store import cluster
-from hostler.ports.store import Fence, Store
+from hostler.ports.store import Fence, Identity, Store
 from hostler.simulators.kubernetes.server import KubernetesServer
 from hostler.stores.kubernetes import batches, writes
-from hostler.stores.kubernetes.kinds import JOURNALS, Content
+from hostler.stores.kubernetes.kinds import JOURNALS, Content, Journal, JournalSpec
+from hostler.stores.kubernetes.packing import unpack
 from hostler.stores.kubernetes.store import KubernetesStore
+from hostler.stores.records.tables import Tables
 from hostler.testing.conformance.store.records import (
     OPEN,
     WEB,
@@ -449,3 +451,18 @@ async def test_a_save_of_a_version_that_this_handle_never_saw_is_made() -> None:
     (record,) = await two.machines(WEB)
     newer = await two.save_machine(record, (), OPEN)
     assert (await one.save_machine(newer, (), OPEN)).version == newer.version + 1
+
+
+async def test_ids_that_were_issued_over_years_fit_into_a_checkpoint() -> None:
+    tables = Tables(Identity(own=InstallationId("i-own")))
+    dice = Random(1)
+    tables.issued.update(machine_id(dice.getrandbits(50)) for _ in range(200_000))
+    metadata = Metadata(name="hostler", namespace="default", uid="1")
+    head = Journal(metadata=metadata, spec=JournalSpec(installation="i-own"))
+    draft = writes.checkpoint(head, tables)
+    assert all(entry.size < 1_200_000 for entry, _ in draft.parts)
+    found = Tables(Identity(own=InstallationId("i-own")))
+    for _, part in draft.parts:
+        for change in (change for entry in part.entries for change in unpack(entry.data)):
+            found.apply(change)
+    assert found.issued == tables.issued

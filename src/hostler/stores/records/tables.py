@@ -17,6 +17,9 @@ from . import changes as put
 from .claims import claims
 from .past import Past
 
+_IDS = 10_000
+"""Ids in one change: a store may have to write each change into an object of limited size."""
+
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
 
@@ -113,7 +116,9 @@ class Tables:
         yield from _each(self.bindings, put.BindingPut)
         yield from _each(self.orphans, put.OrphanPut)
         yield from _each(self.requests, put.RequestPut)
-        yield put.IssuedPut(tuple(sorted(self.issued)))
+        issued = sorted(self.issued)
+        for start in range(0, len(issued), _IDS):
+            yield put.IssuedPut(tuple(issued[start : start + _IDS]))
 
     def _image(self, change: put.EventPut) -> Machine | None:
         machine = change.event.machine
