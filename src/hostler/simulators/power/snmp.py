@@ -7,7 +7,6 @@ Who names another community gets no answer, as the protocol has it.
 # pyright: reportUnknownArgumentType=false, reportMissingTypeStubs=false
 # pysnmp has no types.
 
-import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -18,11 +17,11 @@ from pyasn1.error import PyAsn1Error
 from pysnmp.proto import api
 
 from .box import BUSY, NONSENSE, Box, Closes
+from .datagrams import answering
 
 Oid = tuple[int, ...]
 _SYS_OBJECT_ID: Oid = (1, 3, 6, 1, 2, 1, 1, 2, 0)
 _NO_SUCH_NAME, _INCONSISTENT_VALUE = 2, 12
-Packet = tuple[bytes, tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,41 +40,19 @@ class Strip:
     community: bytes
 
 
-@dataclass(slots=True)
-class _Inbox(asyncio.DatagramProtocol):
-    packets: asyncio.Queue[Packet]
-
-    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
-        """Put it with those to be answered."""
-        self.packets.put_nowait((data, addr))
-
-
 @asynccontextmanager
 async def listening(
     box: Box, strip: Strip, place: tuple[str, int] = ("127.0.0.1", 0)
 ) -> AsyncGenerator[int]:
     """Let the strip listen at an address and port, and give that; port 0 takes a free one."""
-    packets = asyncio.Queue[Packet]()
-    loop = asyncio.get_running_loop()
-    transport, _ = await loop.create_datagram_endpoint(lambda: _Inbox(packets), local_addr=place)
 
-    async def answer(data: bytes, sender: tuple[str, int]) -> None:
+    async def answer(data: bytes) -> bytes | None:
         with suppress(Closes, PyAsn1Error):
-            if (packet := await _answered(box, strip, data)) is not None:
-                transport.sendto(packet, sender)
+            return await _answered(box, strip, data)
+        return None
 
-    async def serve() -> None:
-        async with asyncio.TaskGroup() as answers:
-            while True:
-                answers.create_task(answer(*await packets.get()))
-
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            server = tasks.create_task(serve())
-            yield transport.get_extra_info("sockname")[1]
-            server.cancel()
-    finally:
-        transport.close()
+    async with answering(answer, place) as port:
+        yield port
 
 
 async def _answered(box: Box, strip: Strip, data: bytes) -> bytes | None:

@@ -52,26 +52,30 @@ class Controller:
 
     async def act(self, action: PowerAction) -> None:
         """Give a command, by the first cipher suite that the controller knows."""
+        lacking = list[str]()
         for suite in tuple(self._suites):
             try:
                 await self._client.command(action, suite)
-            except NoSuite:
+            except NoSuite as error:
+                lacking.append(f"{suite}: {error}")
                 self._forget(suite)
             else:
                 return
-        raise _no_suite()
+        raise _no_suite(lacking)
 
     async def read(self) -> Reading:
         """Ask how the machine stands."""
+        lacking = list[str]()
         for suite in tuple(self._suites):
             try:
                 on = await self._client.is_on(suite)
-            except NoSuite:
+            except NoSuite as error:
+                lacking.append(f"{suite}: {error}")
                 self._forget(suite)
             else:
                 state = PowerState.ON if on else PowerState.OFF
                 return Reading(state=state, text=f"chassis power is {state}")
-        raise _no_suite()
+        raise _no_suite(lacking)
 
     def _forget(self, suite: int) -> None:
         """Try a suite last from now on: a controller seldom learns one."""
@@ -82,5 +86,5 @@ class Controller:
         """Nothing stays open."""
 
 
-def _no_suite() -> Failed:
-    return refused(Refusal.INVALID, "it knows none of the cipher suites")
+def _no_suite(lacking: list[str]) -> Failed:
+    return refused(Refusal.INVALID, f"no cipher suite is left: {'; '.join(lacking)}")

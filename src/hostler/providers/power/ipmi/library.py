@@ -4,6 +4,7 @@
 # python-ipmi has types, and does not say so.
 
 import asyncio
+import hmac
 import re
 import threading
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import TypeVar
 import pyipmi
 import pyipmi.interfaces
 from pyipmi import errors
+from pyipmi.interfaces import rmcpplus
 
 from hostler.domain.model.calls import Refusal
 from hostler.ports.http import NoAnswer, NotSent
@@ -28,6 +30,7 @@ Session = pyipmi.Ipmi
 _POOL = ThreadPoolExecutor(max_workers=32, thread_name_prefix="hostler-ipmi")
 """All controllers of the process share it; one that is silent holds a thread for its patience."""
 
+_OTHER_KEYS = 'python-ipmi makes other keys for it than controllers do: set client = "ipmitool"'
 _COMMANDS: dict[PowerAction, Callable[[Session], None]] = {
     PowerAction.ON: lambda session: session.chassis_control_power_up(),
     PowerAction.OFF_SOFT: lambda session: session.chassis_control_soft_shutdown(),
@@ -95,6 +98,10 @@ class Library:
     def _opened(self, suite: int) -> Session:
         """Return a session; whatever goes wrong before there is one had no effect."""
         place = self._place
+        if not speaks(suite):
+            raise NoSuite(
+                'python-ipmi makes other keys for it than controllers do: client = "ipmitool"'
+            )
         interface = pyipmi.interfaces.create_interface(
             "rmcpplus", keep_alive_interval=0, cipher_suite=suite
         )
@@ -113,10 +120,26 @@ class Library:
         return session
 
 
+def speaks(suite: int) -> bool:
+    """Tell whether python-ipmi makes the keys of a suite as controllers do.
+
+    Those of suite 17 are made of constants of 20 bytes, as of every other (IPMI 2.0, section
+    13.32); it takes 32, so that a controller answers nothing that it says in a session.
+    """
+    known = rmcpplus.CIPHER_SUITES.get(suite)
+    if known is None:
+        return False
+    digest = rmcpplus.AUTH_ALGORITHMS[known.authentication][0]
+    key = rmcpplus.SessionKeys(known, bytes(20)).k1
+    return key == hmac.new(bytes(20), b"\x01" * 20, digest).digest()
+
+
 def _end(session: Session) -> None:
     """End a session, and give its socket back, whatever it answers."""
     with suppress(Exception):  # it is over, and said all that it had to say
-        session.close()
+        session.session.close()
+    with suppress(Exception):
+        session.interface.close()
 
 
 def _unopened(error: Exception) -> Exception:

@@ -19,7 +19,8 @@ _VERBS = {
     PowerAction.CYCLE: "cycle",
 }
 _NO_SUITE = re.compile(
-    r"invalid (authentication|integrity|confidentiality) algorithm|no cipher", re.IGNORECASE
+    r"invalid (authentication|integrity|confidentiality) algorithm|no (matching )?cipher",
+    re.IGNORECASE,
 )
 _DENIED = re.compile(
     r"HMAC is invalid|unauthorized (name|role)|integrity check|insufficient privilege"

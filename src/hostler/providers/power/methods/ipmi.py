@@ -40,7 +40,10 @@ class IpmiTable(MethodTable, frozen=True, kw_only=True):
     ] = "operator"
     cipher_suite: Annotated[
         Literal[3, 17] | None,
-        Meta(description="the cipher suite; left out: 17, and 3 where the controller lacks that"),
+        Meta(
+            description="the cipher suite; left out: 17, and 3 where the controller, or what "
+            "speaks IPMI, lacks that"
+        ),
     ] = None
     client: Annotated[
         Literal["auto", "python-ipmi", "ipmitool"],
@@ -110,12 +113,16 @@ def _lacks(table: IpmiTable, folder: Path, environment: Mapping[str, str]) -> It
 
 
 def _speaker(table: IpmiTable, environment: Mapping[str, str]) -> str:
-    """Return what speaks IPMI here; empty where nothing does that the table allows."""
+    """Return what speaks IPMI here; empty where nothing does that the table allows.
+
+    Who insists on suite 17 gets the program first: python-ipmi may not speak that.
+    """
     here = {
         "python-ipmi": importlib.util.find_spec("pyipmi") is not None,
         NAME: shutil.which(NAME, path=environment.get("PATH")) is not None,
     }
-    return next((name for name in here if here[name] and table.client in {"auto", name}), "")
+    order = reversed(here) if table.cipher_suite == SUITES[0] else here
+    return next((name for name in order if here[name] and table.client in {"auto", name}), "")
 
 
 def _not_here(table: IpmiTable) -> str:

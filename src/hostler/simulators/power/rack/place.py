@@ -15,6 +15,8 @@ from .wake import Cards
 
 SECRET_FILE, KEY_FILE = "rack.secret", "rack.key"
 USER = "poweroff"
+_LONGEST = 20
+"""So many characters a password of IPMI has at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +34,7 @@ def fresh_keys() -> Keys:
         asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - untyped there
         for _ in range(2)
     )
-    return Keys(secret=secrets.token_hex(12), user=user, host=host)
+    return Keys(secret=secrets.token_hex(_LONGEST // 2), user=user, host=host)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,8 @@
 To add a protocol is to add an entry to PROTOCOLS.
 """
 
+import importlib.util
+import shutil
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -10,6 +12,8 @@ from dataclasses import dataclass, field
 import asyncssh
 
 from hostler.simulators.power import snmp
+from hostler.simulators.power.ipmi import controller as ipmi
+from hostler.simulators.power.ipmi.sessions import Sessions
 from hostler.simulators.power.plugs import shelly, tasmota
 from hostler.simulators.power.proxmox import TOKEN_ID, proxmox
 from hostler.simulators.power.redfish import Bmc
@@ -85,6 +89,13 @@ async def _snmp(machine: Machine, place: Place) -> AsyncGenerator[Tables]:
 
 
 @asynccontextmanager
+async def _ipmi(machine: Machine, place: Place) -> AsyncGenerator[Tables]:
+    sessions = Sessions(user="admin", password=place.keys.secret)
+    async with ipmi.listening(machine, sessions, (place.outlet, place.port)) as port:
+        yield Tables({"ipmi": {"address": place.outlet, "port": port, **_LOGIN}})
+
+
+@asynccontextmanager
 async def _wake_on_lan(machine: Machine, place: Place) -> AsyncGenerator[Tables]:
     """On by a magic packet, off by a login, asked how it stands at its controller."""
     mac = bytes.fromhex(f"525400{place.number:06x}")
@@ -137,5 +148,12 @@ PROTOCOLS: Mapping[str, Serve] = {
     "tasmota": _tasmota,
     "snmp": _snmp,
     "shelly-gen1": _shelly_1,
+    "ipmi": _ipmi,
 }
 """What machines are switched by, in turn: the first by the first, and so on."""
+
+
+def spoken() -> tuple[str, ...]:
+    """Return the protocols that an engine of this computer speaks: IPMI takes an extra for that."""
+    ipmi_here = importlib.util.find_spec("pyipmi") or shutil.which("ipmitool")
+    return tuple(name for name in PROTOCOLS if name != "ipmi" or ipmi_here)

@@ -15,7 +15,7 @@ from .control import control
 from .fleet_file import Systems, Terms
 from .machine import Machine, Spans
 from .place import Keys, Place, fresh_keys, site
-from .protocols import PROTOCOLS, Tables
+from .protocols import PROTOCOLS, Tables, spoken
 from .rack import Rack
 from .wake import Cards, listening
 
@@ -39,7 +39,7 @@ class Settings:
     guest_port: int = 2222
     boot: float = 20.0
     shutdown: float = 3.0
-    protocols: tuple[str, ...] = tuple(PROTOCOLS)
+    protocols: tuple[str, ...] = field(default_factory=spoken)
     terms: Terms = Terms()
 
     def __post_init__(self) -> None:
