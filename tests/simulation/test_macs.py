@@ -24,6 +24,7 @@ AT_ONCE = 10
 
 PAST_FAILURES = {
     18300353: "S4: wipes that failed between two observations did not count as failures",
+    21000124: "E1: an adopted machine was recalled while its call waited for the rate (the judge)",
     17030138: "S2: a pause of the fleet made a wipe overdue, and a host was ordered instead",
     10030572: "C1: whenever a host was looked at it showed a status that nobody knows (the judge)",
     9030405: "S6: a process stood still between a decision to drain and its save (the judge)",

@@ -12,7 +12,7 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Slot
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.harness.prediction import MOST_GAP, Predicted, PredictionCheck
-from hostler.testing.scenes.builders import FLEET, WEB, server
+from hostler.testing.scenes.builders import FLEET, WEB, machine, server
 from hostler.testing.scenes.fleet import Scene
 
 M = MachineId("m-aaaaaaaaaa")
@@ -83,6 +83,22 @@ def test_after_a_new_observation_anything_may_come():
     predictor = teller("ip.create address 0 - 1")
     predictor.invalidate()
     assert not names(predictor, CALL)
+
+
+@pytest.mark.parametrize("recalled", [(M,), ()])
+def test_e1_fires_for_a_call_that_is_not_made_unless_its_machine_was_recalled(
+    recalled: tuple[MachineId, ...],
+) -> None:
+    """Macs 21000124: the call waited for the rate, and by then the fleet had one too many."""
+    scene = Scene()
+    scene.furnish(replace(machine(1), id=M))
+    found = PredictionCheck(lambda: 0.0)
+    found._steps[WEB] = {M: Predicted(calls=(LINE,), announced="call it", at=0.0)}
+    scene.moving = {M}
+    found.decided(scene.snapshot(), scene.planner, Decision(recalled=recalled))
+    scene.moving = set()
+    after = found.decided(scene.snapshot(), scene.planner, Decision())
+    assert [violation.invariant for violation in after] == ([] if recalled else ["E1", "E2"])
 
 
 def test_s10_counts_from_the_lease_not_from_a_cycle_before_it():

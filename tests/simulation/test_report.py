@@ -10,13 +10,14 @@ from hostler.lab.harness.prediction import (
     INTERRUPTION,
     OBSERVATION,
     OTHERWISE,
+    RECALL,
     REQUEST,
     RIVAL,
 )
 from hostler.lab.scenario.faults import Size
 from hostler.lab.simulate.report import Report, as_json, as_text
 
-FATES = (ANSWER, INTERRUPTION, OBSERVATION, OTHERWISE, REQUEST, RIVAL)
+FATES = (ANSWER, INTERRUPTION, OBSERVATION, OTHERWISE, RECALL, REQUEST, RIVAL)
 
 
 def test_plans_are_counted_by_what_became_of_them() -> None:

@@ -19,15 +19,17 @@ from hostler.testing.invariants import Found, Violation, delayed, wedged
 MOST_WAIT = 60.0
 MOST_GAP = 240.0
 ANY = "whatever its answer calls for"
-ANSWER, OBSERVATION, INTERRUPTION, REQUEST, RIVAL = (
+ANSWER, OBSERVATION, INTERRUPTION, REQUEST, RIVAL, RECALL = (
     "answer",
     "observation",
     "interruption",
     "request",
     "rival",
+    "recall",
 )
 """What cuts a plan short: what a call of its own came to, what was seen, what interfered with the
-process, what a person asked for, or another fleet that took the host."""
+process, what a person asked for, another fleet that took the host, or a later decision that wants
+the machine no longer while its call waits for the rate."""
 OTHERWISE = "otherwise"
 """The fate of a plan that fell short although nothing spoke against it."""
 _FINE: Found = ()
@@ -125,6 +127,8 @@ class PredictionCheck:
         self._sweeps -= {machine.id for machine in snapshot.machines}  # adopted since
         self._sweeps |= {c.placeholder.id for c in decision.commands if isinstance(c, Reclaim)}
         moving = {m: s for m, s in before.items() if m in snapshot.moving}
+        for name in moving.keys() & set(decision.recalled):
+            moving[name].invalidate(RECALL)
         for name, verdict in verdicts.items():
             if name not in snapshot.moving:
                 announced = f"{verdict.next.kind} {verdict.next.detail}"

@@ -11,6 +11,7 @@ from hostler.lab.harness.prediction import (
     INTERRUPTION,
     OBSERVATION,
     OTHERWISE,
+    RECALL,
     REQUEST,
     RIVAL,
 )
@@ -29,6 +30,7 @@ _ENDS = {
     INTERRUPTION: "an interruption",
     REQUEST: "a person's request",
     RIVAL: "another fleet that took the host",
+    RECALL: "a decision that they were too many",
     OTHERWISE: "none of these",
 }
 
