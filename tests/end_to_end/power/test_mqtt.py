@@ -21,6 +21,7 @@ from hostler.app.clock import SystemClock
 from hostler.domain.model.calls import Done, Refusal, Refused, Unknown
 from hostler.ports.power import Power, PowerAction, PowerOpening, PowerState, Turn
 from hostler.providers.power.methods.mqtt import Mqtt
+from hostler.simulators.power import mqtt
 from hostler.simulators.power.box import FAULTS, NONSENSE, Box, Closes
 from hostler.testing.conformance.power.suite import CHECKS, Check, run_check
 from hostler.testing.fakes.power import PowerFault
@@ -76,6 +77,7 @@ class Plug:
     turn: Turn = field(default_factory=Turn)
     secrets: tuple[str, ...] = (SECRET,)
     opened: list[Power] = field(default_factory=list[Power])
+    user: str = "hostler"
 
     @property
     def lacks(self) -> Mapping[PowerFault, str]:
@@ -87,7 +89,7 @@ class Plug:
             "port": self.port,
             "topic": TOPIC,
             "firmware": self.firmware,
-            "user": "hostler",
+            "user": self.user,
             "password_env": "SECRET",
             "deadline": "PT1S",
             "settles": "PT0.2S",
@@ -173,6 +175,35 @@ async def world(port: int, firmware: str, *, lives: bool = True) -> AsyncGenerat
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_mqtt_keeps_the_promise_that(broker: int, check: Check, firmware: str) -> None:
     await run_check(check, lambda: world(broker, firmware))
+
+
+@asynccontextmanager
+async def simulated() -> AsyncGenerator[Plug]:
+    """A relay of the simulated rack, whose broker is ours too."""
+    box = Box(name="box-1", time=asyncio.get_running_loop().time)
+    async with mqtt.listening(box, SECRET, TOPIC) as port:
+        yield Plug(port, "tasmota", box, user=mqtt.USER)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+async def test_mqtt_at_the_simulated_broker_keeps_the_promise_that(check: Check) -> None:
+    await run_check(check, simulated)
+
+
+async def test_the_simulated_broker_refuses_a_wrong_login_and_what_is_no_mqtt() -> None:
+    async with simulated() as plug:
+        outcome = await plug.open(password_env="WRONG").act(PowerAction.ON)
+        assert isinstance(outcome, Refused)
+        assert outcome.why is Refusal.DENIED
+        for text in (b"", b"GET / HTTP/1.1\r\n\r\n", b"\x10\xff\xff\xff\xff\x01", b"\x10\x02\0\4"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", plug.port)
+            writer.write(text)
+            writer.write_eof()
+            assert await asyncio.wait_for(reader.read(), 5) == b""
+            writer.close()
+        assert plug.arrived() == ()
+        plug.turn = Turn()
+        assert await plug.open().act(PowerAction.ON) == Done()
 
 
 @pytest.mark.parametrize("firmware", FIRMWARES)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import asyncssh
 
-from hostler.simulators.power import snmp
+from hostler.simulators.power import mqtt, snmp
 from hostler.simulators.power.ipmi import controller as ipmi
 from hostler.simulators.power.ipmi.sessions import Sessions
 from hostler.simulators.power.plugs import shelly, tasmota
@@ -89,6 +89,14 @@ async def _snmp(machine: Machine, place: Place) -> AsyncGenerator[Tables]:
 
 
 @asynccontextmanager
+async def _mqtt(machine: Machine, place: Place) -> AsyncGenerator[Tables]:
+    where = (place.outlet, place.port)
+    async with mqtt.listening(machine, place.keys.secret, machine.name, where) as port:
+        device: Table = {"broker": place.outlet, "port": port, "topic": machine.name}
+        yield Tables({"mqtt": {**device, **_LOGIN}})
+
+
+@asynccontextmanager
 async def _ipmi(machine: Machine, place: Place) -> AsyncGenerator[Tables]:
     sessions = Sessions(user="admin", password=place.keys.secret)
     async with ipmi.listening(machine, sessions, (place.outlet, place.port)) as port:
@@ -149,11 +157,15 @@ PROTOCOLS: Mapping[str, Serve] = {
     "snmp": _snmp,
     "shelly-gen1": _shelly_1,
     "ipmi": _ipmi,
+    "mqtt": _mqtt,
 }
 """What machines are switched by, in turn: the first by the first, and so on."""
 
 
 def spoken() -> tuple[str, ...]:
-    """Return the protocols that an engine of this computer speaks: IPMI takes an extra for that."""
-    ipmi_here = importlib.util.find_spec("pyipmi") or shutil.which("ipmitool")
-    return tuple(name for name in PROTOCOLS if name != "ipmi" or ipmi_here)
+    """Return the protocols that an engine of this computer speaks: some take an extra for that."""
+    here = {
+        "ipmi": importlib.util.find_spec("pyipmi") is not None or shutil.which("ipmitool"),
+        "mqtt": importlib.util.find_spec("aiomqtt") is not None,
+    }
+    return tuple(name for name in PROTOCOLS if here.get(name, True))
