@@ -290,13 +290,19 @@ async def test_a_provider_id_of_the_file_takes_the_place_of_the_providers() -> N
 
 async def test_instances_stand_as_their_machines_do() -> None:
     cluster = Cluster()
-    one, two, three = await cluster.with_ready(3)
+    one, two, three, four, _ = await cluster.with_ready(5)
     cluster.change(one, phase=Phase.DRAINING)
     cluster.change(two, phase=Phase.STANDBY)
     cluster.change(three, phase=Phase.FAILED)
+    cluster.change(four, phase=Phase.STARTING)
     states = {i.id: i.state for i in cluster.group.instances()}
-    assert states == {"test://box-1": State.DELETING, "test://box-3": State.DELETING}
-    assert cluster.target == 0
+    assert states == {
+        "test://box-1": State.DELETING,
+        "test://box-3": State.DELETING,
+        "test://box-4": State.CREATING,
+        "test://box-5": State.RUNNING,
+    }
+    assert cluster.target == 2
 
 
 async def test_a_start_that_is_tried_again_still_counts() -> None:
