@@ -1,9 +1,15 @@
 """Our kinds of Cluster API in Kubernetes' own API server: stored, pruned, judged."""
 
+import time
+from collections.abc import Mapping
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
+import yaml
+from cluster import Kubectl, Refused
 
 from hostler.app.clock import SystemClock
 from hostler.app.provider_registry import KINDS
@@ -36,6 +42,7 @@ from hostler.kubernetes.requests import merge_patch
 pytestmark = pytest.mark.timeout(2000)  # the first test waits for the build of the server
 
 NAMESPACE = "default"
+POLICY = Path(__file__).parents[2] / "deploy" / "policies" / "templates.yaml"
 READY = Condition(
     type="Ready",
     status="True",
@@ -140,3 +147,41 @@ async def test_a_control_plane_says_all_that_core_reads(client: Client) -> None:
     patch = merge_patch({"status": msgspec.to_builtins(status)})
     read = await client.patch(CONTROL_PLANES, Key(NAMESPACE, "c1"), patch, "status")
     assert read.status == status
+
+
+def test_a_template_is_not_changed_in_place_but_for_cores_dry_runs(kubectl: Kubectl) -> None:
+    kubectl.apply(*(dict(one) for one in manifests(KINDS)))
+    kubectl.apply(*yaml.safe_load_all(POLICY.read_text()))
+    kubectl.run("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+    kubectl.apply(_template("one"))
+
+    def refused(*, fleet: str, **options: bool) -> str:
+        annotations = {"topology.cluster.x-k8s.io/dry-run": ""} if options.get("annotated") else {}
+        try:
+            kubectl.apply(_template(fleet, annotations), dry_run=options.get("dry_run", False))
+        except Refused as error:
+            return str(error)
+        return ""
+
+    end = time.monotonic() + 30
+    while not refused(fleet="other") and time.monotonic() < end:  # a policy takes a while
+        kubectl.apply(_template("one"))
+        time.sleep(0.5)
+    kubectl.apply(_template("one", {"note": "that is not the spec"}))
+    assert "make another one" in refused(fleet="other")
+    assert "make another one" in refused(fleet="other", dry_run=True)
+    assert "make another one" in refused(fleet="other", annotated=True)
+    assert not refused(fleet="other", dry_run=True, annotated=True)
+
+
+def _template(fleet: str, annotations: Mapping[str, str] | None = None) -> dict[str, Any]:
+    return {
+        "apiVersion": f"{INFRASTRUCTURE}/{VERSION}",
+        "kind": "HostlerMachineTemplate",
+        "metadata": {
+            "name": "fixed",
+            "namespace": NAMESPACE,
+            "annotations": dict(annotations or {}),
+        },
+        "spec": {"template": {"spec": {"fleetName": fleet}}},
+    }

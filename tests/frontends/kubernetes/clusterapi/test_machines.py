@@ -1,6 +1,7 @@
 """HostlerMachines beside a running engine, in simulated time: made, watched, deleted, crashed."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -43,6 +44,22 @@ async def test_a_machine_costs_less_than_five_writes() -> None:
         await here.until(lambda: here.is_provisioned("w-0"))
         await asyncio.sleep(600)
     assert len(here.api.writes) < 5
+
+
+async def test_a_hundred_machines_come_in_ten_seconds_beyond_their_boot() -> None:
+    here = Site()
+    here.scene.fleet = replace(here.scene.fleet, maximum=100)
+    here.scene.rate = here.scene.burst = 1000
+    here.cluster()
+    here.secret()
+    names = [f"w-{number}" for number in range(100)]
+    for name in names:
+        here.machine(name)
+    boot = here.scene.world.pace.boot
+    async with here.serving():
+        within = boot + timedelta(seconds=10)
+        await here.until(lambda: all(map(here.is_provisioned, names)), within)
+    assert len(here.api.writes) < 5 * len(names)
 
 
 async def test_nothing_is_written_while_nothing_changes() -> None:

@@ -1,0 +1,115 @@
+"""A cache that lags: what was decided from an old copy is not done."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+from core_kit import KIND, Site
+
+from hostler.app.kubernetes.cluster_api import fleets_of
+from hostler.frontends.kubernetes.clusterapi.caches import Caches, watched
+from hostler.frontends.kubernetes.clusterapi.engine import EngineAccess
+from hostler.frontends.kubernetes.clusterapi.machines import MachineReconciler
+from hostler.frontends.kubernetes.clusterapi.objects import (
+    CLUSTERS,
+    CORE_MACHINES,
+    MACHINES,
+)
+from hostler.kubernetes.errors import Conflict, NotFound
+from hostler.kubernetes.informer import Surroundings
+from hostler.kubernetes.objects import Key, M
+from hostler.kubernetes.resources import Resource
+
+pytestmark = pytest.mark.looptime
+
+KEY = Key("fleet", "w-0")
+
+
+def _seen(here: Site, resource: Resource[M], name: str) -> M:
+    raw: Any = here.api.raw(resource.kind, name)
+    return msgspec.convert(raw, type=resource.model)
+
+
+async def _reconciler(here: Site) -> tuple[MachineReconciler, Caches]:
+    """Return a reconciler whose caches have everything as it is now, and follow nothing."""
+    assert here.engine is not None
+    around = Surroundings(clock=here.scene.clock, draw=lambda: 0.5)
+    caches = watched(here.api, around)
+    for _ in caches.items.cache.put(_seen(here, MACHINES, "w-0")):
+        pass
+    for _ in caches.owners.cache.put(_seen(here, CORE_MACHINES, "w-0")):
+        pass
+    for _ in caches.clusters.cache.put(_seen(here, CLUSTERS, "c1")):
+        pass
+    access = EngineAccess(here.scene.store, here.scene.clock)
+    access.attach(await fleets_of(here.engine, here.scene.ports()))
+    made = MachineReconciler(api=here.api, caches=caches, engine=access, clock=here.scene.clock)
+    return made, caches
+
+
+def _site() -> Site:
+    here = Site()
+    here.cluster()
+    here.secret()
+    here.machine("w-0")
+    claimed = {"finalizers": ["hostlermachine.infrastructure.cluster.x-k8s.io"]}
+    here.api.change(KIND, "w-0", metadata=claimed, spec={"machineID": "m-aaaaaaaaaa"})
+    return here
+
+
+async def test_no_machine_is_asked_for_an_object_that_is_there_no_longer() -> None:
+    here = _site()
+    async with here.scene.running() as here.engine:
+        await asyncio.sleep(2)
+        reconciler, _ = await _reconciler(here)
+        here.api.change(KIND, "w-0", metadata={"finalizers": None})
+        here.api.delete(KIND, "w-0")
+        with pytest.raises(NotFound):
+            await reconciler.reconcile(KEY)
+        await asyncio.sleep(60)
+        assert await here.machines() == ()
+
+
+async def test_no_machine_is_asked_for_an_object_that_is_on_its_way_out() -> None:
+    here = _site()
+    async with here.scene.running() as here.engine:
+        await asyncio.sleep(2)
+        reconciler, _ = await _reconciler(here)
+        here.api.delete(KIND, "w-0")
+        await reconciler.reconcile(KEY)
+        await asyncio.sleep(60)
+        assert await here.machines() == ()
+
+
+async def test_no_machine_is_asked_for_under_an_id_that_was_given_up() -> None:
+    here = _site()
+    async with here.scene.running() as here.engine:
+        await asyncio.sleep(2)
+        reconciler, _ = await _reconciler(here)
+        here.api.change(KIND, "w-0", spec={"machineID": "m-bbbbbbbbbb"})
+        await reconciler.reconcile(KEY)
+        await asyncio.sleep(60)
+        assert await here.machines() == ()
+
+
+async def test_a_write_over_another_one_is_refused() -> None:
+    here = _site()
+    here.api.change(KIND, "w-0", spec={"machineID": None})
+    async with here.scene.running() as here.engine:
+        await asyncio.sleep(2)
+        reconciler, _ = await _reconciler(here)
+        here.api.change(KIND, "w-0", metadata={"labels": {"a": "b"}})
+        with pytest.raises(Conflict):
+            await reconciler.reconcile(KEY)
+
+
+async def test_what_we_wrote_ourselves_is_known_before_the_watch_brings_it() -> None:
+    here = _site()
+    async with here.scene.running() as here.engine:
+        await asyncio.sleep(2)
+        reconciler, _ = await _reconciler(here)
+        await reconciler.reconcile(KEY)
+        await reconciler.reconcile(KEY)  # with the copy of before: no conflict
+        await asyncio.sleep(60)
+        assert len(await here.machines()) == 1
