@@ -8,6 +8,7 @@ import pytest
 from core_kit import KIND, Site
 
 from hostler.app.kubernetes.cluster_api import fleets_of
+from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.frontends.kubernetes.clusterapi.caches import Caches, watched
 from hostler.frontends.kubernetes.clusterapi.engine import EngineAccess
 from hostler.frontends.kubernetes.clusterapi.machines import MachineReconciler
@@ -113,3 +114,28 @@ async def test_what_we_wrote_ourselves_is_known_before_the_watch_brings_it() -> 
         await reconciler.reconcile(KEY)  # with the copy of before: no conflict
         await asyncio.sleep(60)
         assert len(await here.machines()) == 1
+
+
+async def test_a_host_is_given_up_by_a_provider_that_has_just_begun() -> None:
+    here = Site()
+    here.cluster()
+    here.secret()
+    here.machine("w-0")
+    async with here.serving():
+        await here.until(lambda: here.is_provisioned("w-0"))
+    annotations = {"hostler.dev/release-policy": "terminate"}
+    here.api.change(KIND, "w-0", metadata={"annotations": annotations})
+    here.api.delete(KIND, "w-0")
+    async with here.scene.running() as here.engine:
+        await asyncio.sleep(2)
+        reconciler, _ = await _reconciler(here)
+        asked = list[RequestKind]()
+        store, keep = here.scene.store, here.scene.store.request
+
+        async def heard(request: Request) -> Request:
+            asked.append(request.kind)
+            return await keep(request)
+
+        store.request = heard
+        await reconciler.reconcile(KEY)
+    assert asked == [RequestKind.RETIRE]

@@ -100,7 +100,7 @@ class EngineAccess:
 
     async def end(self, fleet: str, machine: MachineId, *, retires: bool) -> None:
         """Ask for the end of a machine, on record or not; RequestRefused, StoreError."""
-        record = self._living.get(machine)
+        record = self._living.get(machine) or await self.store.machine(machine)
         access = (self._fleets or {}).get(record.fleet if record is not None else FleetName(fleet))
         if access is None:
             return
