@@ -16,7 +16,7 @@ from .objects import HasMetadata, Key, Listing, M, key_of
 from .refusals import Action, error_of
 from .requests import EVERYTHING, Deletion, Patch, PatchKind, Query, Selection, Watching
 from .resources import Resource
-from .session import Answer, Call, Session
+from .session import Answer, Call, Transport
 from .watch import Bookmark, Event, error_text, lines, read_event
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class Client:
     `manager` owns the fields that are written; `deadline` bounds each call, a page of a list too.
     """
 
-    session: Session
+    session: Transport
     deadline: timedelta = timedelta(seconds=30)
     manager: str = field(default="hostler")
 

@@ -8,10 +8,11 @@ import asyncio
 import ssl
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from typing import Protocol
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -49,6 +50,24 @@ class Answer:
     status: int
     body: bytes = field(default=b"", repr=False)
     retry_after: str = ""
+
+
+class Transport(Protocol):
+    """What a client sends its calls through: a Session, or a server in the same process."""
+
+    async def send(self, call: Call, deadline: timedelta) -> Answer:
+        """Send a call and return its whole answer; Timeout, Unavailable or Unauthorized else."""
+        ...
+
+    def streaming(
+        self, call: Call, opening: timedelta
+    ) -> AbstractAsyncContextManager[Answer | AsyncIterator[bytes]]:
+        """Send a call; give the pieces of its answer as they come, or the whole of a refusal."""
+        ...
+
+    async def close(self) -> None:
+        """Give all connections back."""
+        ...
 
 
 class Session:

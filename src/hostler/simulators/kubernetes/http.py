@@ -1,5 +1,6 @@
 """A server behind a loopback socket, with what a client needs to find it."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -10,18 +11,21 @@ from aiohttp import web
 from hostler.ports.http import HttpRequest
 
 from .access import MASTERS, User
+from .gateway import Fate, Gateway
 from .reads.watches import Watch
 from .server import KubernetesServer
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+PATIENCE = 120.0  # real seconds after which a hung connection is broken
 ADMIN, STRANGER = "admin", "stranger"
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A server that is reached at `url`."""
+    """A server that is reached at `url`, by way of its gateway, where faults are."""
 
     server: KubernetesServer
+    gateway: Gateway
     url: str
 
     def kubeconfig(self, user: str = ADMIN, namespace: str = "default") -> bytes:
@@ -48,23 +52,27 @@ async def serve(server: KubernetesServer, port: int = 0) -> AsyncGenerator[Serve
     server.access.grant(ADMIN, User("admin", (MASTERS,)))
     server.access.grant(STRANGER, User("stranger"))
     application = web.Application(client_max_size=8 << 20)
-    application.router.add_route("*", "/{path:.*}", _handler(server))
+    gateway = Gateway(server)
+    application.router.add_route("*", "/{path:.*}", _handler(gateway))
     runner = web.AppRunner(
         application, access_log=None, handler_cancellation=True, shutdown_timeout=0.2
     )
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", port).start()
-        yield Served(server, f"http://127.0.0.1:{runner.addresses[0][1]}")
+        yield Served(server, gateway, f"http://127.0.0.1:{runner.addresses[0][1]}")
     finally:
         for watch in server.watches:
             watch.end()
         await runner.cleanup()
 
 
-def _handler(server: KubernetesServer):
+def _handler(gateway: Gateway) -> Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
-        answer = server.handle(await _read(request))
+        reply = gateway.handle(await _read(request))
+        answer = reply.answer
+        if answer is None:
+            return await _lost(request, reply.fate)
         if isinstance(answer, Watch):
             return await _streamed(request, answer)
         response = web.Response(status=answer.status, body=answer.body)
@@ -72,6 +80,15 @@ def _handler(server: KubernetesServer):
         return response
 
     return handle
+
+
+async def _lost(request: web.Request, fate: Fate) -> web.StreamResponse:
+    """Break the connection, at once or when the client has lost its patience."""
+    if fate is Fate.HUNG:
+        await asyncio.sleep(PATIENCE)  # cancelled when the client leaves
+    if request.transport is not None:
+        request.transport.abort()
+    return web.StreamResponse()
 
 
 async def _read(request: web.Request) -> HttpRequest:

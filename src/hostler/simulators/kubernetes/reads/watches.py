@@ -85,8 +85,14 @@ class Watch:
         self._push("ERROR", refusal.status())
         self.end()
 
+    def expire(self, refusal: Refusal) -> None:
+        """End the watch by an ERROR event, before anything else of it."""
+        self._frames.clear()
+        self.fail(refusal)
+
     def wake(self) -> None:
         """Go on after silence."""
+        self.silent = False
         self._wake.set()
 
     def _start(self) -> None:

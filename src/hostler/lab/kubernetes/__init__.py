@@ -1,0 +1,1 @@
+"""Kubernetes in simulations: our client over the simulated API server, in one process."""
