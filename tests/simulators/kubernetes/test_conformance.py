@@ -11,6 +11,7 @@ from hostler.testing.conformance.kubernetes.peer import Peer
 from hostler.testing.conformance.kubernetes.suite import (
     CHECKS,
     CONTROLLED,
+    RULES,
     Check,
     install,
     with_namespace,
@@ -25,6 +26,6 @@ async def peer(served: Served) -> AsyncGenerator[Peer]:
         yield await with_namespace(peer)
 
 
-@pytest.mark.parametrize("check", [*CHECKS, *CONTROLLED], ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", [*CHECKS, *RULES, *CONTROLLED], ids=lambda check: check.__name__)
 async def test_the_fake(check: Check, peer: Peer) -> None:
     await check(peer)

@@ -1,18 +1,13 @@
 """Cluster: everything that one server knows, and the clock and the dice that it lives by."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from random import Random
 
-from hostler.simulators.kubernetes.kinds.kind import Kind
 from hostler.simulators.kubernetes.kinds.registry import Registry
 
-from .body import Body
-from .refusals import Cause
 from .storage import Storage
-
-Rules = Callable[[Kind, Body, "Body | None"], Iterable[Cause]]
 
 DAY_ONE = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -37,11 +32,6 @@ class Options:
     streaming_lists: bool = True
 
 
-def no_rules(_kind: Kind, _item: Body, _before: Body | None) -> Iterable[Cause]:
-    """Find nothing wrong."""
-    return ()
-
-
 @dataclass(slots=True, eq=False)
 class Cluster:
     """Objects, kinds, time and chance of one server."""
@@ -51,7 +41,6 @@ class Cluster:
     options: Options
     storage: Storage
     kinds: Registry = field(default_factory=Registry)
-    rules: Rules = no_rules
 
     def stamp(self) -> str:
         """Return the time as metadata has it: in whole seconds."""

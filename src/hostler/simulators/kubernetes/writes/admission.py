@@ -4,6 +4,7 @@ import msgspec
 
 from hostler.simulators.kubernetes.call import Call
 from hostler.simulators.kubernetes.kinds.kind import Kind
+from hostler.simulators.kubernetes.schema.rules import broken_rules
 from hostler.simulators.kubernetes.schema.structural import defaulted, pruned, unknown_fields
 from hostler.simulators.kubernetes.schema.validation import violations
 from hostler.simulators.kubernetes.state.body import (
@@ -78,14 +79,15 @@ def filled(kind: Kind, item: Body) -> Body:
     return mapping(defaulted(pruned(item, kind.schema, root=True), kind.schema))
 
 
-def judge(kind: Kind, item: Body, before: Body | None, cluster: Cluster) -> None:
+def judge(kind: Kind, item: Body, before: Body | None) -> None:
     """Refuse an object that breaks a rule of its kind, or that a policy is against."""
     causes = [*wrong_metadata(item, kind.plural, kind.group), *wrong(kind, item, before)]
     if before is not None:
         causes += _grown(item, before)
     if kind.schema is not None:
         causes += violations(_judged(item), kind.schema)
-        causes += [*_negative(kind, item), *cluster.rules(kind, item, before)]
+        causes += _negative(kind, item)
+        causes += broken_rules(kind, item, before, causes)
     if causes:
         raise invalid(kind.about(text_at(item, "metadata", "name")), causes)
     if len(msgspec.json.encode(item)) > LARGEST:

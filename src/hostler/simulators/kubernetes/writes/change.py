@@ -46,7 +46,7 @@ def change(
     if counts(kind, item, before):
         generation = int(metadata_of(before).get("generation") or 0) + 1
         item = with_metadata(item, generation=generation)
-    judge(kind, item, before, cluster)
+    judge(kind, item, before)
     if managers is None:
         if metadata_of(item).get("managedFields") == [{}]:
             managers = ()

@@ -45,7 +45,7 @@ def create(cluster: Cluster, call: Call, item: Body, *, applies: bool = False) -
         item = with_account(cluster, item)
     config, item = item, _born(cluster, kind, item)
     item = filled(kind, created(kind, item))
-    judge(kind, item, None, cluster)
+    judge(kind, item, None)
     item = _owned(cluster, call, config, item, applies=applies)
     if cluster.storage.find(kind.store, place_of(item)) is not None:
         raise already_exists(kind.about(text_at(item, "metadata", "name")))

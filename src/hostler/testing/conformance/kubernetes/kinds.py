@@ -21,8 +21,26 @@ _PART: Body = {
         "side": {"type": "string", "default": "left"},
     },
 }
+_POSITIVE: Body = {
+    "x-kubernetes-validations": [
+        {"rule": "self.all(port, port > 0) && !self.exists(port, port % 7 == 0)"},
+    ]
+}
 _SPEC: Body = {
     "type": "object",
+    "x-kubernetes-validations": [
+        {
+            "rule": "!has(self.mode) || self.mode == 'off' || self.size <= 50",
+            "messageExpression": "'too big for ' + self.pool",
+            "fieldPath": ".size",
+        },
+        {"rule": "!has(self.code) || self.code in ['abc', 'abd'] || self.code.startsWith('x')"},
+        {
+            "rule": "has(self.share) == has(oldSelf.share) || self.size > oldSelf.size",
+            "message": "the share comes and goes with growth",
+            "reason": "FieldValueForbidden",
+        },
+    ],
     "required": ["pool"],
     "properties": {
         "pool": {
@@ -32,12 +50,12 @@ _SPEC: Body = {
         },
         "size": {"type": "integer", "minimum": 0, "maximum": 100, "default": 1},
         "mode": {"type": "string", "enum": ["on", "off"]},
-        "code": {"type": "string", "pattern": "^[a-z]+$"},
+        "code": {"type": "string", "maxLength": 9, "pattern": "^[a-z]+$"},
         "share": {"x-kubernetes-int-or-string": True},
         "note": {"type": "string", "nullable": True},
         "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
         "sizes": {"type": "object", "additionalProperties": {"type": "integer"}},
-        "ports": {"type": "array", "maxItems": 3, "items": {"type": "integer"}},
+        "ports": {"type": "array", "maxItems": 3, "items": {"type": "integer"}, **_POSITIVE},
         "tags": {
             "type": "array",
             "x-kubernetes-list-type": "set",
@@ -77,6 +95,9 @@ def definition(plural: str = "boxes", kind: str = "Box") -> Body:
             "openAPIV3Schema": {
                 "type": "object",
                 "properties": {"spec": _SPEC, "status": _STATUS},
+                "x-kubernetes-validations": [
+                    {"rule": "self.metadata.name.size() <= 30", "message": "a long name"}
+                ],
             }
         },
         "subresources": {
