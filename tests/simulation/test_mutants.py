@@ -6,7 +6,7 @@ import pytest
 
 from hostler.lab.mutants.mutant import locate
 from hostler.lab.scenario.faults import Size
-from hostler.lab.simulate.names import AUTOSCALER, INSTANCES, MACS, METAL, POWER
+from hostler.lab.simulate.names import AUTOSCALER, INSTANCES, KUBERNETES, MACS, METAL, POWER
 from hostler.lab.simulate.providers import PROVIDERS
 from hostler.lab.simulate.seeds import run_seed
 
@@ -16,6 +16,7 @@ SIZES = {
     METAL: Size(),
     POWER: Size(),
     AUTOSCALER: Size(),
+    KUBERNETES: Size(),
 }
 MUTANTS = [(provider, name) for provider in SIZES for name in PROVIDERS[provider].mutants]
 PLACES = {

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from datetime import timedelta
+from typing import Protocol
 
 from hostler.kubernetes.errors import Timeout, Unavailable
 from hostler.kubernetes.session import Answer, Call
@@ -15,14 +16,30 @@ LATENCY = 0.005
 """Seconds that a call takes on its way."""
 
 
+class Passes(Protocol):
+    """What stands before and after each call: there the process of its client may die."""
+
+    async def __call__(self, port: str, *, before: bool) -> None:
+        """Return, or be cancelled."""
+        ...
+
+
+async def free(port: str, *, before: bool) -> None:
+    """Let every call pass."""
+    del port, before
+
+
 class Connection:
     """Sends calls through a gateway; implements `hostler.kubernetes.session.Transport`.
 
     The effect of a call, if it has one, comes half-way; only its answer takes the other half.
     """
 
-    def __init__(self, gateway: Gateway, token: str = "", latency: float = LATENCY) -> None:
+    def __init__(
+        self, gateway: Gateway, token: str = "", latency: float = LATENCY, passes: Passes = free
+    ) -> None:
         self._gateway, self._token, self._latency = gateway, token, latency
+        self._passes = passes
         self._watches: list[Watch] = []
         self._closed = False
 
@@ -61,7 +78,9 @@ class Connection:
         if self._closed:
             raise Unavailable("the connections to the API server were closed")
         await asyncio.sleep(self._latency / 2)
+        await self._passes("kubernetes", before=True)
         reply = self._gateway.handle(self._request(call))
+        await self._passes("kubernetes", before=False)
         await asyncio.sleep(self._latency / 2)
         return await _arrived(call, reply, deadline)
 

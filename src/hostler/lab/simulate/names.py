@@ -6,7 +6,7 @@ Apart from what they name, which is the whole laboratory: who only reads the hel
 from collections.abc import Mapping
 
 INSTANCES, FLEETING, MACS, METAL = "instances", "fleeting", "macs", "metal"
-POWER, AUTOSCALER = "power", "autoscaler"
+POWER, AUTOSCALER, KUBERNETES = "power", "autoscaler", "kubernetes"
 
 SUMMARIES: Mapping[str, str] = {
     INSTANCES: "engines by themselves",
@@ -15,4 +15,5 @@ SUMMARIES: Mapping[str, str] = {
     METAL: "boxes that are switched on and off",
     POWER: "boxes by the methods that switch them",
     AUTOSCALER: "Cluster Autoscaler over such boxes",
+    KUBERNETES: "Machines of Cluster API on such boxes",
 }

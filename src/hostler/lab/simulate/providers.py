@@ -12,6 +12,9 @@ from hostler.lab.autoscaler.faults import AutoscalerScenario, draw_autoscaler
 from hostler.lab.gitlab_runner import faults as runner_faults
 from hostler.lab.gitlab_runner.course import RunnerCourse
 from hostler.lab.gitlab_runner.faults import RunnerScenario, draw_runner
+from hostler.lab.kubernetes import faults as cluster_faults
+from hostler.lab.kubernetes.course import ClusterCourse
+from hostler.lab.kubernetes.faults import ClusterScenario, draw_cluster
 from hostler.lab.macs import faults as mac_faults
 from hostler.lab.macs.environment import MacEnvironment
 from hostler.lab.macs.faults import MacScenario, draw_macs
@@ -19,6 +22,7 @@ from hostler.lab.metal import faults as metal_faults
 from hostler.lab.metal.environment import MetalEnvironment
 from hostler.lab.metal.faults import MetalScenario, draw_metal
 from hostler.lab.mutants import autoscaler as autoscaler_mutants
+from hostler.lab.mutants import clusterapi as cluster_mutants
 from hostler.lab.mutants import macs as mac_mutants
 from hostler.lab.mutants import metal as metal_mutants
 from hostler.lab.mutants import power as power_mutants
@@ -45,7 +49,7 @@ from hostler.lab.servers import faults as server_faults
 from hostler.lab.servers.environment import ServerEnvironment
 from hostler.lab.servers.large import HALF_DELETED, draw_any_servers
 
-from .names import AUTOSCALER, FLEETING, INSTANCES, MACS, METAL, POWER
+from .names import AUTOSCALER, FLEETING, INSTANCES, KUBERNETES, MACS, METAL, POWER
 
 EVERY_FAULT, EVERY_PHASE = "every fault", "every phase"
 
@@ -111,6 +115,7 @@ PROVIDERS: Mapping[
     | Simulated[MetalScenario]
     | Simulated[PowerScenario]
     | Simulated[AutoscalerScenario]
+    | Simulated[ClusterScenario]
     | Simulated[RunnerScenario],
 ] = {
     INSTANCES: Simulated(
@@ -165,6 +170,14 @@ PROVIDERS: Mapping[
         faults=autoscaler_faults.ALL,
         mutants=autoscaler_mutants.MUTANTS,
         days=autoscaler_faults.DAYS,
+        impossible=_DELETED | _STANDBY,
+    ),
+    KUBERNETES: Simulated(
+        draw=draw_cluster,
+        course=ClusterCourse,
+        faults=cluster_faults.ALL,
+        mutants=cluster_mutants.MUTANTS,
+        days=cluster_faults.DAYS,
         impossible=_DELETED | _STANDBY,
     ),
 }

@@ -1,0 +1,85 @@
+"""The checker: what objects say of machines is held against records and the truth.
+
+host      no HostlerMachine says that its machine is ready while no record has its host.
+same      no two objects have one machine, nor two that are ready one provider's id.
+fight     at rest nothing is written to the API.
+L1        when faults cease, the Machines that are wanted have hosts, and the others have left.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from hostler.domain.ids import MachineId
+from hostler.domain.model.commands import Event
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.lab.checks.shadow_store import ShadowStore
+from hostler.lab.power.checker import PowerChecker
+from hostler.testing.invariants import Violation
+
+from .site import Raw, Site, is_ready, provisioned
+
+_NOTICED = 900.0
+"""So long, in seconds, a machine may be gone before its object says so, faults and all."""
+_AGAIN = f"{Phase.STOPPING}>{Phase.PENDING}"
+
+
+class ClusterChecker(PowerChecker):
+    """All checkers of one run of Cluster API, beside those of the machines and their boxes."""
+
+    site: Site | None = None
+    _since: dict[str, float]
+
+    @property
+    def since(self) -> dict[str, float]:
+        """Since when each name stands where it should not stand for long."""
+        self._since = getattr(self, "_since", {})
+        return self._since
+
+    def wrong(self, invariant: str, text: str, machine: str = "") -> None:
+        """Note that something does not hold."""
+        found = Violation(invariant=invariant, text=text, machine=MachineId(machine) or None)
+        self.found((found,))
+
+    def objects(self) -> None:
+        """Check what the objects say now."""
+        if self.site is None:
+            return
+        items = self.site.hostler_machines()
+        for name in _shared(items, "machineID"):
+            self.wrong("same", f"objects share {name}")
+        living = {machine.id: machine for shadow in self.shadows for machine in shadow.living()}
+        hosted = {name for name, machine in living.items() if machine.host is not None}
+        ready = {
+            str(one["spec"].get("machineID", "")) for one in provisioned(items) if is_ready(one)
+        }
+        shared = _shared(filter(is_ready, items), "providerID")
+        for name in self.since.keys() - (ready - hosted) - shared:
+            del self.since[name]
+        for name in self._for_long(ready - hosted):
+            self.wrong("host", f"{name} is said to be ready and has no host", name)
+        # What is lost keeps its id until core lets it go, and its box may be another's by then.
+        for name in self._for_long(shared):
+            self.wrong("same", f"objects that are ready share {name}")
+
+    def _for_long(self, names: set[str]) -> list[str]:
+        """Return those of some names that stood here at each look for too long."""
+        for name in names:
+            self.since.setdefault(name, self.now)
+        return [name for name in sorted(names) if self.now - self.since[name] > _NOTICED]
+
+    def machine_saved(
+        self, shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]
+    ) -> None:
+        """Check a record that was saved; one save may have two moves."""
+        before = shadow.machines.get(machine.id)
+        if before is not None and any(event.detail.startswith(_AGAIN) for event in events):
+            shadow.machines[machine.id] = replace(before, phase=Phase.PENDING)
+        super().machine_saved(shadow, machine, events)
+
+
+def _shared(items: Iterable[Raw], field: str) -> set[str]:
+    """Return what more than one object has in a field of its spec."""
+    counts = Counter(str(one["spec"].get(field, "")) for one in items)
+    return {name for name, times in counts.items() if name and times > 1}

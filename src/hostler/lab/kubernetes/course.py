@@ -1,0 +1,127 @@
+"""The course of a run of Cluster API: Machines and faults, then Machines alone, then none."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+from hostler.domain.ids import HostId
+from hostler.domain.model.resource import Condition
+from hostler.lab.harness.process import Home
+from hostler.lab.scenario.course import EngineCourse
+from hostler.lab.scenario.disruptions import Disruptions
+from hostler.lab.scenario.operator import Operator
+
+from .environment import ClusterEnvironment
+from .faults import ClusterScenario
+from .service import Service
+from .site import provisioned
+
+REACHED = 3 * 3600.0
+"""How long, in seconds without faults, it may take until the Machines have hosts, and no more."""
+RESTS = 300.0
+"""So long nothing may be written then."""
+_STEP = 5.0
+
+
+class ClusterCourse(EngineCourse):
+    """One scenario of Cluster API. Implements `hostler.lab.scenario.run.Course`."""
+
+    def __init__(self, scenario: ClusterScenario, folder: Path) -> None:
+        self._environment = ClusterEnvironment(scenario)
+        super().__init__(self._environment, folder)
+        self.scenario = scenario
+        self._final: int | None = None
+
+    async def _go(self) -> None:
+        scenario, site = self.base, self._environment.site
+        async with asyncio.TaskGroup() as group:
+            home = self._found_home()
+            process = self.session.add_process(home, "a", scenario.skews[0])
+            await process.start(group)
+            service = Service(process, site, Random(f"hostler api {scenario.seed}"))
+            disruptions, operator = Disruptions(self.session, group), Operator(self.session)
+            serving = group.create_task(service.run())
+            wanting = group.create_task(self._want())
+            faults = [group.create_task(disruptions.run()), group.create_task(operator.run())]
+            await self._until(scenario.span)
+            for task in faults:
+                task.cancel()
+            if self.checker.first is None:
+                self.trace.note("no more faults")
+                self._environment.cease()
+                await disruptions.cease()
+                await self._reach(min(2, self.scenario.boxes))
+            if self.checker.first is None:
+                await self._reach(0)
+            for fault, times in site.gateway.faults.counts.items():
+                self.checker.struck(f"api_{fault.value}", times)
+            wanting.cancel()
+            serving.cancel()
+            await process.end()
+
+    def _found_home(self) -> Home:
+        """Return the installation; a judge of it knows that all boxes may be asked for."""
+        home = self.session.found_home(replicas=1)
+        home.shadow.fleets = {
+            fleet.name: replace(fleet, size=self.scenario.boxes) for fleet in home.fleets
+        }
+        return home
+
+    async def _want(self) -> None:
+        """Let core go round: as many Machines as are wanted now."""
+        while True:
+            self._environment.site.step(self._wanted())
+            await asyncio.sleep(_STEP)
+
+    def _wanted(self) -> int:
+        if self._final is not None:
+            return self._final
+        now = self.loop.time()
+        past = [one.machines for one in self.scenario.replicas if one.at <= now]
+        return past[-1] if past else 0
+
+    def _tick(self) -> None:
+        super()._tick()
+        self._environment.objects_checker.objects()
+
+    # ------------------------------------------------------------ what is reached
+
+    async def _reach(self, machines: int) -> None:
+        """Let so many Machines be wanted, and wait until they are there, and all is quiet."""
+        self.trace.note(f"{machines} Machines are wanted")
+        self._final = machines
+        site, judge = self._environment.site, self._environment.objects_checker
+        begun = calm = self.loop.time()
+        written, reached = site.revision, False
+        while self.checker.first is None and self.loop.time() - calm < RESTS:
+            if self.loop.time() - begun > REACHED:
+                judge.wrong("fight" if reached else "L1", self._standing(machines))
+                return
+            await asyncio.sleep(self.cadence.tick)
+            self._tick()
+            reached = self._is_reached(machines)
+            if not reached or site.revision != written:
+                written, calm = site.revision, self.loop.time()
+
+    def _is_reached(self, wanted: int) -> bool:
+        """Tell whether there are as many as are wanted, by all accounts."""
+        site = self._environment.site
+        items, judge = site.hostler_machines(), self._environment.objects_checker
+        up = [box for box in self._boxes() if self._environment.truth.condition(box) is not _OFF]
+        by_records = len([m for shadow in judge.shadows for m in shadow.living()])
+        counts = {len(items), len(site.machines()), len(provisioned(items)), by_records, len(up)}
+        return counts == {wanted}
+
+    def _standing(self, wanted: int) -> str:
+        site, judge = self._environment.site, self._environment.objects_checker
+        records = [f"{m.id} {m.phase}" for shadow in judge.shadows for m in shadow.living()]
+        boxes = [f"{box} {self._environment.truth.condition(box)}" for box in self._boxes()]
+        objects = [(one["metadata"]["name"], one.get("status")) for one in site.hostler_machines()]
+        return f"{wanted} are wanted; there are {objects}, {records}, {boxes}"
+
+    def _boxes(self) -> list[HostId]:
+        return [HostId(box.id) for box in self._environment.truth.rack.boxes()]
+
+
+_OFF = Condition.OFF

@@ -1,0 +1,73 @@
+"""The environment of Cluster API: owned machines of which nobody but it asks for any."""
+
+from dataclasses import replace
+from random import Random
+
+from hostler.domain.ids import InstallationId
+from hostler.domain.model.fleet import Fleet
+from hostler.lab.checks.trace import Trace
+from hostler.lab.power.environment import PowerEnvironment
+from hostler.lab.scenario.environment import CONSISTENCY_DELAY
+from hostler.lab.scenario.faults import Disruption
+from hostler.testing.time.clock import SimClock
+from hostler.testing.time.loop import SimLoop
+
+from .checker import ClusterChecker
+from .faults import ClusterScenario
+from .site import Site
+
+
+class ClusterEnvironment(PowerEnvironment):
+    """Boxes for one fleet, and a cluster. Implements the lab's `Environment`, as `power` does."""
+
+    objects_checker: ClusterChecker
+    site: Site
+    _loop: SimLoop
+
+    def __init__(self, scenario: ClusterScenario) -> None:
+        super().__init__(scenario)
+        self._cluster_scenario = scenario
+
+    def open(self, loop: SimLoop, rng: Random) -> None:
+        """Open the rack and the cluster."""
+        super().open(loop, rng)
+        (fleet,) = self.fleets(other=False)
+        self._loop = loop
+        self.site = Site(SimClock(loop), Random(rng.getrandbits(64)), fleet.name)
+        self.site.gateway.faults.rates = self._cluster_scenario.api
+
+    def checker(self, trace: Trace) -> ClusterChecker:
+        """Return the checker of the run."""
+        delay = CONSISTENCY_DELAY.total_seconds()
+        made = ClusterChecker(self.truth, trace, delay, self._cluster_scenario)
+        self.judge = self.metal_checker = self.objects_checker = made
+        made.site = self.site
+        return made
+
+    def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
+        """Return the one fleet: each of its machines is asked for by itself."""
+        (fleet,) = super().fleets(other=other)
+        return (replace(fleet, size=0, maximum=self.base.machines, renews=False),)
+
+    def strike(self, own: InstallationId, disruption: Disruption) -> bool | None:
+        """Let happen what happens beside all engines."""
+        gateway = self.site.gateway
+        match disruption.fault:
+            case "api_watches_cut":
+                gateway.cut_watches()
+            case "api_compacted":
+                self.site.server.cluster.storage.compact()
+                gateway.cut_watches()
+            case "api_down":
+                gateway.take_down()
+                self._loop.call_later(disruption.length, gateway.bring_up)
+            case _:
+                return super().strike(own, disruption)
+        self.judge.trace.note(f"{disruption.fault} for {disruption.length:.0f} s")
+        return True
+
+    def cease(self) -> None:
+        """Let the faults of boxes and of the API cease."""
+        super().cease()
+        self.site.gateway.faults.rates = {}
+        self.site.gateway.bring_up()

@@ -1,0 +1,109 @@
+"""A scenario of Cluster API: what one seed is made of, drawn before it begins."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from random import Random
+
+from hostler.domain.model.capabilities import Cleaning
+from hostler.lab.power import faults as power_faults
+from hostler.lab.power.faults import PowerScenario, Wiring, draw_power
+from hostler.lab.scenario.faults import HOUR, Disruption, Size
+from hostler.lab.scenario.file_faults import FILE_FAULTS
+from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
+from hostler.simulators.kubernetes.faults import Fault
+
+_ELSEWHERE = frozenset(
+    {
+        "clock_jump",
+        "controller_silent",
+        "endpoint_away",
+        "login_refused",
+        "two_replicas",
+        "lease_lost",
+        *STORE_OF_HOSTS,
+        *FILE_FAULTS,
+    }
+)
+"""What makes it unknown for long what is true, or takes the fleet from the file.
+
+Both are simulated without Kubernetes.
+"""
+
+CUT, COMPACTED, DOWN = "api_watches_cut", "api_compacted", "api_down"
+"""All watches break off; and what they go on from is forgotten; nothing is reached for minutes."""
+
+_SPELLS = (CUT, COMPACTED, DOWN)
+CALLS = tuple(f"api_{fault.value}" for fault in Fault)
+"""What befalls a call of the API."""
+
+ALL = (
+    *(fault for fault in power_faults.ALL if fault not in _ELSEWHERE),
+    *CALLS,
+    *_SPELLS,
+)
+"""Every fault that a run of Cluster API knows."""
+
+DAYS = 0.06
+_MINUTE = 60.0
+_WIRINGS = (Wiring.BMC, Wiring.STRIP, Wiring.GUEST, Wiring.MIXED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replicas:
+    """How many Machines are wanted from a time on, in seconds."""
+
+    at: float
+    machines: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterScenario(PowerScenario):
+    """Everything that one seed draws.
+
+    `replicas` is what somebody asks of a set of Machines; `api` are the chances of faults per call.
+    """
+
+    replicas: tuple[Replicas, ...] = ()
+    api: Mapping[Fault, float] = field(default_factory=dict[Fault, float])
+
+
+def draw_cluster(seed: int, size: Size) -> ClusterScenario:
+    """Draw the scenario of a seed; the same seed and size, the same scenario."""
+    power, rng = draw_power(seed, size), Random(f"hostler kubernetes {seed}")
+    span = size.days * 24 * HOUR
+    faults = tuple(fault for fault in power.base.faults if fault not in _ELSEWHERE)
+    disruptions = [one for one in power.base.disruptions if one.fault in faults]
+    api = dict[Fault, float]()
+    if power.base.severity != "calm":
+        chosen = rng.sample(list(Fault), rng.randint(1, 6))
+        api = {fault: rng.choice((0.02, 0.1, 0.3)) for fault in chosen}
+        spells = rng.sample(_SPELLS, rng.randint(0, len(_SPELLS)))
+        faults = (*faults, *(f"api_{fault.value}" for fault in chosen), *spells)
+        disruptions += [one for spell in spells for one in _spells(spell, span, rng)]
+    boxes = rng.randint(3, 6)
+    base = replace(
+        power.base,
+        machines=boxes,
+        faults=tuple(sorted(faults)),
+        disruptions=tuple(sorted(disruptions, key=lambda one: one.at)),
+        actions=(),
+        replicas=1,
+    )
+    own = {field.name: getattr(power, field.name) for field in fields(power)}
+    own |= {
+        "base": base,
+        "boxes": boxes,
+        "wiring": tuple(rng.choices(_WIRINGS, k=boxes)),
+        "cleaning": rng.choice((Cleaning.POWER_CYCLE, Cleaning.TRUSTED)),
+        "power": replace(power.power, stay_on=0, exercise=None),
+    }
+    times = sorted(rng.uniform(0, span) for _ in range(rng.randint(2, 8)))
+    wanted = tuple(Replicas(at=at, machines=rng.randint(0, boxes)) for at in times)
+    return ClusterScenario(**own, replicas=wanted, api=api)
+
+
+def _spells(fault: str, span: float, rng: Random) -> list[Disruption]:
+    return [
+        Disruption(at=rng.uniform(_MINUTE, span), fault=fault, length=rng.uniform(5, 5 * _MINUTE))
+        for _ in range(rng.randint(1, 4))
+    ]

@@ -1,0 +1,104 @@
+"""Service: the provider of Cluster API in each run of the engine's process."""
+
+import asyncio
+import contextvars
+from dataclasses import dataclass, field
+from random import Random
+
+from hostler.domain.errors import StoreError
+from hostler.domain.ids import FleetName
+from hostler.domain.model.fleet import Fleet
+from hostler.frontends.kubernetes.clusterapi.engine import EngineAccess, FleetAccess
+from hostler.frontends.kubernetes.clusterapi.provider import ClusterApi
+from hostler.kubernetes.client import Client
+from hostler.kubernetes.informer import Surroundings
+from hostler.lab.harness.process import Incarnation, Process
+from hostler.queries.live import EngineRecords
+from hostler.requests.by_id import MachinesById, ungranted
+from hostler.testing.time.loop import LIFE
+
+from .connection import Connection
+from .site import NAMESPACE, Site
+
+_AGAIN = 1.0
+"""How often a run is looked for, in seconds."""
+
+
+@dataclass(slots=True)
+class Service:
+    """The provider beside the process that lives; each of its runs has another one."""
+
+    process: Process
+    site: Site
+    random: Random
+    _run: Incarnation | None = None
+    _task: "asyncio.Task[None] | None" = field(default=None)
+
+    async def run(self) -> None:
+        """Serve whatever run of the process there is, for ever."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                run = self.process.incarnation
+                if run is not self._run:
+                    self._begin(run, group)
+                await asyncio.sleep(_AGAIN)
+
+    def _begin(self, run: Incarnation | None, group: asyncio.TaskGroup) -> None:
+        """End what served the run before, and serve this one on its own time."""
+        if self._task is not None:
+            self._task.cancel()
+        self._run, self._task = run, None
+        if run is not None:
+            context = contextvars.copy_context()
+            context.run(LIFE.set, run.gate.life)
+            self._task = group.create_task(self._serve(run), context=context)
+
+    async def _serve(self, run: Incarnation) -> None:
+        access = EngineAccess(run.ports.store, run.ports.clock)
+        (fleet,) = self.process.home.fleets
+        while (found := await _opened(run, fleet)) is None:
+            if run.gate.dead:
+                return
+            await asyncio.sleep(_AGAIN)
+        access.attach({FleetName(fleet.name): found})
+        draw = Random(self.random.getrandbits(64)).random
+        connection = Connection(self.site.gateway, passes=run.gate.pass_through)
+        provider = ClusterApi(
+            server=Client(session=connection),
+            around=Surroundings(clock=run.ports.clock, draw=draw),
+            engine=access,
+            namespace=NAMESPACE,
+        )
+        try:
+            await provider.run()
+        finally:
+            await connection.close()
+
+
+async def _opened(run: Incarnation, fleet: Fleet) -> FleetAccess | None:
+    """Return the fleet of a run; None where its records cannot be read now."""
+    live = EngineRecords(run.engine.loops[0], fleet.name)
+    store = run.ports.store
+    try:
+        rows = [row for row in await store.fleets() if row.name == fleet.name]
+        if not rows:
+            return None
+        machines = MachinesById(
+            fleet=fleet,
+            live=live,
+            store=store,
+            clock=run.ports.clock,
+            actor="cluster-api",
+            fresh=run.ports.fresh,
+            first_row=rows[0],
+            first_machines=await store.machines(fleet.name),
+            requested=await ungranted(store, rows[0]),
+        )
+    except StoreError:
+        return None
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if not run.gate.dead or task is None or task.cancelling():
+            raise
+        return None
+    return FleetAccess(machines=machines, live=live, hear=run.engine.hear)

@@ -1,0 +1,214 @@
+"""Site: a cluster with Cluster API's kinds, in which somebody wants Machines, as core does it.
+
+A health check, as clusters with machines that fail have it, replaces what is not ready for long.
+"""
+
+from collections.abc import Iterable, Mapping
+from random import Random
+from typing import Any
+
+import msgspec
+
+from hostler.frontends.kubernetes.clusterapi.definitions import definitions
+from hostler.frontends.kubernetes.clusterapi.names import (
+    CORE,
+    CORE_VERSION,
+    INFRASTRUCTURE,
+    VERSION,
+)
+from hostler.ports.clock import Clock
+from hostler.ports.http import HttpRequest, Response
+from hostler.simulators.kubernetes.faults import Faults
+from hostler.simulators.kubernetes.gateway import Gateway
+from hostler.simulators.kubernetes.server import KubernetesServer
+
+NAMESPACE, CLUSTER = "machines", "c1"
+UNREADY = 1800.0
+"""So long, in seconds, a Machine may not be ready until the health check gives it up."""
+
+_MERGE = "application/merge-patch+json"
+_HELD = "machine.cluster.x-k8s.io"
+Raw = dict[str, Any]
+
+
+class Site:
+    """The objects of one cluster, written without any fault: core's own calls are not judged."""
+
+    def __init__(self, clock: Clock, random: Random, fleet: str) -> None:
+        self.server = KubernetesServer(clock, random)
+        self.gateway = Gateway(self.server, Faults(random))
+        self._random, self._fleet, self._made = random, fleet, 0
+        self._boot, self._unready = clock.boot, dict[str, float]()
+        for document in (*definitions(), _kind("Cluster"), _kind("Machine")):
+            self._must("POST", _DEFINITIONS, document)
+        space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+        self._must("POST", "/api/v1/namespaces", space)
+        self._found_cluster()
+
+    @property
+    def revision(self) -> int:
+        """How often anything was written."""
+        return self.server.cluster.storage.revision
+
+    def hostler_machines(self) -> list[Raw]:
+        """Return our objects."""
+        return self.server.cluster.storage.everything(f"hostlermachines.{INFRASTRUCTURE}")
+
+    def machines(self) -> list[Raw]:
+        """Return core's objects."""
+        return self.server.cluster.storage.everything(f"machines.{CORE}")
+
+    def step(self, wanted: int) -> None:
+        """Do once what core does: make and delete Machines, and let go what has ended."""
+        for name in self._unhealthy():
+            self._must("DELETE", _path(CORE, CORE_VERSION, "machines", name))
+        living = [one for one in self.machines() if "deletionTimestamp" not in one["metadata"]]
+        for _ in range(wanted - len(living)):
+            self._make()
+        for one in self._random.sample(living, max(0, len(living) - wanted)):
+            self._must("DELETE", _path(CORE, CORE_VERSION, "machines", _name(one)))
+        for one in self.machines():
+            if "deletionTimestamp" in one["metadata"]:
+                self._end(_name(one))
+
+    def _unhealthy(self) -> list[str]:
+        """Return the Machines that a health check gives up: they were not ready for too long."""
+        living = {
+            _name(one) for one in self.machines() if "deletionTimestamp" not in one["metadata"]
+        }
+        unready = [_name(one) for one in self.hostler_machines() if not is_ready(one)]
+        now = self._boot()
+        self._unready = {name: self._unready.get(name, now) for name in unready if name in living}
+        return [name for name, since in self._unready.items() if now - since > UNREADY]
+
+    def _make(self) -> None:
+        """Make a Machine with its HostlerMachine, in core's order."""
+        self._made += 1
+        name = f"worker-{self._made}"
+        own = {
+            "apiVersion": f"{INFRASTRUCTURE}/{VERSION}",
+            "kind": "HostlerMachine",
+            "metadata": {"name": name, "namespace": NAMESPACE},
+            "spec": {"fleetName": self._fleet},
+        }
+        self._must("POST", _path(INFRASTRUCTURE, VERSION, "hostlermachines"), own)
+        machine = {
+            "apiVersion": f"{CORE}/{CORE_VERSION}",
+            "kind": "Machine",
+            "metadata": {"name": name, "namespace": NAMESPACE, "finalizers": [_HELD]},
+            "spec": {"clusterName": CLUSTER, "bootstrap": {"dataSecretName": "data"}},
+        }
+        made = self._must("POST", _path(CORE, CORE_VERSION, "machines"), machine)
+        owner = {
+            "apiVersion": f"{CORE}/{CORE_VERSION}",
+            "kind": "Machine",
+            "name": name,
+            "uid": made["metadata"]["uid"],
+            "controller": True,
+        }
+        labels = {"cluster.x-k8s.io/cluster-name": CLUSTER}
+        patch = {"metadata": {"ownerReferences": [owner], "labels": labels}}
+        self._must("PATCH", _path(INFRASTRUCTURE, VERSION, "hostlermachines", name), patch)
+
+    def _end(self, name: str) -> None:
+        """Delete the HostlerMachine of a Machine that ends; let the Machine go once it has left."""
+        own = _path(INFRASTRUCTURE, VERSION, "hostlermachines", name)
+        found = self._ask("GET", own)
+        if found.status == 404:
+            patch = {"metadata": {"finalizers": None}}
+            self._must("PATCH", _path(CORE, CORE_VERSION, "machines", name), patch)
+        elif b"deletionTimestamp" not in found.body:
+            self._must("DELETE", own)
+
+    def _found_cluster(self) -> None:
+        cluster = {
+            "apiVersion": f"{CORE}/{CORE_VERSION}",
+            "kind": "Cluster",
+            "metadata": {"name": CLUSTER, "namespace": NAMESPACE},
+            "spec": {"controlPlaneEndpoint": {"host": "api.example", "port": 6443}},
+        }
+        path = _path(CORE, CORE_VERSION, "clusters")
+        self._must("POST", path, cluster)
+        status = {"status": {"initialization": {"infrastructureProvisioned": True}}}
+        self._must("PATCH", f"{path}/{CLUSTER}/status", status)
+        secret = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "data", "namespace": NAMESPACE},
+            "stringData": {"value": ""},
+        }
+        self._must("POST", f"/api/v1/namespaces/{NAMESPACE}/secrets", secret)
+
+    def _must(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Raw:
+        answer = self._ask(method, path, body)
+        if not 200 <= answer.status < 300:
+            raise AssertionError(f"{method} {path}: {answer.body.decode()}")
+        return msgspec.json.decode(answer.body, type=dict[str, Any])
+
+    def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Response:
+        kind = _MERGE if method == "PATCH" else "application/json"
+        answer = self.server.handle(
+            HttpRequest(
+                method=method,
+                path=path,
+                headers=(("Content-Type", kind), ("User-Agent", "core/1")),
+                body=b"" if body is None else msgspec.json.encode(body),
+            )
+        )
+        if not isinstance(answer, Response):
+            raise TypeError(f"{method} {path} is a watch")
+        return answer
+
+
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+def _path(group: str, version: str, plural: str, name: str = "") -> str:
+    path = f"/apis/{group}/{version}/namespaces/{NAMESPACE}/{plural}"
+    return f"{path}/{name}" if name else path
+
+
+def _name(item: Raw) -> str:
+    return str(item["metadata"]["name"])
+
+
+def provisioned(items: Iterable[Raw]) -> list[Raw]:
+    """Return those of our objects of which core was told that they have their host, and live."""
+    return [
+        one
+        for one in items
+        if one.get("status", {}).get("initialization", {}).get("provisioned")
+        and "deletionTimestamp" not in one["metadata"]
+    ]
+
+
+def is_ready(item: Raw) -> bool:
+    """Tell whether one of our objects says that its machine is ready."""
+    conditions = item.get("status", {}).get("conditions", ())
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+
+def _kind(kind: str) -> Raw:
+    """Return the definition of one of core's kinds, as far as we read it."""
+    free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version: Raw = {
+        "name": CORE_VERSION,
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "schema": {
+            "openAPIV3Schema": {"type": "object", "properties": {"spec": free, "status": free}}
+        },
+    }
+    plural = f"{kind.lower()}s"
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{CORE}"},
+        "spec": {
+            "group": CORE,
+            "scope": "Namespaced",
+            "names": {"plural": plural, "kind": kind},
+            "versions": [version],
+        },
+    }
