@@ -16,6 +16,7 @@ from .controllers.budgets import Budgets
 from .controllers.collector import Collector
 from .controllers.definitions import Definitions
 from .controllers.namespaces import Namespaces
+from .controllers.workloads import Runner, Workloads
 from .discovery import page
 from .kinds.conversion import converted
 from .kinds.registry import REVIEWS
@@ -79,6 +80,10 @@ class KubernetesServer:
             self.watches.append(answer)
             return answer
         return _response(answer)
+
+    def run(self, workloads: Workloads) -> None:
+        """Let Pods and Jobs go on from now on: without this none ever does."""
+        Runner(self.cluster, workloads, self.settle)
 
     def settle(self) -> None:
         """Let the controllers do all that they have to."""
