@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from datetime import timedelta
 from typing import Protocol
+from urllib.parse import unquote
 
 from hostler.kubernetes.errors import Timeout, Unavailable
 from hostler.kubernetes.session import Answer, Call
@@ -90,7 +91,7 @@ class Connection:
             headers.append(("Authorization", f"Bearer {self._token}"))
         return HttpRequest(
             method=call.method,
-            path=call.path,
+            path=unquote(call.path),
             query=call.query,
             headers=tuple(headers),
             body=call.body,
