@@ -61,7 +61,14 @@ def managers_of(item: Body) -> Managers:
 
 def entries(managers: Managers) -> Sequence[Body]:
     """Return `managedFields`; who owns nothing any more is no manager."""
-    return [manager.entry() for manager in managers if manager.paths]
+    return [manager.entry() for manager in sorted(managers, key=_order) if manager.paths]
+
+
+def _order(manager: Manager) -> tuple[str, ...]:
+    return (
+        *(manager.operation, manager.time, manager.name),
+        *(manager.api_version, manager.subresource),
+    )
 
 
 def own(managers: Managers, identity: Manager) -> Manager | None:

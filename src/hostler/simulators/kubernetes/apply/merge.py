@@ -10,7 +10,7 @@ from hostler.simulators.kubernetes.state.body import (
     mapping,
     metadata_of,
 )
-from hostler.simulators.kubernetes.state.refusals import About, Refusal
+from hostler.simulators.kubernetes.state.refusals import Refusal
 
 from .fields import Path, Paths, changed, item_step, paths_of
 from .managers import APPLY, Manager, Managers, managers_of, own, with_applied, without
@@ -58,12 +58,9 @@ def without_paths(value: Any, paths: Paths, structure: Structure, path: Path = (
 
 
 def applied(
-    live: Body, config: Body, structure: Structure, writer: Manager, about: About | None
+    live: Body, config: Body, structure: Structure, writer: Manager, *, force: bool
 ) -> tuple[Body, Managers]:
-    """Return the object and its managers after an apply, or the Refusal of a conflict.
-
-    `about` names the object in that refusal; None forces the apply.
-    """
+    """Return the object and its managers after an apply, or the Refusal of a conflict."""
     managers = managers_of(live)
     wanted = paths_of(config, structure)
     clean = {**config, "metadata": _without(metadata_of(config), "managedFields")}
@@ -74,8 +71,8 @@ def applied(
         for each in managers
         if each.identity != writer.identity and each.paths & written
     ]
-    if rivals and about is not None:
-        raise _conflicts(rivals, about)
+    if rivals and not force:
+        raise _conflicts(rivals)
     managers = without(managers, written, writer)
     before = own(managers, writer)
     dropped = (before.paths if before else frozenset[Path]()) - wanted
@@ -102,7 +99,7 @@ def _without(body: Body, *names: str) -> Body:
     return {name: value for name, value in body.items() if name not in names}
 
 
-def _conflicts(rivals: Sequence[tuple[Manager, Paths]], about: About) -> Refusal:
+def _conflicts(rivals: Sequence[tuple[Manager, Paths]]) -> Refusal:
     causes: list[Body] = []
     texts: list[str] = []
     for rival, paths in rivals:
@@ -119,7 +116,7 @@ def _conflicts(rivals: Sequence[tuple[Manager, Paths]], about: About) -> Refusal
     number = len(causes)
     plural = "conflict" if number == 1 else "conflicts"
     text = f"Apply failed with {number} {plural}: {'; '.join(texts)}"
-    return Refusal(409, "Conflict", text, about.details(causes=causes))
+    return Refusal(409, "Conflict", text, {"causes": causes})
 
 
 def _displayed(step: str) -> str:

@@ -10,10 +10,12 @@ from hostler.simulators.kubernetes.state.body import (
     metadata_of,
     sequence,
     text_at,
+    with_metadata,
 )
 from hostler.simulators.kubernetes.state.cluster import Cluster
 from hostler.simulators.kubernetes.state.storage import Change
 from hostler.simulators.kubernetes.writes.change import written_or_ended
+from hostler.simulators.kubernetes.writes.deletion import Terms, delete
 
 STORE = "customresourcedefinitions.apiextensions.k8s.io"
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
@@ -25,11 +27,17 @@ class Definitions:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._changed: dict[str, Body] = {}
+        self._ending: dict[str, Body] = {}
         cluster.storage.listeners.append(self._take)
 
     def _take(self, change: Change) -> None:
+        if change.deleted and change.store in self._ending:
+            self._changed[change.store] = self._ending[change.store]
         if change.store == STORE and not change.deleted:
-            self._changed[text_at(change.item, "metadata", "name")] = change.item
+            name = text_at(change.item, "metadata", "name")
+            self._changed[name] = change.item
+            if metadata_of(change.item).get("deletionTimestamp"):
+                self._ending[name] = change.item
         elif change.store == STORE:
             self._drop(change.item)
 
@@ -56,6 +64,7 @@ class Definitions:
                 "acceptedNames": {"listKind": f"{names['kind']}List", **names},
                 "storedVersions": [one["name"] for one in versions if one.get("storage")],
             }
+            item = with_metadata(item, finalizers=_with_cleanup(item))
             item = storage.put(STORE, {**item, "status": status})
             self._changed.pop(text_at(item, "metadata", "name"), None)
         known = self._cluster.kinds.stored(text_at(item, "metadata", "name"))
@@ -81,20 +90,30 @@ class Definitions:
             }
 
     def _end(self, item: Body) -> None:
-        """Remove a kind's objects, and let its definition go; their finalizers are not asked."""
+        """Delete a kind's objects, and let its definition go once none of them is left."""
         storage, name = self._cluster.storage, text_at(item, "metadata", "name")
-        for each in storage.everything(name):
-            storage.remove(name, each)
-        if storage.find(STORE, ("", name)) is not None:
-            written_or_ended(self._cluster, _CRD, item)
+        kind = self._cluster.kinds.stored(name)
+        for each in storage.everything(name) if kind is not None else ():
+            if kind is not None and not metadata_of(each).get("deletionTimestamp"):
+                delete(self._cluster, kind, each, Terms(policy="Background"))
+        found = storage.find(STORE, ("", name))
+        if found is None or storage.everything(name):
+            return
+        finalizers = sequence(metadata_of(found).get("finalizers"))
+        left = [one for one in finalizers if one != CLEANUP]
+        written_or_ended(self._cluster, _CRD, with_metadata(found, finalizers=left or None))
 
     def _drop(self, item: Body) -> None:
         spec = mapping(item.get("spec"))
         name = text_at(item, "metadata", "name")
-        for each in self._cluster.storage.everything(name):
-            self._cluster.storage.remove(name, each)
+        self._ending.pop(name, None)
         self._cluster.kinds.remove(text_at(spec, "group"), text_at(spec, "names", "plural"))
         self._cluster.storage.drop(name)
+
+
+def _with_cleanup(item: Body) -> list[str]:
+    finalizers = [str(one) for one in sequence(metadata_of(item).get("finalizers"))]
+    return finalizers if CLEANUP in finalizers else [*finalizers, CLEANUP]
 
 
 _CRD = Kind(

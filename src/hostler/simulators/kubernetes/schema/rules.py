@@ -107,8 +107,9 @@ def _checked(rule: Body, value: Any, before: Any, path: str) -> Iterator[Cause]:
     where = text_at(rule, "fieldPath")
     reason = text_at(rule, "reason") or "FieldValueInvalid"
     field = (path + where).lstrip(".") or "<nil>"
+    quoted = "" if is_list(value) else f"{displayed(value)}: "
     word = {"FieldValueForbidden": "Forbidden: ", "FieldValueRequired": "Required value: "}.get(
-        reason, f"Invalid value: {displayed(value)}: "
+        reason, f"Invalid value: {quoted}"
     )
     yield Cause(field, reason, word + why)
 

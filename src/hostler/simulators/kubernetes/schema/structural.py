@@ -15,8 +15,11 @@ EMBEDDED = "x-kubernetes-embedded-resource"
 _OWN = ("apiVersion", "kind", "metadata")
 
 
-def defaulted(value: Any, schema: Body) -> Any:
-    """Return a value with its schema's defaults where nothing stands."""
+def defaulted(value: Any, schema: Body, *, nulls: bool = False) -> Any:
+    """Return a value with its schema's defaults where nothing stands.
+
+    Null where it is not allowed and has no default is dropped, unless `nulls` are to be judged.
+    """
     if is_mapping(value):
         result = dict(value)
         properties = mapping(schema.get("properties"))
@@ -26,15 +29,17 @@ def defaulted(value: Any, schema: Body) -> Any:
             elif result.get(name, 0) is None and not mapping(below).get("nullable"):
                 if "default" in mapping(below):
                     result[name] = copied(below["default"])
-                else:
+                elif not nulls:
                     del result[name]
         others = mapping(schema.get("additionalProperties"))
+        if others and not others.get("nullable") and not nulls:
+            result = {name: each for name, each in result.items() if each is not None}
         return {
-            name: defaulted(each, mapping(properties.get(name, others)))
+            name: defaulted(each, mapping(properties.get(name, others)), nulls=nulls)
             for name, each in result.items()
         }
     if is_list(value):
-        return [defaulted(each, mapping(schema.get("items"))) for each in value]
+        return [defaulted(each, mapping(schema.get("items")), nulls=nulls) for each in value]
     return value
 
 

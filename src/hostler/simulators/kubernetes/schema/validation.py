@@ -26,6 +26,8 @@ def violations(value: Any, schema: Body, path: str = "") -> Iterator[Cause]:
         return
     if (wrong := _type(value, schema, path)) is not None:
         yield wrong
+        if value is None:
+            yield from _enumeration(value, schema, path)
         return
     yield from _enumeration(value, schema, path)
     if isinstance(value, str):
@@ -188,10 +190,6 @@ def _duplicates(value: list[Any], keys: list[Any], path: str) -> Iterator[Cause]
 
 
 def _object(value: Body, schema: Body, path: str) -> Iterator[Cause]:
-    for name in sequence(schema.get("required")):
-        if name not in value:
-            here = _join(path, name)
-            yield Cause(here, REQUIRED, "Required value")
     least, most = schema.get("minProperties"), schema.get("maxProperties")
     if least is not None and len(value) < least:
         yield _should(path, value, f"should have at least {least} properties")
@@ -204,6 +202,9 @@ def _object(value: Body, schema: Body, path: str) -> Iterator[Cause]:
     for name, each in value.items():
         below = mapping(properties.get(name, others))
         yield from violations(each, below, _join(path, name))
+    for name in sequence(schema.get("required")):
+        if name not in value:
+            yield Cause(_join(path, name), REQUIRED, "Required value")
 
 
 def _combined(value: Any, schema: Body, path: str) -> Iterator[Cause]:

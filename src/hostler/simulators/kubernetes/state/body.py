@@ -60,7 +60,8 @@ def metadata_of(item: Mapping[str, Any]) -> Body:
 def with_metadata(item: Body, **changes: object) -> Body:
     """Return an object with other metadata; None removes a field."""
     metadata = {**metadata_of(item), **changes}
-    left = {name: value for name, value in metadata.items() if value is not None}
+    removed = {name for name, value in changes.items() if value is None}
+    left = {name: value for name, value in metadata.items() if name not in removed}
     return {**item, "metadata": left}
 
 

@@ -31,6 +31,7 @@ from hostler.simulators.kubernetes.state.refusals import (
 from .fields import wrong_metadata
 from .strategies import decode, wrong
 
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 LARGEST = 1_500_000
 """Bytes that etcd takes in one request."""
 
@@ -72,11 +73,14 @@ def _strict(call: Call, item: Body) -> None:
         raise bad_request(f"strict decoding error: {listed}")
 
 
-def filled(kind: Kind, item: Body) -> Body:
-    """Return an object with its defaults and without what its kind does not know."""
+def filled(kind: Kind, item: Body, *, applied: bool = False) -> Body:
+    """Return an object with its defaults and without what its kind does not know.
+
+    Nulls of what was applied are judged, those of other bodies dropped.
+    """
     if kind.schema is None:
         return item
-    return mapping(defaulted(pruned(item, kind.schema, root=True), kind.schema))
+    return mapping(defaulted(pruned(item, kind.schema, root=True), kind.schema, nulls=applied))
 
 
 def judge(kind: Kind, item: Body, before: Body | None) -> None:
@@ -126,6 +130,7 @@ def _grown(item: Body, before: Body) -> list[Cause]:
 
 def check_namespace(call: Call, cluster: Cluster) -> None:
     """Refuse what is to be created where no namespace is, or one that ends."""
+    _check_definition(call, cluster)
     if not call.kind.namespaced:
         return
     name = call.target.namespace
@@ -141,6 +146,16 @@ def check_namespace(call: Call, cluster: Cluster) -> None:
             "field": "metadata.namespace",
         }
         raise forbidden(call.about, text, {"causes": [cause]})
+
+
+def _check_definition(call: Call, cluster: Cluster) -> None:
+    """Refuse what is to be created of a kind that ends."""
+    if not call.kind.custom:
+        return
+    found = cluster.storage.find(DEFINITIONS, ("", call.kind.store))
+    if found is not None and metadata_of(found).get("deletionTimestamp"):
+        why = "create not allowed while custom resource definition is terminating"
+        raise forbidden(call.about, why)
 
 
 def check_version(kind: Kind, item: Body, before: Body, *, patches: bool = False) -> None:

@@ -22,6 +22,7 @@ from hostler.simulators.kubernetes.state.cluster import Cluster
 
 from .admission import check_version, counts, filled, judge
 from .creation import writer_of
+from .fields import tidied
 from .strategies import updated
 
 _SERVER = (
@@ -39,8 +40,9 @@ def change(
     """
     kind, subresource = call.kind, call.target.subresource
     check_version(kind, item, before, patches=call.request.method == "PATCH")
-    item = _within(kind, item, before, subresource)
-    item = filled(kind, updated(kind, item, before) if not subresource else item)
+    item = tidied(kind, _within(kind, item, before, subresource))
+    item = updated(kind, item, before) if not subresource else item
+    item = filled(kind, item, applied=managers is not None)
     metadata = {name: metadata_of(before).get(name) for name in _SERVER}
     item = with_metadata(item, **metadata)
     if counts(kind, item, before):

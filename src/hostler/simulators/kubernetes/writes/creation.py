@@ -17,6 +17,7 @@ from hostler.simulators.kubernetes.state.storage import place_of
 
 from .accounts import with_account
 from .admission import check_namespace, filled, judge
+from .fields import tidied
 from .strategies import created
 
 _NOT_YET = "resourceVersion should not be set on objects to be created"
@@ -43,8 +44,8 @@ def create(cluster: Cluster, call: Call, item: Body, *, applies: bool = False) -
     check_namespace(call, cluster)
     if kind.store == "pods":
         item = with_account(cluster, item)
-    config, item = item, _born(cluster, kind, item)
-    item = filled(kind, created(kind, item))
+    config, item = item, _born(cluster, kind, tidied(kind, item))
+    item = filled(kind, created(kind, item), applied=applies)
     judge(kind, item, None)
     item = _owned(cluster, call, config, item, applies=applies)
     if cluster.storage.find(kind.store, place_of(item)) is not None:

@@ -2,8 +2,17 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
-from hostler.simulators.kubernetes.state.body import Body, mapping, metadata_of, sequence, text_at
+from hostler.simulators.kubernetes.kinds.kind import Kind
+from hostler.simulators.kubernetes.state.body import (
+    Body,
+    is_mapping,
+    mapping,
+    metadata_of,
+    sequence,
+    text_at,
+)
 from hostler.simulators.kubernetes.state.refusals import Cause
 
 REQUIRED, INVALID = "FieldValueRequired", "FieldValueInvalid"
@@ -23,6 +32,33 @@ _LABEL_RULE = (
 )
 _LABELLED = frozenset({"namespaces", "services"})
 _FREE = frozenset({"rbac.authorization.k8s.io"})
+
+
+def tidied(kind: Kind, item: Body) -> Body:
+    """Return an object as Go's own types read it: empty maps and lists are none, null is ""."""
+    metadata = dict(metadata_of(item))
+    for name in ("labels", "annotations", "finalizers", "ownerReferences"):
+        if name in metadata:
+            metadata[name] = _texts(metadata[name])
+            if not metadata[name]:
+                del metadata[name]
+    left = {**item, "metadata": metadata}
+    for name in _DATA.get(kind.store, ()):
+        if name in left and not left[name]:
+            del left[name]
+    return left
+
+
+def _texts(value: Any) -> Any:
+    if is_mapping(value):
+        return {name: "" if each is None else each for name, each in value.items()}
+    return value
+
+
+_DATA = {
+    "configmaps": ("data", "binaryData"),
+    "secrets": ("data", "stringData"),
+}
 
 
 def required(field: str) -> Cause:

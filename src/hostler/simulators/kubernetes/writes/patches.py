@@ -24,7 +24,7 @@ APPLY = "application/apply-patch+yaml"
 def merge(live: Any, patch: Any) -> Any:
     """Return what a merge patch (RFC 7396) makes of a value."""
     if not is_mapping(patch):
-        return patch
+        return _without_nulls(patch)
     result = dict(mapping(live))
     for name, value in patch.items():
         if value is None:
@@ -32,6 +32,15 @@ def merge(live: Any, patch: Any) -> Any:
         else:
             result[name] = merge(result.get(name), value)
     return result
+
+
+def _without_nulls(value: Any) -> Any:
+    """Return a list without the nulls of its objects: Kubernetes drops those too."""
+    if is_mapping(value):
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    if is_list(value):
+        return [_without_nulls(each) for each in value]
+    return value
 
 
 def strategic(live: Any, patch: Any, structure: Structure) -> Any:

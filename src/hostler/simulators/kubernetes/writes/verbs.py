@@ -5,6 +5,7 @@ from hostler.simulators.kubernetes.apply.merge import applied
 from hostler.simulators.kubernetes.apply.structure import structure_of
 from hostler.simulators.kubernetes.call import Call
 from hostler.simulators.kubernetes.kinds.conversion import converted, stored
+from hostler.simulators.kubernetes.schema.structural import unknown_fields
 from hostler.simulators.kubernetes.state.body import (
     Body,
     mapping,
@@ -97,9 +98,8 @@ def _apply(cluster: Cluster, call: Call) -> Written:
     structure = structure_of(call.kind.schema)
     writer = writer_of(call, cluster, APPLIES, call.target.subresource)
     part = _writable(call, config)
-    item, managers = applied(
-        before, part, structure, writer, None if call.flag("force") else call.about
-    )
+    force = call.flag("force")
+    item, managers = applied(before, part, structure, writer, force=force)
     return 200, change(cluster, call, before, item, managers)
 
 
@@ -112,6 +112,13 @@ def _configuration(call: Call) -> Body:
     for name in ("apiVersion", "kind"):
         if not text_at(body, name):
             raise bad_request(f"invalid object type: {name} is not set")
+    unknown = unknown_fields(body, call.kind.schema, root=True) if call.kind.schema else []
+    if unknown:
+        where = f"{text_at(body, 'metadata', 'namespace')}/{text_at(body, 'metadata', 'name')}"
+        what = f"{call.kind.api_version}, Kind={call.kind.kind}"
+        why = f".{unknown[0]}: field not declared in schema"
+        text = f"failed to create typed patch object ({where}; {what}): {why}"
+        raise Refusal(500, "", text)
     if metadata_of(body).get("managedFields"):
         raise bad_request("metadata.managedFields must be nil")
     return checked(call, stored(call.kind, body))

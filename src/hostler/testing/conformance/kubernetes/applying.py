@@ -180,3 +180,24 @@ async def an_apply_has_rules(peer: Peer) -> None:
     path = peer.boxes("rules")
     answer = await peer.call("PATCH", path, nameless, APPLY, fieldManager="one")
     assert answer.status == 400
+
+
+async def an_apply_judges_what_others_drop(peer: Peer) -> None:
+    """Null in an applied field is wrong, which a created object may have; an unknown one is too."""
+    made = await peer.made(peer.a_box("null", mode=None, sizes={"a": None}))
+    assert "mode" not in made.body["spec"]
+    assert made.body["spec"]["sizes"] == {}
+    answer = await _apply(peer, peer.a_box("applied-null", mode=None), "one")
+    assert (answer.status, answer.causes[0]) == (422, ("spec.mode", "FieldValueTypeInvalid"))
+    answer = await _apply(peer, peer.a_box("applied-odd", odd=1), "one")
+    assert answer.status == 500, answer
+    assert answer.message.endswith(".spec.odd: field not declared in schema")
+
+
+async def empty_labels_are_none(peer: Peer) -> None:
+    """Empty maps and lists of the metadata are left out, and null among labels is nothing."""
+    item = peer.a_box("tidy")
+    item["metadata"] |= {"labels": {"a": None}, "annotations": {}, "finalizers": []}
+    made = await peer.made(item)
+    assert made.metadata["labels"] == {"a": ""}
+    assert not {"annotations", "finalizers"} & set(made.metadata)

@@ -1,7 +1,7 @@
 """Creation and replacement: names, versions, generations, what a schema does."""
 
 from .kinds import definition
-from .peer import GROUP, Peer, fresh, merged, until
+from .peer import GROUP, MERGE, Body, Peer, fresh, merged, until
 
 
 async def a_created_object_has_what_only_the_server_gives(peer: Peer) -> None:
@@ -273,7 +273,15 @@ async def a_kind_is_served_once_it_is_defined_and_never_after(peer: Peer) -> Non
     names = {one["name"]: one for one in listed.body["resources"]}
     assert {plural, f"{plural}/status", f"{plural}/scale"} <= set(names)
     assert names[plural]["kind"] == plural.capitalize()
+    held: Body = {**peer.a_box("held"), "kind": plural.capitalize()}
+    held["metadata"]["finalizers"] = ["example.com/a"]
+    assert (await peer.call("POST", path, held)).status == 201
     await peer.call("DELETE", f"{_CRDS}/{plural}.{GROUP}")
+    await _served(peer, f"{path}/in", 404)
+    late = {**peer.a_box("late"), "kind": plural.capitalize()}
+    answer = await peer.call("POST", path, late)
+    assert (answer.status, answer.reason) == (403, "Forbidden"), answer
+    await peer.call("PATCH", f"{path}/held", {"metadata": {"finalizers": None}}, MERGE)
     await _served(peer, path, 404)
 
 

@@ -83,3 +83,11 @@ async def what_the_server_gave_cannot_be_patched(peer: Peer) -> None:
     patch = {"metadata": {"uid": "00000000-0000-0000-0000-000000000000"}}
     answer = await peer.call("PATCH", peer.boxes("given"), patch, MERGE)
     assert (answer.status, answer.causes[0]) == (422, ("metadata.uid", "FieldValueInvalid"))
+
+
+async def a_merge_patch_drops_nulls_within_lists(peer: Peer) -> None:
+    """Null in an object of a list is dropped as elsewhere."""
+    await peer.made(peer.a_box("nulls"))
+    patch = merged(free={"list": [1, {"a": None, "b": 2}]})
+    answer = await peer.call("PATCH", peer.boxes("nulls"), patch, MERGE)
+    assert answer.body["spec"]["free"] == {"list": [1, {"b": 2}]}
