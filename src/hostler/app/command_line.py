@@ -10,6 +10,8 @@ from .simulations import TRIALS, trials
 
 RUNNER = "GitLab Runner"
 COSTS = "Cost"
+POWER = "Power"
+JOBS = frozenset({"wake-on-lan", "ssh-shutdown"})
 CLUSTERS = "Kubernetes"
 
 
@@ -19,6 +21,8 @@ def groups(verb: str = "") -> CommandGroups:
         return {"Try": trials(verb)}
     if verb == "fleeting":
         return {RUNNER: fleeting()}
+    if verb in JOBS:
+        return {POWER: power()}
     if verb == "cost":
         return {COSTS: costs()}
     if verb == "kubernetes":
@@ -26,7 +30,14 @@ def groups(verb: str = "") -> CommandGroups:
     found = commands(Composed(), verb)
     if any(verb in names for names in GROUPS.values()):
         return found
-    return {**found, COSTS: costs(), RUNNER: fleeting(), CLUSTERS: clusters(), "Try": trials()}
+    return {
+        **found,
+        COSTS: costs(),
+        POWER: power(),
+        RUNNER: fleeting(),
+        CLUSTERS: clusters(),
+        "Try": trials(),
+    }
 
 
 def costs() -> Mapping[str, Callable[..., int]]:
@@ -34,6 +45,13 @@ def costs() -> Mapping[str, Callable[..., int]]:
     from .backtest import cost
 
     return cost()
+
+
+def power() -> Mapping[str, Callable[..., int]]:
+    """Return the commands that switch one machine once, as Jobs do."""
+    from .power.commands import ssh_shutdown, wake_on_lan
+
+    return {"wake-on-lan": wake_on_lan, "ssh-shutdown": ssh_shutdown}
 
 
 def fleeting() -> Mapping[str, Callable[..., int]]:
