@@ -75,6 +75,7 @@ BROKEN = {
         "fleet.web.ready.commands",
     ),
     "busy": (cloud("ready = { probe = 'tcp', busy = 'true' }"), "fleet.web.ready.busy"),
+    "node": (cloud("ready = { probe = 'node' }"), "fleet.web.ready.probe"),
     "key": (cloud("ready = { probe = 'tcp', key = 'x' }"), "fleet.web.ready.key"),
     "timeout": (
         cloud("ready = { probe = 'tcp', timeout = '10m' }"),

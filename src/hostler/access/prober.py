@@ -37,6 +37,7 @@ class SystemProber:
             ProbeKind.TCP: _tcp,
             ProbeKind.COMMAND: _command,
             ProbeKind.SSH: self._ssh,
+            ProbeKind.NODE: _node,
         }
         try:
             async with asyncio.timeout(probe.timeout.total_seconds()):
@@ -78,6 +79,11 @@ class SystemProber:
 async def _api(machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
     del machine, connection, probe
     return True, "up"
+
+
+async def _node(machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
+    del machine, connection, probe
+    return False, "no cluster is spoken to here"
 
 
 async def _tcp(machine: MachineId, connection: Connection, probe: Probe) -> Verdict:

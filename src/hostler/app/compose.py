@@ -27,6 +27,7 @@ from hostler.ports.store import Store
 
 from .clock import SystemClock
 from .collector import collect_seldom
+from .nodes import NodeProber, Nodes, at_work, managed, problem
 from .provider_registry import KINDS
 from .store_registry import STORES
 
@@ -63,6 +64,8 @@ class Composed:
         self._clock = clock or SystemClock()
         self._environment = os.environ if environment is None else environment
         self._fleets = list[FleetName]()
+        self._nodes: Nodes | None = None
+        self.cluster = ClusterOptions()
 
     def load(self, path: Path) -> Config:
         """Return the fleet file's values."""
@@ -81,6 +84,10 @@ class Composed:
             if fleet.probe.key and (why := unreadable(Path(fleet.probe.key))):
                 text = f"{fleet.probe.key} cannot be read: {why}"
                 lacks[f"fleet.{fleet.name}"] = (Lack(key="ready.key", text=text),)
+        if (fleets := managed(config)) and (why := problem(self._environment, self._clock)):
+            lack = Lack(key="node.managed", text=why, environment=True)
+            for name in fleets:
+                lacks[f"fleet.{name}"] = (*lacks.get(f"fleet.{name}", ()), lack)
         return lacks
 
     async def store_problem(self, config: Config) -> str:
@@ -209,14 +216,15 @@ class Composed:
 
     @asynccontextmanager
     async def frontends(self, config: Config) -> AsyncGenerator[Frontends]:
-        """Serve what the file asks for."""
-        if config.externalgrpc is None:
-            yield NoFrontends()
-            return
-        from .frontends import frontends  # gRPC takes a while to import
+        """Serve what the file asks for, and work at the Nodes of fleets that say so."""
+        async with at_work(Nodes(self._environment, self._clock, self.cluster)) as self._nodes:
+            if config.externalgrpc is None:
+                yield self._nodes
+                return
+            from .frontends import frontends  # gRPC takes a while to import
 
-        async with frontends(config) as served:
-            yield served
+            async with frontends(config) as self._nodes.others:
+                yield self._nodes
 
     def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Runnable:
         """Return the engine, under a name of its own."""
@@ -231,8 +239,10 @@ class Composed:
         from .kubernetes.run import Process, run_in_cluster
 
         variables = dict[str, str]()
+        services = Composed(self._clock, ChainMap(variables, dict(self._environment)))
+        services.cluster = options
         process = Process(
-            services=Composed(self._clock, ChainMap(variables, dict(self._environment))),
+            services=services,
             environment=self._environment,
             variables=variables,
             holder=self.holder(),
@@ -254,19 +264,15 @@ class Composed:
         return Ports(
             store=store,
             clock=self._clock,
-            prober=SystemProber(),
+            prober=SystemProber()
+            if self._nodes is None
+            else NodeProber(SystemProber(), self._nodes),
             metrics=NullMetrics() if metrics is None else metrics,
             fresh=lambda: machine_id(secrets.randbits(50)),
             preparer=preparer,
             asker=preparer,
+            workloads=self._nodes,
         )
-
-
-class NoFrontends:
-    """Nothing else is served."""
-
-    async def attach(self, config: Config, ports: Ports, engine: object) -> None:
-        """Nobody asks."""
 
 
 def _connect(endpoint: Endpoint) -> Transport:

@@ -70,10 +70,14 @@ def _group(fleet: Fleet, table: NodeTable, faults: Faults) -> NodeGroup | None:
     if (table.cpu is None) is not (table.memory is None):
         lacking = "cpu" if table.cpu is None else "memory"
         faults.add(f"{path}.node.{lacking}", None, "to be set beside the other one of the two")
+    return NodeGroup(fleet=fleet.name, node=table)
+
+
+def check_node(table: NodeTable, path: str, faults: Faults) -> None:
+    """Note a providerID that cannot be made."""
     if unknown := _unknown(table.provider_id or ""):
         known = ", ".join(f"{{{name}}}" for name in sorted(HOLDERS))
         faults.add(f"{path}.node.provider_id", table.provider_id, f"none but {known}: {unknown}")
-    return NodeGroup(fleet=fleet.name, node=table)
 
 
 def _unknown(text: str) -> str:

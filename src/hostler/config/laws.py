@@ -122,6 +122,12 @@ FLEET: tuple[Law[Fleet], ...] = (
         holds=lambda f: not f.probe.busy or f.workload is None,
     ),
     Law(
+        key="ready.probe",
+        expected="node.managed beside it: the Nodes of this fleet are known by that",
+        value=lambda f: f.probe.kind,
+        holds=lambda f: f.probe.kind is not ProbeKind.NODE or f.workload is not None,
+    ),
+    Law(
         key="ready.key",
         expected='probe = "ssh" with it',
         value=lambda f: f.probe.key,

@@ -19,7 +19,7 @@ from . import laws
 from .decode import Raw, decode_table, is_table, known_keys, table
 from .definition import definition_of
 from .errors import Fault, Faults, did_you_mean, join
-from .frontends import external_grpc, listen_of
+from .frontends import check_node, external_grpc, listen_of
 from .node_tables import NodeTable
 from .source import read_toml
 from .store_url import Stores, StoreUrl, store_url
@@ -93,6 +93,7 @@ class Reading:
             settings=settings,
             metrics=metrics,
             externalgrpc=grpc,
+            nodes=dict(self.nodes),
             warnings=tuple(self.warnings),
         )
 
@@ -183,6 +184,7 @@ class Reading:
         laws.apply(laws.FLEET, fleet, path, self.faults)
         if asked.node is not None:
             self.nodes[fleet.name] = asked.node
+            check_node(asked.node, path, self.faults)
         if bought.account is None or blueprint is None:
             return None
         self._check_bought(bought.kind, bought.account, (fleet, own), path)

@@ -26,7 +26,8 @@ class ReadyTable(Struct, frozen=True, kw_only=True):
         ProbeKind,
         Meta(
             description="`api`: up is enough; `tcp`: a port accepts a connection; `command`: a "
-            "local command exits with 0; `ssh`: a login succeeds"
+            "local command exits with 0; `ssh`: a login succeeds; `node`: its cluster says that "
+            "its Node is ready (needs `node.managed`)"
         ),
     ]
     port: Annotated[

@@ -63,9 +63,10 @@ class ExternalGrpc:
 class Config:
     """A fleet file. `templates` are the kinds' own parts of the fleets' tables.
 
-    `warnings` tell of what the file may say, and hardly means. Beside the file's fleets may be some
-    that only the store knows any more (`removed.with_removed`); `unreadable` are those of them of
-    which nobody can say any more how they are to be looked after, and why.
+    `nodes` are what fleets say of their machines as nodes. `warnings` tell of what the file may
+    say, and hardly means. Beside the file's fleets may be some that only the store knows any more
+    (`removed.with_removed`); `unreadable` are those of them of which nobody can say any more how
+    they are to be looked after, and why.
     """
 
     path: Path
@@ -76,6 +77,7 @@ class Config:
     settings: Settings
     metrics: Listen | None = None
     externalgrpc: ExternalGrpc | None = None
+    nodes: Mapping[FleetName, NodeTable] = field(default_factory=dict[FleetName, NodeTable])
     warnings: tuple[str, ...] = ()
     unreadable: Mapping[FleetName, str] = field(default_factory=dict[FleetName, str])
 

@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 import structlog
 
 from hostler.domain.errors import Conflict, Fenced, StoreError, StoreUnusable
-from hostler.domain.ids import CycleId
+from hostler.domain.ids import CycleId, FleetName
 from hostler.domain.machines.rollout import is_prepared_by_ssh
 from hostler.domain.model.commands import Advance, Reclaim
+from hostler.domain.model.fleet import ProbeKind
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import Resource, Scope
@@ -109,6 +110,10 @@ class AccountLoop:
     def provider_id(self, machine: Machine) -> str | None:
         """Return the providerID of a machine's Kubernetes node; None while unknown."""
         return self._account.provider.provider_id(machine, self._resources(machine))
+
+    def leads(self, fleet: FleetName) -> bool:
+        """Tell whether this process holds the fleet's lease."""
+        return self._leases.tenure(f"fleet/{fleet}") is not None
 
     def _resources(self, machine: Machine) -> tuple[Resource, ...]:
         """Return what the newest observations show of a machine."""
@@ -294,6 +299,8 @@ class AccountLoop:
         probed = Probed(begun=self._ports.clock.now(), passed=False, text="it has no address yet")
         try:
             connection = self._account.provider.connection(machine, resources_of(machine, snapshot))
+            if connection is None and snapshot.fleet.probe.kind is ProbeKind.NODE:
+                connection = Connection(address="")  # it is asked about at its cluster
             if connection is not None:
                 probed = await self._probed(machine, connection, snapshot, tenure)
                 result = "passed" if probed.passed else "failed"

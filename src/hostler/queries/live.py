@@ -70,6 +70,11 @@ class EngineRecords:
         return self.loop.rests
 
     @property
+    def leads(self) -> bool:
+        """Whether the engine of this process decides for the fleet."""
+        return self.loop.leads(self.fleet)
+
+    @property
     def has_observed(self) -> bool:
         """Whether the engine has observed the provider since it started."""
         return self.loop.state.observed_once

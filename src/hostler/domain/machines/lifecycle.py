@@ -159,6 +159,8 @@ def _running(transition: Transition, snapshot: Snapshot, *, wave: bool) -> Trans
     transition = (
         allocation.watched(transition, snapshot) if snapshot.capabilities.hosts else transition
     )
+    if drain.is_asked(snapshot) and not transition.lost:
+        transition = _undrained(transition)
     if rollout.is_prepared_by_ssh(snapshot) and not transition.lost:
         transition = bootstrap.running(_undrained(transition), snapshot)
     return (

@@ -61,6 +61,7 @@ class ProbeKind(StrEnum):
     TCP = "tcp"
     COMMAND = "command"
     SSH = "ssh"
+    NODE = "node"
 
 
 class OnRemove(StrEnum):

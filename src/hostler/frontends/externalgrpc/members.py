@@ -13,6 +13,7 @@ from hostler.domain.machines.retry import retry_at
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.queries.live import LiveRecords
+from hostler.queries.nodes import provider_id_of
 from hostler.requests.by_id import MachinesById
 
 from .calls import Instance, NodeRef, State, Trouble
@@ -174,17 +175,7 @@ class Gathering:
 
     def _provider_id(self, machine: Machine) -> str | None:
         """Return the providerID that a machine's node has, as far as it can be known by now."""
-        form = self._node.provider_id
-        if form is None:
-            return self._live.provider_id(machine)
-        known = {
-            "host": machine.host or "",
-            "machine": machine.id,
-            "zone": machine.offer.zone,
-            "address": machine.address,
-        }
-        lacking = [name for name, value in known.items() if f"{{{name}}}" in form and not value]
-        return None if lacking else form.format(**known)
+        return provider_id_of(machine, self._node.provider_id, self._live)
 
     def _no_offer(self) -> Trouble | None:
         """Return why no machine can begin now: every offer failed lately; None where one may."""

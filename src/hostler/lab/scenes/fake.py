@@ -17,8 +17,10 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.ports.prober import Prober
 from hostler.ports.provider import Provider
 from hostler.ports.store import Store, StoredEvent
+from hostler.ports.workload import Workloads
 from hostler.stores.memory import MemoryStore
 from hostler.testing.fakes.metrics import CountingMetrics
 from hostler.testing.fakes.prober import FakeProber
@@ -51,10 +53,11 @@ class FakeScene:
     world: FakeWorld = field(init=False)
     provider: FakeProvider = field(init=False)
     store: MemoryStore = field(init=False)
-    prober: FakeProber = field(default_factory=FakeProber)
+    prober: Prober = field(default_factory=FakeProber)
     metrics: CountingMetrics = field(default_factory=CountingMetrics)
     numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     wrap: Callable[[Store], Store] = field(default=lambda store: store)
+    workloads: Workloads | None = None
 
     def __post_init__(self) -> None:
         self.clock = SimClock(asyncio.get_running_loop())
@@ -97,6 +100,7 @@ class FakeScene:
             prober=self.prober,
             metrics=self.metrics,
             fresh=self.fresh,
+            workloads=self.workloads,
         )
 
     @asynccontextmanager

@@ -33,6 +33,7 @@ class FakeCluster(Session):
     options: list[Body] = field(default_factory=list[Body])
     patches: list[Body] = field(default_factory=list[Body])
     deletions: list[Body] = field(default_factory=list[Body])
+    lists: int = 0
     forbidden: frozenset[tuple[str, str]] = frozenset()
 
     @property
@@ -53,13 +54,17 @@ class FakeCluster(Session):
         body: Body = json.loads(call.body or b"{}")
         answers: dict[tuple[str, ...], Callable[[], Answer]] = {
             ("GET", "nodes", "one"): lambda: _found(self.nodes.get(name[0])),
-            ("GET", "nodes"): lambda: _list(self.nodes),
+            ("GET", "nodes"): self._nodes,
             ("PATCH", "nodes", "one"): lambda: self._patch(name[0], body),
             ("DELETE", "nodes", "one"): lambda: self._delete(name[0], body),
             ("GET", "pods"): lambda: self._pods_of(call),
             ("POST", "pods", "one", "eviction"): lambda: self._evict(name[0], body),
         }
         return answers[(call.method, kind, *(("one", *name[1:]) if name else ()))]()
+
+    def _nodes(self) -> Answer:
+        self.lists += 1
+        return _list(self.nodes)
 
     def _pods_of(self, call: Call) -> Answer:
         node = dict(call.query)["fieldSelector"].partition("=")[2]
@@ -74,14 +79,10 @@ class FakeCluster(Session):
                 "lastHeartbeatTime": "2026-01-01T00:00:00Z",
             }
         ]
-        labels = spec.pop("labels", {})
+        metadata: Body = {"name": name, "uid": f"u-{name}", "resourceVersion": "1"}
+        metadata |= {key: spec.pop(key, {}) for key in ("labels", "annotations")}
         self.nodes[name] = {
-            "metadata": {
-                "name": name,
-                "uid": f"u-{name}",
-                "resourceVersion": "1",
-                "labels": labels,
-            },
+            "metadata": metadata,
             "spec": spec,
             "status": {"conditions": conditions},
         }

@@ -11,7 +11,7 @@ from hostler.frontends.kubernetes.nodes.drainer import Drained, Drainer, remove
 from hostler.frontends.kubernetes.nodes.objects import NODES, Node
 from hostler.frontends.kubernetes.nodes.standing import CORDONED_BY
 from hostler.frontends.kubernetes.nodes.workload import Choice, Rules
-from hostler.kubernetes.errors import Conflict, Forbidden
+from hostler.kubernetes.errors import Forbidden
 from hostler.kubernetes.objects import Key
 from hostler.testing.time.clock import SimClock
 
@@ -54,12 +54,21 @@ async def test_a_node_that_somebody_cordoned_stays_theirs() -> None:
     assert fake.patches == []
 
 
-async def test_a_node_that_somebody_wrote_since_it_was_read_is_left_for_the_next_pass() -> None:
+async def test_a_node_that_somebody_wrote_since_it_was_read_is_read_again() -> None:
     fake = cluster()
     node = await node_of(fake)
     fake.nodes["n"]["metadata"]["resourceVersion"] = "7"
-    with pytest.raises(Conflict):
-        await Drainer(fake.client, fake.clock).drain(node, "m-1", Rules())
+    assert (await Drainer(fake.client, fake.clock).drain(node, "m-1", Rules())).free
+    assert fake.nodes["n"]["metadata"]["annotations"] == {CORDONED_BY: "m-1"}
+
+
+async def test_a_node_that_somebody_cordoned_since_it_was_read_stays_theirs() -> None:
+    fake = cluster()
+    node = await node_of(fake)
+    fake.node("n", unschedulable=True)
+    fake.nodes["n"]["metadata"]["resourceVersion"] = "7"
+    assert (await Drainer(fake.client, fake.clock).drain(node, "m-1", Rules())).free
+    assert fake.nodes["n"]["metadata"]["annotations"] == {}
 
 
 async def test_a_pod_is_evicted_once_by_its_uid_and_with_the_grace_that_is_asked_for() -> None:
@@ -149,14 +158,6 @@ async def test_what_may_not_be_read_is_an_error_with_its_rule() -> None:
     fake.forbidden = frozenset({("GET", "pods")})
     with pytest.raises(Forbidden, match=r'resources: \["pods"\]'):
         await drain(fake)
-
-
-async def test_uncordoned_is_what_we_cordoned() -> None:
-    fake = cluster()
-    await drain(fake)
-    await Drainer(fake.client, fake.clock).uncordon(await node_of(fake))
-    assert "unschedulable" not in fake.nodes["n"]["spec"]
-    assert fake.nodes["n"]["metadata"]["annotations"] == {}
 
 
 async def test_a_node_is_removed_by_its_uid_and_may_be_gone() -> None:

@@ -5,14 +5,15 @@ has, so that a restart, or another replica, goes on where this one ended.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import structlog
 
 from hostler.kubernetes.client import Client
-from hostler.kubernetes.errors import ApiError, NotFound
+from hostler.kubernetes.errors import ApiError, Conflict, NotFound
 from hostler.kubernetes.objects import Key, Metadata, key_of
 from hostler.kubernetes.requests import Deletion, Selection, merge_patch
 from hostler.ports.clock import Clock
@@ -33,12 +34,13 @@ from .workload import Judged, Rules, Treatment, in_the_way
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
 
-_PASS = timedelta(seconds=20)
+PASS = timedelta(seconds=20)
 """How long one pass goes on while Pods end: whoever waits asks again soon."""
 _LOOK = timedelta(seconds=1)
 _TOGETHER = 10
 """How many evictions are under way at a time."""
 _SHOWN = 3
+_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,17 +62,23 @@ class Refused:
 class Drainer:
     """Drains Nodes of one cluster."""
 
-    def __init__(self, client: Client, clock: Clock, lasts: timedelta = _PASS) -> None:
+    def __init__(self, client: Client, clock: Clock, lasts: timedelta = PASS) -> None:
         self._client, self._clock, self._lasts = client, clock, lasts
         self._refused = dict[str, dict[str, Refused]]()
         self._slots = asyncio.Semaphore(_TOGETHER)
 
-    async def drain(self, node: Node, owner: str, rules: Rules) -> Drained:
-        """Cordon a Node for its owner's end and evict its Pods for a while. Raises ApiError."""
+    async def drain(
+        self, node: Node, owner: str, rules: Rules, is_wanted: Callable[[], bool] = lambda: True
+    ) -> Drained:
+        """Cordon a Node for its owner's end and evict its Pods for a while. Raises ApiError.
+
+        It ends at once when its end is wanted no more.
+        """
         loop = asyncio.get_running_loop()
         until = loop.time() + self._lasts.total_seconds()
-        await self.cordon(node, owner)
-        while True:
+        if is_wanted():
+            await self.cordon(node, owner)
+        while is_wanted():
             found = await self.busy(node, rules)
             self._forget(node, found)
             if not found:
@@ -79,6 +87,7 @@ class Drainer:
             if loop.time() + _LOOK.total_seconds() > until:
                 return Drained(free=False, text=self._text(node, found))
             await asyncio.sleep(_LOOK.total_seconds())
+        return Drained(free=False, text="nobody asks for its end any more")
 
     async def busy(self, node: Node, rules: Rules) -> tuple[Judged, ...]:
         """Return the Pods of a Node that matter; changes nothing. Raises ApiError."""
@@ -90,21 +99,23 @@ class Drainer:
     async def cordon(self, node: Node, owner: str) -> None:
         """Let no new Pods come; who cordoned it is written beside it. Raises ApiError.
 
-        A Node that somebody else cordoned stays theirs: it is not uncordoned by us later.
+        A Node that somebody else cordoned stays theirs: it is not uncordoned by us later. One that
+        was written since it was read, as kubelets do all the time, is read again.
         """
+        for _ in range(_TRIES):
+            with suppress(Conflict):
+                await self._cordon(node, owner)
+                return
+            node = await self._client.get(NODES, key_of(node))
+        await self._cordon(node, owner)
+
+    async def _cordon(self, node: Node, owner: str) -> None:
         if node.spec is not None and node.spec.unschedulable:
             return
         note = {"annotations": {CORDONED_BY: owner}}
         change = merge_patch({"spec": {"unschedulable": True}}, node.metadata, note)
         await self._client.patch(NODES, key_of(node), change)
         log.info("node cordoned", node=node.metadata.name, machine=owner)
-
-    async def uncordon(self, node: Node) -> None:
-        """Let Pods come again to a Node that we cordoned. Raises ApiError."""
-        note = {"annotations": {CORDONED_BY: None}}
-        change = merge_patch({"spec": {"unschedulable": None}}, node.metadata, note)
-        await self._client.patch(NODES, key_of(node), change)
-        log.info("node uncordoned", node=node.metadata.name)
 
     def _forget(self, node: Node, found: Iterable[Judged]) -> None:
         """Forget what was refused of Pods that are there no more."""

@@ -53,6 +53,15 @@ def standing(node: Node) -> Standing:
     )
 
 
+def is_up(standing: Standing, since: datetime) -> bool:
+    """Tell whether a Node is ready by what its kubelet said since then, as far as clocks agree."""
+    heard = standing.heard or standing.since
+    return standing.readiness is Readiness.READY and heard is not None and heard >= since - _CLOCKS
+
+
+_CLOCKS = timedelta(minutes=5)
+"""How far apart our clock and a kubelet's may be."""
+
 _READINESS = {"True": Readiness.READY, "False": Readiness.NOT_READY}
 
 

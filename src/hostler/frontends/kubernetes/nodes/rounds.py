@@ -1,0 +1,119 @@
+"""Rounds: each Node of an engine's machines is brought to what it should be, again and again.
+
+That is labels, annotations and taints, a cordon of ours whose reason has passed, Nodes whose
+machines have ended, and a protection for machines that must not end. Only for a fleet that this
+process leads is anything written.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import structlog
+
+from hostler.domain.ids import MachineId
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.kubernetes.client import Client
+from hostler.kubernetes.errors import Conflict, NotFound
+from hostler.kubernetes.objects import key_of
+from hostler.kubernetes.requests import merge_patch
+from hostler.ports.clock import Clock
+from hostler.requests.machines import protect
+from hostler.requests.recording import Author, record
+
+from .drainer import remove
+from .fleets import Attached, ManagedFleet
+from .objects import NODES, Node
+from .standing import Standing, index, standing
+from .upkeep import change_of, guarded, may_go, owner_of
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
+
+EVERY = timedelta(seconds=30)
+"""How often all Nodes are gone over."""
+
+_ANEW = timedelta(hours=1)
+"""When less than this is left of a protection, it is asked for anew."""
+_ANSWER = timedelta(minutes=2)
+"""How long a protection that was asked for may take to be on record."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Rounds:
+    """Goes over the Nodes of one engine's fleets.
+
+    `own_node` is the Node on which this process runs, empty where it runs elsewhere. `observed` are
+    the machines' Nodes as they stood the last time.
+    """
+
+    client: Client
+    clock: Clock
+    attached: Attached
+    own_node: str = ""
+    observed: Mapping[MachineId, Standing] = field(default_factory=dict[MachineId, Standing])
+    _protecting: dict[MachineId, datetime] = field(default_factory=dict[MachineId, datetime])
+
+    async def go_over(self) -> None:
+        """Go over all Nodes once. Raises ApiError and StoreError."""
+        nodes = index((await self.client.list_all(NODES)).items)
+        living, observed = set[str](), dict[MachineId, Standing]()
+        for fleet in self.attached.fleets:
+            for machine, node in fleet.pairs(nodes):
+                living.add(node.metadata.uid)
+                observed[machine.id] = self._noted(machine, standing(node))
+                if fleet.records.leads:
+                    await self._keep(fleet, machine, node)
+        self.observed = observed
+        for node in nodes.by_name.values():
+            if node.metadata.uid not in living:
+                await self._remove(node)
+
+    def _noted(self, machine: Machine, now: Standing) -> Standing:
+        """Log how a Node stands where that changed."""
+        before = self.observed.get(machine.id)
+        if before is None or before.readiness is not now.readiness:
+            age = now.age(self.clock.now())
+            seconds = None if age is None else round(age.total_seconds())
+            stands = str(now.readiness)
+            log.info("node seen", machine=machine.id, stands=stands, age=seconds, why=now.text)
+        return now
+
+    async def _keep(self, fleet: ManagedFleet, machine: Machine, node: Node) -> None:
+        """Write what a Node lacks; where somebody wrote in between, the next round does."""
+        if why := guarded(node, self.own_node, fleet.table):
+            await self._protect(fleet, machine, why)
+        change = change_of(node, machine, fleet.table, self.attached.installation)
+        if not change:
+            return
+        spec = {"spec": dict(change.spec)} if change.spec else {}
+        patch = merge_patch(spec, node.metadata, change.metadata)
+        with suppress(Conflict, NotFound):
+            await self.client.patch(NODES, key_of(node), patch)
+            log.info("node changed", node=node.metadata.name, machine=machine.id)
+
+    async def _protect(self, fleet: ManagedFleet, machine: Machine, why: str) -> None:
+        """Ask that a machine is left alone, for as long as may be asked for at once."""
+        now, protection = self.clock.now(), machine.protection
+        if protection is not None and protection.until > now + _ANEW:
+            return
+        asked = self._protecting.get(machine.id)
+        if asked is not None and timedelta(0) <= now - asked < _ANSWER:
+            return
+        self._protecting[machine.id] = now
+        author = Author(name="hostler", at=now, why=why)
+        await record(self.attached.store, (protect(author, fleet.fleet, machine),))
+
+    async def _remove(self, node: Node) -> None:
+        """Remove the Node of a machine of ours that is in the history, and of nobody living."""
+        name = owner_of(node, self.attached.installation)
+        if name is None or not may_go(node):
+            return
+        found = await self.attached.store.machine(name)
+        if found is None or found.phase is not Phase.DELETED:
+            return
+        fleets = (one for one in self.attached.fleets if one.fleet.name == found.fleet)
+        fleet = next(fleets, None)
+        if fleet is not None and fleet.records.leads and fleet.managed.remove:
+            await remove(self.client, node)

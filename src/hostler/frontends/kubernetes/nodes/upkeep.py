@@ -1,0 +1,123 @@
+"""Upkeep: what a Node of ours is to look like, and when it may go. Pure.
+
+Only what a fleet's settings name is written; labels, annotations and taints of others stay.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hostler.config.node_tables import NodeTable, TaintTable
+from hostler.domain.ids import InstallationId, MachineId
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Goal, Phase
+
+from .objects import Node, Taint
+from .standing import CORDONED_BY, Readiness, is_control_plane, standing
+
+FLEET, MACHINE = "hostler.dev/fleet", "hostler.dev/machine"
+INSTALLATION = "hostler.dev/installation"
+"""The annotation that says whose machine it is: two installations may have Nodes in a cluster."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What is to be merged into a Node; empty where it is as it should be."""
+
+    metadata: Mapping[str, object] = field(default_factory=dict[str, object])
+    spec: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    def __bool__(self) -> bool:
+        """Tell whether there is anything to write."""
+        return bool(self.metadata or self.spec)
+
+
+def change_of(
+    node: Node, machine: Machine, table: NodeTable, installation: InstallationId
+) -> Change:
+    """Return what a machine's Node lacks of what its fleet wants, and whether it is uncordoned."""
+    managed = table.managed
+    labels = {**table.labels, FLEET: str(machine.fleet), MACHINE: str(machine.id)}
+    annotations = {
+        **(managed.annotations if managed is not None else {}),
+        INSTALLATION: str(installation),
+    }
+    named = dict[str, object](_lacking(node.metadata.annotations, annotations))
+    spec = dict[str, object]()
+    if is_to_be_uncordoned(node, machine):
+        named[CORDONED_BY] = None
+        spec["unschedulable"] = None
+    if (taints := _tainted(node, table.taints)) is not None:
+        spec["taints"] = taints
+    metadata = dict[str, object]()
+    if lacking := _lacking(node.metadata.labels, labels):
+        metadata["labels"] = lacking
+    if named:
+        metadata["annotations"] = named
+    return Change(metadata=metadata, spec=spec)
+
+
+def is_to_be_uncordoned(node: Node, machine: Machine) -> bool:
+    """Tell whether we cordoned a Node whose machine is to stay: its end is wanted no more."""
+    return (
+        CORDONED_BY in (node.metadata.annotations or {})
+        and machine.phase is Phase.READY
+        and not is_to_end(machine)
+    )
+
+
+def is_to_end(machine: Machine) -> bool:
+    """Tell whether somebody waits for a machine's end, or for its way into standby."""
+    return (
+        machine.phase in {Phase.DRAINING, Phase.STOPPING, Phase.FAILED}
+        or machine.deletion is not None
+        or machine.goal is not Goal.PRESENT
+    )
+
+
+def guarded(node: Node, own_node: str, table: NodeTable) -> str:
+    """Return why a Node is never drained, nor its machine ended; empty where it may be."""
+    if own_node and node.metadata.name == own_node:
+        return "hostler itself runs on this Node"
+    told_to = table.managed is not None and table.managed.control_plane
+    if is_control_plane(node) and not told_to:
+        return "this Node carries the control plane"
+    return ""
+
+
+def owner_of(node: Node, installation: InstallationId) -> MachineId | None:
+    """Return which machine of this installation a Node was last labelled for, or None."""
+    annotations, labels = node.metadata.annotations or {}, node.metadata.labels or {}
+    if annotations.get(INSTALLATION) != str(installation) or MACHINE not in labels:
+        return None
+    return MachineId(labels[MACHINE])
+
+
+def may_go(node: Node) -> bool:
+    """Tell whether the Node of a machine that has ended may be removed.
+
+    One whose kubelet speaks would come back, and its Pods would run a second time meanwhile.
+    """
+    return standing(node).readiness is not Readiness.READY
+
+
+def _lacking(there: Mapping[str, str] | None, wanted: Mapping[str, str]) -> dict[str, str]:
+    known = there or {}
+    return {key: value for key, value in wanted.items() if known.get(key) != value}
+
+
+def _tainted(node: Node, wanted: tuple[TaintTable, ...]) -> list[dict[str, str]] | None:
+    """Return all taints of a Node with those that are wanted; None where they are there."""
+    there = {(one.key, one.effect): one for one in (node.spec.taints if node.spec else None) or ()}
+    if all(
+        (known := there.get((one.key, one.effect))) is not None and known.value == one.value
+        for one in wanted
+    ):
+        return None
+    for one in wanted:
+        there[one.key, one.effect] = Taint(key=one.key, value=one.value, effect=one.effect)
+    return [_written(one) for one in there.values()]
+
+
+def _written(taint: Taint) -> dict[str, str]:
+    added = {"timeAdded": taint.time_added} if taint.time_added is not None else {}
+    return {"key": taint.key, "value": taint.value, "effect": taint.effect, **added}

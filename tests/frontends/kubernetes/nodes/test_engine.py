@@ -1,0 +1,188 @@
+"""Whole engines over boxes that are Nodes: no box goes off while a Pod that matters runs there."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from engine_records import TABLE
+from node_cluster import BUDGET, FakeCluster
+
+from hostler.app.nodes import NodeProber, Nodes
+from hostler.domain.machines.drain import DRAIN
+from hostler.domain.model.fleet import Fleet, Probe, ProbeKind, Workload
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Condition
+from hostler.domain.model.snapshot import RequestKind
+from hostler.frontends.kubernetes.nodes.controller import NodeController
+from hostler.frontends.kubernetes.nodes.fleets import Attached, ManagedFleet
+from hostler.frontends.kubernetes.nodes.standing import CORDONED_BY
+from hostler.lab.scenes.metal import MetalScene
+from hostler.queries.live import EngineRecords
+from hostler.testing.fakes.prober import FakeProber
+from hostler.testing.scenes.builders import FLEET, HOME, MIN, S
+
+pytestmark = pytest.mark.looptime
+
+NODES = replace(FLEET, size=1, workload=Workload())
+BRIEF = replace(NODES, timers=replace(FLEET.timers, drain=3 * MIN))
+
+
+class Scene(MetalScene):
+    """A rack of one box, and the cluster whose Node it is once it is ready."""
+
+    cluster: FakeCluster
+
+    @asynccontextmanager
+    async def ready(self) -> AsyncGenerator[None]:
+        """Run an engine with a ready machine whose Node runs a Pod under a budget."""
+        self.cluster = FakeCluster(self.clock)
+        controller = NodeController(self.cluster.client, self.clock)
+        self.workloads = controller
+        async with self.running() as engine, asyncio.TaskGroup() as group:
+            records = EngineRecords(engine.loops[0], self.fleet.name)
+            fleet = ManagedFleet(fleet=self.fleet, table=TABLE, records=records)
+            controller.attach(Attached(fleets=(fleet,), store=self.store, installation=HOME))
+            rounds = group.create_task(controller.run())
+            await self.until([Phase.READY], 10 * MIN)
+            (machine,) = await self.machines()
+            self.cluster.node("box-1", providerID=records.provider_id(machine))
+            self.cluster.pod("web", node="box-1")
+            self.cluster.refusals["web"] = [BUDGET] * 10_000
+            await self.pass_by(MIN)
+            yield
+            rounds.cancel()
+
+    async def end(self) -> None:
+        await self.request(RequestKind.SCALE, size=0)
+        await self.until([Phase.DRAINING], MIN)
+
+    @property
+    def spec(self) -> dict[str, object]:
+        return self.cluster.nodes["box-1"]["spec"]
+
+
+def scene(fleet: Fleet = NODES) -> Scene:
+    return Scene(fleet, boxes=1)
+
+
+async def test_a_box_stays_on_until_its_node_is_free_and_its_node_goes_after_it() -> None:
+    one = scene()
+    async with one.ready():
+        assert "unschedulable" not in one.spec
+        await one.end()
+        await one.pass_by(10 * MIN)
+        assert await one.phases() == [Phase.DRAINING]
+        assert one.condition() is Condition.UP
+        assert one.spec["unschedulable"] is True
+        one.cluster.refusals.clear()
+        await one.until([], 10 * MIN)
+        assert one.cluster.pods == {}
+        await one.pass_by(5 * MIN)
+        assert one.condition() is Condition.OFF
+        assert list(one.cluster.nodes) == ["box-1"], "its kubelet was not seen to be silent"
+        one.cluster.nodes["box-1"]["status"]["conditions"][0]["status"] = "Unknown"
+        await one.pass_by(MIN)
+        assert one.cluster.nodes == {}
+    (asked, *_) = await one.events("asked_whether_busy")
+    assert "The disruption budget web" in asked.event.detail
+
+
+async def test_an_empty_node_delays_nothing() -> None:
+    one = scene()
+    async with one.ready():
+        one.cluster.pods.clear()
+        await one.request(RequestKind.SCALE, size=0)
+        assert await one.until([], 5 * MIN) < MIN
+
+
+async def test_at_the_bound_a_box_is_ended_all_the_same() -> None:
+    one = scene(BRIEF)
+    async with one.ready():
+        await one.end()
+        await one.pass_by(2 * MIN)
+        assert await one.phases() == [Phase.DRAINING]
+        await one.until([], 3 * MIN)
+
+
+async def test_at_the_bound_a_box_waits_where_its_fleet_says_so() -> None:
+    one = scene(replace(BRIEF, workload=Workload(waits=True)))
+    async with one.ready():
+        await one.end()
+        await one.pass_by(15 * MIN)
+        assert await one.phases() == [Phase.DRAINING]
+        times = [at for at, _ in one.cluster.evicted]
+        assert len(times) < 15 * 60 / 5, "not more often than an eviction may be asked for"
+        one.cluster.refusals.clear()
+        await one.until([], 5 * MIN)
+
+
+async def test_a_node_takes_pods_again_when_its_end_is_wanted_no_more() -> None:
+    one = scene()
+    async with one.ready():
+        await one.end()
+        await one.pass_by(MIN)
+        assert one.spec["unschedulable"] is True
+        await one.request(RequestKind.SCALE, size=1)
+        await one.until([Phase.READY], 5 * MIN)
+        await one.pass_by(MIN)
+        assert "unschedulable" not in one.spec
+        assert CORDONED_BY not in one.cluster.nodes["box-1"]["metadata"]["annotations"]
+        (machine,) = await one.machines()
+        assert machine.fact(DRAIN) is None, "a later wait begins when it begins"
+        tries = len(one.cluster.evicted)
+        await one.pass_by(5 * MIN)
+        assert len(one.cluster.evicted) == tries, "nothing is evicted any more"
+
+
+async def test_a_cluster_that_does_not_answer_is_waited_for() -> None:
+    one = scene(BRIEF)
+    async with one.ready():
+        one.cluster.forbidden = frozenset({("GET", "nodes")})
+        await one.end()
+        await one.pass_by(2 * MIN)
+        assert await one.phases() == [Phase.DRAINING]
+        await one.until([], 3 * MIN)
+
+
+async def test_an_engine_that_starts_anew_goes_on_with_a_drain() -> None:
+    one = scene()
+    async with one.ready():
+        await one.end()
+        await one.pass_by(10 * S)
+    (machine,) = await one.machines()
+    assert machine.phase is Phase.DRAINING
+    one.cluster.refusals.clear()
+    controller = NodeController(one.cluster.client, one.clock)
+    one.workloads = controller
+    async with one.running(holder="b") as engine:
+        records = EngineRecords(engine.loops[0], one.fleet.name)
+        fleet = ManagedFleet(fleet=one.fleet, table=TABLE, records=records)
+        controller.attach(Attached(fleets=(fleet,), store=one.store, installation=HOME))
+        await one.until([], timedelta(minutes=10))
+    assert one.cluster.pods == {}
+
+
+async def test_a_machine_is_ready_when_its_node_is() -> None:
+    """That a box is on, and answers, is not enough."""
+    one = scene(replace(NODES, probe=Probe(kind=ProbeKind.NODE)))
+    one.cluster = FakeCluster(one.clock)
+    controller = NodeController(one.cluster.client, one.clock)
+    nodes = Nodes({}, one.clock)
+    nodes.controller = controller
+    one.prober = NodeProber(FakeProber(), nodes)
+    async with one.running() as engine:
+        records = EngineRecords(engine.loops[0], one.fleet.name)
+        fleet = ManagedFleet(fleet=one.fleet, table=TABLE, records=records)
+        controller.attach(Attached(fleets=(fleet,), store=one.store, installation=HOME))
+        await one.until([Phase.STARTING], MIN)
+        await one.pass_by(3 * MIN)
+        assert one.condition() is Condition.UP
+        assert await one.phases() == [Phase.STARTING]
+        one.cluster.node("box-1", ready="False")
+        await one.pass_by(2 * MIN)
+        assert await one.phases() == [Phase.STARTING]
+        one.cluster.node("box-1")
+        await one.until([Phase.READY], MIN)

@@ -1,0 +1,205 @@
+"""What is written on Nodes without being asked for: labels, taints, an end, a protection."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import msgspec
+import pytest
+from engine_records import ONE, TABLE, History, Records, attached, node_id
+from node_cluster import FakeCluster
+
+from hostler.config.node_tables import ManagedTable, NodeTable
+from hostler.domain.machines.drain import DRAIN
+from hostler.domain.model.machine import Deletion, Protection
+from hostler.domain.model.phases import Goal, Phase
+from hostler.domain.model.snapshot import RequestKind
+from hostler.frontends.kubernetes.nodes.rounds import Rounds
+from hostler.frontends.kubernetes.nodes.standing import CORDONED_BY, Readiness
+from hostler.frontends.kubernetes.nodes.upkeep import FLEET, INSTALLATION, MACHINE
+from hostler.testing.scenes.builders import BEGIN, machine
+from hostler.testing.time.clock import SimClock
+
+pytestmark = pytest.mark.looptime
+
+OURS = {"labels": {FLEET: "web", MACHINE: str(ONE.id)}, "annotations": {INSTALLATION: "home"}}
+ENDED = replace(ONE, phase=Phase.DELETED)
+
+
+class Scene:
+    """One machine with its Node, and what goes over it."""
+
+    def __init__(self, table: NodeTable = TABLE, own_node: str = "") -> None:
+        clock = SimClock(asyncio.get_running_loop())
+        self.cluster, self.records, self.store = FakeCluster(clock), Records(), History()
+        self.cluster.node("n", providerID=node_id(ONE))
+        self.rounds = Rounds(
+            client=self.cluster.client,
+            clock=clock,
+            attached=attached(self.records, self.store, table),
+            own_node=own_node,
+        )
+
+    async def go_over(self) -> None:
+        await self.rounds.go_over()
+
+
+async def test_a_node_gets_what_its_fleet_wants_and_is_then_left_alone() -> None:
+    scene = Scene()
+    scene.cluster.node(
+        "n",
+        providerID=node_id(ONE),
+        labels={"other": "theirs"},
+        taints=[{"key": "other", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}],
+    )
+    await scene.go_over()
+    node = scene.cluster.nodes["n"]
+    expected = {"other": "theirs", "pool": "web", FLEET: "web", MACHINE: ONE.id}
+    assert node["metadata"]["labels"] == expected
+    assert node["metadata"]["annotations"] == {"note": "ours", INSTALLATION: "home"}
+    assert node["spec"]["taints"] == [
+        {"key": "other", "effect": "NoExecute", "value": "", "timeAdded": "2026-01-01T00:00:00Z"},
+        {"key": "web", "effect": "NoSchedule", "value": "yes"},
+    ]
+    await scene.go_over()
+    assert len(scene.cluster.patches) == 1
+
+
+async def test_a_node_of_nobody_is_not_touched() -> None:
+    scene = Scene()
+    scene.cluster.nodes.clear()
+    scene.cluster.node("foreign", providerID="aws:///i-1")
+    scene.cluster.node("nameless")
+    await scene.go_over()
+    assert scene.cluster.patches == []
+    assert scene.cluster.deletions == []
+
+
+async def test_who_does_not_lead_only_looks() -> None:
+    scene = Scene()
+    scene.records.leads = False
+    await scene.go_over()
+    assert scene.cluster.patches == []
+    assert scene.rounds.observed[ONE.id].readiness is Readiness.READY
+
+
+async def test_what_was_seen_of_nodes_has_an_age() -> None:
+    scene = Scene()
+    scene.cluster.node("n", providerID=node_id(ONE), ready="Unknown")
+    await scene.go_over()
+    standing = scene.rounds.observed[ONE.id]
+    assert standing.readiness is Readiness.SILENT
+    assert standing.age(scene.rounds.clock.now()) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "uncordoned"),
+    [
+        (ONE, True),
+        (ONE.with_fact(DRAIN, BEGIN), True),
+        (replace(ONE, deletion=Deletion(at=BEGIN, actor="a", why="")), False),
+        (replace(ONE, goal=Goal.STANDBY), False),
+        (replace(ONE, phase=Phase.DRAINING), False),
+        (replace(ONE, phase=Phase.STARTING), False),
+        (replace(ONE, phase=Phase.STANDBY), False),
+    ],
+    ids=["stays", "waited", "to end", "to rest", "draining", "starting", "rests"],
+)
+async def test_a_cordon_of_ours_ends_with_its_reason(one: object, *, uncordoned: bool) -> None:
+    scene = Scene()
+    scene.records.living = [one]  # pyright: ignore[reportAttributeAccessIssue] - a machine
+    annotations = {CORDONED_BY: str(ONE.id)}
+    scene.cluster.node("n", providerID=node_id(ONE), unschedulable=True, annotations=annotations)
+    await scene.go_over()
+    assert ("unschedulable" not in scene.cluster.nodes["n"]["spec"]) is uncordoned
+
+
+async def test_a_cordon_of_somebody_else_stays() -> None:
+    scene = Scene()
+    scene.cluster.node("n", providerID=node_id(ONE), unschedulable=True)
+    await scene.go_over()
+    assert scene.cluster.nodes["n"]["spec"]["unschedulable"] is True
+
+
+async def test_the_node_of_a_machine_that_has_ended_is_removed() -> None:
+    scene = Scene()
+    scene.records.living, scene.store.ended[ONE.id] = [], ENDED
+    scene.cluster.node("n", ready="Unknown", **OURS)
+    await scene.go_over()
+    assert scene.cluster.nodes == {}
+    assert scene.cluster.deletions[0]["preconditions"] == {"uid": "u-n"}
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        "its kubelet speaks",
+        "unknown to us",
+        "it lives",
+        "another installation",
+        "not to",
+        "follows",
+    ],
+)
+async def test_a_node_is_not_removed_where(why: str) -> None:
+    managed = ManagedTable(remove=why != "not to")
+    scene = Scene(msgspec.structs.replace(TABLE, managed=managed))
+    scene.records.living, scene.store.ended[ONE.id] = [], ENDED
+    owned = dict(OURS)
+    match why:
+        case "unknown to us":
+            scene.store.ended.clear()
+        case "it lives":
+            scene.store.ended[ONE.id] = ONE
+        case "another installation":
+            owned["annotations"] = {INSTALLATION: "abroad"}
+        case "follows":
+            scene.records.leads = False
+        case _:
+            pass
+    ready = "True" if why == "its kubelet speaks" else "Unknown"
+    scene.cluster.node("n", ready=ready, **owned)
+    await scene.go_over()
+    assert list(scene.cluster.nodes) == ["n"]
+
+
+async def test_the_node_of_a_host_that_another_machine_has_now_is_labelled_anew() -> None:
+    """The host outlives its machines, and so does its Node."""
+    scene, later = Scene(), machine(2)
+    scene.records.living, scene.store.ended[ONE.id] = [later], ENDED
+    scene.cluster.node("n", providerID=node_id(later), ready="Unknown", **OURS)
+    await scene.go_over()
+    assert scene.cluster.nodes["n"]["metadata"]["labels"][MACHINE] == later.id
+
+
+async def test_the_machine_on_whose_node_we_run_is_protected() -> None:
+    scene = Scene(own_node="n")
+    await scene.go_over()
+    (request,) = scene.store.written
+    assert (request.kind, request.machine) == (RequestKind.PROTECT, ONE.id)
+    assert request.why == "hostler itself runs on this Node"
+    await scene.go_over()
+    assert len(scene.store.written) == 1, "it may take a moment to be on record"
+    until = request.until
+    assert until is not None
+    scene.records.living = [
+        replace(ONE, protection=Protection(until=until, why=request.why, actor="hostler"))
+    ]
+    await asyncio.sleep(600)
+    await scene.go_over()
+    assert len(scene.store.written) == 1
+    await asyncio.sleep((until - scene.rounds.clock.now() - timedelta(minutes=59)).total_seconds())
+    await scene.go_over()
+    assert len(scene.store.written) == 2, "it is asked for anew before it ends"
+
+
+@pytest.mark.parametrize("may", [True, False])
+async def test_a_node_of_the_control_plane_is_protected_unless_its_fleet_says_otherwise(
+    *, may: bool
+) -> None:
+    managed = ManagedTable(control_plane=may)
+    scene = Scene(msgspec.structs.replace(TABLE, managed=managed))
+    role = {"node-role.kubernetes.io/control-plane": ""}
+    scene.cluster.node("n", providerID=node_id(ONE), labels=role)
+    await scene.go_over()
+    assert bool(scene.store.written) is not may
