@@ -1,27 +1,36 @@
 """A drain against Kubernetes' own API server: evictions, budgets, cordons, removal.
 
-Nothing schedules or runs Pods here: they stand where a test puts them, and an evicted Pod that has
-no kubelet is ended by the test.
+Its controllers run, and reckon the budgets; Nodes and their Pods are played, without a kubelet.
 """
 
 import asyncio
 import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import msgspec
 import pytest
+from api_server import ApiServer
 
 from hostler.app.clock import SystemClock
+from hostler.config.node_tables import ManagedTable, NodeTable, TaintTable
+from hostler.domain.ids import MachineId
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.frontends.kubernetes.nodes.controller import NodeController
 from hostler.frontends.kubernetes.nodes.drainer import Drainer, remove
+from hostler.frontends.kubernetes.nodes.fleets import Attached, ManagedFleet
 from hostler.frontends.kubernetes.nodes.objects import NODES, PODS, Node
 from hostler.frontends.kubernetes.nodes.standing import CORDONED_BY, Readiness, standing
 from hostler.frontends.kubernetes.nodes.workload import Rules
 from hostler.kubernetes.client import Client
 from hostler.kubernetes.errors import Forbidden, NotFound
 from hostler.kubernetes.objects import Key, Metadata, Object
-from hostler.kubernetes.requests import Deletion, json_patch, merge_patch
+from hostler.kubernetes.requests import json_patch, merge_patch
 from hostler.kubernetes.resources import Resource
-from hostler.kubernetes.session import Call
+from hostler.stores.memory import MemoryStore
+from hostler.testing.scenes.builders import FLEET, HOME, machine
 
 Anything = Object[dict[str, object], dict[str, object]]
 RAW_NODES = Resource(
@@ -35,99 +44,118 @@ RAW_BUDGETS = Resource(
     kind="PodDisruptionBudget",
     model=Anything,
 )
-ACCOUNTS = Resource(
-    group="", version="v1", plural="serviceaccounts", kind="ServiceAccount", model=Anything
+TABLE = NodeTable(
+    labels={"pool": "web"},
+    taints=(TaintTable(key="web", effect="NoSchedule"),),
+    managed=ManagedTable(grace=timedelta(seconds=1)),
 )
+pytestmark = pytest.mark.timeout(1900)  # the first test may have to build the programs
+
+
+@pytest.fixture(scope="session")
+def api_server(cluster: ApiServer) -> ApiServer:
+    """Here the server is that of a whole cluster."""
+    return cluster
+
+
 SHORT = timedelta(seconds=3)
 
 
+@dataclass
+class Records:
+    """An engine's records of one fleet, all of whose machines have this Node."""
+
+    provider: str
+    living: list[Machine]
+    leads: bool = True
+
+    def machines(self) -> tuple[Machine, ...] | None:
+        return tuple(self.living)
+
+    def provider_id(self, machine: Machine) -> str | None:
+        del machine
+        return self.provider
+
+
+class History(MemoryStore):
+    """A store in whose history a machine is."""
+
+    def __init__(self, ended: Machine) -> None:
+        super().__init__(HOME)
+        self.ended = replace(ended, phase=Phase.DELETED)
+
+    async def machine(self, machine: MachineId) -> Machine | None:
+        return self.ended if machine == self.ended.id else None
+
+
+async def until(holds: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(60):
+        while not await holds():
+            await asyncio.sleep(0.2)
+
+
 async def node(client: Client) -> Node:
-    """Make a Node that is ready."""
-    name = f"n-{secrets.token_hex(4)}"
-    made = Anything(metadata=Metadata(name=name), spec={"providerID": f"hostler://test/{name}"})
+    """Make a Node, which is ready at once."""
+    key = Key("", f"n-{secrets.token_hex(4)}")
+    made = Anything(metadata=Metadata(name=key.name), spec={"providerID": f"hostler://test/{key}"})
     await client.create(RAW_NODES, made)
-    ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-01T00:00:00Z"}
-    await client.patch(
-        RAW_NODES, Key("", name), merge_patch({"status": {"conditions": [ready]}}), "status"
-    )
-    return await client.get(NODES, Key("", name))
+
+    async def is_ready() -> bool:
+        return standing(await client.get(NODES, key)).readiness is Readiness.READY
+
+    await until(is_ready)
+    return await client.get(NODES, key)
 
 
 async def pod(client: Client, on: Node, app: str) -> Key:
-    """Make a Pod that runs, and is ready, on a Node."""
-    await _account(client)
+    """Make a Pod that runs on a Node."""
     key = Key("default", f"p-{secrets.token_hex(4)}")
-    made = Anything(
-        metadata=Metadata(name=key.name, namespace=key.namespace, labels={"app": app}),
-        spec={
-            "nodeName": on.metadata.name,
-            "containers": [{"name": "c", "image": "i"}],
-            "automountServiceAccountToken": False,
-        },
-    )
-    await client.create(RAW_PODS, made)
-    conditions = [{"type": "Ready", "status": "True"}]
-    running = merge_patch({"status": {"phase": "Running", "conditions": conditions}})
-    await client.patch(RAW_PODS, key, running, "status")
+    spec: dict[str, object] = {
+        "nodeName": on.metadata.name,
+        "containers": [{"name": "c", "image": "i"}],
+        "automountServiceAccountToken": False,
+    }
+    metadata = Metadata(name=key.name, namespace=key.namespace, labels={"app": app})
+    await client.create(RAW_PODS, Anything(metadata=metadata, spec=spec))
+
+    async def runs() -> bool:
+        status = (await client.get(PODS, key)).status
+        return status is not None and status.phase == "Running"
+
+    await until(runs)
     return key
 
 
-async def _account(client: Client) -> None:
-    """Make the service account that every Pod has, and that a controller would make."""
-    key = Key("default", "default")
-    try:
-        await client.get(ACCOUNTS, key)
-    except NotFound:
-        await client.create(
-            ACCOUNTS, Anything(metadata=Metadata(name="default", namespace="default"))
-        )
-
-
 async def budget(client: Client, app: str, *, allowed: int) -> None:
-    """Make a budget that allows so many disruptions now, as its controller would say."""
+    """Make a budget that allows so many disruptions of one Pod, and wait until it is reckoned."""
     key = Key("default", f"b-{secrets.token_hex(4)}")
-    spec: dict[str, object] = {"minAvailable": 1, "selector": {"matchLabels": {"app": app}}}
-    made = Anything(metadata=Metadata(name=key.name, namespace=key.namespace), spec=spec)
-    found = await client.create(RAW_BUDGETS, made)
-    status = {
-        "observedGeneration": found.metadata.generation,
-        "disruptionsAllowed": allowed,
-        "currentHealthy": 1 + allowed,
-        "desiredHealthy": 1,
-        "expectedPods": 1 + allowed,
+    spec: dict[str, object] = {
+        "minAvailable": 1 - allowed,
+        "selector": {"matchLabels": {"app": app}},
     }
-    await client.patch(RAW_BUDGETS, key, merge_patch({"status": status}), "status")
+    made = Anything(metadata=Metadata(name=key.name, namespace=key.namespace), spec=spec)
+    await client.create(RAW_BUDGETS, made)
 
+    async def is_reckoned() -> bool:
+        status = (await client.get(RAW_BUDGETS, key)).status or {}
+        known = status.get("currentHealthy"), status.get("disruptionsAllowed")
+        return known == (1, allowed)
 
-async def ends(client: Client, key: Key) -> None:
-    """End a Pod once it was evicted, as its kubelet does."""
-    while (await client.get(PODS, key)).metadata.deletion_timestamp is None:
-        await asyncio.sleep(0.1)
-    body = msgspec.json.encode({**Deletion().body(), "gracePeriodSeconds": 0})
-    call = Call(method="DELETE", path=PODS.path(key), body=body)
-    answer = await client.session.send(call, timedelta(seconds=10))
-    assert answer.status == 200
+    await until(is_reckoned)
 
 
 async def test_pods_are_evicted_and_the_node_is_free_and_removed(client: Client) -> None:
     one, app = await node(client), secrets.token_hex(4)
     assert standing(one).readiness is Readiness.READY
-    key = await pod(client, one, app)
+    await pod(client, one, app)
     await budget(client, app, allowed=1)
     drainer = Drainer(client, SystemClock(), lasts=timedelta(seconds=20))
-    async with asyncio.TaskGroup() as group:
-        group.create_task(ends(client, key))
-        drained = await drainer.drain(one, "m-1", Rules(grace=timedelta(seconds=1)))
+    drained = await drainer.drain(one, "m-1", Rules(grace=timedelta(seconds=1)))
     assert drained.free, drained.text
     found = await client.get(NODES, Key("", one.metadata.name))
     assert found.spec is not None
     assert found.spec.unschedulable
     assert (found.metadata.annotations or {})[CORDONED_BY] == "m-1"
-    await drainer.uncordon(found)
-    found = await client.get(NODES, Key("", one.metadata.name))
-    assert found.spec is not None
-    assert not found.spec.unschedulable
-    assert CORDONED_BY not in (found.metadata.annotations or {})
     await remove(client, found)
     with pytest.raises(NotFound):
         await client.get(NODES, Key("", one.metadata.name))
@@ -177,3 +205,49 @@ async def test_a_stranger_is_given_the_rule_that_is_missing(
     one = await node(client)
     with pytest.raises(Forbidden, match=r'resources: \["nodes"\]'):
         await Drainer(stranger, SystemClock(), lasts=SHORT).drain(one, "m-1", Rules())
+
+
+async def test_a_controller_labels_drains_and_removes_the_node_of_a_machine(
+    client: Client,
+) -> None:
+    one, app = await node(client), secrets.token_hex(4)
+    role = {"op": "add", "path": "/spec/taints", "value": [{"key": "k", "effect": "NoSchedule"}]}
+    await client.patch(RAW_NODES, Key("", one.metadata.name), json_patch([role]))
+    ours = machine(secrets.randbelow(2**40))
+    records, store = Records(one.spec.provider_id if one.spec else "", [ours]), History(ours)
+    controller = NodeController(client, SystemClock(), lasts=timedelta(seconds=20))
+    fleet = ManagedFleet(fleet=FLEET, table=TABLE, records=records)
+    controller.attach(Attached(fleets=(fleet,), store=store, installation=HOME))
+    assert controller.rounds is not None
+    for _ in range(2):
+        await controller.rounds.go_over()
+    found = await client.get(NODES, Key("", one.metadata.name))
+    assert (found.metadata.labels or {})["pool"] == "web"
+    assert found.spec is not None
+    assert [taint.key for taint in found.spec.taints or ()] == ["k", "web"]
+    version = found.metadata.resource_version
+    await controller.rounds.go_over()
+    assert (
+        await client.get(NODES, Key("", one.metadata.name))
+    ).metadata.resource_version == version
+    key = await pod(client, one, app)
+    records.living = [replace(ours, phase=Phase.DRAINING)]
+    reply = await controller.drain(ours.id)
+    with pytest.raises(NotFound):
+        await client.get(PODS, key)
+    assert reply.status == 1, reply.text
+    records.living = []
+    await controller.rounds.go_over()
+    await client.get(NODES, Key("", one.metadata.name))  # it is ready, and stays
+    unplayed = {"op": "add", "path": "/metadata/labels/test~1unmanaged", "value": ""}
+    await client.patch(RAW_NODES, Key("", one.metadata.name), json_patch([unplayed]))
+    silent = {"type": "Ready", "status": "Unknown"}
+    await client.patch(
+        RAW_NODES,
+        Key("", one.metadata.name),
+        merge_patch({"status": {"conditions": [silent]}}),
+        "status",
+    )
+    await controller.rounds.go_over()
+    with pytest.raises(NotFound):
+        await client.get(NODES, Key("", one.metadata.name))
