@@ -15,7 +15,7 @@ from rendering import CHART, DEPLOY, VALUES, Helm, Manifest, objects
 
 pytestmark = pytest.mark.timeout(1900)  # the first test may have to build the programs
 
-NAMESPACES = ("keepers", "machines")
+NAMESPACES = ("keepers", "machines", "releases")
 MONITORING = (("servicemonitors", "ServiceMonitor"), ("prometheusrules", "PrometheusRule"))
 RESTRICTED = {"pod-security.kubernetes.io/warn": "restricted"}
 
@@ -96,7 +96,7 @@ class Release:
 
     def __init__(self, helm: Helm, server: ApiServer) -> None:
         self._helm = helm
-        self._place = ("--namespace=keepers", f"--kubeconfig={server.kubeconfig}")
+        self._place = ("--namespace=releases", f"--kubeconfig={server.kubeconfig}")
 
     def run(self, verb: str, *arguments: str) -> str:
         return self._helm.run(verb, "fleet", *arguments, *self._place)
@@ -118,7 +118,7 @@ def test_helm_installs_upgrades_and_removes_the_chart(prepared: Kubectl, release
     """Pods are played: what is shown is Helm's waiting, the hook, and what stays and goes."""
     release.bring("install", "minimal")
     assert _ready(prepared) == 1
-    assert prepared.read("jobs", "-n", "keepers")["items"] == [], (
+    assert prepared.read("jobs", "-n", "releases")["items"] == [], (
         "a hook's Job goes when it is done"
     )
     release.bring("upgrade", "clusterctl", "--atomic")
@@ -126,7 +126,7 @@ def test_helm_installs_upgrades_and_removes_the_chart(prepared: Kubectl, release
     release.bring("upgrade", "minimal", "--atomic")
     release.run("uninstall", "--wait")
     kinds = "deployments,services,roles,rolebindings,configmaps,networkpolicies,pdb"
-    left = prepared.read(kinds, "-n", "keepers", "-l", "app.kubernetes.io/name=hostler")
+    left = prepared.read(kinds, "-n", "releases", "-l", "app.kubernetes.io/name=hostler")
     assert left["items"] == []
     found = prepared.read(
         "clusterroles,clusterrolebindings", "-l", "app.kubernetes.io/name=hostler"
@@ -135,7 +135,7 @@ def test_helm_installs_upgrades_and_removes_the_chart(prepared: Kubectl, release
 
 
 def _ready(kubectl: Kubectl) -> int:
-    found: dict[str, Any] = kubectl.read("deployment", "fleet-hostler", "-n", "keepers")
+    found: dict[str, Any] = kubectl.read("deployment", "fleet-hostler", "-n", "releases")
     return int(found["status"]["readyReplicas"])
 
 

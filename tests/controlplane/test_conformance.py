@@ -2,6 +2,7 @@
 
 import ssl
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
@@ -24,7 +25,20 @@ pytestmark = pytest.mark.timeout(2000)  # the first test waits for the build of 
 
 @pytest_asyncio.fixture
 async def peer(api_server: ApiServer) -> AsyncGenerator[Peer]:
-    config = yaml.safe_load(api_server.kubeconfig.read_bytes())
+    async with _peer(api_server) as one:
+        yield one
+
+
+@pytest_asyncio.fixture
+async def controlled_peer(cluster: ApiServer) -> AsyncGenerator[Peer]:
+    """The same where controllers act: a server that is not the others'."""
+    async with _peer(cluster) as one:
+        yield one
+
+
+@asynccontextmanager
+async def _peer(server: ApiServer) -> AsyncGenerator[Peer]:
+    config = yaml.safe_load(server.kubeconfig.read_bytes())
     cluster = config["clusters"][0]["cluster"]
     users = {one["name"]: one["user"] for one in config["users"]}
     trusted = ssl.create_default_context(cafile=cluster["certificate-authority"])
@@ -40,7 +54,6 @@ async def test_the_api_server(check: Check, peer: Peer) -> None:
     await check(peer)
 
 
-@pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize("check", CONTROLLED, ids=lambda check: check.__name__)
-async def test_the_cluster(check: Check, peer: Peer) -> None:
-    await check(peer)
+async def test_the_cluster(check: Check, controlled_peer: Peer) -> None:
+    await check(controlled_peer)
