@@ -23,13 +23,15 @@ from hostler.frontends.cli.context import ClusterOptions, Purpose, Services
 from hostler.frontends.cli.engine_process import EngineProcess, Signals
 from hostler.frontends.kubernetes.connecting import Connected, Target, connected
 from hostler.frontends.kubernetes.definitions.manifests import manifests
+from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.following import KINDS as OBJECTS
 from hostler.frontends.kubernetes.fleets.following import Followed
 from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
 from hostler.frontends.kubernetes.fleets.source import Base, Source, Surroundings
+from hostler.frontends.kubernetes.fleets.writing import Writer
 from hostler.frontends.kubernetes.install import DEFINITIONS, definition_of
 from hostler.frontends.kubernetes.objects.assembly import FLEET, Place
-from hostler.frontends.kubernetes.objects.models import FLEETS
+from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
 from hostler.kubernetes.client import INSTALL
 from hostler.kubernetes.election import Candidate, Elector
@@ -37,7 +39,6 @@ from hostler.kubernetes.errors import Forbidden, NotFound
 from hostler.kubernetes.informer import Surroundings as Following
 from hostler.kubernetes.objects import Key
 from hostler.kubernetes.requests import Selection
-from hostler.ports.clock import Clock
 from hostler.ports.store import Store
 
 from .cluster_api import cluster_api
@@ -69,12 +70,16 @@ async def run_in_cluster(options: ClusterOptions, process: Process) -> None:
     clock, signals = process.services.clock(), Signals()
     with signals.heard(signal.SIGHUP):
         async with connected(target, process.environment, clock) as cluster:
-            await _check_installed(cluster)
+            kinds = await _readable(cluster)
             base = _base(options, cluster.namespace, process.environment)
-            await _run(process, cluster, base, signals)
+            around = Following(clock=clock, draw=random.random)
+            followed = Followed(cluster.client, cluster.namespace, around, kinds)
+            await _run(process, cluster, base, followed, signals)
 
 
-async def _run(process: Process, cluster: Connected, base: Base, signals: Signals) -> None:
+async def _run(
+    process: Process, cluster: Connected, base: Base, followed: Followed, signals: Signals
+) -> None:
     alone, services = _alone(base), process.services
     async with (
         services.store(alone, Purpose.ENGINE) as store,
@@ -83,12 +88,10 @@ async def _run(process: Process, cluster: Connected, base: Base, signals: Signal
         _leading(process, cluster, store) as leads,
         TaskGroup() as group,
     ):
-        followed = Followed(cluster.client, cluster.namespace, _around(services.clock()))
         source = Source(base, _surroundings(process, cluster, base, followed, store))
         tasks = [group.create_task(run()) for run in followed.runs()]
         config = await source.first(await _earlier(store, followed))
         reported = Reported(
-            cluster=cluster,
             followed=followed,
             source=source,
             store=store,
@@ -96,7 +99,8 @@ async def _run(process: Process, cluster: Connected, base: Base, signals: Signal
             leads=leads,
             with_removed=services.with_removed,
         )
-        reporter = Reporter(reported)
+        events = EventRecorder(cluster.client, services.clock(), process.holder)
+        reporter = Reporter(reported, Writer(cluster.client, services.clock(), events))
         await reporter.ask_for_pauses()
 
         async def reload() -> None:
@@ -112,10 +116,6 @@ async def _run(process: Process, cluster: Connected, base: Base, signals: Signal
             await engines.run(config)
         for task in tasks:
             task.cancel()
-
-
-def _around(clock: Clock) -> Following:
-    return Following(clock=clock, draw=random.random)
 
 
 def _surroundings(
@@ -169,10 +169,27 @@ async def _earlier(store: Store, followed: Followed) -> Mapping[Place, Raw]:
     return found
 
 
-async def _check_installed(cluster: Connected) -> None:
-    """Raise KindNotServed, or Forbidden, where our kinds cannot be read; both name the cure."""
+async def _readable(cluster: Connected) -> tuple[str, ...]:
+    """Return which of our kinds are read: all, but for Hosts where we may not.
+
+    Raises KindNotServed, or Forbidden, where they cannot be; both name the cure.
+    """
+    found = list[str]()
     for resource in OBJECTS.values():
-        await cluster.client.list_all(resource, Selection(namespace=cluster.namespace))
+        try:
+            await cluster.client.list_all(resource, Selection(namespace=cluster.namespace))
+        except Forbidden as error:
+            if resource is not HOSTS:
+                raise
+            log.warning("kubernetes.no_hosts", why=str(error))
+        else:
+            found.append(resource.kind)
+    await _compare_definitions(cluster)
+    return tuple(found)
+
+
+async def _compare_definitions(cluster: Connected) -> None:
+    """Warn where a definition is of another version of hostler, if we may see it."""
     for manifest in manifests(KINDS):
         wanted = definition_of(manifest)
         try:

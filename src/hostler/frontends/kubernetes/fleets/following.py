@@ -1,7 +1,7 @@
 """Following: the objects of a namespace as they change, in one view."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 
 from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS, PROVIDERS, Written
 from hostler.kubernetes.cache import Change
@@ -16,23 +16,28 @@ KINDS: Mapping[str, Resource[Written]] = {
 
 
 class Followed:
-    """All objects of our kinds in a namespace; `changed` is set by what people write.
+    """All objects of these kinds in a namespace; `changed` is set by what people write.
 
     What is written on them by us changes no generation, and sets nothing.
     """
 
-    def __init__(self, client: Client, namespace: str, around: Surroundings) -> None:
+    def __init__(
+        self, client: Client, namespace: str, around: Surroundings, kinds: Collection[str]
+    ) -> None:
         selection = Selection(namespace=namespace)
         self.changed = asyncio.Event()
         self._informers = {
-            kind: Informer(client, resource, around, selection) for kind, resource in KINDS.items()
+            kind: Informer(client, resource, around, selection)
+            for kind, resource in KINDS.items()
+            if kind in kinds
         }
         for informer in self._informers.values():
             informer.on_change(self._heed)
 
     def of(self, kind: str) -> tuple[Written, ...]:
         """Return all objects of a kind, by name."""
-        found = self._informers[kind].cache
+        informer = self._informers.get(kind)
+        found = informer.cache if informer is not None else ()
         return tuple(sorted(found, key=lambda one: one.metadata.name))
 
     async def synced(self) -> None:

@@ -3,40 +3,40 @@
 Only differences are written. An object that is deleted stays until what it asked for is done.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 import structlog
 
 from hostler.config.values import Config
-from hostler.domain.errors import StoreError
-from hostler.domain.ids import FleetName
+from hostler.domain.errors import RequestRefused, StoreError
+from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.fleet import Fleet, FleetRow
-from hostler.frontends.kubernetes.connecting import Connected
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.snapshot import Request
 from hostler.frontends.kubernetes.objects.assembly import FLEET, PROVIDER, Place, Verdict
-from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS, PROVIDERS, Fields, Written
-from hostler.kubernetes.errors import ApiError, Conflict, NotFound
-from hostler.kubernetes.objects import Metadata, key_of
-from hostler.kubernetes.requests import merge_patch
-from hostler.kubernetes.resources import Resource
+from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS, PROVIDERS, Written
+from hostler.kubernetes.errors import ApiError
 from hostler.ports.clock import Clock
 from hostler.ports.store import Store
 from hostler.queries.fleets import FleetStatus, fleet_status
+from hostler.queries.hosts import recorded_hosts
+from hostler.queries.power_states import power_statuses
 from hostler.requests.recording import Accepted, record
 
 from . import status as statuses
 from .following import Followed
+from .hosts import Known, about_hold, host_condition, host_fields
+from .locks import annotations_for
 from .requests import Asked, about_end, about_pause
 from .source import Source
-from .status import Condition, differs, document
+from .writing import Writer
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.kubernetes")
 
 EVERY = timedelta(seconds=1)
-TRUSTED = 15.0
-"""Seconds for which what was just written is believed to be there, whatever the cache shows."""
-FINALIZER = "hostler.dev/ends"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,6 @@ class Reported:
     `with_removed` adds the fleets that the store holds and nobody asks for any more.
     """
 
-    cluster: Connected
     followed: Followed
     source: Source
     store: Store
@@ -60,9 +59,7 @@ class Reporter:
     """Goes over all objects now and then."""
 
     of: Reported
-    _written: dict[str, tuple[Fields, float]] = field(
-        default_factory=dict[str, tuple[Fields, float]]
-    )
+    writer: Writer
 
     async def run(self) -> None:
         """Report for ever; what fails is tried again with the next pass."""
@@ -91,22 +88,11 @@ class Reporter:
         config = await of.with_removed(of.source.config(), of.store)
         rows = {row.name: row for row in await of.store.fleets()}
         for one in of.followed.of(FLEETS.kind):
-            await self._safely(self._fleet, one, config, rows.get(FleetName(one.metadata.name)))
+            row = rows.get(FleetName(one.metadata.name))
+            await self.writer.safely(one, partial(self._fleet, one, config, row))
         for one in of.followed.of(PROVIDERS.kind):
-            await self._safely(self._provider, one, config, None)
-
-    async def _safely(
-        self,
-        work: Callable[[Written, Config, FleetRow | None], Awaitable[None]],
-        one: Written,
-        config: Config,
-        row: FleetRow | None,
-    ) -> None:
-        """Have one object that somebody else wrote meanwhile, or removed, stop no other."""
-        try:
-            await work(one, config, row)
-        except (Conflict, NotFound) as error:
-            log.debug("kubernetes.written_meanwhile", object=str(key_of(one)), error=str(error))
+            await self.writer.safely(one, partial(self._provider, one, config))
+        await self._hosts(config)
 
     # ------------------------------------------------------------ fleets
 
@@ -122,14 +108,14 @@ class Reporter:
             elif one.ends and one.wanted.get("deletionPolicy") == "end":
                 await self._request(about_end(one, fleet, asked))
         if one.ends and _is_over(one, row, found):
-            await self._release(FLEETS, one)
+            await self.writer.release(FLEETS, one)
             return
         if not one.ends:
-            await self._hold(FLEETS, one)
+            await self.writer.hold(FLEETS, one)
         verdict, generation = self._verdict(place)
         conditions = statuses.fleet_conditions(found, verdict, ends=one.ends)
         fields = statuses.fleet_fields(found)
-        await self._write(FLEETS, one, fields, conditions, generation)
+        await self.writer.status(FLEETS, one, fields, conditions, generation)
 
     async def _request(self, accepted: Accepted | None) -> None:
         if accepted is not None:
@@ -137,19 +123,18 @@ class Reporter:
 
     # ------------------------------------------------------------ providers
 
-    async def _provider(self, one: Written, config: Config, row: FleetRow | None) -> None:
-        del row
+    async def _provider(self, one: Written, config: Config) -> None:
         name, of = one.metadata.name, self.of
         fleets = [fleet for fleet in config.fleets if str(fleet.account) == name]
         hosts = [h for h in of.followed.of(HOSTS.kind) if h.wanted.get("provider") == name]
         if one.ends and not await self._is_used(fleets):
-            await self._release(PROVIDERS, one)
+            await self.writer.release(PROVIDERS, one)
             return
         if not one.ends:
-            await self._hold(PROVIDERS, one)
+            await self.writer.hold(PROVIDERS, one)
         verdict, generation = self._verdict(Place(PROVIDER, name))
         fields = {"fleets": sum(not f.removed for f in fleets), "hosts": len(hosts)}
-        await self._write(PROVIDERS, one, fields, (statuses.accepted(verdict),), generation)
+        await self.writer.status(PROVIDERS, one, fields, (statuses.accepted(verdict),), generation)
 
     async def _is_used(self, fleets: Iterable[Fleet]) -> bool:
         """Tell whether anybody asks for machines of these fleets, or there are some still."""
@@ -158,54 +143,67 @@ class Reporter:
                 return True
         return False
 
-    # ------------------------------------------------------------ any object
-
     def _verdict(self, place: Place) -> tuple[Verdict | None, int]:
         judged = self.of.source.judged
         return judged.assembly.verdicts.get(place), judged.generations.get(place, 0)
 
-    async def _write(
-        self,
-        resource: Resource[Written],
-        one: Written,
-        fields: Fields,
-        conditions: Iterable[Condition],
-        generation: int,
-    ) -> None:
-        """Write a status where it differs from what is there, or is believed to be there."""
-        clock, uid = self.of.clock, one.metadata.uid
-        known, at = self._written.get(uid, (None, -TRUSTED))
-        before = known if known is not None and clock.boot() - at < TRUSTED else one.status
-        made = document(fields, conditions, generation, before, clock.now())
-        if not differs(made, before):
+    # ------------------------------------------------------------ hosts
+
+    async def _hosts(self, config: Config) -> None:
+        """Report every host, and ask for what its object says."""
+        of = self.of
+        objects = of.followed.of(HOSTS.kind)
+        if not objects:
             return
-        item = Written(
-            api_version=resource.api_version,
-            kind=resource.kind,
-            metadata=Metadata(name=one.metadata.name, namespace=one.metadata.namespace),
-            status=made,
-        )
-        await self.of.cluster.client.apply(resource, item, "status", force=True)
-        self._written[uid] = (made, clock.boot())
+        known = await self._known_hosts(config)
+        requests = await of.store.requests()
+        for one in objects:
+            provider = str(one.wanted.get("provider", ""))
+            found = known.get((provider, one.metadata.name))
+            await self.writer.safely(one, partial(self._host, one, found, config, requests))
 
-    async def _hold(self, resource: Resource[Written], one: Written) -> None:
-        """Have an object stay after its deletion until what it asks for is done."""
-        present = one.metadata.finalizers or ()
-        if FINALIZER not in present:
-            await self._finalizers(resource, one, (*present, FINALIZER))
+    async def _known_hosts(self, config: Config) -> Mapping[tuple[str, str], Known]:
+        """Return the hosts on record by their account and their name."""
+        of = self.of
+        hosts = await recorded_hosts(of.store, {account.name for account in config.accounts})
+        machines = dict[MachineId, Machine]()
+        for host in hosts:
+            if host.binding is not None:
+                machine = await of.store.machine(host.binding)
+                machines |= {host.binding: machine} if machine is not None else {}
+        power = power_statuses(hosts, machines.values(), config.fleets, of.clock.now())
+        return {
+            (str(host.account), name): Known(
+                host=host,
+                machine=machines.get(host.binding) if host.binding is not None else None,
+                power=power.get(host.id),
+            )
+            for host in hosts
+            for name in {host.name or str(host.id), str(host.id)}
+        }
 
-    async def _release(self, resource: Resource[Written], one: Written) -> None:
-        present = one.metadata.finalizers or ()
-        if FINALIZER in present:
-            log.info("kubernetes.released", kind=resource.kind, object=str(key_of(one)))
-            others = tuple(name for name in present if name != FINALIZER)
-            await self._finalizers(resource, one, others)
-
-    async def _finalizers(
-        self, resource: Resource[Written], one: Written, names: tuple[str, ...]
+    async def _host(
+        self, one: Written, known: Known | None, config: Config, requests: tuple[Request, ...]
     ) -> None:
-        patch = merge_patch({}, one.metadata, {"finalizers": list(names)})
-        await self.of.cluster.client.patch(resource, key_of(one), patch)
+        now, judged = self.of.clock.now(), self.of.source.judged
+        provider = Place(PROVIDER, str(one.wanted.get("provider", "")))
+        verdict = judged.assembly.verdicts.get(provider)
+        condition = host_condition(
+            judged.hosts.get(one.metadata.name),
+            statuses.accepted(verdict) if verdict is not None else None,
+        )
+        generation = judged.generations.get(Place("host", one.metadata.name), 0)
+        fields = host_fields(known, now)
+        await self.writer.status(HOSTS, one, fields, (condition,), generation)
+        if known is None:
+            return
+        try:
+            await self._request(about_hold(one, known, config.fleets, requests, now))
+        except RequestRefused as error:
+            log.debug("kubernetes.no_hold", host=one.metadata.name, why=str(error))
+        operation = known.power.operation if known.power is not None else None
+        locks = annotations_for(one.metadata.annotations, operation, now)
+        await self.writer.annotate(HOSTS, one, locks)
 
 
 def _is_over(one: Written, row: FleetRow | None, found: FleetStatus | None) -> bool:

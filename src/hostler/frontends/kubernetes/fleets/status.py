@@ -42,14 +42,14 @@ def accepted(verdict: Verdict | None) -> Condition:
 def fleet_fields(status: FleetStatus | None) -> dict[str, object]:
     """Return the numbers of a fleet, without conditions; none where nothing is known of it."""
     if status is None:
-        return {"size": 0, "machines": 0, "ready": 0, "phases": {}, "orphans": 0}
+        return {"size": 0, "machines": 0, "ready": 0, "orphans": 0}
     return {
         "size": status.desired,
         "machines": len(status.machines),
         "ready": status.ready,
-        "phases": dict(sorted(status.counts.items())),
         "orphans": len(status.orphans),
         "selector": f"{FLEET_LABEL}={status.fleet.name}",
+        **({"phases": dict(sorted(status.counts.items()))} if status.machines else {}),
     }
 
 
@@ -131,7 +131,8 @@ def differs(document: Fields, before: Fields | None) -> bool:
         return True
     ours = {one["type"]: one for one in written_conditions(document)}
     there = {one.get("type"): one for one in written_conditions(before)}
-    rest = {key: value for key, value in document.items() if key != "conditions"}
-    return any(before.get(key) != value for key, value in rest.items()) or any(
-        there.get(kind) != one for kind, one in ours.items()
+    rest, stood = (
+        {key: value for key, value in one.items() if key != "conditions"}
+        for one in (document, before)
     )
+    return rest != stood or any(there.get(kind) != one for kind, one in ours.items())

@@ -16,6 +16,7 @@ from hostler.config.store_url import Stores
 from hostler.config.values import Config, WrongFile
 
 PROVIDER, FLEET = "provider", "fleet"
+NO_PROVIDER = "spec.provider: expected a Provider that is in force; there is none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,20 +127,27 @@ class Assembler:
         earlier = self.verdicts.get(place)
         reason = earlier.reason if earlier and not earlier.accepted else Reason.INVALID
         self.force.pop(place, None)
-        stays = before is not None and not self._alone({place: before}).faults.found
+        stays = before is not None and self._is_right(place, before)
         if stays and before is not None:
             self.force[place] = before
         self.verdicts[place] = Verdict(reason=reason, message=why, older=stays)
 
+    def _is_right(self, place: Place, table: Raw) -> bool:
+        reading, config = self._alone({place: table})
+        return not reading.faults.found and config is not None and _has(config, place)
+
     def _faults(self, place: Place, candidate: Candidate) -> tuple[str, ...]:
-        found = self._alone({place: candidate.table}).faults.found
+        reading, config = self._alone({place: candidate.table})
+        found = reading.faults.found
+        if not found and config is not None and not _has(config, place):
+            return (NO_PROVIDER,)
         return tuple(dict.fromkeys(worded(fault, place, candidate.tell) for fault in found))
 
-    def _alone(self, tables: Mapping[Place, Raw]) -> Reading:
+    def _alone(self, tables: Mapping[Place, Raw]) -> tuple[Reading, Config | None]:
         """Return the reading of these tables with the providers that are in force, and no more."""
         providers = {p: raw for p, raw in self.force.items() if p.table == PROVIDER}
         bare = {key: value for key, value in self.base.items() if key not in {FLEET, "frontend"}}
-        return self._read(bare, {**providers, **tables})[0]
+        return self._read(bare, {**providers, **tables})
 
     def _together(
         self, candidates: Mapping[Place, Candidate], before: Mapping[Place, Raw]
@@ -150,13 +158,24 @@ class Assembler:
             if config is not None and not reading.faults.found:
                 return config
             blamed = dict(self._blamed(reading.faults.found))
-            changed = [p for p in blamed if self.force[p] != before.get(p)]
-            place = next(iter(changed or blamed), None)
+            place = self._newest(blamed, before)
             if place is None:
                 raise WrongFile(self.path, tuple(dict.fromkeys(reading.faults.found)))
-            why = worded(blamed[place], place, candidates[place].tell)
-            older = before.get(place) if place in changed else None
-            self._fall_back(place, older, why)
+            why = _why(place, blamed, candidates)
+            older = before.get(place)
+            self._fall_back(place, None if older == self.force[place] else older, why)
+
+    def _newest(self, blamed: Mapping[Place, Fault], before: Mapping[Place, Raw]) -> Place | None:
+        """Return what is to give way: what changed, even where the fault is in what was there."""
+        changed = [place for place, raw in self.force.items() if raw != before.get(place)]
+        providers = {self.force[place].get(PROVIDER) for place in blamed}
+        ranked = (
+            [place for place in changed if place in blamed],
+            [place for place in changed if self.force[place].get(PROVIDER) in providers],
+            changed if blamed else [],
+            list(blamed),
+        )
+        return next((places[-1] for places in ranked if places), None)
 
     def _blamed(self, faults: Sequence[Fault]) -> list[tuple[Place, Fault]]:
         return [
@@ -173,6 +192,19 @@ class Assembler:
             raw[name] = {**table(raw.get(name, {})), **own}
         reading = Reading(path=self.path, kinds=self.kinds, stores=self.stores, partial=True)
         return reading, reading.read(raw)
+
+
+def _why(place: Place, blamed: Mapping[Place, Fault], candidates: Mapping[Place, Candidate]) -> str:
+    """Return why an object gives way: its own fault, or that of one that was there before."""
+    if place in blamed:
+        return worded(blamed[place], place, candidates[place].tell)
+    other, fault = next(iter(blamed.items()))
+    return f"beside it {other.path} cannot be: {worded(fault, other, candidates[other].tell)}"
+
+
+def _has(config: Config, place: Place) -> bool:
+    """Tell whether a table came into a configuration: a fleet without a provider does not."""
+    return place.table != FLEET or config.known(place.name) is not None
 
 
 def worded(fault: Fault, place: Place, tell: Callable[[str], str]) -> str:

@@ -1,0 +1,143 @@
+"""Hosts: what a Host's object asks for, and how the host stands, as it is written there. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import cast
+
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.hold import Hold, HoldKind
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.domain.reporting.hosts import HostStatus
+from hostler.frontends.kubernetes.objects.models import Fields, Written
+from hostler.queries.hosts import next_step
+from hostler.queries.power_states import PowerStatus
+from hostler.requests import holds
+from hostler.requests.recording import Accepted, Author
+
+from .locks import foreign_lock
+from .requests import RENEWED
+from .status import Condition
+
+_BY_POWER = {"on": HoldKind.ON, "off": HoldKind.OFF}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """One host as its records have it, with the machine that has it and how its power stands."""
+
+    host: HostStatus
+    machine: Machine | None = None
+    power: PowerStatus | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """How a host is to be held, for how long (None: as long as may be), and why."""
+
+    kind: HoldKind
+    why: str
+    lasts: timedelta | None = None
+
+
+def wanted(one: Written, now: datetime) -> Wanted | None:
+    """Return how an object asks for its host to be held: maintenance first, then a foreign lock."""
+    maintenance = one.wanted.get("maintenance")
+    if isinstance(maintenance, Mapping):
+        reason = cast("Fields", maintenance).get("reason", "")
+        return Wanted(kind=HoldKind.MAINTENANCE, why=str(reason))
+    lock = foreign_lock(one.metadata.annotations, now)
+    if lock is not None:
+        why = f"locked by {lock.owner or 'somebody'} for {lock.operation}"
+        return Wanted(kind=HoldKind.RESERVED, why=why, lasts=lock.until - now)
+    kind = _BY_POWER.get(str(one.wanted.get("desiredPowerState", "")))
+    return Wanted(kind=kind, why="spec.desiredPowerState") if kind is not None else None
+
+
+def about_hold(
+    one: Written, known: Known, fleets: Iterable[Fleet], requests: Iterable[Request], now: datetime
+) -> Accepted | None:
+    """Return the request that brings the hold on a host to what its object says, if one does.
+
+    What a person holds otherwise is left alone. Raises RequestRefused where no fleet has the
+    host's account.
+    """
+    host, aim = known.host, wanted(one, now)
+    record = host.record
+    if record is None:
+        return None
+    held = record.held(now)
+    actor = f"{one.metadata.namespace}/{one.metadata.name} (Host)"
+    if held is not None and held.actor != actor:
+        return None
+    kind = RequestKind.LIFT if aim is None else RequestKind.HOLD
+    if any((r.kind, r.host, r.actor) == (kind, host.id, actor) for r in requests):
+        return None
+    fleet = holds.fleet_of(host, fleets)
+    if aim is None:
+        author = Author(name=actor, at=now, why="its object says so no longer")
+        return holds.lift(author, fleet, host) if held is not None else None
+    if held is not None and not _is_to_change(held, aim, now):
+        return None
+    author = Author(name=actor, at=now, why=aim.why)
+    lasts = None if aim.lasts is None else min(aim.lasts, fleet.timers.longest_protection)
+    return holds.hold(author, fleet, host, aim.kind, lasts)
+
+
+def _is_to_change(held: Hold, aim: Wanted, now: datetime) -> bool:
+    """Tell whether a hold is another one than is wanted, or ends soon."""
+    if held.kind is not aim.kind or held.why != aim.why:
+        return True
+    return aim.lasts is None and held.until - now < RENEWED
+
+
+def host_fields(known: Known | None, now: datetime) -> dict[str, object]:
+    """Return how a host stands; nothing where no record has it yet."""
+    if known is None:
+        return {}
+    host, machine, power = known.host, known.machine, known.power
+    texts = {
+        "machine": str(host.binding or ""),
+        "fleet": str(machine.fleet) if machine is not None else "",
+        "phase": str(machine.phase) if machine is not None else "",
+        "condition": host.state,
+        "next": next_step(host, now).detail,
+    }
+    found: dict[str, object] = {name: text for name, text in texts.items() if text}
+    if host.record is not None and host.record.since is not None:
+        found["lastTransitionTime"] = _date(host.record.since)
+    return found | (_power(power) if power is not None else {})
+
+
+def _power(power: PowerStatus) -> dict[str, object]:
+    found: dict[str, object] = {"power": str(power.power), "progress": str(power.progress)}
+    if power.operation is not None:
+        dates = {"since": power.operation.since, "until": power.operation.until}
+        found["operation"] = {
+            "kind": str(power.operation.kind),
+            "owner": power.operation.owner,
+            **{name: _date(date) for name, date in dates.items() if date is not None},
+        }
+        found["tries"] = power.tries
+    if power.retry_at is not None:
+        found["retryAt"] = _date(power.retry_at)
+    return found | ({"lastFailure": power.last_failure} if power.last_failure else {})
+
+
+def _date(date: datetime) -> str:
+    return f"{date.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def host_condition(problems: tuple[str, ...] | None, provider: Condition | None) -> Condition:
+    """Return whether a host's spec is in force."""
+    if problems:
+        message = "; ".join(problems)
+        return Condition(type="Accepted", holds=False, reason="Invalid", message=message)
+    if problems is None or provider is None:
+        message = "no Provider of this name has a list of hosts"
+        return Condition(type="Accepted", holds=False, reason="NoProvider", message=message)
+    if not provider.holds:
+        message = f"its Provider is not in force: {provider.message}"
+        return Condition(type="Accepted", holds=False, reason="ProviderRefused", message=message)
+    return Condition(type="Accepted", holds=True, reason="Accepted", message="in force")

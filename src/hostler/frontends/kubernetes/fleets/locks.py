@@ -1,0 +1,79 @@
+"""Locks: the four annotations by which the older homelab autoscaler locked a node. Pure.
+
+Other tools look at them: they are shown while something is done to a host's power. They guard
+nothing of ours. A lock of somebody else is respected until it has expired.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from hostler.queries.power_states import Operation
+
+PREFIX = "homelab-autoscaler.dev"
+LOCK, OWNER = f"{PREFIX}/operation-lock", f"{PREFIX}/lock-owner"
+AT, TIMEOUT = f"{PREFIX}/lock-timestamp", f"{PREFIX}/lock-timeout"
+NONE: Mapping[str, str | None] = dict.fromkeys((LOCK, OWNER, AT, TIMEOUT))
+OURS = "hostler"
+USUAL = timedelta(minutes=5)
+"""How long a lock holds that does not say so, or says it in words: as it was then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lock:
+    """A lock on an object: what for, whose, and until when it holds."""
+
+    operation: str
+    owner: str
+    until: datetime
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether we wrote it."""
+        return self.owner == OURS or self.owner.startswith(f"{OURS}/")
+
+
+def lock_of(annotations: Mapping[str, str] | None, now: datetime) -> Lock | None:
+    """Return the lock that is on an object, expired or not; None where there is none.
+
+    One without a date that can be read is over: it would hold for ever.
+    """
+    found = annotations or {}
+    if LOCK not in found:
+        return None
+    try:
+        at = datetime.fromisoformat(found.get(AT, ""))
+    except ValueError:
+        at = datetime.min.replace(tzinfo=UTC)
+    aware = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    seconds = found.get(TIMEOUT, "")
+    length = timedelta(seconds=min(int(seconds), 86_400)) if seconds.isdecimal() else USUAL
+    until = min(aware, now) + length if aware.year > 1 else aware
+    return Lock(operation=found[LOCK], owner=found.get(OWNER, ""), until=until)
+
+
+def foreign_lock(annotations: Mapping[str, str] | None, now: datetime) -> Lock | None:
+    """Return a lock of somebody else that holds now."""
+    lock = lock_of(annotations, now)
+    return lock if lock is not None and not lock.is_ours and lock.until > now else None
+
+
+def annotations_for(
+    present: Mapping[str, str] | None, operation: Operation | None, now: datetime
+) -> Mapping[str, str | None]:
+    """Return what the annotations are to be: None for each that goes; empty to leave them.
+
+    Expired ones go, whoever wrote them.
+    """
+    if foreign_lock(present, now) is not None:
+        return {}
+    if operation is None:
+        return NONE if lock_of(present, now) is not None else {}
+    since = operation.since or now
+    timeout = operation.timeout or USUAL
+    return {
+        LOCK: str(operation.kind),
+        OWNER: OURS if operation.owner == OURS else f"{OURS}/{operation.owner}",
+        AT: f"{since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        TIMEOUT: str(int(timeout.total_seconds())),
+    }

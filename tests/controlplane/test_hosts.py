@@ -1,0 +1,136 @@
+"""Hosts as objects beside a real API server: how they stand, and what people want of them."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kinds_kit import FLEETS, HOSTS, PROVIDERS, SECRETS, Keys, a_thing, until
+from rack_kit import Rack, simulated_rack
+from test_run import HOSTLER, Cluster, cluster, engine, simulator
+
+from hostler.kubernetes.objects import Key
+from hostler.kubernetes.requests import merge_patch
+
+pytestmark = pytest.mark.timeout(2000)  # the first test waits for the build of the server
+__all__ = ["cluster", "engine", "simulator"]
+
+LOCK = "homelab-autoscaler.dev"
+
+
+@pytest.fixture
+def rack(tmp_path: Path) -> Iterator[Rack]:
+    with simulated_rack(HOSTLER, tmp_path, machines=3) as found:
+        yield found
+
+
+async def furnish(cluster: Cluster, rack: Rack) -> None:
+    """Write the provider, its hosts and its Secret."""
+    secret = a_thing(SECRETS, "rack", cluster.namespace)
+    await cluster.client.apply(SECRETS, Keys(metadata=secret.metadata, data=dict(rack.secrets)))
+    for name, box in rack.hosts.items():
+        await cluster.write(HOSTS, name, provider="rack", secretName="rack", power=box)
+    await cluster.write(PROVIDERS, "rack", kind="power", power=rack.provider)
+
+
+async def a_fleet(cluster: Cluster, rack: Rack, size: int) -> None:
+    await cluster.write(
+        FLEETS, "nodes", size=size, provider="rack", ready=rack.ready, timers=rack.timers
+    )
+
+
+async def statuses(cluster: Cluster, rack: Rack) -> list[Any]:
+    return [await cluster.status(HOSTS, name) for name in rack.hosts]
+
+
+async def power_is(cluster: Cluster, rack: Rack, **numbers: int) -> None:
+    """Wait until so many hosts are on and off."""
+
+    async def holds() -> bool:
+        found = [one.get("power") for one in await statuses(cluster, rack)]
+        return all(found.count(power) == number for power, number in numbers.items())
+
+    await until(holds, 120)
+
+
+@pytest.mark.usefixtures("engine")
+async def test_a_fleet_switches_hosts_on_and_they_say_whose_they_are(
+    cluster: Cluster, rack: Rack
+) -> None:
+    await furnish(cluster, rack)
+    await a_fleet(cluster, rack, 1)
+    await power_is(cluster, rack, on=1, off=2)
+    await cluster.comes("nodes", "Ready", "True")
+    (taken,) = [one for one in await statuses(cluster, rack) if one.get("machine")]
+    assert (taken["power"], taken["fleet"]) == ("on", "nodes")
+    assert (await cluster.status(PROVIDERS, "rack"))["hosts"] == 3
+
+
+@pytest.mark.usefixtures("engine")
+async def test_a_host_is_on_while_its_object_says_so_and_rests_in_maintenance(
+    cluster: Cluster, rack: Rack
+) -> None:
+    await furnish(cluster, rack)
+    await a_fleet(cluster, rack, 0)
+    await power_is(cluster, rack, on=0, off=3)
+    first, *others = rack.hosts
+    key = Key(cluster.namespace, first)
+    await cluster.client.patch(HOSTS, key, merge_patch({"spec": {"desiredPowerState": "on"}}))
+    await power_is(cluster, rack, on=1, off=2)
+    assert (await cluster.status(HOSTS, first))["power"] == "on"
+    await cluster.client.patch(HOSTS, key, merge_patch({"spec": {"desiredPowerState": None}}))
+    await power_is(cluster, rack, on=0, off=3)
+
+    for name in (first, *others[:1]):
+        maintenance = {"spec": {"maintenance": {"reason": "a new disk"}}}
+        patch = merge_patch(maintenance)
+        await cluster.client.patch(HOSTS, Key(cluster.namespace, name), patch)
+
+    async def held() -> bool:
+        return "in maintenance" in (await cluster.status(HOSTS, first)).get("next", "")
+
+    await until(held)
+    await a_fleet(cluster, rack, 3)
+    await power_is(cluster, rack, on=1, off=2)
+    assert (await cluster.status(HOSTS, others[1]))["machine"]
+
+
+@pytest.mark.usefixtures("engine")
+async def test_a_lock_of_somebody_else_is_respected_and_ours_are_displayed(
+    cluster: Cluster, rack: Rack
+) -> None:
+    await furnish(cluster, rack)
+    await a_fleet(cluster, rack, 0)
+    await power_is(cluster, rack, off=3)
+    first, *others = rack.hosts
+    lock = {
+        f"{LOCK}/operation-lock": "scale-down",
+        f"{LOCK}/lock-owner": "somebody",
+        f"{LOCK}/lock-timestamp": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        f"{LOCK}/lock-timeout": "600",
+    }
+    patch = merge_patch({}, metadata={"annotations": lock})
+    await cluster.client.patch(HOSTS, Key(cluster.namespace, first), patch)
+
+    async def held() -> bool:
+        return "locked by somebody" in (await cluster.status(HOSTS, first)).get("next", "")
+
+    await until(held)
+    await a_fleet(cluster, rack, 3)
+
+    async def ours() -> bool:
+        found = [(await cluster.read(HOSTS, name)).metadata.annotations for name in others]
+        return any((one or {}).get(f"{LOCK}/operation-lock") == "scale-up" for one in found)
+
+    await until(ours)
+    await power_is(cluster, rack, on=2, off=1)
+    assert "machine" not in await cluster.status(HOSTS, first)
+    annotations = (await cluster.read(HOSTS, first)).metadata.annotations or {}
+    assert {name: annotations[name] for name in lock} == lock
+
+    async def released() -> bool:
+        found = [(await cluster.read(HOSTS, name)).metadata.annotations for name in others]
+        return not any(f"{LOCK}/operation-lock" in (one or {}) for one in found)
+
+    await until(released)

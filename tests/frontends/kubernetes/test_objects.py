@@ -1,0 +1,263 @@
+"""Objects read as tables: each judged by itself, and what was right before stays in force."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hostler.app.provider_registry import KINDS
+from hostler.app.store_registry import STORES
+from hostler.config.decode import Raw
+from hostler.config.values import Config, WrongFile
+from hostler.domain.ids import FleetName
+from hostler.domain.model.fleet import OnRemove
+from hostler.frontends.kubernetes.objects.assembly import (
+    FLEET,
+    PROVIDER,
+    Assembler,
+    Assembly,
+    Place,
+    Reason,
+)
+from hostler.frontends.kubernetes.objects.candidates import Candidates, Objects, table_list
+from hostler.frontends.kubernetes.objects.models import Written
+from hostler.frontends.kubernetes.objects.secrets import SecretData, SecretPlaces
+from hostler.kubernetes.objects import Metadata
+from hostler.providers.scaleway.common.config_tables import AccountTable
+
+PROJECT = "22222222-2222-2222-2222-222222222222"
+CLOUD = {"kind": "scaleway", "secretName": "cloud", "scaleway": {"project": PROJECT}}
+WEB = {"size": 2, "provider": "cloud", "scaleway": {"types": ["DEV1-S"]}}
+SECRET = SecretData(name="cloud", values={"SCW_SECRET_KEY": b"very-secret\n", "init": b"#cloud"})
+WEB_PLACE, CLOUD_PLACE = Place(FLEET, "web"), Place(PROVIDER, "cloud")
+
+
+def an_object(name: str, spec: Mapping[str, object]) -> Written:
+    return Written(metadata=Metadata(name=name, namespace="ns"), spec=spec)
+
+
+class Namespace:
+    """Objects that are written, and what is in force of them."""
+
+    def __init__(self, folder: Path, base: Raw | None = None) -> None:
+        self.folder, self.base = folder, base or {}
+        self.variables = dict[str, str]()
+        self.places = SecretPlaces(folder / "secrets", self.variables, b"salt")
+        self.objects = Objects(providers=(), fleets=(), hosts=(), secrets={"cloud": SECRET})
+        self.force: Mapping[Place, Raw] = {}
+
+    def write(self, **objects: Mapping[str, Mapping[str, object]]) -> "Namespace":
+        """Have these objects of some kinds, in place of those that were."""
+        made = {
+            kind: tuple(an_object(name, spec) for name, spec in found.items())
+            for kind, found in objects.items()
+        }
+        self.objects = replace(self.objects, **made)
+        return self
+
+    def judged(self) -> Assembly:
+        making = Candidates(kinds=KINDS, base=self.base, places=self.places)
+        path = self.folder / "ns.toml"
+        assembler = Assembler(path=path, base=self.base, kinds=KINDS, stores=STORES)
+        assembly = assembler.assemble(making.of(self.objects, self.force), self.force)
+        self.force = assembly.tables
+        return assembly
+
+
+@pytest.fixture
+def namespace(tmp_path: Path) -> Namespace:
+    return Namespace(tmp_path).write(providers={"cloud": CLOUD}, fleets={"web": WEB})
+
+
+def names(config: Config) -> set[str]:
+    return {str(fleet.name) for fleet in config.fleets}
+
+
+def test_an_empty_namespace_is_a_configuration_without_fleets(tmp_path: Path) -> None:
+    config = Namespace(tmp_path).judged().config
+    assert (config.fleets, config.accounts) == ((), ())
+
+
+def test_objects_are_what_the_tables_of_a_file_are(namespace: Namespace) -> None:
+    assembly = namespace.judged()
+    (fleet,) = assembly.config.fleets
+    assert (str(fleet.name), str(fleet.account), fleet.size) == ("web", "cloud", 2)
+    assert {verdict.reason for verdict in assembly.verdicts.values()} == {Reason.ACCEPTED}
+    assert fleet.on_remove is OnRemove.KEEP, "an object that is gone by force ends nothing"
+
+
+def test_a_secret_is_a_variable_of_this_process_and_stands_in_no_table(
+    namespace: Namespace,
+) -> None:
+    config = namespace.judged().config
+    (account,) = config.accounts
+    assert isinstance(account.settings, AccountTable)
+    variable = account.settings.secret_key_env
+    assert namespace.variables == {variable: "very-secret"}
+    assert "very-secret" not in repr(config)
+    assert "very-secret" not in repr(namespace.objects)
+
+
+def test_a_secret_that_changes_changes_the_account(namespace: Namespace) -> None:
+    (before,) = namespace.judged().config.accounts
+    changed = replace(SECRET, values={"SCW_SECRET_KEY": b"another"})
+    namespace.objects = replace(namespace.objects, secrets={"cloud": changed})
+    (after,) = namespace.judged().config.accounts
+    assert before != after
+
+
+def test_a_file_of_a_secret_is_for_this_user_alone(namespace: Namespace) -> None:
+    spec = {**WEB, "scaleway": {"types": ["DEV1-S"], "cloudInitFile": "init"}}
+    assembly = namespace.write(fleets={"web": spec}).judged()
+    assert assembly.verdicts[WEB_PLACE].accepted, assembly.verdicts[WEB_PLACE].message
+    (file,) = (namespace.folder / "secrets").rglob("init")
+    assert file.read_bytes() == b"#cloud"
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+@pytest.mark.parametrize(
+    ("secrets", "expected"),
+    [
+        ({}, "secretName"),
+        ({"cloud": SecretData(name="cloud", problem="there is no Secret cloud in ns")}, "no Sec"),
+        ({"cloud": SecretData(name="cloud", values={"other": b""})}, "has no key SCW_SECRET_KEY"),
+    ],
+)
+def test_a_provider_without_its_secret_is_refused_with_the_reason(
+    namespace: Namespace, secrets: Mapping[str, SecretData], expected: str
+) -> None:
+    namespace.objects = replace(namespace.objects, secrets=secrets)
+    assembly = namespace.judged()
+    assert expected in assembly.verdicts[CLOUD_PLACE].message
+    assert not assembly.verdicts[WEB_PLACE].accepted
+    assert assembly.config.fleets == ()
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({**WEB, "timers": {"maxAge": "1s"}}, "spec.timers.maxAge"),
+        ({**WEB, "provider": "clout"}, "did you mean cloud?"),
+        (
+            {**WEB, "scaleway": {"types": ["DEV1-S"], "publicIpv5": True}},
+            "spec.scaleway.publicIpv5",
+        ),
+        ({**WEB, "scaleway": {}}, "spec.scaleway.types"),
+        ({"size": 1, "power": {}}, "spec.power: expected spec.scaleway"),
+        ({**WEB, "maximum": 1}, "spec.maximum"),
+    ],
+)
+def test_a_fleet_that_is_wrong_is_refused_with_its_place_and_stops_no_other(
+    namespace: Namespace, spec: Mapping[str, object], expected: str
+) -> None:
+    assembly = namespace.write(fleets={"wrong": spec, "web": WEB}).judged()
+    verdict = assembly.verdicts[Place(FLEET, "wrong")]
+    assert (verdict.reason, verdict.older) == (Reason.INVALID, False)
+    assert expected in verdict.message
+    assert names(assembly.config) == {"web"}
+
+
+def test_what_was_right_stays_in_force_past_a_slip(namespace: Namespace) -> None:
+    namespace.judged()
+    assembly = namespace.write(fleets={"web": {**WEB, "size": 9, "surge": "no"}}).judged()
+    verdict = assembly.verdicts[WEB_PLACE]
+    assert (verdict.accepted, verdict.older) == (False, True)
+    (fleet,) = assembly.config.fleets
+    assert fleet.size == 2
+    assert namespace.write(fleets={"web": {**WEB, "size": 9}}).judged().config.fleets[0].size == 9
+
+
+def test_a_slip_in_a_provider_leaves_its_fleets_in_force(namespace: Namespace) -> None:
+    namespace.judged()
+    wrong = {**CLOUD, "scaleway": {"project": "none"}}
+    assembly = namespace.write(providers={"cloud": wrong}).judged()
+    assert not assembly.verdicts[CLOUD_PLACE].accepted
+    assert assembly.verdicts[WEB_PLACE].accepted
+    assert names(assembly.config) == {"web"}
+
+
+def test_a_fleet_without_an_object_is_no_longer_in_force(namespace: Namespace) -> None:
+    namespace.judged()
+    assert namespace.write(fleets={}).judged().config.fleets == ()
+
+
+def test_the_tables_of_a_file_stand_beside_objects_and_come_first(tmp_path: Path) -> None:
+    base: Raw = {
+        "provider": {"static": {"hosts": [{"address": "127.0.0.1"}]}},
+        "fleet": {"boxes": {"size": 1}},
+        "engine": {"quiet": "10s"},
+    }
+    namespace = Namespace(tmp_path, base)
+    fleets = {"boxes": {"size": 9}, "more": {"size": 0, "provider": "static"}}
+    assembly = namespace.write(fleets=fleets).judged()
+    assert names(assembly.config) == {"boxes", "more"}
+    assert assembly.config.fleet("boxes").size == 1
+    assert assembly.verdicts[Place(FLEET, "boxes")].reason is Reason.NAME_TAKEN
+    assert assembly.config.settings.quiet.total_seconds() == 10
+
+
+def test_a_file_that_is_wrong_is_refused_whole(tmp_path: Path) -> None:
+    with pytest.raises(WrongFile):
+        Namespace(tmp_path, {"engine": {"quiet": "soon"}}).judged()
+
+
+# ---------------------------------------------------------------- hosts
+
+REACHED = {"address": "10.0.0.1", "offAfter": "2m"}
+RACK = {"kind": "power", "power": {"leastOn": "1m"}}
+
+
+def a_box(mac: str = "52:54:00:12:34:56", price: float = 0) -> Mapping[str, object]:
+    power = {
+        "address": "10.0.0.1",
+        "price": price,
+        "wakeOnLan": {"mac": mac},
+        "reachability": REACHED,
+    }
+    return {"provider": "rack", "power": power}
+
+
+def test_hosts_are_the_list_of_their_provider(tmp_path: Path) -> None:
+    namespace = Namespace(tmp_path).write(
+        providers={"rack": RACK}, hosts={"tower": a_box(), "attic": a_box("52:54:00:12:34:57")}
+    )
+    assembly = namespace.judged()
+    boxes = table_list(assembly.tables[Place(PROVIDER, "rack")]["boxes"])
+    assert [box["name"] for box in boxes] == ["tower", "attic"]
+    assert assembly.verdicts[Place(PROVIDER, "rack")].accepted
+
+
+def test_a_host_that_is_wrong_stops_no_other(tmp_path: Path) -> None:
+    namespace = Namespace(tmp_path).write(
+        providers={"rack": RACK}, hosts={"tower": a_box(), "attic": a_box(price=-1)}
+    )
+    making = Candidates(kinds=KINDS, base={}, places=namespace.places)
+    candidate = making.of(namespace.objects, {})[Place(PROVIDER, "rack")]
+    assert candidate.hosts["tower"] == ()
+    assert "spec.power.price" in candidate.hosts["attic"][0]
+    assembly = namespace.judged()
+    assert assembly.verdicts[Place(PROVIDER, "rack")].accepted
+
+
+def test_a_fleet_larger_than_its_rack_is_refused_and_not_the_rack(tmp_path: Path) -> None:
+    namespace = Namespace(tmp_path).write(
+        providers={"rack": RACK},
+        hosts={"tower": a_box()},
+        fleets={"nodes": {"size": 2, "provider": "rack"}},
+    )
+    assembly = namespace.judged()
+    assert "spec.size" in assembly.verdicts[Place(FLEET, "nodes")].message
+    assert assembly.verdicts[Place(PROVIDER, "rack")].accepted
+
+
+def test_two_fleets_that_do_not_fit_together_leave_the_older_one_in_force(tmp_path: Path) -> None:
+    nodes = {"size": 1, "provider": "rack"}
+    namespace = Namespace(tmp_path).write(
+        providers={"rack": RACK}, hosts={"tower": a_box()}, fleets={"nodes": nodes}
+    )
+    assert names(namespace.judged().config) == {"nodes"}
+    assembly = namespace.write(fleets={"again": nodes, "nodes": nodes}).judged()
+    assert names(assembly.config) == {"nodes"}
+    assert not assembly.verdicts[Place(FLEET, "again")].accepted
+    assert assembly.config.fleet("nodes").name == FleetName("nodes")
