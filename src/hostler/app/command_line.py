@@ -63,9 +63,13 @@ def fleeting() -> Mapping[str, Callable[..., int]]:
 
 def clusters() -> Mapping[str, Callable[..., int]]:
     """Return the commands about a cluster, under `hostler kubernetes`."""
-    from .kubernetes.commands import crds, install
+    from .kubernetes.commands import crds, import_, install
 
-    return {"kubernetes crds": crds, "kubernetes install": install}
+    return {
+        "kubernetes crds": crds,
+        "kubernetes install": install,
+        "kubernetes import": import_,
+    }
 
 
 def run(argv: Sequence[str]) -> int:

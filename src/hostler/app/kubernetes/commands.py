@@ -1,5 +1,6 @@
 """Commands of `hostler kubernetes`; each imports its work once it is run."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -39,3 +40,37 @@ def install(
         json,
         lambda screen: install_definitions(kubeconfig, context, screen, dry_run=dry_run),
     )
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Which namespace of which cluster."""
+
+    namespace: Annotated[str | None, Parameter(help="the namespace; default: the context's")] = None
+    kubeconfig: Kubeconfig = None
+    context: Context = None
+
+
+def import_(
+    *,
+    provider: Annotated[
+        str, Parameter(help="the name of the Provider that all hosts get")
+    ] = "homelab",
+    place: Place | None = None,
+    dry_run: Annotated[
+        bool, Parameter(name="--dry-run", negative=(), help="print the objects, write nothing")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Write Fleets and Hosts for the Groups and Nodes of the older homelab autoscaler.
+
+    Fleets begin paused, and what is to be on stays on: nothing is switched by this.
+    """
+    from hostler.frontends.kubernetes.connecting import Target
+
+    from .importing import import_homelab
+
+    named = place or Place()
+    target = Target(kubeconfig=named.kubeconfig, context=named.context, namespace=named.namespace)
+    return guarded(json, lambda screen: import_homelab(target, provider, screen, dry_run=dry_run))
