@@ -4,12 +4,12 @@ import asyncio
 import base64
 import json
 import re
+import secrets
 import signal
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,6 @@ busy_last = "1s"
 rare = "1s"
 poll = "100ms"
 """
-_NUMBERS = count()
 
 
 @dataclass
@@ -161,7 +160,7 @@ async def cluster(
     client: Client, api_server: ApiServer, simulator: int, tmp_path: Path
 ) -> AsyncGenerator[Cluster]:
     await installed(client)
-    name = f"fleets-{next(_NUMBERS)}"
+    name = f"fleets-{secrets.token_hex(4)}"
     await client.create(NAMESPACES, Thing(metadata=Metadata(name=name)))
     yield Cluster(client=client, namespace=name, server=api_server, folder=tmp_path, port=simulator)
 
