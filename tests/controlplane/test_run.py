@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import os
 import re
 import secrets
 import signal
@@ -104,16 +105,18 @@ class Cluster:
     def log(self) -> Path:
         return self.folder / "engine.log"
 
-    def start(self) -> "subprocess.Popen[bytes]":
-        kubeconfig = f"--kubeconfig={self.server.kubeconfig}"
-        file = self.folder / "engine.toml"
-        file.write_text(ENGINE)
-        options = (kubeconfig, f"--namespace={self.namespace}", str(file))
+    def start(self, *, file: bool = True) -> "subprocess.Popen[bytes]":
+        """Start an engine, with a file for its haste, or without any: then records are objects."""
+        options = [f"--kubeconfig={self.server.kubeconfig}", f"--namespace={self.namespace}"]
+        if file:
+            (self.folder / "engine.toml").write_text(ENGINE)
+            options.append(str(self.folder / "engine.toml"))
         with self.log.open("ab") as log:
             return subprocess.Popen(
                 [str(HOSTLER), "run", "--kubernetes", *options],
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                env={**os.environ, "HOME": str(self.folder)},
             )
 
     def events(self, name: str) -> list[dict[str, Any]]:
@@ -281,6 +284,25 @@ async def test_what_an_engine_ran_it_runs_after_a_restart_past_a_slip(cluster: C
             assert process.poll() is None
         finally:
             process.kill()
+
+
+async def test_without_a_file_the_cluster_has_the_records_and_another_engine_takes_over(
+    cluster: Cluster,
+) -> None:
+    await cluster.cloud()
+    await cluster.fleet("web", 1)
+    with cluster.start(file=False) as first:
+        try:
+            await cluster.counts("web", machines=1)
+            assert not list(cluster.folder.rglob("*.db"))
+        finally:
+            first.kill()
+    await cluster.fleet("web", 2)
+    with cluster.start(file=False) as other:
+        try:
+            await cluster.counts("web", size=2, machines=2)
+        finally:
+            other.kill()
 
 
 async def test_kinds_that_are_not_installed_are_named_with_the_cure(

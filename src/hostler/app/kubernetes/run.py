@@ -40,6 +40,7 @@ from hostler.kubernetes.informer import Surroundings as Following
 from hostler.kubernetes.objects import Key
 from hostler.kubernetes.requests import Selection
 from hostler.ports.store import Store
+from hostler.stores.kubernetes.opening import ClusterPlace
 
 from .cluster_api import cluster_api
 
@@ -201,7 +202,10 @@ async def _compare_definitions(cluster: Connected) -> None:
 
 
 def _base(options: ClusterOptions, namespace: str, environment: Mapping[str, str]) -> Base:
-    """Return the file beside the objects, or the empty one where none is named."""
+    """Return the file beside the objects; where none is named, one that says where records are.
+
+    Those are in the cluster too, or in SQLite in the folder that `--state` names.
+    """
     if options.file is not None:
         return Base(path=options.file, raw=read_toml(options.file), kinds=KINDS, stores=STORES)
     folder = options.state or _state_folder(environment)
@@ -210,7 +214,17 @@ def _base(options: ClusterOptions, namespace: str, environment: Mapping[str, str
     except OSError as error:
         text = f"{folder} cannot be made: {error.strerror}; name another --state"
         raise ConfigError(text) from error
-    return Base(path=folder / f"{namespace}.toml", raw={}, kinds=KINDS, stores=STORES)
+    raw: Raw = {} if options.state is not None else {"store": _records(options, namespace)}
+    return Base(path=folder / f"{namespace}.toml", raw=raw, kinds=KINDS, stores=STORES)
+
+
+def _records(options: ClusterOptions, namespace: str) -> str:
+    """Return the store that is the cluster itself, in the namespace whose objects are run."""
+    kubeconfig = options.kubeconfig.resolve() if options.kubeconfig is not None else ""
+    place = ClusterPlace(
+        namespace=namespace, context=options.context or "", kubeconfig=str(kubeconfig)
+    )
+    return f"kubernetes:{place}"
 
 
 def _state_folder(environment: Mapping[str, str]) -> Path:

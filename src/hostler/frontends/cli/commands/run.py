@@ -48,7 +48,9 @@ class ClusterArguments:
     ] = None
     state: Annotated[
         Path | None,
-        Parameter(help="the folder for records and secrets; default: ~/.local/state/hostler"),
+        Parameter(
+            help="the folder for secrets, and without FILE for records; default: in the cluster"
+        ),
     ] = None
 
 
