@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from hostler.app.compose import NoFrontends
 from hostler.app.null_metrics import NullMetrics
 from hostler.config.store_url import StoreUrl
 from hostler.config.values import Config
@@ -67,6 +66,13 @@ class StillClock:
 
     async def sleep(self, time: timedelta) -> None:
         self.at += time
+
+
+class NoFrontends:
+    """Nothing is served beside an engine."""
+
+    async def attach(self, config: Config, ports: Ports, engine: object) -> None:
+        del config, ports, engine
 
 
 class NoProbes:

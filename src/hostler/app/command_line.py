@@ -19,14 +19,11 @@ def groups(verb: str = "") -> CommandGroups:
     """Return the command of this name, or every command where it names none."""
     if verb in TRIALS:
         return {"Try": trials(verb)}
-    if verb == "fleeting":
-        return {RUNNER: fleeting()}
-    if verb in JOBS:
-        return {POWER: power()}
-    if verb == "cost":
-        return {COSTS: costs()}
-    if verb == "kubernetes":
-        return {CLUSTERS: clusters()}
+    own = {"fleeting": (RUNNER, fleeting), "cost": (COSTS, costs)}
+    own |= {"kubernetes": (CLUSTERS, clusters), **dict.fromkeys(JOBS, (POWER, power))}
+    if verb in own:
+        name, made = own[verb]
+        return {name: made()}
     found = commands(Composed(), verb)
     if any(verb in names for names in GROUPS.values()):
         return found

@@ -53,10 +53,11 @@ class FakeScene:
     world: FakeWorld = field(init=False)
     provider: FakeProvider = field(init=False)
     store: MemoryStore = field(init=False)
-    prober: Prober = field(default_factory=FakeProber)
+    prober: FakeProber = field(default_factory=FakeProber)
     metrics: CountingMetrics = field(default_factory=CountingMetrics)
     numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     wrap: Callable[[Store], Store] = field(default=lambda store: store)
+    wrap_prober: Callable[[Prober], Prober] = field(default=lambda prober: prober)
     workloads: Workloads | None = None
 
     def __post_init__(self) -> None:
@@ -97,7 +98,7 @@ class FakeScene:
         return Ports(
             store=self.wrap(self.store),
             clock=clock or self.clock,
-            prober=self.prober,
+            prober=self.wrap_prober(self.prober),
             metrics=self.metrics,
             fresh=self.fresh,
             workloads=self.workloads,

@@ -68,14 +68,14 @@ class Broker:
         fields = _Fields(body)
         if kind != _CONNECT or fields.text() != "MQTT":
             raise _Broken
-        version, given = fields.take(1)[0], fields.take(1)[0]
+        version, parts = fields.take(1)[0], fields.take(1)[0]
         fields.take(2)
         fields.text()  # the client's own name
-        if given & 0x04:  # a last will
+        if parts & 0x04:  # a last will
             fields.text()
             fields.text()
-        user = fields.text() if given & 0x80 else ""
-        password = fields.text() if given & 0x40 else ""
+        user = fields.text() if parts & 0x80 else ""
+        password = fields.text() if parts & 0x40 else ""
         code = _WELCOME if (user, password) == (USER, self.password) else _DENIED
         code = code if version == 4 else _WRONG_VERSION
         client.send(2, bytes([0, code]))

@@ -21,7 +21,6 @@ from hostler.frontends.kubernetes.nodes.fleets import Attached, ManagedFleet
 from hostler.frontends.kubernetes.nodes.standing import CORDONED_BY
 from hostler.lab.scenes.metal import MetalScene
 from hostler.queries.live import EngineRecords
-from hostler.testing.fakes.prober import FakeProber
 from hostler.testing.scenes.builders import FLEET, HOME, MIN, S
 
 pytestmark = pytest.mark.looptime
@@ -172,7 +171,7 @@ async def test_a_machine_is_ready_when_its_node_is() -> None:
     controller = NodeController(one.cluster.client, one.clock)
     nodes = Nodes({}, one.clock)
     nodes.controller = controller
-    one.prober = NodeProber(FakeProber(), nodes)
+    one.wrap_prober = lambda prober: NodeProber(prober, nodes)
     async with one.running() as engine:
         records = EngineRecords(engine.loops[0], one.fleet.name)
         fleet = ManagedFleet(fleet=one.fleet, table=TABLE, records=records)

@@ -129,9 +129,9 @@ def speaks(suite: int) -> bool:
     known = rmcpplus.CIPHER_SUITES.get(suite)
     if known is None:
         return False
-    digest = rmcpplus.AUTH_ALGORITHMS[known.authentication][0]
     key = rmcpplus.SessionKeys(known, bytes(20)).k1
-    return key == hmac.new(bytes(20), b"\x01" * 20, digest).digest()
+    digest = {20: "sha1", 32: "sha256"}[len(key)]
+    return key == hmac.digest(bytes(20), b"\x01" * 20, digest)
 
 
 def _end(session: Session) -> None:

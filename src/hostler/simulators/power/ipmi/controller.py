@@ -48,19 +48,8 @@ class Controller:
         session = self.sessions.open.get(session_of(data))
         keys = session.keys if session is not None else None
         packet = opened(data, keys)
-        match packet.kind:
-            case _ if packet.kind == OPEN:
-                return packed(self.sessions.begin(packet.payload), None)
-            case _ if packet.kind == RAKP_1:
-                denied = bool(self.box.script) and self.box.script[0] == DENIED
-                if denied:
-                    self.box.script.popleft()
-                    self.box.journal.append("login")
-                return packed(self.sessions.challenge(packet.payload, denied=denied), None)
-            case _ if packet.kind == RAKP_3:
-                return packed(self.sessions.confirm(packet.payload), None)
-            case _ if packet.kind != IPMI:
-                return None
+        if packet.kind != IPMI:
+            return self._opening(packet)
         message = message_of(packet.payload)
         if session is None or keys is None:
             answer = self._before(message)
@@ -69,6 +58,20 @@ class Controller:
         session.sent += 1
         reply = Packet(kind=IPMI, payload=answer, session=session.theirs, sequence=session.sent)
         return packed(reply, keys)
+
+    def _opening(self, packet: Packet) -> bytes | None:
+        """Answer what opens a session; None where it is something else."""
+        if packet.kind == OPEN:
+            return packed(self.sessions.begin(packet.payload), None)
+        if packet.kind == RAKP_1:
+            denied = bool(self.box.script) and self.box.script[0] == DENIED
+            if denied:
+                self.box.script.popleft()
+                self.box.journal.append("login")
+            return packed(self.sessions.challenge(packet.payload, denied=denied), None)
+        if packet.kind == RAKP_3:
+            return packed(self.sessions.confirm(packet.payload), None)
+        return None
 
     def _before(self, message: Message) -> bytes:
         """Answer what may be asked without a session."""

@@ -97,7 +97,7 @@ def opened(data: bytes, keys: Keys | None) -> Packet:
         signed = keys.suite.hashed(keys.signing, body[:-length])[:length]
         if not hmac.compare_digest(signed, body[-length:]):
             raise Broken("its signature is another one")
-        payload = _shown(payload, keys.hiding)
+        payload = _decrypted(payload, keys.hiding)
     return Packet(kind=flags & _KIND, payload=payload, session=session, sequence=sequence)
 
 
@@ -110,7 +110,7 @@ def packed(packet: Packet, keys: Keys | None) -> bytes:
     flags = packet.kind
     if keys is not None:
         flags |= _ENCRYPTED | _SIGNED
-        payload = _hidden(payload, keys.hiding)
+        payload = _encrypted(payload, keys.hiding)
     head = struct.pack("<BBIIH", _PLUS, flags, packet.session, packet.sequence, len(payload))
     body = head + payload
     if keys is not None:
@@ -120,7 +120,7 @@ def packed(packet: Packet, keys: Keys | None) -> bytes:
     return _RMCP_IPMI + body
 
 
-def _hidden(payload: bytes, key: bytes) -> bytes:
+def _encrypted(payload: bytes, key: bytes) -> bytes:
     pad = -(len(payload) + 1) % 16
     start = secrets.token_bytes(16)
     encryptor = Cipher(algorithms.AES(key), modes.CBC(start)).encryptor()
@@ -128,7 +128,7 @@ def _hidden(payload: bytes, key: bytes) -> bytes:
     return start + encryptor.update(whole) + encryptor.finalize()
 
 
-def _shown(payload: bytes, key: bytes) -> bytes:
+def _decrypted(payload: bytes, key: bytes) -> bytes:
     if len(payload) < 32 or len(payload) % 16:
         raise Broken("it is not encrypted by AES")
     decryptor = Cipher(algorithms.AES(key), modes.CBC(payload[:16])).decryptor()
