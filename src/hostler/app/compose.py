@@ -223,7 +223,7 @@ class Composed:
                 return
             from .frontends import frontends  # gRPC takes a while to import
 
-            async with frontends(config) as self._nodes.others:
+            async with frontends(config, self._nodes.sizes) as self._nodes.others:
                 yield self._nodes
 
     def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Runnable:

@@ -4,15 +4,17 @@ What is served stays open while the fleet file is read again: whoever asks is an
 records of the engine before, until the next one has read them.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 import structlog
 
 from hostler.config.values import Config
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Ports
+from hostler.domain.ids import FleetName
 from hostler.frontends.externalgrpc.group import NodeGroup, open_group
 from hostler.frontends.externalgrpc.serve import serving
 from hostler.frontends.externalgrpc.service import CloudProvider
@@ -23,8 +25,12 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
 
 @dataclass(slots=True)
 class EngineFrontends:
-    """What is served; `attach` gives it the engine that has the records from now on."""
+    """What is served; `attach` gives it the engine that has the records from now on.
 
+    `sizes` says what Pods get on the Nodes of a fleet, as far as somebody learnt that.
+    """
+
+    sizes: Callable[[FleetName], Mapping[str, str]]
     provider: CloudProvider = field(default_factory=CloudProvider)
 
     async def attach(self, config: Config, ports: Ports, engine: object) -> None:
@@ -36,14 +42,18 @@ class EngineFrontends:
             fleet = config.fleet(asked.fleet)
             (loop,) = (one for one in engine.loops if fleet in one.state.account.fleets)
             live = EngineRecords(loop, fleet.name)
-            groups.append(await open_group(fleet, asked.node, live, ports, engine.hear))
+            group = await open_group(fleet, asked.node, live, ports, engine.hear)
+            group.learnt = partial(self.sizes, fleet.name)
+            groups.append(group)
         self.provider.attach(groups)
 
 
 @asynccontextmanager
-async def frontends(config: Config) -> AsyncGenerator[EngineFrontends]:
+async def frontends(
+    config: Config, sizes: Callable[[FleetName], Mapping[str, str]]
+) -> AsyncGenerator[EngineFrontends]:
     """Serve what the file asks for until the block ends; ConfigError where it cannot be."""
-    served = EngineFrontends()
+    served = EngineFrontends(sizes)
     if config.externalgrpc is None:
         yield served
         return

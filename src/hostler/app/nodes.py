@@ -79,6 +79,10 @@ class Nodes:
             return False, self._why
         return await self.controller.ready(machine)
 
+    def sizes(self, fleet: FleetName) -> Mapping[str, str]:
+        """Return what Pods get on the Nodes of a fleet, as far as such were seen."""
+        return {} if self.controller is None else self.controller.sizes.of(fleet)
+
     async def run(self) -> None:
         """Go over the Nodes, from when a cluster is spoken to."""
         await self._begun.wait()

@@ -132,6 +132,26 @@ async def test_without_a_size_there_is_no_template_and_without_settings_are_no_o
     assert await gpu_types(serving(Cluster(NodeTable(cpu="4", memory="8Gi")))) == set()
 
 
+async def test_what_the_file_does_not_say_of_a_node_is_learnt_from_nodes() -> None:
+    cluster = Cluster(NodeTable(price=1.0))
+    provider = serving(cluster)
+    status, _ = await refused(provider, "NodeGroupTemplateNodeInfo", id="web")
+    assert status is Status.UNIMPLEMENTED
+    cluster.group.learnt = lambda: {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    answer = await ask(provider, "NodeGroupTemplateNodeInfo", id="web")
+    assert b"8Gi" in cast("bytes", field(answer, "nodeBytes"))
+    container = {"name": "c", "resources": {"requests": {"cpu": {"string": "1"}}}}
+    pod = message("Pod", spec={"containers": [container]}).SerializeToString()
+    price = field(await ask(provider, "PricingPodPrice", pod_bytes=pod, **HOUR), "price")
+    assert price == pytest.approx(0.25)
+
+
+async def test_what_the_file_says_of_a_node_comes_before_what_was_learnt() -> None:
+    cluster = Cluster(NodeTable(cpu="2", memory="4Gi"))
+    cluster.group.learnt = lambda: {"cpu": "64", "memory": "256Gi"}
+    assert cluster.group.amounts == {"cpu": "2", "memory": "4Gi", "pods": "110"}
+
+
 async def test_a_group_that_there_is_not_is_named() -> None:
     provider = serving(Cluster())
     status, why = await refused(provider, "NodeGroupTargetSize", id="wep")

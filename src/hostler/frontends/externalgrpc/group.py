@@ -5,7 +5,7 @@ sentence; Cluster Autoscaler writes it into its log and its events.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -22,6 +22,7 @@ from hostler.requests.by_id import MachinesById, ungranted
 
 from .calls import Instance, NodeRef, State
 from .members import Gathering, Member, Members, own_id
+from .node import amounts_of
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.externalgrpc")
 
@@ -31,13 +32,22 @@ ACTOR = "cluster-autoscaler"
 
 @dataclass(slots=True, kw_only=True)
 class NodeGroup:
-    """One node group. `hear` makes the engine read requests now; `node` is what its nodes are."""
+    """One node group. `hear` makes the engine read requests now; `node` is what its nodes are.
+
+    `learnt` is what pods get on a node by those that were seen, where the file does not say it.
+    """
 
     machines: MachinesById
     live: LiveRecords
     node: NodeTable
     gathering: Gathering
     hear: Callable[[], None]
+    learnt: Callable[[], Mapping[str, str]] = dict[str, str]
+
+    @property
+    def amounts(self) -> Mapping[str, str]:
+        """What pods get on a node, by resource; empty where nobody knows."""
+        return amounts_of(self.node) or self.learnt()
 
     @property
     def id(self) -> str:

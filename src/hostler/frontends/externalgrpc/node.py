@@ -23,9 +23,8 @@ _CONDITIONS = {
 }
 
 
-def template(fleet: Fleet, node: NodeTable) -> bytes | None:
-    """Return a new node as Kubernetes' protobuf; None where nobody said what it will be."""
-    amounts = amounts_of(node)
+def template(fleet: Fleet, node: NodeTable, amounts: Mapping[str, str]) -> bytes | None:
+    """Return a new node as Kubernetes' protobuf; None where nobody knows what it will be."""
     if not amounts:
         return None
     name = f"{fleet.name}-template"
@@ -73,12 +72,12 @@ def _labels(fleet: Fleet, node: NodeTable) -> Mapping[str, str]:
     return known | node.labels
 
 
-def share(node: NodeTable, requests: Mapping[str, float]) -> float | None:
+def share(on_node: Mapping[str, str], requests: Mapping[str, float]) -> float | None:
     """Return which part of a node a pod takes: of what it takes most of; None: it does not fit."""
-    amounts = {name: quantity(text) or 0.0 for name, text in amounts_of(node).items()}
+    amounts = {name: quantity(text) or 0.0 for name, text in on_node.items()}
     if not amounts:
         return None
-    parts = [1.0 / node.pods]
+    parts = [1.0 / amounts["pods"]] if amounts.get("pods") else [0.0]
     for resource, wanted in requests.items():
         if wanted <= 0:
             continue

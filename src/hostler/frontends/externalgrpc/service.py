@@ -145,9 +145,11 @@ class CloudProvider:
 
     async def _template(self, request: Message) -> Message:
         group = self._group(request)
-        content = nodes.template(group.machines.fleet, group.node)
+        content = nodes.template(group.machines.fleet, group.node, group.amounts)
         if content is None:
-            text = f"the file says neither cpu nor memory of the nodes of {group.id}"
+            text = (
+                f"neither the file nor any node says which cpu and memory those of {group.id} have"
+            )
             raise GRPCError(Status.UNIMPLEMENTED, text)
         return message("NodeGroupTemplateNodeInfoResponse", nodeInfo=content, nodeBytes=content)
 
@@ -179,7 +181,7 @@ class CloudProvider:
         """Return the cheapest part of a node that takes the pod."""
         requests, hours = requests_of(request), window_of(request).hours
         shares = (
-            (price, nodes.share(group.node, requests))
+            (price, nodes.share(group.amounts, requests))
             for group in self._groups.values()
             if (price := group.price()) is not None
         )

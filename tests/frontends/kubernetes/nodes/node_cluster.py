@@ -79,12 +79,13 @@ class FakeCluster(Session):
                 "lastHeartbeatTime": "2026-01-01T00:00:00Z",
             }
         ]
+        allocatable = spec.pop("allocatable", {})
         metadata: Body = {"name": name, "uid": f"u-{name}", "resourceVersion": "1"}
         metadata |= {key: spec.pop(key, {}) for key in ("labels", "annotations")}
         self.nodes[name] = {
             "metadata": metadata,
             "spec": spec,
-            "status": {"conditions": conditions},
+            "status": {"conditions": conditions, "allocatable": allocatable},
         }
 
     def pod(self, name: str, node: str = "n", owner: str = "ReplicaSet", **more: Any) -> None:

@@ -10,6 +10,7 @@ from engine_records import ONE, TABLE, History, Records, attached, node_id
 from node_cluster import FakeCluster
 
 from hostler.config.node_tables import ManagedTable, NodeTable
+from hostler.domain.ids import FleetName
 from hostler.domain.machines.drain import DRAIN
 from hostler.domain.model.machine import Deletion, Protection
 from hostler.domain.model.phases import Goal, Phase
@@ -203,3 +204,40 @@ async def test_a_node_of_the_control_plane_is_protected_unless_its_fleet_says_ot
     scene.cluster.node("n", providerID=node_id(ONE), labels=role)
     await scene.go_over()
     assert bool(scene.store.written) is not may
+
+
+ON_NODE = {"cpu": "4", "memory": "16Gi", "pods": "110"}
+
+
+async def test_what_pods_get_on_nodes_is_learnt_and_the_least_of_each() -> None:
+    scene = Scene()
+    sizes = scene.rounds.sizes
+    assert sizes.of(FleetName("web")) == {}
+    scene.cluster.node("n", providerID=node_id(ONE), allocatable=ON_NODE)
+    await scene.go_over()
+    assert sizes.of(FleetName("web")) == ON_NODE
+    other = {"cpu": "3500m", "memory": "32Gi", "pods": "110", "nvidia.com/gpu": "1"}
+    scene.cluster.node("n", providerID=node_id(ONE), allocatable=other)
+    await scene.go_over()
+    assert sizes.of(FleetName("web")) == ON_NODE | {"cpu": "3500m"}
+    assert sizes.of(FleetName("other")) == {}
+
+
+@pytest.mark.parametrize("allocatable", [{}, {"cpu": "4"}, {"cpu": "lots", "memory": "1Gi"}])
+async def test_a_node_whose_kubelet_said_nothing_yet_teaches_nothing(
+    allocatable: dict[str, str],
+) -> None:
+    scene = Scene()
+    scene.cluster.node("n", providerID=node_id(ONE), allocatable=allocatable)
+    await scene.go_over()
+    assert scene.rounds.sizes.of(FleetName("web")) == {}
+
+
+async def test_the_node_of_a_machine_that_has_ended_still_teaches() -> None:
+    """A fleet of none can grow after a restart, while the Nodes of its boxes are still there."""
+    scene = Scene()
+    scene.cluster.node("n", **OURS, ready="False", allocatable=ON_NODE)
+    scene.records.living = []
+    scene.store.ended = {ENDED.id: ENDED}
+    await scene.go_over()
+    assert scene.rounds.sizes.of(FleetName("web")) == ON_NODE

@@ -17,6 +17,7 @@ from .drainer import PASS, Drainer
 from .fleets import Attached, ManagedFleet
 from .objects import NODES
 from .rounds import EVERY, Rounds
+from .sizes import Sizes
 from .standing import NodeIndex, index, is_up, standing
 from .upkeep import guarded, is_to_end
 
@@ -42,6 +43,7 @@ class NodeController:
     own_node: str = ""
     lasts: timedelta = PASS
     rounds: Rounds | None = None
+    sizes: Sizes = field(default_factory=Sizes)
     _drainer: Drainer = field(init=False)
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
     _read: tuple[float, NodeIndex] | None = None
@@ -53,7 +55,11 @@ class NodeController:
     def attach(self, attached: Attached) -> None:
         """Work for this engine from now on."""
         self.rounds = Rounds(
-            client=self.client, clock=self.clock, attached=attached, own_node=self.own_node
+            client=self.client,
+            clock=self.clock,
+            attached=attached,
+            own_node=self.own_node,
+            sizes=self.sizes,
         )
 
     async def run(self) -> None:

@@ -47,6 +47,7 @@ class NodeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """How a Node stands."""
 
     conditions: tuple[NodeCondition, ...] | None = None
+    allocatable: Mapping[str, str] | None = None
     node_info: NodeInfo | None = None
 
 

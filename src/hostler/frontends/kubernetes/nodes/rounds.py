@@ -26,6 +26,7 @@ from hostler.requests.recording import Author, record
 from .drainer import remove
 from .fleets import Attached, ManagedFleet
 from .objects import NODES, Node
+from .sizes import Sizes
 from .standing import Standing, index, standing
 from .upkeep import change_of, guarded, may_go, owner_of
 
@@ -52,6 +53,7 @@ class Rounds:
     clock: Clock
     attached: Attached
     own_node: str = ""
+    sizes: Sizes = field(default_factory=Sizes)
     observed: Mapping[MachineId, Standing] = field(default_factory=dict[MachineId, Standing])
     _protecting: dict[MachineId, datetime] = field(default_factory=dict[MachineId, datetime])
 
@@ -63,6 +65,7 @@ class Rounds:
             for machine, node in fleet.pairs(nodes):
                 living.add(node.metadata.uid)
                 observed[machine.id] = self._noted(machine, standing(node))
+                self.sizes.learn(fleet.fleet.name, node)
                 if fleet.records.leads:
                     await self._keep(fleet, machine, node)
         self.observed = observed
@@ -108,10 +111,11 @@ class Rounds:
     async def _remove(self, node: Node) -> None:
         """Remove the Node of a machine of ours that is in the history, and of nobody living."""
         name = owner_of(node, self.attached.installation)
-        if name is None or not may_go(node):
+        found = await self.attached.store.machine(name) if name is not None else None
+        if found is None:
             return
-        found = await self.attached.store.machine(name)
-        if found is None or found.phase is not Phase.DELETED:
+        self.sizes.learn(found.fleet, node)
+        if found.phase is not Phase.DELETED or not may_go(node):
             return
         fleets = (one for one in self.attached.fleets if one.fleet.name == found.fleet)
         fleet = next(fleets, None)
