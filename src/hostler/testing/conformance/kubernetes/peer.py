@@ -226,8 +226,11 @@ def merged(**changes: object) -> Mapping[str, object]:
 
 
 async def until(peer: Peer, path: str, holds: Callable[[Answer], bool], why: str) -> Answer:
-    """Read an object until something holds; it must hold soon."""
-    async with asyncio.timeout(4 * PATIENCE):
+    """Read an object until something holds; it must hold soon.
+
+    Soon is two minutes: controllers list kinds that are new to them every half minute only.
+    """
+    async with asyncio.timeout(12 * PATIENCE):
         while True:
             answer = await peer.call("GET", path)
             if holds(answer):
