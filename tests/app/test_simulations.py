@@ -83,8 +83,14 @@ def test_the_banner_names_every_variable_that_clients_need(
     )
 
 
-def test_a_rack_whose_port_is_taken_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.create_server(("127.65.0.8", 0)) as taken:
+@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM])
+def test_a_rack_whose_port_is_taken_says_so(
+    kind: socket.SocketKind, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first machine is asked over TCP, and the eighth over UDP."""
+    address = "127.65.0.1" if kind is socket.SOCK_STREAM else "127.65.0.8"
+    with socket.socket(type=kind) as taken:
+        taken.bind((address, 0))
         port = int(taken.getsockname()[1])
         assert power(port=port, guest_port=0) == 2
     message = capsys.readouterr().err

@@ -185,7 +185,7 @@ def test_what_runs_a_program_beside_the_engine_is_in_no_object() -> None:
     assert "command" not in keys_by_name(ReadyTable)
     assert "command" not in keys_by_name(hosts(KINDS)["power"])
     probe = fields_in_object(ReadyTable).properties["probe"]
-    assert probe["enum"] == ["api", "tcp", "ssh"]
+    assert probe["enum"] == ["api", "tcp", "ssh", "node"]
 
 
 def test_every_field_is_explained() -> None:
