@@ -10,7 +10,7 @@ import structlog
 from hostler.domain.errors import Conflict, Fenced, StoreError, StoreUnusable
 from hostler.domain.ids import CycleId, FleetName
 from hostler.domain.machines.rollout import is_prepared_by_ssh
-from hostler.domain.model.commands import Advance, Reclaim
+from hostler.domain.model.commands import Advance, Reclaim, SaveFleet
 from hostler.domain.model.fleet import ProbeKind
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
@@ -44,7 +44,10 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.loop")
 
 _ROUNDS_APART = timedelta(milliseconds=250)
 _AT_ONCE = 3
-"""So many rounds may follow one another at once: machines are made, get their hosts, and begin."""
+"""So many rounds may follow one another at once: machines are made, get their hosts, and begin.
+
+Only where power is ours to decide: elsewhere a call takes longer than the pause.
+"""
 
 
 class AccountLoop:
@@ -215,6 +218,8 @@ class AccountLoop:
             self._start(reconciled, tenure, group)
             asked += (scope for advance in reconciled.advances for scope in advance.close)
             expecting = expecting or reconciled.decision.expecting
+            if any(isinstance(c, SaveFleet) and c.inserts for c in reconciled.decision.commands):
+                self.nudge()
             goes_on = goes_on or reconciled.goes_on
             due += [reconciled.decision.due] if reconciled.decision.due else []
         if (own := self._leases.tenure(self.lease)) is not None:
@@ -225,7 +230,7 @@ class AccountLoop:
         self.state.observed_once = True
         self.state.asked = still_asked(self.state.asked, asked, self.state.inventory.missing)
         self._set_pace(expecting=expecting, due=min(due, default=None))
-        if goes_on:
+        if goes_on and self._account.provider.capabilities.power is not None:
             self._at_once += 1
             self.nudge()
         else:

@@ -153,13 +153,15 @@ def _main_scopes(
 ) -> list[Scope]:
     """Return observations of single machines, or one whole listing where that costs less.
 
-    Where hosts are asked one by one, a listing asks those of everybody else too: never for these.
+    Where hosts are asked one by one for their power, a listing asks those of everybody else too:
+    never for these.
     """
     close = [scope for m in moving if (scope := close_scope(m, provider.capabilities, zone))]
     if not close:
         return []
     whole = Scope(zone, provider.capabilities.main.kind)
-    one_by_one = scopes_of_hosts((whole,), provider.capabilities) != (whole,)
+    by_hosts = scopes_of_hosts((whole,), provider.capabilities) != (whole,)
+    one_by_one = by_hosts and provider.capabilities.power is not None
     if one_by_one or requests_for(provider, close, inventory) < requests_for(
         provider, [whole], inventory
     ):

@@ -153,11 +153,16 @@ class AccountState:
         return since if since and min(whole, default=since - _ADOPTION_WAITS) < since else None
 
     def doubtful(self, now: datetime) -> datetime | None:
-        """Return when something was last asked of a host against which its last sighting speaks."""
+        """Return when a change of power was last asked for against which the last sighting speaks.
+
+        A retirement waits for the next listing as it comes: a new name has to be seen before it.
+        """
         inventory, found = self.inventory, list[datetime]()
         for request in self.requests:
             sighting = inventory.sightings.get(ResourceId(request.host or ""))
-            if sighting is not None and inventory.observed_at(sighting) <= request.at <= now:
+            if sighting is None or request.kind is not RequestKind.CYCLE:
+                continue
+            if inventory.observed_at(sighting) <= request.at <= now:
                 found += [request.at] if speaks_against(request.kind, sighting.resource) else []
         return max(found, default=None)
 
