@@ -42,8 +42,8 @@ class EngineFrontends:
             fleet = config.fleet(asked.fleet)
             (loop,) = (one for one in engine.loops if fleet in one.state.account.fleets)
             live = EngineRecords(loop, fleet.name)
-            group = await open_group(fleet, asked.node, live, ports, engine.hear)
-            group.learnt = partial(self.sizes, fleet.name)
+            learnt = partial(self.sizes, fleet.name)
+            group = await open_group(fleet, asked.node, live, ports, engine.hear, learnt=learnt)
             groups.append(group)
         self.provider.attach(groups)
 

@@ -149,6 +149,30 @@ class MachinesById:
         return request
 
 
+async def open_by_id(  # noqa: PLR0913 - what it is opened with, all of it by name
+    *,
+    fleet: Fleet,
+    live: Live,
+    store: Store,
+    clock: Clock,
+    actor: str,
+    fresh: Callable[[], MachineId],
+    row: FleetRow,
+) -> MachinesById:
+    """Read a fleet's records, and the requests that nobody granted yet. Raises StoreError."""
+    return MachinesById(
+        fleet=fleet,
+        live=live,
+        store=store,
+        clock=clock,
+        actor=actor,
+        fresh=fresh,
+        first_row=row,
+        first_machines=await store.machines(fleet.name),
+        requested=await ungranted(store, row),
+    )
+
+
 async def ungranted(store: Store, row: FleetRow) -> dict[MachineId, int]:
     """Return the ids that were requested of a fleet and not granted yet, with their requests."""
     found = dict[MachineId, int]()

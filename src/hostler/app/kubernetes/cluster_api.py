@@ -21,7 +21,7 @@ from hostler.kubernetes.informer import Surroundings
 from hostler.ports.clock import Clock
 from hostler.ports.store import Store
 from hostler.queries.live import EngineRecords
-from hostler.requests.by_id import MachinesById, ungranted
+from hostler.requests.by_id import open_by_id
 
 _LOOK = timedelta(seconds=1)
 
@@ -67,16 +67,14 @@ async def fleets_of(engine: Engine, ports: Ports) -> Mapping[FleetName, FleetAcc
         for fleet in loop.state.account.fleets:
             row = await store.add_fleet(FleetRow(name=fleet.name, created=clock.now()))
             live = EngineRecords(loop, fleet.name)
-            machines = MachinesById(
+            machines = await open_by_id(
                 fleet=fleet,
                 live=live,
                 store=store,
                 clock=clock,
                 actor=ACTOR,
                 fresh=ports.fresh,
-                first_row=row,
-                first_machines=await store.machines(fleet.name),
-                requested=await ungranted(store, row),
+                row=row,
             )
             found[fleet.name] = FleetAccess(machines=machines, live=live, hear=engine.hear)
     return found

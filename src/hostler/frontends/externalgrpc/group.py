@@ -18,7 +18,7 @@ from hostler.domain.errors import RequestRefused, StoreError
 from hostler.domain.ids import MachineId, is_machine_id
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.queries.live import LiveRecords
-from hostler.requests.by_id import MachinesById, ungranted
+from hostler.requests.by_id import MachinesById, open_by_id
 
 from .calls import Instance, NodeRef, State
 from .members import Gathering, Member, Members, own_id
@@ -188,26 +188,26 @@ class NodeGroup:
             log.info("deletions requested", group=self.id, machines=names, call=why)
 
 
-async def open_group(
-    fleet: Fleet, node: NodeTable, live: LiveRecords, ports: Ports, hear: Callable[[], None]
+async def open_group(  # noqa: PLR0913 - what it is opened with, the last of it seldom
+    fleet: Fleet,
+    node: NodeTable,
+    live: LiveRecords,
+    ports: Ports,
+    hear: Callable[[], None],
+    *,
+    learnt: Callable[[], Mapping[str, str]] = dict[str, str],
 ) -> NodeGroup:
     """Read a fleet's records, and the requests that nobody granted yet. Raises StoreError."""
     store, clock = ports.store, ports.clock
     row = await store.add_fleet(FleetRow(name=fleet.name, created=clock.now()))
-    machines = MachinesById(
-        fleet=fleet,
-        live=live,
-        store=store,
-        clock=clock,
-        actor=ACTOR,
-        fresh=ports.fresh,
-        first_row=row,
-        first_machines=await store.machines(fleet.name),
-        requested=await ungranted(store, row),
+    machines = await open_by_id(
+        fleet=fleet, live=live, store=store, clock=clock, actor=ACTOR, fresh=ports.fresh, row=row
     )
     time = asyncio.get_running_loop().time
     gathering = Gathering(machines, live, node, time)
-    return NodeGroup(machines=machines, live=live, node=node, gathering=gathering, hear=hear)
+    return NodeGroup(
+        machines=machines, live=live, node=node, gathering=gathering, hear=hear, learnt=learnt
+    )
 
 
 def _unrecorded(error: StoreError) -> GRPCError:

@@ -14,7 +14,7 @@ from hostler.kubernetes.client import Client
 from hostler.kubernetes.informer import Surroundings
 from hostler.lab.harness.process import Incarnation, Process
 from hostler.queries.live import EngineRecords
-from hostler.requests.by_id import MachinesById, ungranted
+from hostler.requests.by_id import open_by_id
 from hostler.testing.time.loop import LIFE
 
 from .connection import Connection
@@ -83,16 +83,14 @@ async def _opened(run: Incarnation, fleet: Fleet) -> FleetAccess | None:
         rows = [row for row in await store.fleets() if row.name == fleet.name]
         if not rows:
             return None
-        machines = MachinesById(
+        machines = await open_by_id(
             fleet=fleet,
             live=live,
             store=store,
             clock=run.ports.clock,
             actor="cluster-api",
             fresh=run.ports.fresh,
-            first_row=rows[0],
-            first_machines=await store.machines(fleet.name),
-            requested=await ungranted(store, rows[0]),
+            row=rows[0],
         )
     except StoreError:
         return None
