@@ -23,6 +23,17 @@ async def passed(call: Call) -> None:
     del call
 
 
+def request_of(call: Call, headers: tuple[tuple[str, str], ...] = ()) -> HttpRequest:
+    """Return a call of our client as a server in the same process takes it."""
+    return HttpRequest(
+        method=call.method,
+        path=unquote(call.path),
+        query=call.query,
+        headers=(("Content-Type", call.content_type), *headers),
+        body=call.body,
+    )
+
+
 class ClusterSession(Session):
     """Sends calls to a server; `before` a call has its effect and `after` it something may happen.
 
@@ -43,15 +54,7 @@ class ClusterSession(Session):
         del deadline
         self.calls.append(call)
         await self.before(call)
-        answer = self.server.handle(
-            HttpRequest(
-                method=call.method,
-                path=unquote(call.path),
-                query=call.query,
-                headers=(("Content-Type", call.content_type),),
-                body=call.body,
-            )
-        )
+        answer = self.server.handle(request_of(call))
         if not isinstance(answer, Response):
             raise TypeError(f"{call.path} is watched, which a cluster in the same process is not")
         await self.after(call)

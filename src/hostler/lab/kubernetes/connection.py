@@ -5,10 +5,10 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from datetime import timedelta
 from typing import Protocol
-from urllib.parse import unquote
 
 from hostler.kubernetes.errors import Timeout, Unavailable
 from hostler.kubernetes.session import Answer, Call
+from hostler.lab.harness.cluster_session import request_of
 from hostler.ports.http import HttpRequest, Response
 from hostler.simulators.kubernetes.gateway import Fate, Gateway, Reply
 from hostler.simulators.kubernetes.reads.watches import Watch
@@ -86,16 +86,10 @@ class Connection:
         return await _arrived(call, reply, deadline)
 
     def _request(self, call: Call) -> HttpRequest:
-        headers = [("Content-Type", call.content_type), ("User-Agent", "hostler/simulated")]
+        headers = [("User-Agent", "hostler/simulated")]
         if self._token:
             headers.append(("Authorization", f"Bearer {self._token}"))
-        return HttpRequest(
-            method=call.method,
-            path=unquote(call.path),
-            query=call.query,
-            headers=tuple(headers),
-            body=call.body,
-        )
+        return request_of(call, tuple(headers))
 
 
 async def _arrived(call: Call, reply: Reply, deadline: timedelta) -> Response | Watch:
