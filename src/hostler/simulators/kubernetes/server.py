@@ -20,7 +20,7 @@ from .controllers.workloads import Runner, Workloads
 from .discovery import page
 from .kinds.conversion import converted
 from .kinds.registry import REVIEWS
-from .reads.lists import Lists
+from .reads.listings import Lists
 from .reads.selectors import selected
 from .reads.watches import Watch
 from .reviews import reviewed
