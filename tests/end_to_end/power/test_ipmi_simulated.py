@@ -6,7 +6,7 @@ OpenIPMI's knows suite 3 alone: 17 is met here only.
 import asyncio
 import os
 import struct
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -21,13 +21,15 @@ from hostler.access.shell import SshShell
 from hostler.app.clock import SystemClock
 from hostler.domain.model.calls import Done, Refusal, Refused
 from hostler.ports.power import Power, PowerAction, PowerOpening, PowerState, Turn
+from hostler.providers.power.ipmi import library
 from hostler.providers.power.ipmi.library import speaks
 from hostler.providers.power.methods.ipmi import Ipmi
 from hostler.providers.power.switch import Switch
 from hostler.simulators.power.box import Box
+from hostler.simulators.power.ipmi import controller as controller_module
 from hostler.simulators.power.ipmi.controller import Controller, listening
-from hostler.simulators.power.ipmi.packets import SUITES, Suite, opened
-from hostler.simulators.power.ipmi.sessions import Sessions
+from hostler.simulators.power.ipmi.packets import SUITES, Broken, Message, Suite, opened
+from hostler.simulators.power.ipmi.sessions import Session, Sessions
 
 SECRET = "geheim-4711"
 CLIENTS = ("python-ipmi", "ipmitool")
@@ -142,6 +144,40 @@ async def test_who_insists_on_suite_17_gets_the_program_that_speaks_it(tmp_path:
     program("ipmitool")
     async with bmc(tmp_path, "auto") as rig:
         assert await rig.open(cipher_suite=17).act(ON) == Done()
+
+
+class Deaf(Controller):
+    """A controller that never answers the end of a session."""
+
+    async def _within(self, message: Message, session: Session) -> bytes:
+        if (message.function, message.command) == (0x06, 0x3C):
+            raise Broken("no answer")
+        return await super()._within(message, session)
+
+
+async def test_a_session_that_cannot_be_ended_gives_its_socket_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A socket stayed open for each question to such a controller."""
+    monkeypatch.setattr(controller_module, "Controller", Deaf)
+    async with bmc(tmp_path, "python-ipmi", ONLY_3) as rig:
+        before = descriptors()
+        ended = list[object]()
+        monkeypatch.setattr(library, "_end", partial(_remembered, ended, library._end))
+        assert (await rig.open().query()).state is PowerState.OFF
+        assert descriptors() == before
+        assert ended
+
+
+def descriptors() -> int:
+    """Return how many files and sockets this process has open."""
+    return len([*Path("/proc/self/fd").iterdir()])
+
+
+def _remembered(ended: list[object], end: Callable[[object], None], session: object) -> None:
+    """End a session as is done, and hold on to it: nothing collects its socket."""
+    ended.append(session)
+    end(session)
 
 
 @pytest.fixture
