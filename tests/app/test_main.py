@@ -18,15 +18,24 @@ INTERRUPTED = 130
 def own_handlers() -> Iterator[None]:
     """Put the handlers back that the test process had."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     yield
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is pending is discarded
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     for number, handler in before.items():
         signal.signal(number, handler)
 
 
 @pytest.mark.usefixtures("own_handlers")
-def test_sigterm_cancels_a_command_between_two_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It broke off what the event loop was in the midst of, and a demo waited for ever since."""
+@pytest.mark.parametrize("ctrl_c", [signal.default_int_handler, signal.SIG_IGN])
+def test_sigterm_cancels_a_command_between_two_steps(
+    monkeypatch: pytest.MonkeyPatch, ctrl_c: signal.Handlers
+) -> None:
+    """It broke off what the event loop was in the midst of, and a demo waited for ever since.
+
+    A shell lets what its script starts beside itself ignore Ctrl-C: SIGTERM was ignored with it.
+    """
+    signal.signal(signal.SIGINT, ctrl_c)
     went_on = list[str]()
 
     async def work(screen: Screen) -> int:
@@ -34,7 +43,7 @@ def test_sigterm_cancels_a_command_between_two_steps(monkeypatch: pytest.MonkeyP
         os.kill(os.getpid(), signal.SIGTERM)
         went_on.append("the step ends")
         try:
-            await asyncio.sleep(3600)
+            await asyncio.sleep(5)
         finally:
             went_on.append("and what is open is closed")
         return 0
@@ -48,3 +57,24 @@ def test_sigterm_cancels_a_command_between_two_steps(monkeypatch: pytest.MonkeyP
         main.main()
     assert ended.value.code == INTERRUPTED
     assert went_on == ["the step ends", "and what is open is closed"]
+
+
+@pytest.mark.usefixtures("own_handlers")
+def test_a_command_that_was_started_to_ignore_ctrl_c_ignores_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def work(screen: Screen) -> int:
+        del screen
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(0.01)
+        return 7
+
+    def run(argv: list[str]) -> int:
+        del argv
+        return guarded(json=False, work=work)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    monkeypatch.setattr(command_line, "run", run)
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    assert ended.value.code == 7

@@ -8,9 +8,12 @@ from types import FrameType
 def main() -> None:
     """Run the command line of this process, and exit.
 
-    SIGTERM ends a command as Ctrl-C does, so that what it opened is closed and removed.
+    SIGTERM ends a command as Ctrl-C does, so that what it opened is closed and removed. That holds
+    for a command, too, that a script started beside itself: its shell lets it ignore Ctrl-C.
     """
     try:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            _keep_ctrl_c_away()
         signal.signal(signal.SIGTERM, _as_ctrl_c)
         from .collector import collect_seldom
 
@@ -28,8 +31,19 @@ def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
 
     To raise KeyboardInterrupt here would break off whatever step the loop is in the midst of.
     """
-    del number, frame
-    signal.raise_signal(signal.SIGINT)
+    del number
+    if callable(on_ctrl_c := signal.getsignal(signal.SIGINT)):
+        on_ctrl_c(signal.SIGINT, frame)
+
+
+def _keep_ctrl_c_away() -> None:
+    """Block SIGINT, which was ignored, and give it the handler that an event loop looks for.
+
+    Only where Python's own handler stands does a loop put one that cancels its main task: without
+    it SIGTERM, which does as Ctrl-C does, was ignored as well.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _run(argv: list[str]) -> int:
