@@ -43,7 +43,7 @@ test: $(STAMP)  ## run everything that CI runs
 	@$(BIN)/python tools/test.py
 
 .PHONY: controlplane
-controlplane: $(STAMP)  ## test against Kubernetes' own API server, which is built from Go modules first
+controlplane: $(STAMP)  ## run the last part of the tests alone: against Kubernetes' own programs
 	@$(BIN)/python tools/test.py controlplane
 
 .PHONY: check
