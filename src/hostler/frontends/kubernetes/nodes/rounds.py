@@ -1,8 +1,8 @@
 """Rounds: each Node of an engine's machines is brought to what it should be, again and again.
 
-That is labels, annotations and taints, a cordon of ours whose reason has passed, Nodes whose
-machines have ended, and a protection for machines that must not end. Only for a fleet that this
-process leads is anything written.
+That is labels, annotations and taints, a cordon of ours whose reason has passed, what Cluster
+Autoscaler left on the Node of a machine before, Nodes whose machines have ended, and a protection
+for machines that must not end. Only for a fleet that this process leads is anything written.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ from .fleets import Attached, ManagedFleet
 from .objects import NODES, Node
 from .sizes import Sizes
 from .standing import Standing, index, standing
-from .upkeep import change_of, guarded, may_go, owner_of
+from .upkeep import Change, change_of, guarded, may_go, owner_of, retained
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
 
@@ -88,13 +88,16 @@ class Rounds:
         if why := guarded(node, self.own_node, fleet.table):
             await self._protect(fleet, machine, why)
         change = change_of(node, machine, fleet.table, self.attached.installation)
+        await self._write(node, change, machine.id)
+
+    async def _write(self, node: Node, change: Change, machine: MachineId) -> None:
         if not change:
             return
         spec = {"spec": dict(change.spec)} if change.spec else {}
         patch = merge_patch(spec, node.metadata, change.metadata)
         with suppress(Conflict, NotFound):
             await self.client.patch(NODES, key_of(node), patch)
-            log.info("node changed", node=node.metadata.name, machine=machine.id)
+            log.info("node changed", node=node.metadata.name, machine=machine)
 
     async def _protect(self, fleet: ManagedFleet, machine: Machine, why: str) -> None:
         """Ask that a machine is left alone, for as long as may be asked for at once."""
@@ -109,7 +112,11 @@ class Rounds:
         await record(self.attached.store, (protect(author, fleet.fleet, machine),))
 
     async def _remove(self, node: Node) -> None:
-        """Remove the Node of a machine of ours that is in the history, and of nobody living."""
+        """Remove the Node of a machine of ours that is in the history, and of nobody living.
+
+        One that stays for the next machine of its box counts as deleted meanwhile, where Cluster
+        Autoscaler asks for the machines: else it would be one that is not ready.
+        """
         name = owner_of(node, self.attached.installation)
         found = await self.attached.store.machine(name) if name is not None else None
         if found is None:
@@ -119,5 +126,9 @@ class Rounds:
             return
         fleets = (one for one in self.attached.fleets if one.fleet.name == found.fleet)
         fleet = next(fleets, None)
-        if fleet is not None and fleet.records.leads and fleet.managed.remove:
+        if fleet is None or not fleet.records.leads:
+            return
+        if fleet.managed.remove:
             await remove(self.client, node)
+        elif not fleet.fleet.renews:
+            await self._write(node, retained(node, self.clock.now()), found.id)

@@ -3,14 +3,16 @@
 Only what a fleet's settings name is written; labels, annotations and taints of others stay.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from hostler.config.node_tables import NodeTable, TaintTable
 from hostler.domain.ids import InstallationId, MachineId
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
 
+from .autoscaler import deletion_taint, deletion_taints, is_outlived
 from .objects import Node, Taint
 from .standing import CORDONED_BY, Readiness, is_control_plane, standing
 
@@ -46,7 +48,10 @@ def change_of(
     if is_to_be_uncordoned(node, machine):
         named[CORDONED_BY] = None
         spec["unschedulable"] = None
-    if (taints := _tainted(node, table.taints)) is not None:
+    outlived = deletion_taints(node) if stays(machine) and is_outlived(node, machine) else ()
+    if outlived and node.spec is not None and node.spec.unschedulable:
+        spec["unschedulable"] = None  # by who tainted it, in the same step
+    if (taints := _tainted(node, table.taints, outlived)) is not None:
         spec["taints"] = taints
     metadata = dict[str, object]()
     if lacking := _lacking(node.metadata.labels, labels):
@@ -58,11 +63,12 @@ def change_of(
 
 def is_to_be_uncordoned(node: Node, machine: Machine) -> bool:
     """Tell whether we cordoned a Node whose machine is to stay: its end is wanted no more."""
-    return (
-        CORDONED_BY in (node.metadata.annotations or {})
-        and machine.phase is Phase.READY
-        and not is_to_end(machine)
-    )
+    return CORDONED_BY in (node.metadata.annotations or {}) and stays(machine)
+
+
+def stays(machine: Machine) -> bool:
+    """Tell whether a machine is up, and nobody waits for its end."""
+    return machine.phase is Phase.READY and not is_to_end(machine)
 
 
 def is_to_end(machine: Machine) -> bool:
@@ -105,10 +111,19 @@ def _lacking(there: Mapping[str, str] | None, wanted: Mapping[str, str]) -> dict
     return {key: value for key, value in wanted.items() if known.get(key) != value}
 
 
-def _tainted(node: Node, wanted: tuple[TaintTable, ...]) -> list[dict[str, str]] | None:
-    """Return all taints of a Node with those that are wanted; None where they are there."""
-    there = {(one.key, one.effect): one for one in (node.spec.taints if node.spec else None) or ()}
-    if all(
+def retained(node: Node, now: datetime) -> Change:
+    """Return what the Node lacks of a machine that has ended, where it stays for the next one."""
+    if deletion_taints(node):
+        return Change()
+    return Change(spec={"taints": [_written(one) for one in (*_taints(node), deletion_taint(now))]})
+
+
+def _tainted(
+    node: Node, wanted: tuple[TaintTable, ...], outlived: Collection[Taint]
+) -> list[dict[str, str]] | None:
+    """Return all taints of a Node, with those that are wanted; None where it has just them."""
+    there = {(one.key, one.effect): one for one in _taints(node) if one not in outlived}
+    if not outlived and all(
         (known := there.get((one.key, one.effect))) is not None and known.value == one.value
         for one in wanted
     ):
@@ -116,6 +131,10 @@ def _tainted(node: Node, wanted: tuple[TaintTable, ...]) -> list[dict[str, str]]
     for one in wanted:
         there[one.key, one.effect] = Taint(key=one.key, value=one.value, effect=one.effect)
     return [_written(one) for one in there.values()]
+
+
+def _taints(node: Node) -> tuple[Taint, ...]:
+    return (node.spec.taints if node.spec else None) or ()
 
 
 def _written(taint: Taint) -> dict[str, str]:

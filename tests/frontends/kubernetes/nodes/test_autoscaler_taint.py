@@ -1,0 +1,112 @@
+"""What Cluster Autoscaler leaves on a Node stays while its box is off or boots, and then goes.
+
+An older autoscaler took the taint away as soon as a box was to boot: Cluster Autoscaler then saw a
+node that was not ready, took its start for finished, and bought another.
+"""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import msgspec
+import pytest
+from engine_records import ONE, TABLE, History, Records, node_id
+from node_cluster import Body, FakeCluster
+
+from hostler.config.node_tables import ManagedTable, NodeTable
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.machine import Deletion, Machine
+from hostler.domain.model.phases import Goal, Phase
+from hostler.frontends.kubernetes.nodes.autoscaler import TO_BE_DELETED
+from hostler.frontends.kubernetes.nodes.fleets import Attached, ManagedFleet
+from hostler.frontends.kubernetes.nodes.rounds import Rounds
+from hostler.frontends.kubernetes.nodes.upkeep import INSTALLATION, MACHINE
+from hostler.testing.scenes.builders import BEGIN, FLEET, HOME
+from hostler.testing.time.clock import SimClock
+
+pytestmark = pytest.mark.looptime
+
+BEFORE = str(int((BEGIN - timedelta(minutes=20)).timestamp()))
+LATER = str(int((BEGIN + timedelta(minutes=20)).timestamp()))
+KEPT = msgspec.structs.replace(TABLE, taints=(), managed=ManagedTable(remove=False))
+OTHER = {"key": "other", "effect": "NoExecute", "value": "", "timeAdded": "2026-01-01T00:00:00Z"}
+COMING = replace(ONE, phase=Phase.STARTING, health=replace(ONE.health, was_ready=None))
+ENDED = replace(ONE, phase=Phase.DELETED)
+
+
+class Scene:
+    """A box whose Node Cluster Autoscaler tainted and cordoned, at a time of its own clock."""
+
+    def __init__(self, one: Machine, tainted: str, ready: str = "True") -> None:
+        clock = SimClock(asyncio.get_running_loop())
+        self.cluster, self.records, self.store = FakeCluster(clock), Records([one]), History()
+        taints = [OTHER, _taint(tainted)] if tainted else [OTHER]
+        spec = {"providerID": node_id(ONE), "unschedulable": bool(tainted), "taints": taints}
+        self.cluster.node("n", ready=ready, **spec, **_owned(one))
+        self.clock = clock
+
+    async def go_over(self, table: NodeTable = KEPT, fleet: Fleet | None = None) -> Body:
+        """Go over it twice, and return what the Node is then."""
+        asks = fleet or replace(FLEET, renews=False)
+        managed = ManagedFleet(fleet=asks, table=table, records=self.records)
+        attached = Attached(fleets=(managed,), store=self.store, installation=HOME)
+        rounds = Rounds(client=self.cluster.client, clock=self.clock, attached=attached)
+        await rounds.go_over()
+        await rounds.go_over()
+        spec: Body = self.cluster.nodes["n"]["spec"]
+        return spec
+
+
+def _taint(value: str) -> dict[str, str]:
+    return {"key": TO_BE_DELETED, "effect": "NoSchedule", "value": value}
+
+
+def _owned(one: Machine) -> Body:
+    return {"labels": {MACHINE: str(one.id)}, "annotations": {INSTALLATION: str(HOME)}}
+
+
+async def test_15_a_node_takes_pods_again_when_its_next_machine_is_up() -> None:
+    spec = await Scene(ONE, BEFORE).go_over()
+    assert spec["taints"] == [OTHER]
+    assert "unschedulable" not in spec
+
+
+async def test_15_the_taint_of_a_node_stays_while_its_box_boots() -> None:
+    spec = await Scene(COMING, BEFORE).go_over()
+    assert _taint(BEFORE) in spec["taints"]
+    assert spec["unschedulable"] is True
+
+
+@pytest.mark.parametrize(
+    ("one", "tainted"),
+    [
+        (ONE, LATER),
+        (ONE, "soon"),
+        (replace(ONE, phase=Phase.DRAINING), BEFORE),
+        (replace(ONE, deletion=Deletion(at=BEGIN, actor="a", why="")), BEFORE),
+        (replace(ONE, goal=Goal.STANDBY), BEFORE),
+    ],
+    ids=["meant for this one", "of somebody else", "draining", "to end", "to rest"],
+)
+async def test_a_node_that_is_to_go_stays_tainted(one: Machine, tainted: str) -> None:
+    spec = await Scene(one, tainted).go_over()
+    assert _taint(tainted) in spec["taints"]
+    assert spec["unschedulable"] is True
+
+
+async def test_a_node_that_stays_counts_as_deleted_while_its_box_is_off() -> None:
+    """A person ended its machine; nobody tainted it, and it would be one that is not ready."""
+    scene = Scene(ONE, "", ready="Unknown")
+    scene.records.living, scene.store.ended[ONE.id] = [], ENDED
+    spec = await scene.go_over()
+    assert [taint["key"] for taint in spec["taints"]] == ["other", TO_BE_DELETED]
+    assert len(scene.cluster.patches) == 1
+
+
+@pytest.mark.parametrize("why", ["its kubelet speaks", "nobody else asks for machines"])
+async def test_a_node_is_not_tainted_by_us_where(why: str) -> None:
+    speaks = why == "its kubelet speaks"
+    scene = Scene(ONE, "", ready="True" if speaks else "Unknown")
+    scene.records.living, scene.store.ended[ONE.id] = [], ENDED
+    spec = await scene.go_over(fleet=None if speaks else FLEET)
+    assert spec["taints"] == [OTHER]
