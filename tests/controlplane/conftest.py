@@ -15,37 +15,24 @@ from hostler.app.clock import SystemClock
 from hostler.kubernetes.client import Client
 from hostler.kubernetes.contexts import Place, from_kubeconfig
 from hostler.kubernetes.session import Session
-from hostler.testing.peers.go_hosts import GoHosts
+from hostler.lab.controlplane.api_server import ApiServer, running
+from hostler.lab.controlplane.controllers import controllers
+from hostler.lab.controlplane.core import core
+from hostler.lab.controlplane.kubectl import Kubectl
+from hostler.lab.controlplane.programs import CLUSTER_API, CONTROL_PLANE
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "deploy"))
 sys.path.insert(0, str(Path(__file__).parent))
 
-from api_server import ApiServer, running
-from cluster import Kubectl, controllers
-from core import core
 from rendering import PROGRAMS, Helm
 
 collect_ignore = [] if "CLUSTER_AUTOSCALER" in os.environ else ["test_cluster_autoscaler.py"]
-
-VERSION = "v1.36.3"
-_MODULE = "k8s.io/component-base/version"
-_NAMED = f"-X {_MODULE}.gitVersion={VERSION} -X {_MODULE}.gitMajor=1 -X {_MODULE}.gitMinor=36"
-
-
-_ROOT = Path(__file__).parent
-_PROGRAMS = GoHosts(
-    _ROOT / "cluster",
-    _ROOT.parent.parent / ".cache" / "controlplane",
-    flags=("-p=2", "-gcflags=all=-dwarf=false", f"-ldflags=-s -w {_NAMED}"),
-    limit=1800,
-    oldest=(1, 26),
-)
 
 
 @pytest.fixture(scope="session")
 def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
     """Kubernetes' own API server, with etcd, for all tests of a run: nobody else acts on it."""
-    with running(_PROGRAMS.program("testcluster"), tmp_path_factory.mktemp("server")) as server:
+    with running(CONTROL_PLANE.program("testcluster"), tmp_path_factory.mktemp("server")) as server:
         yield server
 
 
@@ -53,7 +40,7 @@ def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
     """Another server, with controllers, a scheduler, and Nodes that need no kubelet."""
     with (
-        running(_PROGRAMS.program("testcluster"), tmp_path_factory.mktemp("cluster")) as server,
+        running(CONTROL_PLANE.program("testcluster"), tmp_path_factory.mktemp("cluster")) as server,
         controllers(server),
     ):
         yield server
@@ -62,7 +49,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
 @pytest.fixture(scope="session")
 def core_cluster(cluster: ApiServer) -> Iterator[ApiServer]:
     """The same cluster with Cluster API's core, which is built in two minutes the first time."""
-    with core(cluster) as running_core:
+    with core(cluster, CLUSTER_API.program("core")) as running_core:
         yield running_core
 
 

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
-from api_server import ApiServer
-from cluster import Kubectl
-from processes import Running, answers, process, wait
 from rendering import Manifest, one_of
+
+from hostler.lab.controlplane.api_server import ApiServer
+from hostler.lab.controlplane.kubectl import Kubectl
+from hostler.lab.controlplane.processes import Running, answers, process, wait
 
 HOSTLER = Path(sys.executable).parent / "hostler"
 STATE = "/var/lib/hostler"

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_server import ApiServer
-from cluster import Kubectl, Refused
 from components import components
 from helm_kit import kubeconfig_of
 from rendering import CHART, DEPLOY, VALUES, Helm, Manifest, objects
+
+from hostler.lab.controlplane.api_server import ApiServer
+from hostler.lab.controlplane.kubectl import Kubectl, Refused
 
 pytestmark = pytest.mark.timeout(1900)  # the first test may have to build the programs
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from cluster import Kubectl
+
+from hostler.lab.controlplane.kubectl import Kubectl
 
 LIMIT = 60.0
 pytestmark = pytest.mark.timeout(1900)  # the first test may have to build the programs

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_server import ApiServer
-from cluster import Kubectl
 from kinds_kit import wait_until
 from test_cluster import a_node
+
+from hostler.lab.controlplane.api_server import ApiServer
+from hostler.lab.controlplane.kubectl import Kubectl
 
 pytestmark = pytest.mark.timeout(1900)  # the first test may have to build the programs
 

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
-from cluster import Kubectl, Refused
 
 from hostler.app.clock import SystemClock
 from hostler.app.provider_registry import KINDS
@@ -38,6 +37,7 @@ from hostler.kubernetes.client import Client
 from hostler.kubernetes.errors import Invalid
 from hostler.kubernetes.objects import Key, Metadata
 from hostler.kubernetes.requests import merge_patch
+from hostler.lab.controlplane.kubectl import Kubectl, Refused
 
 pytestmark = pytest.mark.timeout(2000)  # the first test waits for the build of the server
 

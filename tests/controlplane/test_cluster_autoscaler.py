@@ -16,9 +16,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from api_server import ApiServer
-from cluster import Kubectl, Refused
-from processes import free_port, process
+
+from hostler.lab.controlplane.api_server import ApiServer
+from hostler.lab.controlplane.kubectl import Kubectl, Refused
+from hostler.lab.controlplane.processes import free_port, process
 
 pytestmark = pytest.mark.timeout(2000)  # the first test waits for the build of the server
 

@@ -8,8 +8,8 @@ import aiohttp
 import pytest
 import pytest_asyncio
 import yaml
-from api_server import ApiServer
 
+from hostler.lab.controlplane.api_server import ApiServer
 from hostler.testing.conformance.kubernetes.peer import Peer
 from hostler.testing.conformance.kubernetes.suite import (
     CHECKS,

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_server import ApiServer
-from cluster import Kubectl, Refused
 from test_cluster import a_node, conditions, until
+
+from hostler.lab.controlplane.api_server import ApiServer
+from hostler.lab.controlplane.kubectl import Kubectl, Refused
 
 pytestmark = pytest.mark.timeout(1900)  # the first test may have to build the programs
 

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_server import ApiServer
-from cluster import Kubectl
 from helm_kit import HOSTLER, manager
-from processes import Running, free_port, process, wait
 from rendering import Helm, Manifest
 from test_cluster import a_node
 from test_core import CONTROL, CORE, OURS, an_object, reference
+
+from hostler.lab.controlplane.api_server import ApiServer
+from hostler.lab.controlplane.kubectl import Kubectl
+from hostler.lab.controlplane.processes import Running, free_port, process, wait
 
 pytestmark = pytest.mark.timeout(1900)  # the first test may have to build the programs
 

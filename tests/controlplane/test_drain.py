@@ -11,7 +11,6 @@ from datetime import timedelta
 
 import msgspec
 import pytest
-from api_server import ApiServer
 
 from hostler.app.clock import SystemClock
 from hostler.config.node_tables import ManagedTable, NodeTable, TaintTable
@@ -29,6 +28,7 @@ from hostler.kubernetes.errors import Forbidden, NotFound
 from hostler.kubernetes.objects import Key, Metadata, Object
 from hostler.kubernetes.requests import json_patch, merge_patch
 from hostler.kubernetes.resources import Resource
+from hostler.lab.controlplane.api_server import ApiServer
 from hostler.stores.memory import MemoryStore
 from hostler.testing.scenes.builders import FLEET, HOME, machine
 

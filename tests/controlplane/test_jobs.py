@@ -8,8 +8,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from api_server import ApiServer
-from cluster import Kubectl
 
 from hostler.access.http import AiohttpTransport
 from hostler.access.shell import SshShell
@@ -19,6 +17,8 @@ from hostler.kubernetes.client import Client
 from hostler.kubernetes.errors import NotFound
 from hostler.kubernetes.objects import Key, Metadata, Object, Owner
 from hostler.kubernetes.resources import Resource
+from hostler.lab.controlplane.api_server import ApiServer
+from hostler.lab.controlplane.kubectl import Kubectl
 from hostler.ports.power import Power, PowerAction, PowerOpening, Turn
 from hostler.providers.power.job.objects import JOBS, PODS, end_of
 from hostler.providers.power.job.objects import Job as RunJob

@@ -17,7 +17,6 @@ from typing import Any
 import msgspec
 import pytest
 import pytest_asyncio
-from api_server import ApiServer
 from kinds_kit import (
     FLEETS,
     NAMESPACES,
@@ -36,6 +35,7 @@ from hostler.kubernetes.errors import NotFound
 from hostler.kubernetes.objects import Key, Metadata
 from hostler.kubernetes.requests import merge_patch
 from hostler.kubernetes.resources import Resource
+from hostler.lab.controlplane.api_server import ApiServer
 
 pytestmark = pytest.mark.timeout(2000)  # the first test waits for the build of the server
 

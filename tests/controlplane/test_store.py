@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import pytest
 import pytest_asyncio
-from api_server import ApiServer
 
 from hostler.app.clock import SystemClock
 from hostler.domain.errors import Conflict, StoreError
@@ -18,6 +17,7 @@ from hostler.kubernetes.client import Client
 from hostler.kubernetes.objects import Metadata, Object
 from hostler.kubernetes.requests import Selection
 from hostler.kubernetes.resources import Resource
+from hostler.lab.controlplane.api_server import ApiServer
 from hostler.ports.store import Store
 from hostler.stores.kubernetes.definitions import definitions
 from hostler.stores.kubernetes.kinds import JOURNALS, LABEL, PART_NAMES

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_server import ApiServer
 
 from hostler.app.clock import SystemClock
 from hostler.frontends.kubernetes.install import install, wait_established
 from hostler.kubernetes.client import Client
 from hostler.kubernetes.contexts import Place, from_kubeconfig
 from hostler.kubernetes.session import Session
+from hostler.lab.controlplane.api_server import ApiServer
 from hostler.ports.store import Lease
 from hostler.stores.kubernetes.definitions import definitions
 from hostler.stores.kubernetes.opening import ClusterPlace, Surroundings, open_store

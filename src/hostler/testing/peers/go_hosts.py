@@ -5,18 +5,22 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sysconfig
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from threading import Event
 
 BUILDING = 300.0
 """Seconds that a build may take; the first one compiles gRPC, about 40 s of processor time."""
 _OLDEST = (1, 25)
 _VERSION = re.compile(r"go version go(\d+)\.(\d+)")
+_LOOK = 0.1
+_SHOWN = 3000
 _SOURCES = ("*.go", "go.mod", "go.sum")
 
 
@@ -59,6 +63,21 @@ def _version(go: Path) -> tuple[int, int]:
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Building:
+    """Who watches a build: `progress` gets the number of packages so far; `ended` breaks it off."""
+
+    progress: Callable[[int], None]
+    ended: Event
+
+
+def _ignore(packages: int) -> None:
+    del packages
+
+
+UNWATCHED = Building(progress=_ignore, ended=Event())
+
+
 @dataclass(frozen=True, slots=True)
 class GoHosts:
     """The programs in `sources`/cmd, built into `cache` when they are first asked for.
@@ -74,8 +93,10 @@ class GoHosts:
     oldest: tuple[int, int] = _OLDEST
     packages: str = "./cmd/..."
 
-    def program(self, name: str, build: Build = Build.STRIPPED) -> Path:
-        """Return the path of one program; NoGo if it cannot be built.
+    def program(
+        self, name: str, build: Build = Build.STRIPPED, building: Building = UNWATCHED
+    ) -> Path:
+        """Return the path of one program; NoGo if it cannot be built, or its build was ended.
 
         PLAIN and PIE build only what is asked for; STRIPPED builds every program at once.
         """
@@ -83,8 +104,13 @@ class GoHosts:
         program = folder / name
         with _alone(self.cache):
             if not program.exists():
-                self._build(folder, self.packages if build is Build.STRIPPED else f"./cmd/{name}")
+                whole = build is Build.STRIPPED
+                self._build(folder, self.packages if whole else f"./cmd/{name}", building)
         return program
+
+    def has(self, name: str) -> bool:
+        """Tell whether a program is built already, as STRIPPED."""
+        return (self.cache / self._digest() / Build.STRIPPED / name).exists()
 
     def _digest(self) -> str:
         found = sorted(path for glob in _SOURCES for path in self.sources.rglob(glob))
@@ -94,20 +120,46 @@ class GoHosts:
             whole.update(f"{path.relative_to(self.sources)} {len(content)}\n".encode() + content)
         return whole.hexdigest()[:16]
 
-    def _build(self, folder: Path, packages: str) -> None:
+    def _build(self, folder: Path, packages: str, building: Building) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         go = go_program(self.oldest)
-        done = subprocess.run(  # noqa: S603 - the go that was found, and our own flags
-            [go, "build", *FLAGS[Build(folder.name)], *self.flags, "-o", folder, packages],
-            cwd=self.sources,
-            env={**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": ""},
-            capture_output=True,
-            text=True,
-            timeout=self.limit,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise NoGo(f"{go} build {packages}: {done.stdout}{done.stderr}")
+        flags = (*FLAGS[Build(folder.name)], *self.flags)
+        log = folder / "build.log"
+        with (
+            log.open("wb") as output,
+            subprocess.Popen(  # noqa: S603 - the go that was found, and our own flags
+                [go, "build", "-v", *flags, "-o", folder, packages],
+                cwd=self.sources,
+                env={**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": ""},
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            ) as process,
+        ):
+            try:
+                _follow(process, log, building, self.limit)
+            finally:
+                _end(process)
+        if process.returncode != 0:
+            text = log.read_text(errors="replace")[-_SHOWN:]
+            raise NoGo(f"{go} build {packages}: {text or 'it was ended'}")
+        log.unlink()
+
+
+def _follow(
+    process: "subprocess.Popen[bytes]", log: Path, building: Building, limit: float
+) -> None:
+    """Wait until a build is over, for so many seconds at most, and say how far it is."""
+    for _ in range(int(limit / _LOOK)):
+        if process.poll() is not None or building.ended.wait(_LOOK):
+            return
+        building.progress(log.read_bytes().count(b"\n"))
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End a build, with the compilers that it began."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 @contextmanager

@@ -5,11 +5,13 @@ from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 import msgspec
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
-from processes import answers, free_port, process, wait
+
+from .processes import NEVER, answers, free_port, process, wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +37,22 @@ class ApiServer:
 
 
 @contextmanager
-def running(program: Path, folder: Path) -> Generator[ApiServer]:
-    """Run etcd and the API server for as long as the context lasts."""
+def running(program: Path, folder: Path, ended: Event = NEVER) -> Generator[ApiServer]:
+    """Run etcd and the API server for as long as the context lasts; NotServing, or Ended."""
     etcd, peer, port = (free_port() for _ in range(3))
     url, store = f"https://127.0.0.1:{port}", f"http://127.0.0.1:{etcd}"
     with ExitStack() as stack:
         command = _etcd(folder, store, f"http://127.0.0.1:{peer}")
         log = folder / "etcd.log"
         begun = stack.enter_context(process([str(program), "etcd", *command], log))
-        wait(begun, lambda: answers(f"{store}/health"))
+        wait(begun, lambda: answers(f"{store}/health"), ended)
         tokens = {"admin": secrets.token_hex(16), "stranger": secrets.token_hex(16)}
         command = _server(folder, store, port, tokens)
         log = folder / "apiserver.log"
         begun = stack.enter_context(process([str(program), "kube-apiserver", *command], log))
         authority = folder / "certificates" / "apiserver.crt"
         namespace = f"{url}/api/v1/namespaces/default"  # the last thing that a new server makes
-        wait(begun, lambda: answers(namespace, authority, tokens["admin"]))
+        wait(begun, lambda: answers(namespace, authority, tokens["admin"]), ended)
         yield ApiServer(_kubeconfig(folder, url, authority, tokens), program, folder)
 
 
@@ -69,10 +71,10 @@ def _server(folder: Path, store: str, port: int, tokens: dict[str, str]) -> Sequ
         serialization.PrivateFormat.TraditionalOpenSSL,
         serialization.NoEncryption(),
     )
-    (folder / "accounts.key").write_bytes(key)
+    _secret(folder / "accounts.key", key)
     groups = {"admin": "system:masters", "stranger": "strangers"}
     lines = (f"{tokens[name]},{name},{name},{group}\n" for name, group in groups.items())
-    (folder / "tokens.csv").write_text("".join(lines))
+    _secret(folder / "tokens.csv", "".join(lines).encode())
     return (
         *(f"--etcd-servers={store}", f"--secure-port={port}", "--bind-address=127.0.0.1"),
         *("--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none"),
@@ -97,6 +99,11 @@ def _kubeconfig(folder: Path, url: str, authority: Path, tokens: dict[str, str])
         "current-context": "admin",
     }
     path = folder / "kubeconfig"
-    path.touch(0o600)
-    path.write_bytes(msgspec.json.encode(config))  # which is YAML
+    _secret(path, msgspec.json.encode(config))  # which is YAML
     return path
+
+
+def _secret(path: Path, content: bytes) -> None:
+    """Write a file that its owner alone may read."""
+    path.touch(0o600)
+    path.write_bytes(content)

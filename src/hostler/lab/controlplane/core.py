@@ -13,41 +13,30 @@ import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import yaml
-from api_server import ApiServer
-from cluster import Kubectl
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
-from processes import answers, free_port, process, wait
 
-from hostler.testing.peers.go_hosts import GoHosts, go_program
+from hostler.testing.peers.go_hosts import go_program
 
-VERSION = "v1.14.2"
-MODULE = "sigs.k8s.io/cluster-api"
+from .api_server import ApiServer
+from .kubectl import Kubectl
+from .processes import NEVER, answers, free_port, process, wait
+from .programs import CLUSTER_API, MODULE
+
 NAMESPACE = "capi-system"
-SOURCES = Path(__file__).parent / "clusterapi"
-CACHE = SOURCES.parent.parent.parent / ".cache" / "clusterapi"
-PROGRAMS = GoHosts(
-    SOURCES,
-    CACHE,
-    flags=(
-        "-p=2",
-        "-gcflags=all=-dwarf=false",
-        f"-ldflags=-s -w -X {MODULE}/version.gitVersion={VERSION}",
-    ),
-    limit=1800,
-    oldest=(1, 26),
-    packages="tool",
-)
 
 
 @contextmanager
-def core(server: ApiServer) -> Generator[ApiServer]:
-    """Install Cluster API's core on a server, and run its manager for as long as this lasts."""
-    program = PROGRAMS.program("core")
+def core(server: ApiServer, program: Path, ended: Event = NEVER) -> Generator[ApiServer]:
+    """Install Cluster API's core on a server, and run its manager for as long as this lasts.
+
+    NotServing, or Ended.
+    """
     folder = server.folder / "core"
     folder.mkdir()
     hooks, health, diagnostics = (free_port() for _ in range(3))
@@ -67,7 +56,7 @@ def core(server: ApiServer) -> Generator[ApiServer]:
     )
     pod = {"POD_NAMESPACE": NAMESPACE, "POD_NAME": "core", "POD_UID": "core"}
     with process(command, server.folder / "core.log", {**os.environ, **pod}) as begun:
-        wait(begun, lambda: answers(f"http://127.0.0.1:{health}/readyz"))
+        wait(begun, lambda: answers(f"http://127.0.0.1:{health}/readyz"), ended)
         yield server
 
 
@@ -90,9 +79,9 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def _module() -> Path:
     """Return the folder of the module, which is read-only."""
-    listed = subprocess.run(
-        [go_program((1, 26)), "list", "-m", "-f", "{{.Dir}}", MODULE],
-        cwd=SOURCES,
+    listed = subprocess.run(  # noqa: S603 - the go that was found
+        [go_program(CLUSTER_API.oldest), "list", "-m", "-f", "{{.Dir}}", MODULE],
+        cwd=CLUSTER_API.sources,
         env={**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly"},
         capture_output=True,
         text=True,
@@ -135,5 +124,6 @@ def _certificate(folder: Path) -> bytes:
         serialization.NoEncryption(),
     )
     (folder / "tls.crt").write_bytes(made)
+    (folder / "tls.key").touch(0o600)
     (folder / "tls.key").write_bytes(secret)
     return made

@@ -1,0 +1,66 @@
+"""Kubectl: Kubernetes' own command line, as whoever a context of the kubeconfig names."""
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from hostler.domain.errors import HostlerError
+
+from .api_server import ApiServer
+
+
+class Refused(HostlerError):
+    """What kubectl was asked to do failed; the text is its reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kubectl:
+    """Kubernetes' own command line, as a context of the kubeconfig."""
+
+    server: ApiServer
+    context: str = "admin"
+
+    def run(self, *arguments: str, text: str = "") -> str:
+        """Return what it prints. Raises Refused."""
+        code, output, errors = self._done(arguments, text)
+        if code != 0:
+            raise Refused(f"kubectl {' '.join(arguments)}: {errors}")
+        return output
+
+    def asked(self, *arguments: str) -> str:
+        """Return what it prints, whatever its exit code: some answer by that."""
+        return self._done(arguments, "")[1]
+
+    def _done(self, arguments: Sequence[str], text: str) -> tuple[int, str, str]:
+        options = (f"--kubeconfig={self.server.kubeconfig}", f"--context={self.context}")
+        done = subprocess.run(  # noqa: S603 - our own program
+            [self.server.program, "kubectl", *options, *arguments],
+            input=text,
+            capture_output=True,
+            text=True,
+            env={"HOME": str(self.server.folder), "PATH": "/usr/bin:/bin"},
+            check=False,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    def read(self, *arguments: str) -> dict[str, Any]:
+        """Return one object, or a list of them, as the server has it. Raises Refused."""
+        found: dict[str, Any] = msgspec.json.decode(self.run("get", *arguments, "-o", "json"))
+        return found
+
+    def apply(self, *objects: dict[str, Any], dry_run: bool = False, warnings: bool = True) -> None:
+        """Apply objects on the server's side. Raises Refused, without `warnings` for them too."""
+        whole = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+        dry = ("--dry-run=server",) if dry_run else ()
+        strict = () if warnings else ("--warnings-as-errors",)
+        text = msgspec.json.encode(whole).decode()
+        self.run("apply", "--server-side", "--force-conflicts", *dry, *strict, "-f", "-", text=text)
+
+    def write_status(self, resource: str, name: str, namespace: str, **status: Any) -> None:
+        """Merge into the status of an object. Raises Refused."""
+        patch = msgspec.json.encode({"status": status}).decode()
+        place = (resource, name, f"--namespace={namespace}", "--subresource=status")
+        self.run("patch", *place, "--type=merge", "--patch", patch)
