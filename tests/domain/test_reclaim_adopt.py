@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.fleets.reclaim import CAP, NO_CALL
+from hostler.domain.fleets.reclaim import CAP, LACKED, NO_CALL
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.commands import Decision, Reclaim, SaveFleet, SaveOrphans
 from hostler.domain.model.fleet import Caps
@@ -103,21 +103,44 @@ def test_resource_of_ours_is_no_orphan_in_any_phase() -> None:
     assert not scene.orphans
 
 
-def test_orphan_leaves_the_orphan_report_when_a_complete_observation_lacks_it_for_a_while() -> None:
+def test_orphan_leaves_the_orphan_report_when_two_complete_observations_lack_it() -> None:
     scene = littered(reclaim=False)
     scene.reconcile()
     scene.vanish(ORPHAN.id)
     scene.later(1 * S)
     scene.observe(complete=False)
     scene.reconcile()
-    assert scene.orphans
+    assert scene.orphans[ORPHAN.id].missing is None
+    scene.later(2 * FLEET.timers.absence_gap)
     scene.observe()
     scene.reconcile()
-    assert scene.orphans, "one look is nothing"
-    scene.later(FLEET.timers.absence_gap)
+    assert scene.orphans[ORPHAN.id].blocked == LACKED, "one observation is nothing"
+    scene.later(FLEET.timers.absence_gap - 1 * S)
+    scene.observe()
+    scene.reconcile()
+    assert scene.orphans, "two that follow one another so soon are one"
+    scene.later(1 * S)
     scene.observe()
     scene.reconcile()
     assert not scene.orphans
+
+
+def test_orphan_that_one_empty_list_lacked_never_left_the_orphan_report() -> None:
+    """An empty list of Macs, which are listed each quarter of an hour, hid it for as long."""
+    scene = littered(reclaim=False)
+    scene.reconcile()
+    before = scene.orphans[ORPHAN.id]
+    scene.later(15 * MIN)
+    scene.observe(only=scene.resources.keys() - {ORPHAN.id})
+    decision = scene.reconcile()
+    assert decision.due == scene.now + FLEET.timers.absence_gap
+    assert scene.orphans[ORPHAN.id].missing == scene.now
+    scene.later(FLEET.timers.absence_gap)
+    scene.observe()
+    scene.reconcile()
+    found = scene.orphans[ORPHAN.id]
+    assert (found.missing, found.first) == (None, before.first)
+    assert found.blocked != LACKED
 
 
 def test_orphan_that_is_gone_leaves_the_orphan_report_although_the_clock_jumped_back() -> None:
@@ -129,7 +152,27 @@ def test_orphan_that_is_gone_leaves_the_orphan_report_although_the_clock_jumped_
     scene.observe()
     scene.reconcile()
     assert scene.orphans[ORPHAN.id].last == scene.now
-    scene.later(FLEET.timers.absence_gap + 1 * S)
+    for _ in range(2):
+        assert scene.orphans
+        scene.later(FLEET.timers.absence_gap + 1 * S)
+        scene.observe()
+        scene.reconcile()
+    assert not scene.orphans
+
+
+def test_orphan_that_was_lacking_before_a_clock_jumped_back_is_lacking_from_now_on() -> None:
+    scene = littered(reclaim=False)
+    scene.reconcile()
+    scene.vanish(ORPHAN.id)
+    scene.later(15 * MIN)
+    scene.observe()
+    scene.reconcile()
+    scene.later(-timedelta(hours=2))
+    scene.jumped, scene.inventory = scene.now, Inventory()
+    scene.observe()
+    scene.reconcile()
+    assert scene.orphans[ORPHAN.id].missing == scene.now
+    scene.later(FLEET.timers.absence_gap)
     scene.observe()
     scene.reconcile()
     assert not scene.orphans

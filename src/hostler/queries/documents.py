@@ -178,6 +178,7 @@ def orphan(entry: Orphan, now: datetime) -> Json:
         "class": entry.cls,
         "first_seen": entry.first,
         "last_seen": entry.last,
+        "missing_since": entry.missing,
         "created": entry.created,
         "age_seconds": round((now - (entry.created or entry.first)).total_seconds()),
         "sightings": entry.sightings,

@@ -41,8 +41,14 @@ class OrphanReport:
 
     @property
     def needs_attention(self) -> bool:
-        """Whether there is one among them that does not go by itself."""
-        return any(orphan.cls not in _EXPECTED for orphan in self.orphans)
+        """Whether there is one among them that does not go by itself.
+
+        What was not there just now is shown; whoever observed once need not wait for another time.
+        """
+        return any(
+            orphan.cls not in _EXPECTED and not (self.observed and orphan.missing)
+            for orphan in self.orphans
+        )
 
 
 def orphan_cost(orphan: Orphan, now: datetime) -> float:

@@ -112,4 +112,5 @@ def reclaim_orphans(draft: Draft, context: Context) -> Draft:
     report = reclaim.orphan_report(snapshot)
     rest = reclaim.without(adopted, snapshot)
     reclaims, report, row = reclaim.reclaims(report, draft.row, rest, context.planner)
-    return replace(draft, row=row, orphan_report=report, reclaims=reclaims)
+    due = (*draft.due, *reclaim.doubts_over(snapshot, report))
+    return replace(draft, row=row, orphan_report=report, reclaims=reclaims, due=due)

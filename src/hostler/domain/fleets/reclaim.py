@@ -1,6 +1,6 @@
 """Reclaim: which resources does no record explain, what do they cost, and may one be removed?"""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -25,6 +25,7 @@ CAP = "cap: enough was removed for now, see per_reclaim, per_hour and share"
 NO_CALL = "no call can be made on it now: it changes state, or another resource must go first"
 NOBODYS = "it names no machine, so nobody can say whose it is"
 """What keeps an orphan that nothing forbids to remove."""
+LACKED = "the newest observation lacks it: it leaves the report when the next one does too"
 
 
 def orphan_report(snapshot: Snapshot) -> SaveOrphans:
@@ -47,8 +48,18 @@ def orphan_report(snapshot: Snapshot) -> SaveOrphans:
     cleared = tuple(
         s.resource for s in unseen if s.machine not in snapshot.moving and _is_over(s, snapshot)
     )
-    redated = tuple(s for s in unseen if s.resource not in cleared and s != stored[s.resource])
-    return SaveOrphans(orphans=(*changed, *redated), cleared=cleared)
+    staying = tuple(_doubted(s, snapshot) for s in unseen if s.resource not in cleared)
+    doubted = tuple(orphan for orphan in staying if orphan != stored[orphan.resource])
+    return SaveOrphans(orphans=(*changed, *doubted), cleared=cleared)
+
+
+def doubts_over(snapshot: Snapshot, report: SaveOrphans) -> Iterator[datetime]:
+    """Yield when one more observation could prove that an orphan is gone."""
+    changed = {orphan.resource: orphan for orphan in report.orphans}
+    for older in snapshot.orphans:
+        orphan = changed.get(older.resource, older)
+        if orphan.missing is not None and orphan.resource not in report.cleared:
+            yield max(orphan.missing, snapshot.now) + snapshot.fleet.timers.absence_gap
 
 
 def _present(orphan: Orphan, snapshot: Snapshot) -> Orphan:
@@ -60,12 +71,14 @@ def _present(orphan: Orphan, snapshot: Snapshot) -> Orphan:
     now, orphan = snapshot.now, evolve(orphan, fleet=snapshot.fleet.name)
     if max(at for at in _dates(orphan) if at is not None) <= now:
         return orphan
-    first, last, counted, tried = (at and min(at, now) for at in _dates(orphan))
-    return replace(orphan, first=first or now, last=last or now, counted=counted, tried=tried)
+    first, last, *others = (at and min(at, now) for at in _dates(orphan))
+    counted, tried, missing = others
+    orphan = replace(orphan, first=first or now, last=last or now, missing=missing)
+    return replace(orphan, counted=counted, tried=tried)
 
 
 def _dates(orphan: Orphan) -> tuple[datetime | None, ...]:
-    return (orphan.first, orphan.last, orphan.counted, orphan.tried)
+    return (orphan.first, orphan.last, orphan.counted, orphan.tried, orphan.missing)
 
 
 def _class(resource: Resource, older: Orphan | None, snapshot: Snapshot) -> OrphanClass:
@@ -85,12 +98,26 @@ def _differs(orphan: Orphan, older: Orphan | None) -> bool:
 
 
 def _is_over(orphan: Orphan, snapshot: Snapshot) -> bool:
-    """An orphan leaves the report when it is explained, or a complete observation lacks it."""
-    sighting = snapshot.inventory.sightings.get(orphan.resource)
-    if sighting is not None:
+    """An orphan leaves the report when it is explained, or two complete observations lack it.
+
+    One that lacks it proves nothing: lists are empty for a minute, and what bills goes on billing.
+    """
+    if orphan.resource in snapshot.inventory.sightings:
         return True
     whole = snapshot.inventory.whole.get((orphan.zone, orphan.kind))
-    return whole is not None and whole > orphan.last + snapshot.fleet.timers.absence_gap
+    if whole is None or orphan.missing is None:
+        return False
+    since = max(orphan.missing, snapshot.jumped or orphan.missing)
+    return whole - since >= snapshot.fleet.timers.absence_gap
+
+
+def _doubted(orphan: Orphan, snapshot: Snapshot) -> Orphan:
+    """Note since when an orphan is lacking, where a complete observation could have shown it."""
+    whole = snapshot.inventory.whole.get((orphan.zone, orphan.kind))
+    gap = snapshot.fleet.timers.absence_gap
+    if orphan.missing is not None or whole is None or whole <= orphan.last + gap:
+        return orphan
+    return replace(orphan, missing=whole, blocked=LACKED)
 
 
 def _orphan(

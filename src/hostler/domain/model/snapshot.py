@@ -36,7 +36,8 @@ class Orphan:
 
     `sightings` counts complete observations that showed it, at least a gap apart; `price` is in
     euros per hour; `cost` is what it has cost so far, from its creation where that is known;
-    `tried` is when its removal was last tried.
+    `tried` is when its removal was last tried, `missing` when the first complete observation began
+    that lacked it.
     """
 
     resource: ResourceId
@@ -49,6 +50,7 @@ class Orphan:
     sightings: int = 1
     counted: datetime | None = None
     tried: datetime | None = None
+    missing: datetime | None = None
     created: datetime | None = None
     owner: str = ""
     price: float = 0.0
