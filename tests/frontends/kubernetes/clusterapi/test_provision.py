@@ -128,6 +128,7 @@ def test_a_machine_waits_for_its_bootstrap_data() -> None:
 
     assert decision.act is None
     assert condition(decision).reason == ReadyReason.WAITING_FOR_BOOTSTRAP
+    assert decision.again is not None, "nobody watches the Secret: it is looked for again"
 
 
 def test_a_wait_is_written_only_once_it_lasts() -> None:

@@ -85,11 +85,16 @@ def unready(
     return Decision(status=status, again=again)
 
 
-def waiting(view: View, reason: ReadyReason, message: str = "") -> Decision:
-    """Return that others have to do something first, written once that lasts."""
+def waiting(
+    view: View, reason: ReadyReason, message: str = "", again: timedelta | None = None
+) -> Decision:
+    """Return that others have to do something first, written once that lasts.
+
+    `again` is when to look where nothing that is watched tells of it.
+    """
     metadata = view.item.metadata
     since = metadata.deletion_timestamp or metadata.creation_timestamp
     left = SETTLE - (view.now - since) if since is not None else timedelta(0)
     if left > timedelta(0) and not view.status.conditions:
         return Decision(again=left)
-    return unready(view, reason, message)
+    return unready(view, reason, message, again)

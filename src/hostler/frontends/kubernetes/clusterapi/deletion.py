@@ -57,8 +57,7 @@ def _recorded(view: View, machine: Machine) -> Decision:
     if machine.is_protected(view.now) and machine.protection is not None:
         text = f"machine {machine.id} is protected by {machine.protection.actor}"
         return unready(view, ReadyReason.DELETION_BLOCKED, text, _LATER)
-    decision = waiting(view, ReadyReason.DELETING, f"machine {machine.id} ends")
-    return Decision(status=decision.status, again=decision.again or _LATER)
+    return waiting(view, ReadyReason.DELETING, f"machine {machine.id} ends", _LATER)
 
 
 def _is_over(machine: Machine) -> bool:

@@ -61,7 +61,7 @@ def _held(view: View) -> Decision | None:
         return waiting(view, ReadyReason.WAITING_FOR_CLUSTER, "the cluster is not provisioned yet")
     if view.bootstrap is None:
         text = "the bootstrap provider has not made the data yet"
-        return waiting(view, ReadyReason.WAITING_FOR_BOOTSTRAP, text)
+        return waiting(view, ReadyReason.WAITING_FOR_BOOTSTRAP, text, _LATER)
     return None
 
 
