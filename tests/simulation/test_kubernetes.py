@@ -13,7 +13,9 @@ MANY, AT_ONCE = 17, 4
 
 PAST_FAILURES = {
     15: "same: a box was given on while an outage kept its old object from saying so (the judge)",
+    19: "waits: whoever waited for bootstrap data that was made anew waited for ever",
     24: "L1: what was lost was never replaced, for there was no health check (the model)",
+    34000025: "S2: ends and new machines by id in one pass are no more than were asked (the judge)",
 }
 """Seeds of failures that were found and mended, and what each found."""
 

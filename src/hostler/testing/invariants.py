@@ -94,7 +94,11 @@ def in_maximum(machines: Iterable[Machine]) -> int:
 def grown(
     fleet: Fleet, row: FleetRow, machines: Iterable[Machine], inserts: Collection[Machine]
 ) -> Found:
-    """S2: a save that inserts takes the fleet beyond neither its size and surge nor its maximum."""
+    """S2: a save that inserts takes the fleet beyond neither its size and surge nor its maximum.
+
+    A fleet whose machines are asked for by id has no size but what was asked: one pass may take up
+    ends and new machines together, and the row with these is saved before the records of those.
+    """
     if not inserts:
         return _FINE
     living = tuple(machines)
@@ -103,7 +107,7 @@ def grown(
     held = in_maximum(living)
     most = fleet.most(size)
     found = list[Violation]()
-    if wanted > size + fleet.surge:
+    if fleet.renews and wanted > size + fleet.surge:
         text = f"{wanted} machines are desired; {size} were asked for, {fleet.surge} may be more"
         found.append(Violation(invariant="S2", text=text, machine=next(iter(inserts)).id))
     if held > most:

@@ -27,7 +27,7 @@ from hostler.kubernetes.requests import Deletion, Selection, merge_patch
 from hostler.kubernetes.resources import Resource
 from hostler.lab.kubernetes.connection import Connection
 from hostler.simulators.kubernetes.faults import Fault, Faults
-from hostler.simulators.kubernetes.gateway import Gateway
+from hostler.simulators.kubernetes.gateway import BEHIND, Gateway
 from hostler.simulators.kubernetes.server import KubernetesServer
 from hostler.testing.time.clock import SimClock
 
@@ -141,6 +141,17 @@ async def informed(world: World) -> AsyncGenerator[Informer[Settings]]:
         running.cancel()
 
 
+async def test_a_watch_that_is_behind_brings_each_event_late_and_in_order() -> None:
+    world = a_world()
+    world.gateway.faults.script(Fault.WATCH_BEHIND)
+    async with informed(world) as informer:
+        for number in range(3):
+            await world.client.create(MAPS, a_map(f"m-{number}"))
+            assert len(informer.cache) == 0
+        await asyncio.sleep(BEHIND[1] + 1)
+        assert [one.metadata.name for one in informer.cache] == ["m-0", "m-1", "m-2"]
+
+
 RATES = {
     Fault.RESET: 0.1,
     Fault.REPLY_LOST: 0.1,
@@ -148,6 +159,7 @@ RATES = {
     Fault.OVERLOADED: 0.05,
     Fault.WATCH_EXPIRED: 0.2,
     Fault.WATCH_LATE: 0.3,
+    Fault.WATCH_BEHIND: 0.3,
 }
 
 

@@ -2,6 +2,7 @@
 
 host      no HostlerMachine says that its machine is ready while no record has its host.
 same      no two objects have one machine, nor two that are ready one provider's id.
+waits     no HostlerMachine says for long that it waits for bootstrap data that is there.
 fight     at rest nothing is written to the API.
 L1        when faults cease, the Machines that are wanted have hosts, and the others have left.
 """
@@ -55,13 +56,21 @@ class ClusterChecker(PowerChecker):
             str(one["spec"].get("machineID", "")) for one in provisioned(items) if is_ready(one)
         }
         shared = _shared(filter(is_ready, items), "providerID")
-        for name in self.since.keys() - (ready - hosted) - shared:
+        waits = {str(one["metadata"]["uid"]) for one in items if self._waits_for_nothing(one)}
+        for name in self.since.keys() - (ready - hosted) - shared - waits:
             del self.since[name]
+        for name in self._for_long(waits):
+            self.wrong("waits", f"object {name} waits for bootstrap data, which is there")
         for name in self._for_long(ready - hosted):
             self.wrong("host", f"{name} is said to be ready and has no host", name)
         # What is lost keeps its id until core lets it go, and its box may be another's by then.
         for name in self._for_long(shared):
             self.wrong("same", f"objects that are ready share {name}")
+
+    def _waits_for_nothing(self, item: Raw) -> bool:
+        """Tell whether an object says that it waits for data that is there."""
+        known = self.site is not None and self.site.has_data
+        return known and _reason(item) == "WaitingForBootstrapData"
 
     def _for_long(self, names: set[str]) -> list[str]:
         """Return those of some names that stood here at each look for too long."""
@@ -77,6 +86,12 @@ class ClusterChecker(PowerChecker):
         if before is not None and any(event.detail.startswith(_AGAIN) for event in events):
             shadow.machines[machine.id] = replace(before, phase=Phase.PENDING)
         super().machine_saved(shadow, machine, events)
+
+
+def _reason(item: Raw) -> str:
+    """Return why one of our objects is not ready."""
+    conditions = item.get("status", {}).get("conditions", ())
+    return next((str(one["reason"]) for one in conditions if one["type"] == "Ready"), "")
 
 
 def _shared(items: Iterable[Raw], field: str) -> set[str]:

@@ -5,8 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from hostler.domain.ids import HostId
+from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.resource import Condition
+from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.harness.process import Home
 from hostler.lab.scenario.course import EngineCourse
 from hostler.lab.scenario.disruptions import Disruptions
@@ -32,6 +33,7 @@ class ClusterCourse(EngineCourse):
         super().__init__(self._environment, folder)
         self.scenario = scenario
         self._final: int | None = None
+        self._asked = set[MachineId]()
 
     async def _go(self) -> None:
         scenario, site = self.base, self._environment.site
@@ -100,9 +102,19 @@ class ClusterCourse(EngineCourse):
                 return
             await asyncio.sleep(self.cadence.tick)
             self._tick()
+            await self._end_removed()
             reached = self._is_reached(machines)
             if not reached or site.revision != written:
                 written, calm = site.revision, self.loop.time()
+
+    async def _end_removed(self) -> None:
+        """Let a person end the machines whose objects were removed by force, once for each."""
+        (home,) = self.session.homes
+        machines = {m.id: m for m in home.shadow.living() if m.id in self._environment.site.removed}
+        for machine in machines.values():
+            if machine.deletion is None and machine.id not in self._asked:
+                self._asked.add(machine.id)
+                await Operator(self.session).request(home, RequestKind.DELETE, machine=machine.id)
 
     def _is_reached(self, wanted: int) -> bool:
         """Tell whether there are as many as are wanted, by all accounts."""
@@ -111,7 +123,7 @@ class ClusterCourse(EngineCourse):
         up = [box for box in self._boxes() if self._environment.truth.condition(box) is not _OFF]
         by_records = len([m for shadow in judge.shadows for m in shadow.living()])
         counts = {len(items), len(site.machines()), len(provisioned(items)), by_records, len(up)}
-        return counts == {wanted}
+        return counts == {wanted} and site.has_namespace
 
     def _standing(self, wanted: int) -> str:
         site, judge = self._environment.site, self._environment.objects_checker

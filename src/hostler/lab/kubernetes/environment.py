@@ -12,9 +12,10 @@ from hostler.lab.scenario.faults import Disruption
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import SimLoop
 
+from . import faults
 from .checker import ClusterChecker
 from .faults import ClusterScenario
-from .site import Site
+from .site import OURS, THEIRS, Site
 
 
 class ClusterEnvironment(PowerEnvironment):
@@ -51,8 +52,18 @@ class ClusterEnvironment(PowerEnvironment):
 
     def strike(self, own: InstallationId, disruption: Disruption) -> bool | None:
         """Let happen what happens beside all engines."""
-        gateway = self.site.gateway
+        gateway, site = self.site.gateway, self.site
+        done = True
         match disruption.fault:
+            case faults.OBJECT_REMOVED:
+                done = site.remove(OURS, disruption.who)
+            case faults.OWNER_REMOVED:
+                done = site.remove(THEIRS, disruption.who)
+            case faults.DATA_DELETED:
+                done = site.delete_data()
+                self._loop.call_later(disruption.length, site.make_data)
+            case faults.NAMESPACE_DELETED:
+                done = site.delete_namespace()
             case "api_watches_cut":
                 gateway.cut_watches()
             case "api_compacted":
@@ -64,10 +75,11 @@ class ClusterEnvironment(PowerEnvironment):
             case _:
                 return super().strike(own, disruption)
         self.judge.trace.note(f"{disruption.fault} for {disruption.length:.0f} s")
-        return True
+        return done
 
     def cease(self) -> None:
         """Let the faults of boxes and of the API cease."""
         super().cease()
         self.site.gateway.faults.rates = {}
         self.site.gateway.bring_up()
+        self.site.make_data()

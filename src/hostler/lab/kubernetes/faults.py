@@ -33,6 +33,14 @@ CUT, COMPACTED, DOWN = "api_watches_cut", "api_compacted", "api_down"
 """All watches break off; and what they go on from is forgotten; nothing is reached for minutes."""
 
 _SPELLS = (CUT, COMPACTED, DOWN)
+OBJECT_REMOVED, OWNER_REMOVED = "api_object_removed", "api_owner_removed"
+DATA_DELETED, NAMESPACE_DELETED = "api_data_deleted", "api_namespace_deleted"
+BY_FORCE = (OBJECT_REMOVED, OWNER_REMOVED, DATA_DELETED, NAMESPACE_DELETED)
+"""Somebody removes one of our objects past its finalizer, or core's Machine past its own, the
+bootstrap data for a while, or the whole namespace, which is made anew once it is gone."""
+
+_BY_FORCE_SHARE, _BEHIND_SHARE = 0.4, 0.3
+_EARLIER = tuple(fault for fault in Fault if fault is not Fault.WATCH_BEHIND)
 CALLS = tuple(f"api_{fault.value}" for fault in Fault)
 """What befalls a call of the API."""
 
@@ -40,6 +48,7 @@ ALL = (
     *(fault for fault in power_faults.ALL if fault not in _ELSEWHERE),
     *CALLS,
     *_SPELLS,
+    *BY_FORCE,
 )
 """Every fault that a run of Cluster API knows."""
 
@@ -75,11 +84,16 @@ def draw_cluster(seed: int, size: Size) -> ClusterScenario:
     disruptions = [one for one in power.base.disruptions if one.fault in faults]
     api = dict[Fault, float]()
     if power.base.severity != "calm":
-        chosen = rng.sample(list(Fault), rng.randint(1, 6))
+        chosen = rng.sample(_EARLIER, rng.randint(1, 6))
         api = {fault: rng.choice((0.02, 0.1, 0.3)) for fault in chosen}
         spells = rng.sample(_SPELLS, rng.randint(0, len(_SPELLS)))
         faults = (*faults, *(f"api_{fault.value}" for fault in chosen), *spells)
         disruptions += [one for spell in spells for one in _spells(spell, span, rng)]
+        behind, by_force = _behind(seed), _by_force(seed, span)
+        api |= behind
+        faults = (*faults, *(f"api_{fault.value}" for fault in behind))
+        faults = (*faults, *{one.fault: None for one in by_force})
+        disruptions += by_force
     boxes = rng.randint(3, 6)
     base = replace(
         power.base,
@@ -100,6 +114,31 @@ def draw_cluster(seed: int, size: Size) -> ClusterScenario:
     times = sorted(rng.uniform(0, span) for _ in range(rng.randint(2, 8)))
     wanted = tuple(Replicas(at=at, machines=rng.randint(0, boxes)) for at in times)
     return ClusterScenario(**own, replicas=wanted, api=api)
+
+
+def _behind(seed: int) -> dict[Fault, float]:
+    """Draw, for a few seeds, how many watches are behind, by dice of its own."""
+    rng = Random(f"hostler kubernetes late events: {seed}")
+    if rng.random() >= _BEHIND_SHARE:
+        return {}
+    return {Fault.WATCH_BEHIND: rng.choice((0.2, 0.5, 0.9))}
+
+
+def _by_force(seed: int, span: float) -> list[Disruption]:
+    """Draw, for some seeds, what somebody removes by force; with dice of its own, too."""
+    rng = Random(f"hostler kubernetes by force: {seed}")
+    if rng.random() >= _BY_FORCE_SHARE:
+        return []
+    return [
+        Disruption(
+            at=rng.uniform(2 * _MINUTE, span),
+            fault=fault,
+            who=rng.randrange(1000),
+            length=rng.uniform(_MINUTE, 15 * _MINUTE),
+        )
+        for fault in rng.sample(BY_FORCE, rng.randint(1, len(BY_FORCE)))
+        for _ in range(1 if fault == NAMESPACE_DELETED else rng.randint(1, 3))
+    ]
 
 
 def _spells(fault: str, span: float, rng: Random) -> list[Disruption]:

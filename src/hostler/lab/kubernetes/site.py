@@ -22,7 +22,9 @@ from hostler.simulators.kubernetes.faults import Faults
 from hostler.simulators.kubernetes.gateway import Gateway
 from hostler.simulators.kubernetes.server import KubernetesServer
 
-NAMESPACE, CLUSTER = "machines", "c1"
+NAMESPACE, CLUSTER, DATA = "machines", "c1", "data"
+OURS, THEIRS = f"hostlermachines.{INFRASTRUCTURE}", f"machines.{CORE}"
+"""Where the server keeps our Machines, and core's."""
 UNREADY = 1800.0
 """So long, in seconds, a Machine may not be ready until the health check gives it up."""
 
@@ -32,34 +34,54 @@ Raw = dict[str, Any]
 
 
 class Site:
-    """The objects of one cluster, written without any fault: core's own calls are not judged."""
+    """The objects of one cluster, written without any fault: core's own calls are not judged.
+
+    `removed` are the machines whose objects somebody removed past their finalizers.
+    """
 
     def __init__(self, clock: Clock, random: Random, fleet: str) -> None:
         self.server = KubernetesServer(clock, random)
         self.gateway = Gateway(self.server, Faults(random))
         self._random, self._fleet, self._made = random, fleet, 0
         self._boot, self._unready = clock.boot, dict[str, float]()
+        self.removed = set[str]()
         for document in (*definitions(), _kind("Cluster"), _kind("Machine")):
             self._must("POST", _DEFINITIONS, document)
-        space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-        self._must("POST", "/api/v1/namespaces", space)
-        self._found_cluster()
+        self._found_namespace()
 
     @property
     def revision(self) -> int:
         """How often anything was written."""
         return self.server.cluster.storage.revision
 
+    @property
+    def has_namespace(self) -> bool:
+        """Tell whether the namespace is there and is to stay."""
+        found = self.server.cluster.storage.find("namespaces", ("", NAMESPACE))
+        return found is not None and "deletionTimestamp" not in found["metadata"]
+
+    @property
+    def has_data(self) -> bool:
+        """Tell whether the bootstrap data is there."""
+        return self.server.cluster.storage.find("secrets", (NAMESPACE, DATA)) is not None
+
     def hostler_machines(self) -> list[Raw]:
         """Return our objects."""
-        return self.server.cluster.storage.everything(f"hostlermachines.{INFRASTRUCTURE}")
+        return self.server.cluster.storage.everything(OURS)
 
     def machines(self) -> list[Raw]:
         """Return core's objects."""
-        return self.server.cluster.storage.everything(f"machines.{CORE}")
+        return self.server.cluster.storage.everything(THEIRS)
 
     def step(self, wanted: int) -> None:
-        """Do once what core does: make and delete Machines, and let go what has ended."""
+        """Do once what core does: make and delete Machines, and let go what has ended.
+
+        Somebody makes the namespace anew once it has gone; while it goes nothing can be made in it.
+        """
+        if not self.server.cluster.storage.find("namespaces", ("", NAMESPACE)):
+            self._found_namespace()
+        if not self.has_namespace:
+            wanted = 0
         for name in self._unhealthy():
             self._must("DELETE", _path(CORE, CORE_VERSION, "machines", name))
         living = [one for one in self.machines() if "deletionTimestamp" not in one["metadata"]]
@@ -76,7 +98,9 @@ class Site:
         living = {
             _name(one) for one in self.machines() if "deletionTimestamp" not in one["metadata"]
         }
-        unready = [_name(one) for one in self.hostler_machines() if not is_ready(one)]
+        items = self.hostler_machines()
+        unready = [_name(one) for one in items if not is_ready(one)]
+        unready += sorted(living - {_name(one) for one in items})
         now = self._boot()
         self._unready = {name: self._unready.get(name, now) for name in unready if name in living}
         return [name for name, since in self._unready.items() if now - since > UNREADY]
@@ -96,7 +120,7 @@ class Site:
             "apiVersion": f"{CORE}/{CORE_VERSION}",
             "kind": "Machine",
             "metadata": {"name": name, "namespace": NAMESPACE, "finalizers": [_HELD]},
-            "spec": {"clusterName": CLUSTER, "bootstrap": {"dataSecretName": "data"}},
+            "spec": {"clusterName": CLUSTER, "bootstrap": {"dataSecretName": DATA}},
         }
         made = self._must("POST", _path(CORE, CORE_VERSION, "machines"), machine)
         owner = {
@@ -120,6 +144,48 @@ class Site:
         elif b"deletionTimestamp" not in found.body:
             self._must("DELETE", own)
 
+    # ------------------------------------------------------------ what people do
+
+    def remove(self, kind: str, number: int) -> bool:
+        """Remove an object of ours or of core's past its finalizers; tell if there was one."""
+        items = self.hostler_machines() if kind == OURS else self.machines()
+        if not items:
+            return False
+        chosen = items[number % len(items)]
+        if kind == OURS and (machine := str(chosen["spec"].get("machineID", ""))):
+            self.removed.add(machine)
+        return self.gateway.delete_by_force(kind, NAMESPACE, _name(chosen))
+
+    def delete_data(self) -> bool:
+        """Delete the bootstrap data; tell if there was any."""
+        return self.gateway.delete_by_force("secrets", NAMESPACE, DATA)
+
+    def make_data(self) -> None:
+        """Make the bootstrap data where there is a namespace for it and no data."""
+        if not self.has_namespace or self.has_data:
+            return
+        secret = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": DATA, "namespace": NAMESPACE},
+            "stringData": {"value": ""},
+        }
+        self._must("POST", f"/api/v1/namespaces/{NAMESPACE}/secrets", secret)
+
+    def delete_namespace(self) -> bool:
+        """Delete the namespace with all that is in it; tell if it was there to stay."""
+        if not self.has_namespace:
+            return False
+        self._must("DELETE", f"/api/v1/namespaces/{NAMESPACE}")
+        return True
+
+    # ------------------------------------------------------------ what there is
+
+    def _found_namespace(self) -> None:
+        space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+        self._must("POST", "/api/v1/namespaces", space)
+        self._found_cluster()
+
     def _found_cluster(self) -> None:
         cluster = {
             "apiVersion": f"{CORE}/{CORE_VERSION}",
@@ -131,13 +197,7 @@ class Site:
         self._must("POST", path, cluster)
         status = {"status": {"initialization": {"infrastructureProvisioned": True}}}
         self._must("PATCH", f"{path}/{CLUSTER}/status", status)
-        secret = {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {"name": "data", "namespace": NAMESPACE},
-            "stringData": {"value": ""},
-        }
-        self._must("POST", f"/api/v1/namespaces/{NAMESPACE}/secrets", secret)
+        self.make_data()
 
     def _must(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Raw:
         answer = self._ask(method, path, body)

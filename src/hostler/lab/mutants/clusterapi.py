@@ -1,13 +1,20 @@
 """Mutants of Machines of Cluster API: each must be caught by their simulation."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
+import msgspec
+
+from hostler.domain.ids import MachineId, machine_id
 from hostler.domain.model.capabilities import Cleaning, PowerLimits
+from hostler.frontends.kubernetes.clusterapi.acts import NOTHING
+from hostler.lab.kubernetes import faults
 from hostler.lab.kubernetes.faults import ClusterScenario, Replicas
 from hostler.lab.power.faults import Wiring
 from hostler.lab.scenario.faults import HOUR, Disruption
+from hostler.simulators.kubernetes.faults import Fault
 
 from .mutant import Mutant
 
@@ -23,6 +30,7 @@ class _Alone:
     """Makes a scenario in which Machines come and go, and nothing happens but this."""
 
     disruptions: tuple[Disruption, ...] = ()
+    api: Mapping[Fault, float] = field(default_factory=dict[Fault, float])
     wanted: tuple[Replicas, ...] = _WANTED
 
     def __call__(self, scenario: ClusterScenario) -> ClusterScenario:
@@ -47,7 +55,7 @@ class _Alone:
             power=PowerLimits(),
             rates={},
             replicas=self.wanted,
-            api={},
+            api=self.api,
         )
 
 
@@ -71,11 +79,67 @@ def _writes_once(good: Any) -> Any:
     return write
 
 
+def _waits_for_ever(good: Any) -> Any:
+    """Wait for bootstrap data without looking for it again, as if it were watched."""
+
+    def held(view: Any) -> Any:
+        decision = good(view)
+        if decision is None or decision.status is None:
+            return decision
+        return replace(decision, again=None)
+
+    return held
+
+
+def _needs_its_owner(good: Any) -> Any:
+    """Decide nothing about an object whose Machine or Cluster is not there, deleted or not."""
+
+    def decide(view: Any) -> Any:
+        return NOTHING if view.owner is None or view.cluster is None else good(view)
+
+    return decide
+
+
+def _always_another_id(_: Any) -> Any:
+    """Make up an id for each claim."""
+    numbers = count(1)
+
+    def next_id(*_arguments: object) -> MachineId:
+        return machine_id(next(numbers) * 7919)
+
+    return next_id
+
+
+def _from_the_cache(_: Any) -> Any:
+    """Believe what is watched, however far behind it is."""
+
+    def newest(self: Any, key: Any) -> Any:
+        return self.caches.items.cache.get(key)
+
+    return newest
+
+
+def _whatever_was_read(good: Any) -> Any:
+    """Claim without naming the version that was read."""
+
+    def claimed(read: Any, machine: str) -> Any:
+        return good(msgspec.structs.replace(read, resource_version=""), machine)
+
+    return claimed
+
+
 _HOUR_LONG = (Replicas(at=_MINUTE, machines=_BOXES),)
 _BY_HAND = tuple(
     Disruption(at=at * _MINUTE, fault="switched_off_by_hand", who=who)
     for at, who in ((20.0, 0), (25.0, 1))
 )
+_NO_DATA = (Disruption(at=0.5 * _MINUTE, fault=faults.DATA_DELETED, length=10 * _MINUTE),)
+_NO_OWNERS = tuple(
+    Disruption(at=at * _MINUTE, fault=fault)
+    for at, fault in ((10.0, faults.OWNER_REMOVED), (50.0, faults.NAMESPACE_DELETED))
+)
+_BEHIND: Mapping[Fault, float] = {Fault.WATCH_BEHIND: 1.0}
+_PROVIDER = "frontends.kubernetes.clusterapi"
 _MACHINES = "frontends.kubernetes.clusterapi.machines:MachineReconciler"
 _ENGINE = "frontends.kubernetes.clusterapi.engine:EngineAccess"
 
@@ -91,6 +155,28 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
         puts=((f"{_MACHINES}._write", _writes_once),),
         scenario=_Alone(disruptions=_BY_HAND, wanted=_HOUR_LONG),
         caught=("host", "same", "L1"),
+    ),
+    "data-never-looked-for": Mutant(
+        summary="whoever waits for bootstrap data looks for it once, though nobody watches it",
+        puts=((f"{_PROVIDER}.provision:_held", _waits_for_ever),),
+        scenario=_Alone(disruptions=_NO_DATA, wanted=_HOUR_LONG),
+        caught=("waits",),
+    ),
+    "end-needs-its-owner": Mutant(
+        summary="a deleted object is left alone once its Machine or its Cluster is gone",
+        puts=((f"{_PROVIDER}.machines:decide", _needs_its_owner),),
+        scenario=_Alone(disruptions=_NO_OWNERS, wanted=_HOUR_LONG),
+        caught=("L1",),
+    ),
+    "claimed-from-a-stale-cache": Mutant(
+        summary="an object is claimed under another id while the watch does not show the first",
+        puts=(
+            (f"{_PROVIDER}.provision:next_id", _always_another_id),
+            (f"{_MACHINES}._newest", _from_the_cache),
+            (f"{_PROVIDER}.patches:claimed", _whatever_was_read),
+        ),
+        scenario=_Alone(api=_BEHIND),
+        caught=("L1",),
     ),
 }
 """Every one of them, by name."""

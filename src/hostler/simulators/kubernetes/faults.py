@@ -36,11 +36,14 @@ class Fault(StrEnum):
     """A watch ends at once with the event of a version that is too old."""
     WATCH_LATE = "watch_late"
     """A watch is silent for a while; then everything comes."""
+    WATCH_BEHIND = "watch_behind"
+    """A watch is behind as long as it lasts: each event is late, and those of other kinds are not,
+    so that what happened one after the other is seen in another order."""
 
 
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _OF_WRITES = frozenset({Fault.CONFLICT, Fault.WEBHOOK_REFUSES, Fault.WEBHOOK_DOWN})
-_OF_WATCHES = frozenset({Fault.WATCH_EXPIRED, Fault.WATCH_LATE})
+_OF_WATCHES = frozenset({Fault.WATCH_EXPIRED, Fault.WATCH_LATE, Fault.WATCH_BEHIND})
 
 
 @dataclass(slots=True)

@@ -18,6 +18,9 @@ from .state.refusals import About, NoPage, Refusal, forbidden, internal, too_man
 LATE = (1.0, 30.0)
 """Between which numbers of seconds a late watch is silent."""
 
+BEHIND = (1.0, 90.0)
+"""Between which numbers of seconds the events of a watch are late that is behind."""
+
 _TOUCHED = "simulator.hostler.dev/touched"
 
 
@@ -84,7 +87,7 @@ class Gateway:
             case Fault.CONFLICT:
                 self._touch(request)
                 return Reply(Fate.ANSWERED, self.server.handle(request))
-            case Fault.WATCH_EXPIRED | Fault.WATCH_LATE:
+            case Fault.WATCH_EXPIRED | Fault.WATCH_LATE | Fault.WATCH_BEHIND:
                 return Reply(Fate.ANSWERED, self._troubled(request, fault))
             case _:
                 return Reply(Fate.ANSWERED, _refused(request, fault))
@@ -123,6 +126,8 @@ class Gateway:
             return answer
         if fault is Fault.WATCH_EXPIRED:
             answer.expire(too_old(1, self.server.cluster.storage.revision))
+        elif fault is Fault.WATCH_BEHIND:
+            answer.fall_behind(self.faults.random.uniform(*BEHIND))
         else:
             answer.silent = True
             pause = self.faults.random.uniform(*LATE)

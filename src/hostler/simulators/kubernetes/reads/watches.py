@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
 
 import msgspec
 
@@ -22,7 +23,17 @@ from .selectors import selected
 
 LONGEST = 1800.0
 INITIAL_END = "k8s.io/initial-events-end"
+_TICK = 0.001
+"""How exact the time of a loop is, in seconds."""
 Ended = Callable[["Watch"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """One line of a watch, and from when on it is delivered, by the time of the loop."""
+
+    due: float
+    line: bytes
 
 
 class Watch:
@@ -31,11 +42,12 @@ class Watch:
     def __init__(self, cluster: Cluster, call: Call) -> None:
         self._cluster, self.call = cluster, call
         self._matches = selected(call.kind, call.text("labelSelector"), call.text("fieldSelector"))
-        self._frames: deque[bytes] = deque()
+        self._frames: deque[_Frame] = deque()
         self._wake = asyncio.Event()
         self._ended = False
         self.cut = False
         self.silent = False
+        self._behind = 0.0
         self._bookmarks = call.flag("allowWatchBookmarks")
         self._start()
 
@@ -51,19 +63,24 @@ class Watch:
         bookmark = loop.time() + self._cluster.options.bookmarks
         try:
             while True:
-                while self._frames and not self.silent:
-                    yield self._frames.popleft()
+                while (
+                    self._frames and not self.silent and self._frames[0].due <= loop.time() + _TICK
+                ):
+                    yield self._frames.popleft().line
                 if self._ended:
                     return
                 self._wake.clear()
+                due = self._frames[0].due if self._frames and not self.silent else end
                 try:
-                    async with asyncio.timeout_at(min(end, bookmark)):
+                    async with asyncio.timeout_at(min(end, bookmark, due)):
                         await self._wake.wait()
                 except TimeoutError:
-                    if loop.time() >= end:
+                    now = loop.time() + _TICK
+                    if now >= end:
                         self._ended = True
-                    self._bookmark()
-                    bookmark = loop.time() + self._cluster.options.bookmarks
+                    if now >= min(end, bookmark):
+                        self._bookmark()
+                        bookmark = loop.time() + self._cluster.options.bookmarks
         finally:
             self.end()
 
@@ -89,6 +106,10 @@ class Watch:
         """End the watch by an ERROR event, before anything else of it."""
         self._frames.clear()
         self.fail(refusal)
+
+    def fall_behind(self, seconds: float) -> None:
+        """Let each event come so much later, from now on."""
+        self._behind = seconds
 
     def wake(self) -> None:
         """Go on after silence."""
@@ -167,7 +188,9 @@ class Watch:
     def _push(self, event: str, item: Body) -> None:
         if self._ended:
             return
-        self._frames.append(msgspec.json.encode({"type": event, "object": item}) + b"\n")
+        line = msgspec.json.encode({"type": event, "object": item}) + b"\n"
+        due = asyncio.get_running_loop().time() + self._behind if self._behind else 0.0
+        self._frames.append(_Frame(due, line))
         self._wake.set()
 
 
