@@ -7,6 +7,7 @@ from hostler.domain.ids import FleetName, InstallationId, MachineId, Zone
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OwnerTag, Slot
+from hostler.ports.bootstrap import ReadsBootstraps
 from hostler.ports.secret import Secret
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.owner_tags import Claim, tags_of
@@ -52,11 +53,18 @@ def provider(
     template: Template | None = None,
     clock: HandClock | None = None,
     zones: tuple[Zone, ...] = (ZONE,),
+    bootstraps: ReadsBootstraps | None = None,
 ) -> Instances:
     clock = clock or HandClock()
     client = Client(script or Script([]), account(), clock)
-    templates = {FLEET: template or Template()}
-    return Instances(client, clock, installation=HOME, zones=zones, templates=templates)
+    return Instances(
+        client,
+        clock,
+        installation=HOME,
+        zones=zones,
+        templates={FLEET: template or Template()},
+        bootstraps=bootstraps,
+    )
 
 
 def machine(zone: Zone = ZONE) -> Machine:

@@ -81,10 +81,10 @@ def take(
     return apply_outcome(record, call, outcome, now), apply_to_resources(resources, outcome)
 
 
-def made(template: Template) -> list[Prefix]:
+def made(template: Template, begun: Machine | None = None) -> list[Prefix]:
     """Return every prefix of a creation: the record and parts before each call, and the call."""
     source = provider(template=template)
-    record, resources = machine(), tuple[Resource, ...]()
+    record, resources = begun or machine(), tuple[Resource, ...]()
     prefixes = list[Prefix]()
     for step in range(40):
         calls = source.next_calls(Goal.PRESENT, record, resources, NOW)

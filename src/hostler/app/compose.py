@@ -18,6 +18,7 @@ from hostler.controllers.runtime.settings import Account, Ports
 from hostler.domain.errors import RequestRefused, StoreError
 from hostler.domain.ids import FleetName, InstallationId, machine_id
 from hostler.frontends.cli.context import ClusterOptions, Frontends, Purpose, Runnable
+from hostler.ports.bootstrap import NoBootstraps, ReadsBootstraps
 from hostler.ports.clock import Clock
 from hostler.ports.files import unreadable
 from hostler.ports.http import Endpoint, Transport
@@ -58,10 +59,17 @@ class Composed:
     """The real adapters, as the command line asks for them."""
 
     def __init__(
-        self, clock: Clock | None = None, environment: Mapping[str, str] | None = None
+        self,
+        clock: Clock | None = None,
+        environment: Mapping[str, str] | None = None,
+        bootstraps: ReadsBootstraps | None = None,
     ) -> None:
-        """Use the system's clock and this process's environment unless others are given."""
+        """Use the system's clock and this process's environment unless others are given.
+
+        `bootstraps` reads what single machines are given at their first boot.
+        """
         self._clock = clock or SystemClock()
+        self._bootstraps = bootstraps or NoBootstraps()
         self._environment = os.environ if environment is None else environment
         self._fleets = list[FleetName]()
         self._nodes: Nodes | None = None
@@ -189,6 +197,7 @@ class Composed:
             clock=self._clock,
             shell=SshShell(),
             connect=_connect,
+            bootstraps=self._bootstraps,
         )
         return Account(
             name=account.name,
@@ -236,15 +245,19 @@ class Composed:
 
     async def run_in_cluster(self, options: ClusterOptions) -> None:
         """Run an engine for a cluster's objects until a signal stops it."""
+        from hostler.frontends.kubernetes.clusterapi.bootstrap import BootstrapSecrets
+
         from .kubernetes.run import Process, run_in_cluster
 
-        variables = dict[str, str]()
-        services = Composed(self._clock, ChainMap(variables, dict(self._environment)))
+        variables, bootstraps = dict[str, str](), BootstrapSecrets()
+        environment = ChainMap(variables, dict(self._environment))
+        services = Composed(self._clock, environment, bootstraps)
         services.cluster = options
         process = Process(
             services=services,
             environment=self._environment,
             variables=variables,
+            bootstraps=bootstraps,
             holder=self.holder(),
         )
         await run_in_cluster(options, process)

@@ -16,6 +16,7 @@ from msgspec import Meta
 from hostler.domain.ids import AccountName, FleetName, InstallationId
 from hostler.domain.model.machine import Offer
 
+from .bootstrap import NoBootstraps, ReadsBootstraps
 from .clock import Clock
 from .http import Connect
 from .provider import Provider
@@ -69,7 +70,8 @@ class Opening:
 
     `settings` is the kind's decoded [provider.NAME] table and `templates` its decoded part of each
     of the account's [fleet.NAME] tables; `folder` is where the fleet file is, for relative paths.
-    `connect` returns what speaks HTTP to an endpoint.
+    `connect` returns what speaks HTTP to an endpoint. `bootstraps` reads what single machines are
+    to be given at their first boot.
     """
 
     name: AccountName
@@ -81,6 +83,7 @@ class Opening:
     clock: Clock
     shell: Shell
     connect: Connect
+    bootstraps: ReadsBootstraps = field(default_factory=NoBootstraps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import pytest
 from hostler.domain.ids import MachineId, Zone
 from hostler.domain.model.calls import Refusal
 from hostler.domain.model.fleet import Setback
-from hostler.domain.model.machine import Machine, MachineSpec, Offer
+from hostler.domain.model.machine import BootstrapFormat, Machine, MachineSpec, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.reporting.history import tell
 from hostler.testing.scenes.builders import FLEET, MIN, ZONE
@@ -21,7 +21,7 @@ ARM = Offer(type="large", zone=ZONE, image="arm")
 
 def group(*offers: Offer) -> Scene:
     scene = Scene(fleet=replace(FLEET, size=0, renews=False, maximum=9, offers=offers))
-    own = replace(scene.capabilities, own_templates=True, own_bootstraps=True)
+    own = replace(scene.capabilities, own_templates=True, bootstraps=frozenset(BootstrapFormat))
     scene.capabilities = own
     scene.observe()
     return scene
@@ -99,9 +99,22 @@ def test_what_no_offer_can_be_is_refused_in_the_history_and_others_begin(
 @pytest.mark.parametrize("spec", [MachineSpec(template="t"), MachineSpec(bootstrap="secrets/a")])
 def test_a_provider_that_cannot_honour_it_is_never_silently_asked(spec: MachineSpec) -> None:
     scene = group(SMALL)
-    scene.capabilities = replace(scene.capabilities, own_templates=False, own_bootstraps=False)
+    scene.capabilities = replace(scene.capabilities, own_templates=False, bootstraps=frozenset())
     assert begun(scene, (ANN, spec)) == {}
     assert "machines of this provider have no" in refusals(scene)[ANN]
+
+
+def test_bootstrap_data_in_a_format_that_the_provider_does_not_take_is_refused() -> None:
+    scene = group(SMALL)
+    only_scripts = frozenset({BootstrapFormat.SCRIPT})
+    scene.capabilities = replace(scene.capabilities, bootstraps=only_scripts)
+    script = MachineSpec(bootstrap="secrets/b", bootstrap_format=BootstrapFormat.SCRIPT)
+    found = begun(scene, (ANN, MachineSpec(bootstrap="secrets/a")), (BEN, script))
+    assert set(found) == {BEN}
+    assert refusals(scene)[ANN] == (
+        "machines of this provider have bootstrap data that is a shell script, which begins with "
+        "#!: this is user data for cloud-init"
+    )
 
 
 def test_one_sort_that_is_sold_out_holds_up_no_other() -> None:

@@ -167,7 +167,10 @@ def test_pauses_grow_but_stay_bounded() -> None:
 
 @pytest.mark.parametrize("why", Refusal)
 def test_refusal_is_final_exactly_where_trying_again_cannot_help(why: Refusal) -> None:
-    final = {Refusal.STOCK, Refusal.QUOTA, Refusal.INVALID, Refusal.DENIED}
+    final = {
+        *(Refusal.STOCK, Refusal.QUOTA, Refusal.INVALID),
+        *(Refusal.DENIED, Refusal.BOOTSTRAP),
+    }
     entry = apply_outcome(asking(), MAKE, refused(why), NOW)
     assert entry.health.refused == (why if why in final else None)
     assert "no" in entry.error

@@ -7,6 +7,7 @@ from asyncio import TaskGroup
 from collections.abc import AsyncGenerator, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import structlog
@@ -21,6 +22,7 @@ from hostler.config.values import Config, WrongFile
 from hostler.domain.errors import ConfigError
 from hostler.frontends.cli.context import ClusterOptions, Purpose, Services
 from hostler.frontends.cli.engine_process import EngineProcess, Signals
+from hostler.frontends.kubernetes.clusterapi.bootstrap import BootstrapSecrets
 from hostler.frontends.kubernetes.connecting import Connected, Target, connected
 from hostler.frontends.kubernetes.definitions.manifests import manifests
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
@@ -46,6 +48,9 @@ from .cluster_api import cluster_api
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.kubernetes")
 
+_SECRET = timedelta(seconds=8)
+"""How long the bootstrap data of a machine may take to be read, in the middle of a call."""
+
 LEASE = "hostler-objects"
 """The Lease whose holder writes on objects, where several engines have one store."""
 
@@ -54,12 +59,13 @@ LEASE = "hostler-objects"
 class Process:
     """What this process is given: its adapters, which find `variables` in their environment too.
 
-    `holder` is whose leases these are.
+    `bootstraps` is what they read machines' bootstrap data by; `holder` is whose leases these are.
     """
 
     services: Services
     environment: Mapping[str, str]
     variables: MutableMapping[str, str]
+    bootstraps: BootstrapSecrets
     holder: str
 
 
@@ -71,6 +77,7 @@ async def run_in_cluster(options: ClusterOptions, process: Process) -> None:
     clock, signals = process.services.clock(), Signals()
     with signals.heard(signal.SIGHUP):
         async with connected(target, process.environment, clock) as cluster:
+            process.bootstraps.api = cluster.client.within(_SECRET)
             kinds = await _readable(cluster)
             base = _base(options, cluster.namespace, process.environment)
             around = Following(clock=clock, draw=random.random)

@@ -59,12 +59,15 @@ def _in_flight(machine: Machine) -> Transition:
     return wait(transition, "answer", "calls are in flight")
 
 
+_NOBODYS = frozenset({Reason.REFUSED, Reason.BOOTSTRAP_FAILED, Reason.BOOTSTRAP_REFUSED})
+
+
 def _count_loss(transition: Transition, row: FleetRow, snapshot: Snapshot) -> FleetRow:
     """Count what was lost, or became overdue; a refusal, or a list's fault, is nobody's loss."""
     if transition.machine.phase is not Phase.FAILED:
         return row
     fell = transition.before.phase in {Phase.STARTING, Phase.READY, Phase.DRAINING}
-    nobodys = transition.machine.reason in {Reason.REFUSED, Reason.BOOTSTRAP_FAILED}
+    nobodys = transition.machine.reason in _NOBODYS
     return replace(row, losses=(*row.losses, snapshot.now)) if fell and not nobodys else row
 
 

@@ -7,7 +7,7 @@ from hostler.domain.hosts import claims
 from hostler.domain.hosts import free as free_
 from hostler.domain.machines import failure, rollout
 from hostler.domain.model.fleet import FleetRow, Setback, creations_left
-from hostler.domain.model.machine import MachineSpec, Offer
+from hostler.domain.model.machine import BootstrapFormat, MachineSpec, Offer
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition
@@ -16,6 +16,10 @@ from hostler.domain.observation.blockers import world_is_right, zone_is_known
 UNBEGUN = 64
 """How many machines may wait for their first answer: more of them would only grow old waiting for
 the account's budget, and be given up at their start bound before anything was made for them."""
+
+
+_NOT_OF_OFFERS = frozenset({Reason.BOOTSTRAP_FAILED, Reason.BOOTSTRAP_REFUSED})
+"""Why starts fail that would fail with any offer."""
 
 
 def choose(
@@ -55,12 +59,27 @@ def unfit(spec: MachineSpec, snapshot: Snapshot) -> str:
     """Return why no machine of this fleet can be what was asked for, or an empty string."""
     if spec.template and not snapshot.capabilities.own_templates:
         return "machines of this provider have no template of their own"
-    if spec.bootstrap and not snapshot.capabilities.own_bootstraps:
-        return "machines of this provider have no bootstrap data of their own"
+    if spec.bootstrap and spec.bootstrap_format not in snapshot.capabilities.bootstraps:
+        return _no_bootstrap(spec, snapshot)
     if any(spec.accepts(offer) for offer in snapshot.fleet.offers):
         return ""
     offered = ", ".join(str(offer) for offer in snapshot.fleet.offers)
     return f"no offer of this fleet is {spec}; it has {offered}"
+
+
+_FORMATS = {
+    BootstrapFormat.CLOUD_INIT: "user data for cloud-init",
+    BootstrapFormat.SCRIPT: "a shell script, which begins with #!",
+}
+
+
+def _no_bootstrap(spec: MachineSpec, snapshot: Snapshot) -> str:
+    """Return why a machine of this provider cannot have such bootstrap data."""
+    taken = sorted(_FORMATS[one] for one in snapshot.capabilities.bootstraps)
+    if not taken:
+        return "machines of this provider have no bootstrap data of their own"
+    this = _FORMATS[spec.bootstrap_format]
+    return f"machines of this provider have bootstrap data that is {taken[0]}: this is {this}"
 
 
 def _with_hosts(
@@ -162,7 +181,7 @@ def remember(transition: Transition, row: FleetRow, snapshot: Snapshot) -> Fleet
         until = snapshot.now + snapshot.fleet.timers.stock_memory
         return row.sold_out(machine.offer, machine.reason, until)
     failed = machine.phase in {Phase.FAILED, Phase.STOPPING}
-    if machine.deletion is not None or not failed or machine.reason == Reason.BOOTSTRAP_FAILED:
+    if machine.deletion is not None or not failed or machine.reason in _NOT_OF_OFFERS:
         return row
     older = row.setback(machine.offer)
     count = _failures(older, snapshot.now)

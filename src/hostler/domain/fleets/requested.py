@@ -12,7 +12,7 @@ from datetime import datetime
 from hostler.domain.ids import MachineId
 from hostler.domain.machines.retry import start_deadline
 from hostler.domain.model.fleet import Fleet, FleetRow, creations_left
-from hostler.domain.model.machine import Machine, MachineSpec
+from hostler.domain.model.machine import BootstrapFormat, Machine, MachineSpec
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, move
@@ -118,7 +118,12 @@ def _alike(waiting: list[Transition]) -> dict[MachineSpec, list[Transition]]:
     """Return those that wait by what chooses their offers, in the order in which they wait."""
     groups = dict[MachineSpec, list[Transition]]()
     for transition in waiting:
-        spec = replace(transition.machine.spec, template="", bootstrap="")
+        spec = replace(
+            transition.machine.spec,
+            template="",
+            bootstrap="",
+            bootstrap_format=BootstrapFormat.CLOUD_INIT,
+        )
         groups.setdefault(spec, []).append(transition)
     return groups
 

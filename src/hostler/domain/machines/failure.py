@@ -32,6 +32,7 @@ REFUSALS = {
     Refusal.QUOTA: Reason.QUOTA,
     Refusal.INVALID: Reason.REFUSED,
     Refusal.DENIED: Reason.REFUSED,
+    Refusal.BOOTSTRAP: Reason.BOOTSTRAP_REFUSED,
 }
 
 

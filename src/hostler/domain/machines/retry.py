@@ -8,7 +8,7 @@ number (invariant S4). Where there is no room, a machine waits; whoever waited l
 from dataclasses import replace
 from datetime import datetime
 
-from hostler.domain.model.calls import Call, Effect
+from hostler.domain.model.calls import Call, Effect, Refusal
 from hostler.domain.model.fleet import Fleet, FleetRow, creations_left, next_creation
 from hostler.domain.model.machine import LEFT, CallState, Machine, Offer, Origin
 from hostler.domain.model.phases import Reason
@@ -68,6 +68,8 @@ def retry_at(machine: Machine, fleet: Fleet, now: datetime, jumped: datetime | N
     if machine.origin is not Origin.MADE or machine.reason == Reason.APPEARED_LATE:
         return False
     if machine.health.stuck:  # its place was given to others
+        return False
+    if machine.health.refused is Refusal.BOOTSTRAP:  # whoever asked for it hears that at once
         return False
     return now < start_deadline(machine, fleet, jumped)
 

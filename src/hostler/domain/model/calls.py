@@ -86,7 +86,10 @@ class Call:
 
 
 class Refusal(StrEnum):
-    """Why a provider definitely did not do what was asked; each class has one answer of ours."""
+    """Why a provider definitely did not do what was asked; each class has one answer of ours.
+
+    BOOTSTRAP is of what one machine alone is to be given: no other is kept waiting for it.
+    """
 
     BUSY = "busy"
     RATE = "rate"
@@ -95,6 +98,7 @@ class Refusal(StrEnum):
     WRONG_STATE = "wrong_state"
     INVALID = "invalid"
     DENIED = "denied"
+    BOOTSTRAP = "bootstrap"
     NOT_SENT = "not_sent"
 
 

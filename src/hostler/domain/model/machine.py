@@ -26,13 +26,21 @@ class Offer:
         return f"{self.type} in {self.zone}"
 
 
+class BootstrapFormat(StrEnum):
+    """What bootstrap data is: for cloud-init, or a shell script, which cloud-init takes too."""
+
+    CLOUD_INIT = "cloud-init"
+    SCRIPT = "script"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineSpec:
     """What is asked of one machine beyond its fleet's template; what is empty is as the fleet says.
 
     `type`, `zone`, `failure_domain` and `image` leave only the fleet's offers that have them; a
     failure domain is a zone, as Cluster API calls it. `template` names what it is made from, and
-    `bootstrap` where its bootstrap data is kept: never the data, which may hold secrets.
+    `bootstrap` where its bootstrap data is kept, with its format: never the data, which may hold
+    secrets.
     """
 
     type: str = ""
@@ -41,6 +49,7 @@ class MachineSpec:
     image: str = ""
     template: str = ""
     bootstrap: str = ""
+    bootstrap_format: BootstrapFormat = BootstrapFormat.CLOUD_INIT
 
     def accepts(self, offer: Offer) -> bool:
         """Tell whether a machine of this offer is what was asked for."""

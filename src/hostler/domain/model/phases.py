@@ -172,6 +172,7 @@ class Reason(StrEnum):
     START_OVERDUE = "start_overdue"
     NOT_PREPARED = "not_prepared"
     BOOTSTRAP_FAILED = "bootstrap_failed"
+    BOOTSTRAP_REFUSED = "bootstrap_refused"
     OUT_OF_STOCK = "out_of_stock"
     QUOTA = "quota"
     REFUSED = "refused"
@@ -217,6 +218,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.FAILED: "the provider says that its host is in error",
     Reason.NOT_PREPARED: "its host could not be prepared: it is wiped, or left alone",
     Reason.BOOTSTRAP_FAILED: "the fleet's setup script is at fault: its host is not blamed",
+    Reason.BOOTSTRAP_REFUSED: "its bootstrap data is none that it could be given",
     Reason.START_OVERDUE: "it did not become ready within its start bound",
     Reason.OUT_OF_STOCK: "the provider has none of this type left in this zone",
     Reason.QUOTA: "the provider's quota for this type is used up",

@@ -8,7 +8,7 @@ from hostler.domain.ids import Zone
 
 from .calls import Call
 from .capabilities import HostCapabilities, PowerLimits
-from .machine import Machine
+from .machine import BootstrapFormat, Machine
 from .phases import Goal
 from .resource import Resource, Slot
 
@@ -22,9 +22,9 @@ class Capabilities:
     effects and listings may lag, with `consistency_delays` for single kinds of call; `standby` says
     whether a machine may be kept while off; `hosts` is what is true of its hosts, where machines
     are allocations of hosts that outlive them, and None where they are created and destroyed;
-    `own_templates` and `own_bootstraps` say whether a single machine may have a template, and
-    bootstrap data, of its own (see MachineSpec). `quiet` is how long nothing is observed at least
-    while nothing is expected.
+    `own_templates` says whether a single machine may have a template of its own, and `bootstraps`
+    in which formats it may have bootstrap data of its own (see MachineSpec). `quiet` is how long
+    nothing is observed at least while nothing is expected.
     """
 
     main: Slot = Slot("server")
@@ -36,7 +36,7 @@ class Capabilities:
     deadline: timedelta = timedelta(seconds=20)
     page: int = 100
     own_templates: bool = False
-    own_bootstraps: bool = False
+    bootstraps: frozenset[BootstrapFormat] = frozenset()
     zones: tuple[Zone, ...] = ()
     quiet: timedelta = timedelta(0)
 

@@ -22,6 +22,7 @@ LONGEST: Mapping[Refusal, timedelta] = {
     Refusal.QUOTA: 60 * _SECOND,
     Refusal.INVALID: 60 * _SECOND,
     Refusal.DENIED: 60 * _SECOND,
+    Refusal.BOOTSTRAP: 60 * _SECOND,
 }
 """The longest pause after each refusal: what heals by itself is asked for sooner."""
 

@@ -13,7 +13,9 @@ from hostler.domain.model.subject import SubjectT
 
 from .backoff import after_refusal, after_unknown, retry_at
 
-_FATAL = frozenset({Refusal.STOCK, Refusal.QUOTA, Refusal.INVALID, Refusal.DENIED})
+_FATAL = frozenset(
+    {Refusal.STOCK, Refusal.QUOTA, Refusal.INVALID, Refusal.DENIED, Refusal.BOOTSTRAP}
+)
 
 
 def apply_outcome(subject: SubjectT, call: Call, outcome: Outcome, now: datetime) -> SubjectT:

@@ -18,6 +18,7 @@ from hostler.domain.model.fleet import Caps, Fleet, FleetRow, Probe, Timers
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.ports.bootstrap import NoBootstraps, ReadsBootstraps
 from hostler.ports.command import Asker
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Connection, Provider
@@ -77,7 +78,8 @@ class PassingProber:
 class Rig:
     """One world, and any number of hostlers over it.
 
-    `organization` is whose quotas they read; none are where it is empty.
+    `organization` is whose quotas they read; none are where it is empty. `bootstraps` reads what
+    single machines are given at their first boot.
     """
 
     loop: SimLoop
@@ -90,6 +92,7 @@ class Rig:
     asker: Asker | None = None
     settings: Settings = field(default_factory=Settings)
     organization: str = ""
+    bootstraps: ReadsBootstraps = field(default_factory=NoBootstraps)
     clock: SimClock = field(init=False)
 
     def __post_init__(self) -> None:
@@ -106,7 +109,8 @@ class Rig:
         template: words.Template = PLAIN,
     ) -> "Hostler":
         """Start an engine of its own; without a store it is a new installation."""
-        return self._hostler(fleet, store, partial(_instances, fleet=fleet, template=template))
+        made = partial(_instances, fleet=fleet, template=template, bootstraps=self.bootstraps)
+        return self._hostler(fleet, store, made)
 
     def mac_hostler(
         self,
@@ -134,13 +138,14 @@ class Rig:
 Maker = Callable[[Client, SimClock, InstallationId], Provider]
 
 
-def _instances(
+def _instances(  # noqa: PLR0913 - all that an account is made of
     client: Client,
     clock: SimClock,
     installation: InstallationId,
     *,
     fleet: Fleet,
     template: words.Template,
+    bootstraps: ReadsBootstraps,
 ) -> Provider:
     return Instances(
         client,
@@ -148,6 +153,7 @@ def _instances(
         installation=installation,
         zones=tuple(dict.fromkeys(offer.zone for offer in fleet.offers)),
         templates={fleet.name: template},
+        bootstraps=bootstraps,
     )
 
 

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused
-from hostler.domain.model.machine import Machine
+from hostler.domain.model.machine import BootstrapFormat, Machine
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import (
@@ -57,7 +57,7 @@ class FakeProvider:
         self.world, self.installation = world, installation
         kinds = ("server", "address") if addresses else ("server",)
         self._capabilities = capabilities or Capabilities(
-            main=SERVER, kinds=kinds, own_templates=True, own_bootstraps=True
+            main=SERVER, kinds=kinds, own_templates=True, bootstraps=frozenset(BootstrapFormat)
         )
         self.bootstraps = dict[str, bytes]()
         self.booted_with = dict[ResourceId, bytes]()

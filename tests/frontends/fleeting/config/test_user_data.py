@@ -4,7 +4,8 @@ import email
 
 import pytest
 
-from hostler.frontends.fleeting.config.user_data import KINDS, with_key
+from hostler.domain.policy.user_data import KINDS
+from hostler.frontends.fleeting.config.user_data import with_key
 
 KEY = "ssh-ed25519 AAAAC3Nz hostler-ci"
 

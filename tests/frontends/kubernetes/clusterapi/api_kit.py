@@ -110,6 +110,10 @@ class FakeApi:
         deletion = raw["metadata"].get("deletionTimestamp") or self._now()
         self._store(kind, key, _merge(raw, {"metadata": {"deletionTimestamp": deletion}}))
 
+    def remove(self, kind: str, name: str) -> None:
+        """Let an object be gone, as after its deletion."""
+        del self.objects[kind][Key("fleet", name)]
+
     def raw(self, kind: str, name: str) -> Raw | None:
         """Return an object as it is, or None."""
         return self.objects.get(kind, {}).get(Key("fleet", name))

@@ -29,6 +29,7 @@ from hostler.domain.model.calls import Refusal
 from hostler.domain.model.machine import Machine, MachineHealth, MachineSpec, Offer
 from hostler.domain.model.phases import Phase, Reason
 from hostler.frontends.kubernetes.clusterapi.acts import NOTHING, SETTLE, Claim, Grow, Place
+from hostler.frontends.kubernetes.clusterapi.bootstrap import BootstrapPlace
 from hostler.frontends.kubernetes.clusterapi.decision import decide
 from hostler.frontends.kubernetes.clusterapi.identity import next_id
 from hostler.frontends.kubernetes.clusterapi.names import FINALIZER, MANAGED_BY, PAUSED
@@ -140,7 +141,7 @@ def test_a_wait_is_written_only_once_it_lasts() -> None:
 
 
 def test_empty_bootstrap_data_leaves_the_setup_to_the_fleet() -> None:
-    assert grows(decide(view(bootstrap=""))).spec == MachineSpec()
+    assert grows(decide(view(bootstrap=BootstrapPlace()))).spec == MachineSpec()
 
 
 def test_nothing_is_asked_before_the_engine_has_read_its_records() -> None:

@@ -7,6 +7,7 @@ import msgspec
 from hostler.domain.model.machine import Deletion, Machine, MachineHealth
 from hostler.domain.model.phases import Phase
 from hostler.frontends.kubernetes.clusterapi.acts import Decision, Grow
+from hostler.frontends.kubernetes.clusterapi.bootstrap import BootstrapPlace
 from hostler.frontends.kubernetes.clusterapi.decision import decide
 from hostler.frontends.kubernetes.clusterapi.identity import next_id
 from hostler.frontends.kubernetes.clusterapi.names import FINALIZER
@@ -32,6 +33,7 @@ METADATA = Metadata(
     name="w-1", namespace="fleet", uid="uid-1", resource_version="7", creation_timestamp=BEGIN
 )
 ID = next_id(METADATA)
+BOOTSTRAP = BootstrapPlace(place="secret/fleet/data")
 PROVIDER_ID = "hostler://test/z-1/host-1"
 
 
@@ -96,9 +98,7 @@ def ending(phase: Phase = Phase.STOPPING, **changes: object) -> Machine:
 def view(of: HostlerMachine | None = None, **changes: object) -> View:
     """Return what is known of it: all is there, and nothing was asked for yet."""
     standing = changes.pop("standing", Standing(fleet=WORKERS))
-    seen = View(
-        item=of or item(), now=NOW, owner=owner(), cluster=cluster(), bootstrap="secret/fleet/data"
-    )
+    seen = View(item=of or item(), now=NOW, owner=owner(), cluster=cluster(), bootstrap=BOOTSTRAP)
     return replace(seen, standing=standing, **changes)
 
 

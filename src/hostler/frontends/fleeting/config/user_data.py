@@ -1,32 +1,13 @@
-"""User data: what cloud-init reads at the first boot, with the group's key in it.
+"""User data: what lets a runner's jobs in, beside the operator's own text for cloud-init.
 
 Where the operator gives none, a small cloud-config is enough. Where there is some, both stand in
 one MIME message, and ours says how it is merged: lists are appended, nothing of theirs is replaced.
-The text depends on nothing but what it is made of: a group has the same text after a restart.
 """
 
-import base64
-import hashlib
 import json
-from collections.abc import Iterator, Mapping
 
-KINDS: Mapping[str, str] = {
-    "#!": "text/x-shellscript",
-    "#cloud-config-archive": "text/cloud-config-archive",
-    "#cloud-config-jsonp": "text/cloud-config-jsonp",
-    "#cloud-config": "text/cloud-config",
-    "#cloud-boothook": "text/cloud-boothook",
-    "#include-once": "text/x-include-once-url",
-    "#include": "text/x-include-url",
-    "#part-handler": "text/part-handler",
-    "## template: jinja": "text/jinja2",
-}
-"""How user data may begin, and what it then is; the longer of two beginnings stands first."""
-A_KIND = (
-    "user data that begins with #cloud-config, #!, #cloud-boothook, #include, #part-handler, "
-    "## template: jinja or a MIME header (cloud-init leaves everything else unread)"
-)
-_MIME = ("content-type:", "mime-version:")
+from hostler.domain.policy.user_data import message, part, part_of
+
 _MERGE = (
     "merge_how:\n"
     "- {name: list, settings: [append]}\n"
@@ -39,49 +20,15 @@ def with_key(user_data: str, user: str, key: str) -> str:
 
     `key` is one line of a public key. ValueError where cloud-init would not read what is given.
     """
-    theirs = user_data.lstrip()
-    if not theirs:
+    if not user_data.strip():
         return _cloud_config(user, key)
-    resources = [
-        _resource_of(theirs),
-        _resource("text/cloud-config", _cloud_config(user, key, merged=True)),
+    parts = [
+        part_of(user_data),
+        part("text/cloud-config", _cloud_config(user, key, merged=True)),
     ]
     if user != "root":
-        resources.append(_resource("text/x-shellscript", _script(user, key)))
-    digest = hashlib.sha256("\0".join(resources).encode()).hexdigest()
-    boundary = f"hostler-{digest[:24]}"
-    return "\n".join(_message(resources, boundary))
-
-
-def _message(resources: list[str], boundary: str) -> Iterator[str]:
-    yield f'Content-Type: multipart/mixed; boundary="{boundary}"'
-    yield "MIME-Version: 1.0"
-    yield ""
-    for resource in resources:
-        yield f"--{boundary}"
-        yield resource
-    yield f"--{boundary}--"
-    yield ""
-
-
-def _resource_of(theirs: str) -> str:
-    """Return the operator's user data as a part; a MIME message is one as it stands."""
-    low = theirs[:100].lower()
-    if low.startswith(_MIME):
-        return theirs
-    kind = next((kind for word, kind in KINDS.items() if low.startswith(word)), None)
-    if kind is None:
-        raise ValueError(A_KIND)
-    return _resource(kind, theirs)
-
-
-def _resource(kind: str, text: str) -> str:
-    """Return a text with its headers; letters beyond ASCII do not survive without base64."""
-    if text.isascii():
-        return f"Content-Type: {kind}\nMIME-Version: 1.0\n\n{text}"
-    lines = base64.encodebytes(text.encode()).decode().rstrip("\n")
-    head = f'Content-Type: {kind}; charset="utf-8"\nMIME-Version: 1.0'
-    return f"{head}\nContent-Transfer-Encoding: base64\n\n{lines}"
+        parts.append(part("text/x-shellscript", _script(user, key)))
+    return message(parts)
 
 
 def _cloud_config(user: str, key: str, *, merged: bool = False) -> str:

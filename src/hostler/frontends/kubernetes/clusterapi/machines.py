@@ -1,13 +1,11 @@
 """Machines: what is decided about each HostlerMachine is done, one object at a time."""
 
-import base64
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Protocol, assert_never
 
 import msgspec
 
-from hostler.kubernetes.errors import NotFound
 from hostler.kubernetes.objects import Key, M, Metadata, key_of
 from hostler.kubernetes.requests import Patch
 from hostler.kubernetes.resources import Resource
@@ -15,11 +13,11 @@ from hostler.ports.clock import Clock
 
 from . import patches
 from .acts import Act, Claim, End, Grow, Leave, Place
+from .bootstrap import BootstrapPlace, examined
 from .caches import Caches
 from .decision import decide
 from .engine import EngineAccess
-from .names import BOOTSTRAP_KEY
-from .objects import MACHINES, SECRETS, CoreMachine, HostlerMachine, MachineStatus
+from .objects import MACHINES, CoreMachine, HostlerMachine, MachineStatus
 from .standing import View
 
 _ACTS = 8
@@ -100,25 +98,18 @@ class MachineReconciler:
         )
         standing = await self.engine.standing(view.wants.fleet_name, view.id)
         view = replace(view, standing=standing)
-        if standing.machine is None and not standing.requested and not view.wants.provider_id:
+        if view.needs_bootstrap:
             view = replace(view, bootstrap=await self._bootstrap(item.metadata, owner))
         return view
 
-    async def _bootstrap(self, metadata: Metadata, owner: CoreMachine | None) -> str | None:
-        """Return where the bootstrap data is; it is read late, for its tokens are short-lived."""
+    async def _bootstrap(
+        self, metadata: Metadata, owner: CoreMachine | None
+    ) -> BootstrapPlace | None:
+        """Return where the bootstrap data is, where there is some."""
         if metadata.deletion_timestamp is not None or owner is None or owner.spec is None:
             return None
         name = owner.spec.bootstrap.data_secret_name
-        if not name:
-            return None
-        try:
-            secret = await self.api.get(SECRETS, Key(metadata.namespace, name))
-        except NotFound:
-            return None
-        value = (secret.data or {}).get(BOOTSTRAP_KEY)
-        if value is None:
-            return None
-        return f"secret/{metadata.namespace}/{name}" if base64.b64decode(value).strip() else ""
+        return await examined(self.api, Key(metadata.namespace, name)) if name else None
 
     # ------------------------------------------------------------ acts
 

@@ -39,6 +39,9 @@ TERMINATE = "terminate"
 BOOTSTRAP_KEY = "value"
 """The key of a secret that has bootstrap data, or a kubeconfig."""
 
+FORMAT_KEY, CLOUD_CONFIG = "format", "cloud-config"
+"""The key that names the format of bootstrap data, and what it is where that is missing."""
+
 KUBECONFIG_SUFFIX = "-kubeconfig"
 
 ACTOR = "cluster-api"

@@ -179,6 +179,10 @@ class Secret(Part, frozen=True):
     metadata: Metadata
     data: Mapping[str, str] | None = None
 
+    def __repr__(self) -> str:
+        """Return nothing of what is in it."""
+        return f"<Secret {self.metadata.name}>"
+
 
 # ---------------------------------------------------------------- where they are
 

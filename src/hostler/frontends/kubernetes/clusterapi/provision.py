@@ -7,6 +7,7 @@ machine that was ready once and is lost stays lost here: whoever owns the Machin
 from datetime import timedelta
 
 from hostler.domain.ids import MachineId
+from hostler.domain.machines.failure import REFUSALS
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase, Reason, sentence
 
@@ -62,6 +63,8 @@ def _held(view: View) -> Decision | None:
     if view.bootstrap is None:
         text = "the bootstrap provider has not made the data yet"
         return waiting(view, ReadyReason.WAITING_FOR_BOOTSTRAP, text, _LATER)
+    if view.bootstrap.reason is not None:
+        return unready(view, view.bootstrap.reason, view.bootstrap.problem, _LATER)
     return None
 
 
@@ -139,15 +142,27 @@ def _provisioned(view: View, machine: Machine, changes: tuple[Condition, ...]) -
 
 def _coming(view: View, machine: Machine) -> Decision:
     """Return that a machine is being made, and what holds it up."""
-    reason, text = ReadyReason.PROVISIONING, _coming_text(view)
-    if machine.phase is Phase.PENDING and view.standing.condition:
-        reason, text = ReadyReason.NO_CAPACITY, view.standing.condition
-    if machine.reason in _NO_HOST:
-        reason = ReadyReason.NO_AVAILABLE_HOST
-    if machine.phase in {Phase.STOPPING, Phase.FAILED}:
-        reason, text = ReadyReason.RETRYING, _trouble(machine)
+    reason, text = _held_up(view, machine)
     soon = machine.phase is Phase.READY  # its providerID is still to be observed
     return unready(view, reason, text, _SOON if soon else _LATER)
+
+
+def _held_up(view: View, machine: Machine) -> tuple[ReadyReason, str]:
+    """Return what a machine on its way waits for, and that in a sentence."""
+    text, bootstrap = _coming_text(view), view.bootstrap
+    if view.needs_bootstrap and bootstrap is None:
+        text = f"machine {machine.id} is not started: its bootstrap data is not there any more"
+        return ReadyReason.BOOTSTRAP_MISSING, text
+    if bootstrap is not None and bootstrap.reason is not None:
+        return bootstrap.reason, bootstrap.problem
+    if machine.phase in {Phase.STOPPING, Phase.FAILED}:
+        return ReadyReason.RETRYING, _trouble(machine)
+    if machine.phase is Phase.PENDING and view.standing.condition:
+        text = view.standing.condition
+    if machine.reason in _NO_HOST:
+        return ReadyReason.NO_AVAILABLE_HOST, text
+    waits = machine.phase is Phase.PENDING and view.standing.condition
+    return ReadyReason.NO_CAPACITY if waits else ReadyReason.PROVISIONING, text
 
 
 def _came_to_nothing(view: View, machine: Machine) -> Decision:
@@ -155,11 +170,19 @@ def _came_to_nothing(view: View, machine: Machine) -> Decision:
     if machine.phase is not Phase.DELETED:
         return unready(view, ReadyReason.RETRYING, _trouble(machine), _LATER)
     if machine.health.refused is not None or machine.reason == Reason.REFUSED:
-        return unready(view, ReadyReason.REFUSED, _trouble(machine), _SELDOM)
+        return unready(view, ReadyReason.REFUSED, _why_refused(machine), _SELDOM)
     left = _PAUSE - (view.now - machine.since)
     if left > timedelta(0):
         return unready(view, ReadyReason.RETRYING, _trouble(machine), left)
     return _again(view)
+
+
+def _why_refused(machine: Machine) -> str:
+    """Return why a machine was refused for good; its clean-up took the provider's words along."""
+    if machine.error or machine.health.refused is None:
+        return _trouble(machine)
+    why = sentence(REFUSALS[machine.health.refused])
+    return f"machine {machine.id} was refused: {why}; `hostler history {machine.id}` has more"
 
 
 def _troubled(view: View, machine: Machine) -> Decision:

@@ -12,6 +12,9 @@ class ReadyReason(StrEnum):
     PROVISIONED = "Provisioned"
     WAITING_FOR_CLUSTER = "WaitingForClusterInfrastructure"
     WAITING_FOR_BOOTSTRAP = "WaitingForBootstrapData"
+    BOOTSTRAP_UNREADABLE = "BootstrapDataUnreadable"
+    BOOTSTRAP_UNSUPPORTED = "BootstrapFormatUnsupported"
+    BOOTSTRAP_MISSING = "BootstrapDataMissing"
     PROVISIONING = "Provisioning"
     NO_CAPACITY = "NoCapacity"
     NO_AVAILABLE_HOST = "NoAvailableHost"
@@ -32,6 +35,7 @@ class ReadyReason(StrEnum):
 
 TERMINAL = frozenset(
     {
+        ReadyReason.BOOTSTRAP_UNSUPPORTED,
         ReadyReason.FLEET_UNSUITABLE,
         ReadyReason.NO_SUCH_OFFER,
         ReadyReason.REFUSED,

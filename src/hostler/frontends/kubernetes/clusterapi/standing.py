@@ -4,9 +4,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hostler.domain.ids import MachineId, Zone
+from hostler.domain.model.calls import Shows
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine, MachineSpec
 
+from .bootstrap import BootstrapPlace
 from .identity import id_of
 from .names import FINALIZER, FORMER_RELEASE_POLICY, RELEASE_POLICY, TERMINATE
 from .objects import Address, Cluster, CoreMachine, HostlerMachine, MachineStatus, MachineWants
@@ -40,15 +42,15 @@ class Standing:
 class View:
     """A HostlerMachine, the objects around it, and its machine, at one moment.
 
-    `bootstrap` is None as long as there is no bootstrap data; empty, where the data is empty, and
-    the fleet's own setup is all there is; else where the data is kept.
+    `bootstrap` is where the bootstrap data is kept: None as long as there is none, or while it is
+    no matter (`needs_bootstrap`).
     """
 
     item: HostlerMachine
     now: datetime
     owner: CoreMachine | None = None
     cluster: Cluster | None = None
-    bootstrap: str | None = None
+    bootstrap: BootstrapPlace | None = None
     standing: Standing = field(default=Standing())
 
     @property
@@ -72,6 +74,18 @@ class View:
         return FINALIZER in (self.item.metadata.finalizers or ())
 
     @property
+    def needs_bootstrap(self) -> bool:
+        """Whether the bootstrap data matters now.
+
+        Nothing was asked for yet; or a machine's start failed before it was first switched on.
+        """
+        machine = self.standing.machine
+        if machine is None:
+            return not self.standing.requested and not self.wants.provider_id
+        switched_on = any(asked.shows is Shows.POWER for asked in machine.asked)
+        return bool(machine.spec.bootstrap and machine.error) and not switched_on
+
+    @property
     def terminates(self) -> bool:
         """Whether the host is given up with the machine."""
         annotations = self.item.metadata.annotations or {}
@@ -82,10 +96,12 @@ class View:
     def spec(self) -> MachineSpec:
         """What is asked of the machine beyond its fleet's template."""
         wants, owner = self.wants, self.owner.spec if self.owner is not None else None
+        bootstrap = self.bootstrap or BootstrapPlace()
         return MachineSpec(
             type=wants.type,
             zone=Zone(wants.zone) if wants.zone else None,
             failure_domain=owner.failure_domain if owner is not None else "",
             image=wants.image,
-            bootstrap=self.bootstrap or "",
+            bootstrap=bootstrap.place,
+            bootstrap_format=bootstrap.format,
         )

@@ -55,9 +55,9 @@ class Client:
         """Change something; raise Failed, NotSent or NoAnswer."""
         return await self._send("PATCH", path, (), msgspec.json.encode(body), "application/json")
 
-    async def patch_text(self, path: str, text: str) -> Response:
+    async def patch_text(self, path: str, content: bytes) -> Response:
         """Write a text as it is; raise Failed, NotSent or NoAnswer."""
-        return await self._send("PATCH", path, (), text.encode(), "text/plain")
+        return await self._send("PATCH", path, (), content, "text/plain")
 
     async def delete(self, path: str) -> Response:
         """Delete something; raise Failed, NotSent or NoAnswer."""

@@ -84,10 +84,10 @@ class Api:
         """Delete a server that is off; its volumes stay."""
         await self.client.delete(_zone(zone, f"servers/{server}"))
 
-    async def set_cloud_init(self, zone: Zone, server: str, text: str) -> None:
+    async def set_cloud_init(self, zone: Zone, server: str, content: bytes) -> None:
         """Write the user data that the first boot reads."""
         path = _zone(zone, f"servers/{server}/user_data/cloud-init")
-        await self.client.patch_text(path, text)
+        await self.client.patch_text(path, content)
 
     async def attach_network(self, zone: Zone, server: str, network: str) -> None:
         """Give a server a card in a private network."""

@@ -8,6 +8,9 @@ from hostler.ports.secret import Secret
 GIGABYTE = 1_000_000_000
 """Scaleway counts disks in decimal gigabytes."""
 
+LARGEST_USER_DATA = 127_998
+"""Bytes of user data at most: the bound of the official Terraform provider (instance/server.go)."""
+
 DEADLINE = timedelta(seconds=20)
 """How long one call may take."""
 

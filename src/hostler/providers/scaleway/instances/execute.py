@@ -1,10 +1,12 @@
 """Execute: one call at a time, sent once, and what its answer says in the engine's words."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
 
 from hostler.domain.ids import FleetName, InstallationId, ResourceId
 from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused
 from hostler.domain.model.resource import Condition, Resource, Slot
+from hostler.ports.bootstrap import BootstrapRefused, BootstrapUnavailable
 from hostler.providers.scaleway.common.catalogue import Catalogue, NoImage, is_id
 from hostler.providers.scaleway.common.endpoints import Api
 from hostler.providers.scaleway.common.errors import TROUBLE, Failed, outcome_of, unread
@@ -16,6 +18,10 @@ from .address_pool import Pool
 from .observe.read import Reader, server_volumes
 from .plan import calls
 from .plan.calls import claim_for, fleet_of, text, texts
+from .user_data import UserData
+
+_UNAVAILABLE = timedelta(seconds=10)
+"""After which time bootstrap data is looked for again."""
 
 _FAMILIES = {"inet": 0, "inet6": 1}
 
@@ -23,14 +29,16 @@ _FAMILIES = {"inet": 0, "inet6": 1}
 class InstanceCalls:
     """Makes calls. Never raises for what the outside does."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - what calls are made with
         self,
         api: Api,
         catalogue: Catalogue,
         pool: Pool,
         installation: InstallationId,
         templates: Mapping[FleetName, Template],
+        user_data: UserData,
     ) -> None:
+        self._user_data = user_data
         self._api, self._catalogue, self._pool = api, catalogue, pool
         self._installation, self._templates = installation, templates
         self._ways: Mapping[str, Callable[[Call, ResourceId], Awaitable[Outcome]]] = {
@@ -57,6 +65,10 @@ class InstanceCalls:
             return await self._do(call)
         except TROUBLE as trouble:
             return outcome_of(trouble, call)
+        except BootstrapUnavailable as error:
+            return Refused(why=Refusal.NOT_SENT, text=str(error), after=_UNAVAILABLE)
+        except BootstrapRefused as error:
+            return Refused(why=Refusal.BOOTSTRAP, text=str(error))
 
     async def _do(self, call: Call) -> Outcome:
         if call.kind == calls.MAKE_ADDRESS:
@@ -98,6 +110,7 @@ class InstanceCalls:
             return _invalid(str(error))
         except TROUBLE as trouble:
             return unread(trouble, "image")
+        await self._user_data.of(call, template)  # none is made that could not be given its own
         try:
             server = await self._api.create_server(call.zone, self._body(call, template, image))
         except Failed as failed:
@@ -203,7 +216,8 @@ class InstanceCalls:
         template = self._templates.get(fleet_of(call))
         if template is None:
             return _invalid(f"fleet {fleet_of(call)} has no template")
-        await self._api.set_cloud_init(call.zone, target, template.cloud_init)
+        content = await self._user_data.of(call, template)
+        await self._api.set_cloud_init(call.zone, target, content)
         return Done()
 
     async def _attach_network(self, call: Call, target: ResourceId) -> Outcome:

@@ -21,10 +21,7 @@ from hostler.providers.scaleway.common.opening import (
     timing_of,
     zones_of,
 )
-from hostler.providers.scaleway.common.settings import Template
-
-LARGEST_USER_DATA = 127_998
-"""Bytes of user data at most: the bound of the official Terraform provider (instance/server.go)."""
+from hostler.providers.scaleway.common.settings import LARGEST_USER_DATA, Template
 
 
 class ScalewayKind:
@@ -90,6 +87,7 @@ class ScalewayKind:
             zones=zones_of(machines.values()),
             templates={name: _template(t, opening.folder) for name, t in machines.items()},
             consistency_delay=table.consistency_delay,
+            bootstraps=opening.bootstraps,
         )
 
 

@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import FleetName, InstallationId, Zone
 from hostler.domain.model.calls import Call, Outcome
-from hostler.domain.model.machine import Machine, Offer, Origin
+from hostler.domain.model.machine import BootstrapFormat, Machine, Offer, Origin
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition, Observation, Resource, Scope, Slot
+from hostler.ports.bootstrap import NoBootstraps, ReadsBootstraps
 from hostler.ports.clock import Clock
 from hostler.ports.keys import Registered
 from hostler.ports.online import Finding, Wanted
@@ -38,6 +39,7 @@ from .plan.calls import (
 from .plan.create import build
 from .plan.delete import clear, stand_by
 from .plan.site import Site
+from .user_data import UserData
 
 CONSISTENCY_DELAY = timedelta(seconds=60)
 _COSTS = {
@@ -64,6 +66,7 @@ class Instances:
         templates: Mapping[FleetName, Template],
         consistency_delay: timedelta = CONSISTENCY_DELAY,
         prices: Prices | None = None,
+        bootstraps: ReadsBootstraps | None = None,
     ) -> None:
         """Raise ConfigError where a fleet's name could not be read back from an owner tag."""
         for fleet in templates:
@@ -77,6 +80,7 @@ class Instances:
             consistency_delay=consistency_delay,
             deadline=client.deadline,
             standby=True,
+            bootstraps=frozenset(BootstrapFormat),
             zones=zones,
         )
         api = Api(client)
@@ -86,7 +90,10 @@ class Instances:
         self._keys = SshKeys(api)
         self._networks = any(template.networks for template in templates.values())
         self._observer = Observer(api, clock, catalogue, pools, networks=self._networks)
-        self._calls = InstanceCalls(api, catalogue, Pool(api, clock), installation, self._templates)
+        user_data = UserData(bootstraps or NoBootstraps(), client, clock)
+        self._calls = InstanceCalls(
+            api, catalogue, Pool(api, clock), installation, self._templates, user_data
+        )
 
     @property
     def capabilities(self) -> Capabilities:

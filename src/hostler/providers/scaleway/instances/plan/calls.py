@@ -25,6 +25,9 @@ DELETE_SERVER = "server.delete"
 TAG_VOLUME = "volume.tag"
 TAG_ADDRESS = "ip.tag"
 TAG_SERVER = "server.tag"
+BOOTSTRAP = "bootstrap"
+"""The argument that says where a machine's own bootstrap data is kept."""
+
 LOOK_AT = "look_at"
 """What only a person can do: never sent."""
 DELETE_VOLUME = "volume.delete"
@@ -35,6 +38,11 @@ Arguments = tuple[tuple[str, Argument], ...]
 def whose(machine: Machine) -> Arguments:
     """Return the arguments that say whose a call is."""
     return (("fleet", str(machine.fleet)), ("machine", str(machine.id)))
+
+
+def bootstrap(machine: Machine) -> Arguments:
+    """Return the argument that says where a machine's own bootstrap data is, if it has some."""
+    return ((BOOTSTRAP, machine.spec.bootstrap),) if machine.spec.bootstrap else ()
 
 
 def text(call: Call, name: str) -> str:

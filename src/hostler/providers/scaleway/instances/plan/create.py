@@ -25,6 +25,7 @@ from .calls import (
     TAG_VOLUME,
     TAKE_ADDRESS,
     Arguments,
+    bootstrap,
 )
 from .drift import drifts
 from .site import GROUP, NETWORK, Site
@@ -71,6 +72,7 @@ def _make_server(site: Site) -> Call:
         ("image", offer.image or template.image),
         ("addresses", tuple(str(site.resources[slot].id) for slot in site.addresses)),
         ("volumes", tuple(str(disk) for disk in template.volumes)),
+        *bootstrap(site.machine),
     )
     call = site.call(MAKE_SERVER, SERVER, Effect.MAKE, args)
     fact = GROUP + template.security_group if template.security_group else ""
@@ -136,9 +138,10 @@ def _owner_tag(site: Site) -> tuple[Call, ...]:
 
 def _tell(site: Site, server: Resource) -> tuple[Call, ...]:
     """Write the user data, which only the first boot reads."""
-    if not site.template.cloud_init or site.done("user_data"):
+    own, fleets = bootstrap(site.machine), site.template.cloud_init
+    if not (own or fleets) or site.done("user_data"):
         return ()
-    args: Arguments = (("bytes", len(site.template.cloud_init.encode())),)
+    args: Arguments = (*((("bytes", len(fleets.encode())),) if fleets else ()), *own)
     call = site.call(SET_USER_DATA, SERVER, Effect.CHANGE, args)
     return (_on(call, server.id, "user_data"),)
 
