@@ -134,3 +134,28 @@ async def test_a_lock_of_somebody_else_is_respected_and_ours_are_displayed(
         return not any(f"{LOCK}/operation-lock" in (one or {}) for one in found)
 
     await until(released)
+
+
+@pytest.mark.usefixtures("engine")
+async def test_10_a_deleted_host_stays_until_its_machine_ended_and_it_is_off(
+    cluster: Cluster, rack: Rack
+) -> None:
+    await furnish(cluster, rack)
+    await a_fleet(cluster, rack, 3)
+    await power_is(cluster, rack, on=3)
+    await cluster.comes("nodes", "Ready", "True")
+    first, *others = rack.hosts
+    key = Key(cluster.namespace, first)
+    await cluster.client.patch(HOSTS, key, merge_patch({"spec": {"deletionPolicy": "off"}}))
+    await cluster.client.delete(HOSTS, key)
+
+    async def waits() -> bool:
+        conditions = (await cluster.status(HOSTS, first)).get("conditions", [])
+        return any("has it, and keeps it" in one["message"] for one in conditions)
+
+    await until(waits)
+    assert (await cluster.status(HOSTS, first))["power"] == "on"
+    await a_fleet(cluster, rack, 0)
+
+    await cluster.goes(HOSTS, first)
+    assert all(not one.get("machine") for one in [await cluster.status(HOSTS, n) for n in others])

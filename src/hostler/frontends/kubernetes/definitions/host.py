@@ -91,6 +91,13 @@ _SPEC: dict[str, Schema] = {
         "off",
     ),
     "maintenance": _MAINTENANCE,
+    "deletionPolicy": text(
+        "What becomes of its power when this object is deleted and no machine has the host any "
+        "more: left as it is, or switched on or off first. Default: leave.",
+        "leave",
+        "on",
+        "off",
+    ),
     "labels": _LABELS,
     "taints": _TAINTS,
 }
@@ -120,5 +127,7 @@ _STATUS: dict[str, Schema] = {
     "lastFailure": text("Why the last operation failed."),
     "next": text("What comes next, as `hostler explain` says it."),
     "lastTransitionTime": date("Since when it stands so."),
-    "conditions": conditions("Accepted: the spec is right, and its provider has it."),
+    "conditions": conditions(
+        "Accepted: the spec is right, and its provider has it. Deleting: what the object waits for."
+    ),
 }

@@ -1,6 +1,6 @@
 """Hosts: what a Host's object asks for, and how the host stands, as it is written there. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
@@ -55,16 +55,22 @@ def wanted(one: Written, now: datetime) -> Wanted | None:
     return Wanted(kind=kind, why="spec.desiredPowerState") if kind is not None else None
 
 
-def about_hold(
-    one: Written, known: Known, fleets: Iterable[Fleet], requests: Iterable[Request], now: datetime
-) -> Accepted | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """The fleets that there are, the requests that nobody granted yet, and the time."""
+
+    fleets: tuple[Fleet, ...]
+    requests: tuple[Request, ...] = ()
+    now: datetime
+
+
+def about_hold(one: Written, aim: Wanted | None, known: Known, around: Around) -> Accepted | None:
     """Return the request that brings the hold on a host to what its object says, if one does.
 
     What a person holds otherwise is left alone. Raises RequestRefused where no fleet has the
     host's account.
     """
-    host, aim = known.host, wanted(one, now)
-    record = host.record
+    host, record, now = known.host, known.host.record, around.now
     if record is None:
         return None
     held = record.held(now)
@@ -72,9 +78,9 @@ def about_hold(
     if held is not None and held.actor != actor:
         return None
     kind = RequestKind.LIFT if aim is None else RequestKind.HOLD
-    if any((r.kind, r.host, r.actor) == (kind, host.id, actor) for r in requests):
+    if any((r.kind, r.host, r.actor) == (kind, host.id, actor) for r in around.requests):
         return None
-    fleet = holds.fleet_of(host, fleets)
+    fleet = holds.fleet_of(host, around.fleets)
     if aim is None:
         author = Author(name=actor, at=now, why="its object says so no longer")
         return holds.lift(author, fleet, host) if held is not None else None

@@ -15,7 +15,6 @@ from hostler.domain.errors import RequestRefused, StoreError
 from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Request
 from hostler.frontends.kubernetes.objects.assembly import FLEET, PROVIDER, Place, Verdict
 from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS, PROVIDERS, Written
 from hostler.kubernetes.errors import ApiError
@@ -28,7 +27,8 @@ from hostler.requests.recording import Accepted, record
 
 from . import status as statuses
 from .following import Followed
-from .hosts import Known, about_hold, host_condition, host_fields
+from .host_ends import end_condition, left, wanted_at_end
+from .hosts import Around, Known, about_hold, host_condition, host_fields, wanted
 from .locks import annotations_for
 from .requests import Asked, about_end, about_pause
 from .source import Source
@@ -156,11 +156,15 @@ class Reporter:
         if not objects:
             return
         known = await self._known_hosts(config)
-        requests = await of.store.requests()
+        around = Around(
+            fleets=tuple(config.fleets),
+            requests=await of.store.requests(),
+            now=of.clock.now(),
+        )
         for one in objects:
             provider = str(one.wanted.get("provider", ""))
             found = known.get((provider, one.metadata.name))
-            await self.writer.safely(one, partial(self._host, one, found, config, requests))
+            await self.writer.safely(one, partial(self._host, one, found, around))
 
     async def _known_hosts(self, config: Config) -> Mapping[tuple[str, str], Known]:
         """Return the hosts on record by their account and their name."""
@@ -182,10 +186,8 @@ class Reporter:
             for name in {host.name or str(host.id), str(host.id)}
         }
 
-    async def _host(
-        self, one: Written, known: Known | None, config: Config, requests: tuple[Request, ...]
-    ) -> None:
-        now, judged = self.of.clock.now(), self.of.source.judged
+    async def _host(self, one: Written, known: Known | None, around: Around) -> None:
+        now, judged = around.now, self.of.source.judged
         provider = Place(PROVIDER, str(one.wanted.get("provider", "")))
         verdict = judged.assembly.verdicts.get(provider)
         condition = host_condition(
@@ -194,16 +196,33 @@ class Reporter:
         )
         generation = judged.generations.get(Place("host", one.metadata.name), 0)
         fields = host_fields(known, now)
-        await self.writer.status(HOSTS, one, fields, (condition,), generation)
+        waits = await self._ends(one, known, around)
+        if one.ends and waits is None:
+            return
+        conditions = (condition, waits) if waits is not None else (condition,)
+        await self.writer.status(HOSTS, one, fields, conditions, generation)
         if known is None:
             return
+        aim = wanted_at_end(one, known) if one.ends else wanted(one, now)
         try:
-            await self._request(about_hold(one, known, config.fleets, requests, now))
+            await self._request(about_hold(one, aim, known, around))
         except RequestRefused as error:
             log.debug("kubernetes.no_hold", host=one.metadata.name, why=str(error))
         operation = known.power.operation if known.power is not None else None
         locks = annotations_for(one.metadata.annotations, operation, now)
         await self.writer.annotate(HOSTS, one, locks)
+
+    async def _ends(
+        self, one: Written, known: Known | None, around: Around
+    ) -> statuses.Condition | None:
+        """Hold an object, or let it go where it was deleted; return what it waits for."""
+        if not one.ends:
+            await self.writer.hold(HOSTS, one)
+            return None
+        if text := left(one, known, around):
+            return end_condition(text)
+        await self.writer.release(HOSTS, one)
+        return None
 
 
 def _is_over(one: Written, row: FleetRow | None, found: FleetStatus | None) -> bool:

@@ -78,8 +78,9 @@ def unknown_fields(value: Any, schema: Body, path: str = "", *, root: bool = Fal
     result = [f"{path}.{name}".lstrip(".") for name in value if name not in remaining]
     properties = mapping(schema.get("properties"))
     others = mapping(schema.get("additionalProperties"))
+    own = _OWN if root or schema.get(EMBEDDED) is True else frozenset[str]()
     for name, each in value.items():
-        if name in remaining and (name in properties or others):
+        if name in remaining and name not in own and (name in properties or others):
             below = mapping(properties.get(name, others))
             result += unknown_fields(each, below, f"{path}.{name}".lstrip("."))
     return result

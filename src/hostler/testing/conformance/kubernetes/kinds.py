@@ -94,7 +94,11 @@ def definition(plural: str = "boxes", kind: str = "Box") -> Body:
         "schema": {
             "openAPIV3Schema": {
                 "type": "object",
-                "properties": {"spec": _SPEC, "status": _STATUS},
+                "properties": {
+                    "metadata": {"type": "object"},
+                    "spec": _SPEC,
+                    "status": _STATUS,
+                },
                 "x-kubernetes-validations": [
                     {"rule": "self.metadata.name.size() <= 30", "message": "a long name"}
                 ],

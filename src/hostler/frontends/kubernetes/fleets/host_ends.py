@@ -1,0 +1,65 @@
+"""The end of a Host's object: it stays until its host is nobody's, and left as it asks for. Pure.
+
+An older autoscaler forgot a machine whose object was deleted, in the midst of an operation too, and
+left it on. Here the host takes no machine any more, what has it keeps it until it ends, and then
+its power is as `deletionPolicy` says: only then the object goes, and hostler knows it no longer.
+"""
+
+from collections.abc import Mapping
+
+from hostler.domain.model.hold import HoldKind
+from hostler.frontends.kubernetes.objects.models import Written
+from hostler.ports.power import PowerState
+
+from .hosts import Around, Known, Wanted
+from .status import Condition
+
+POLICY = "deletionPolicy"
+_POWER: Mapping[str, PowerState] = {"on": PowerState.ON, "off": PowerState.OFF}
+_HOLDS: Mapping[str, HoldKind] = {"on": HoldKind.ON, "off": HoldKind.OFF}
+_WHY = "its object was deleted"
+
+
+def wanted_at_end(one: Written, known: Known) -> Wanted:
+    """Return how the host of a deleted object is to be held.
+
+    One that is to be on is barred as soon as it was seen on: what only stays on, machines may take.
+    """
+    policy = str(one.wanted.get(POLICY, ""))
+    if policy == "on" and _power(known) is PowerState.ON and known.host.binding is None:
+        return Wanted(kind=HoldKind.RESERVED, why=_WHY)
+    return Wanted(kind=_HOLDS.get(policy, HoldKind.RESERVED), why=_WHY)
+
+
+def left(one: Written, known: Known | None, around: Around) -> str:
+    """Return what a deleted object still waits for; empty where it may go.
+
+    Where its account has no fleets nobody takes the host, and nobody switches it.
+    """
+    if known is None or known.host.record is None:
+        return ""
+    if known.host.binding is not None:
+        return f"machine {known.host.binding} has it, and keeps it until it ends"
+    if all(fleet.account != known.host.account for fleet in around.fleets):
+        return ""
+    held = known.host.record.held(around.now)
+    if held is None or not held.kind.bars_machines:
+        return "machines are to be kept off it" if held is None else f"it is {held}"
+    return _power_left(str(one.wanted.get(POLICY, "")), known)
+
+
+def _power_left(policy: str, known: Known) -> str:
+    if known.power is not None and (operation := known.power.operation) is not None:
+        return f"{operation.kind} is under way"
+    if policy in _POWER and _power(known) is not _POWER[policy]:
+        return f"it is to be {policy}, and is {_power(known)}"
+    return ""
+
+
+def end_condition(text: str) -> Condition:
+    """Return that an object was deleted, and what it waits for."""
+    return Condition(type="Deleting", holds=True, reason="Waiting", message=f"{_WHY}: {text}")
+
+
+def _power(known: Known) -> PowerState:
+    return known.power.power if known.power is not None else PowerState.UNKNOWN
