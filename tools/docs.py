@@ -17,6 +17,7 @@ from cyclopts import App
 
 from hostler.app.command_line import groups
 from hostler.app.provider_registry import BUILT_IN
+from hostler.config.cluster_tables import AllowTable
 from hostler.config.decode import expected
 from hostler.config.node_tables import (
     ExternalGrpcTable,
@@ -290,6 +291,7 @@ def settings() -> str:
         section("`[metrics]`", (MetricsTable,)),
         section("`[frontend.externalgrpc]`", (ExternalGrpcTable,)),
         section("`[frontend.externalgrpc.tls]`", (TlsTable,)),
+        section("`[frontend.kubernetes.allow]`", (AllowTable,)),
     ]
     return "\n".join(resources)
 

@@ -8,7 +8,15 @@ from pathlib import Path
 import asyncssh
 import pytest
 
+from hostler.access.preparer import SshPreparer
+from hostler.access.prober import SystemProber
 from hostler.access.shell import SshShell
+from hostler.app.compose import Composed
+from hostler.domain.ids import MachineId
+from hostler.domain.model.fleet import Probe, ProbeKind
+from hostler.frontends.cli.context import ClusterOptions
+from hostler.ports.command import Question
+from hostler.ports.provider import Connection
 from hostler.ports.shell import Denied, Login, Lost, NotReached, Printed, Stranger, pinned
 
 USER_KEY = asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - untyped there
@@ -89,3 +97,53 @@ async def test_a_key_file_is_read_when_it_is_used(login: Login, tmp_path: Path) 
         await SshShell().run(by_file, "there")
     file.write_bytes(USER_KEY.export_private_key())
     assert (await SshShell().run(by_file, "there")).text == "hello there"
+
+
+# ---------------------------------------------------------------- whose keys are tried
+
+
+@pytest.fixture
+def own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The key of the user who runs hostler, where SSH looks for it."""
+    path = tmp_path / ".ssh" / "id_ed25519"
+    path.parent.mkdir(mode=0o700)
+    path.write_bytes(USER_KEY.export_private_key())
+    path.chmod(0o600)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    return path
+
+
+@pytest.mark.usefixtures("own_key")
+async def test_the_users_own_key_is_used_where_none_is_named(login: Login) -> None:
+    nameless = replace(login, keys=())
+    assert (await SshShell().run(nameless, "there")).text == "hello there"
+    machine = MachineId("m-aaaaaaaaaa")
+    assert (await SystemProber().probe(machine, _reached(login), SSH))[0]
+
+
+@pytest.mark.usefixtures("own_key")
+async def test_objects_of_a_cluster_are_lent_no_key_of_the_engine(login: Login) -> None:
+    """By the shell, by the probe, and by the preparer; a key that is named is used as ever."""
+    with pytest.raises(Denied, match="no private key is named"):
+        await SshShell(lends=False).run(replace(login, keys=()), "there")
+    assert (await SshShell(lends=False).run(login, "there")).text == "hello there"
+    machine = MachineId("m-aaaaaaaaaa")
+    passed, why = await SystemProber(lends=False).probe(machine, _reached(login), SSH)
+    assert (passed, "no private key is named" in why) == (False, True)
+    question = Question(machine=machine, command="true", fingerprint="SHA256:any")
+    reply = await SshPreparer(lends=False).ask(_reached(login), question)
+    assert (reply.status, "no private key is named" in reply.text) == (None, True)
+
+
+def test_an_engine_of_objects_lends_nothing() -> None:
+    services = Composed()
+    assert services.lends
+    assert not services.for_objects(ClusterOptions(), {}).lends
+
+
+SSH = Probe(kind=ProbeKind.SSH)
+
+
+def _reached(login: Login) -> Connection:
+    return Connection(address=login.address, port=login.port, user=login.user)

@@ -52,6 +52,22 @@ store = {{ include "hostler.store" . | trim | mustToRawJson }}
 [metrics]
 listen = "0.0.0.0:{{ .Values.frontends.metrics.port }}"
 {{- end }}
+{{- if .Values.frontends.fleets.enabled }}
+
+[frontend.kubernetes.allow]
+images = {{ include "hostler.toml.value" (prepend .Values.allow.images (include "hostler.image" .)) }}
+{{- range $key, $name := dict "service_accounts" "serviceAccounts" "secrets" "secrets" "namespaces" "namespaces" "webhooks" "webhooks" }}
+{{- with index $.Values.allow $name }}
+{{ $key }} = {{ include "hostler.toml.value" . }}
+{{- end }}
+{{- end }}
+{{- if .Values.allow.hostNetwork }}
+host_network = true
+{{- end }}
+{{- if .Values.allow.privileged }}
+privileged = true
+{{- end }}
+{{- end }}
 {{- if .Values.frontends.externalgrpc.enabled }}
 
 [frontend.externalgrpc]

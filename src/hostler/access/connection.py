@@ -63,6 +63,12 @@ class _Guard(asyncssh.SSHClient):
         return not self.line.wrong
 
 
+NO_KEY = (
+    "no private key is named for this login (`key`, the key of a Secret): objects of a cluster are "
+    "not lent what the SSH agent and ~/.ssh of the engine offer"
+)
+
+
 async def dial(login: Login, within: timedelta) -> Line:
     """Log in within this time; never raises for what the outside does.
 
@@ -70,6 +76,8 @@ async def dial(login: Login, within: timedelta) -> Line:
     with `hang_up`.
     """
     guard = _Guard(login.check)
+    if not login.keys and not login.lent:
+        return Line(denied=True, error=NO_KEY)
     try:
         options = _options(login)
     except (ValueError, OSError) as error:  # each of the library's own about keys is a ValueError

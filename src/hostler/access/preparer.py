@@ -15,8 +15,9 @@ class SshPreparer:
     quarter of a second.
     """
 
-    def __init__(self, keys: tuple[bytes, ...] = ()) -> None:
-        self._keys = keys
+    def __init__(self, keys: tuple[bytes, ...] = (), *, lends: bool = True) -> None:
+        """Try these keys; `lends` what an agent and the user's own files offer, or not."""
+        self._keys, self._lends = keys, lends
 
     async def prepare(self, connection: Connection, order: Order) -> Prepared:
         """Log in, and run the commands if the host does not carry them yet."""
@@ -47,4 +48,5 @@ class SshPreparer:
             user=order.user or connection.user,
             keys=self._keys or connection.keys,
             check=pinned(order.fingerprint),
+            lent=self._lends,
         )

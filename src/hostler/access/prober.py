@@ -27,8 +27,9 @@ class SystemProber:
     address too passes by either.
     """
 
-    def __init__(self, keys: tuple[bytes, ...] = ()) -> None:
-        self._keys = keys
+    def __init__(self, keys: tuple[bytes, ...] = (), *, lends: bool = True) -> None:
+        """Try these keys; `lends` what an agent and the user's own files offer, or not."""
+        self._keys, self._lends = keys, lends
 
     async def probe(self, machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
         """Probe once within the probe's timeout; what could not be run has not passed."""
@@ -68,6 +69,7 @@ class SystemProber:
             user=probe.user or connection.user,
             keys=self._keys or own,
             check=pinned(connection.fingerprint),
+            lent=self._lends,
         )
         reached = await dial(login, probe.timeout)
         await hang_up(reached)

@@ -1,5 +1,6 @@
 """The real shell: one login for each command, for hosts are busy for moments and asked rarely."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from hostler.ports.shell import Denied, Login, Lost, NotReached, Printed, Stranger
@@ -13,8 +14,11 @@ _MOST = 65536
 class SshShell:
     """Implements `hostler.ports.shell.Shell` by SSH."""
 
-    def __init__(self, connect: timedelta = CONNECT, call: timedelta = CALL) -> None:
-        self._connect, self._call = connect, call
+    def __init__(
+        self, connect: timedelta = CONNECT, call: timedelta = CALL, *, lends: bool = True
+    ) -> None:
+        """Have these times; `lends` what an agent and the user's own files offer, or not."""
+        self._connect, self._call, self._lends = connect, call, lends
 
     async def run(self, login: Login, command: str) -> Printed:
         """Log in, run one command and return the end of what it printed."""
@@ -22,7 +26,7 @@ class SshShell:
         from .connection import dial, hang_up, unusable
         from .output import line
 
-        reached = await dial(login, self._connect)
+        reached = await dial(replace(login, lent=self._lends), self._connect)
         try:
             if reached.connection is None:
                 if reached.wrong:

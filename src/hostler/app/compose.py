@@ -74,6 +74,7 @@ class Composed:
         self._fleets = list[FleetName]()
         self._nodes: Nodes | None = None
         self.cluster = ClusterOptions()
+        self.lends = True
 
     def load(self, path: Path) -> Config:
         """Return the fleet file's values."""
@@ -195,7 +196,7 @@ class Composed:
             folder=config.folder,
             environment=self._environment,
             clock=self._clock,
-            shell=SshShell(),
+            shell=SshShell(lends=self.lends),
             connect=_connect,
             bootstraps=self._bootstraps,
         )
@@ -250,17 +251,29 @@ class Composed:
         from .kubernetes.run import Process, run_in_cluster
 
         variables, bootstraps = dict[str, str](), BootstrapSecrets()
-        environment = ChainMap(variables, dict(self._environment))
-        services = Composed(self._clock, environment, bootstraps)
-        services.cluster = options
         process = Process(
-            services=services,
+            services=self.for_objects(options, variables, bootstraps),
             environment=self._environment,
             variables=variables,
             bootstraps=bootstraps,
             holder=self.holder(),
         )
         await run_in_cluster(options, process)
+
+    def for_objects(
+        self,
+        options: ClusterOptions,
+        variables: dict[str, str],
+        bootstraps: ReadsBootstraps | None = None,
+    ) -> "Composed":
+        """Return adapters for objects of a cluster, which find these variables too.
+
+        Whoever writes such objects is lent no private key of the engine's own.
+        """
+        environment = ChainMap(variables, dict(self._environment))
+        services = Composed(self._clock, environment, bootstraps)
+        services.cluster, services.lends = options, False
+        return services
 
     def holder(self) -> str:
         """Return a name for this engine alone: whose leases these are."""
@@ -273,13 +286,11 @@ class Composed:
 
         from .null_metrics import NullMetrics
 
-        preparer = SshPreparer()
+        preparer, prober = SshPreparer(lends=self.lends), SystemProber(lends=self.lends)
         return Ports(
             store=store,
             clock=self._clock,
-            prober=SystemProber()
-            if self._nodes is None
-            else NodeProber(SystemProber(), self._nodes),
+            prober=prober if self._nodes is None else NodeProber(prober, self._nodes),
             metrics=NullMetrics() if metrics is None else metrics,
             fresh=lambda: machine_id(secrets.randbits(50)),
             preparer=preparer,

@@ -8,7 +8,8 @@ from hostler.domain.ids import FleetName
 from hostler.domain.model.fleet import Fleet
 from hostler.ports.loopback import is_loopback
 
-from .decode import decode_table
+from .cluster_tables import AllowTable
+from .decode import Raw, decode_table
 from .errors import Faults, join
 from .node_tables import ExternalGrpcTable, FrontendTable, NodeTable
 from .values import ExternalGrpc, Listen, NodeGroup, Tls
@@ -48,6 +49,13 @@ def external_grpc(
             "an address of this computer alone, or `tls`, or `insecure = true`",
         )
     return ExternalGrpc(listen=listen, tls=_tls(asked), groups=found)
+
+
+def allowed(raw: Raw) -> AllowTable:
+    """Return what objects of a cluster may ask for; nothing where the file does not say it."""
+    (decoded,) = decode_table(raw.get("frontend", {}), (FrontendTable,), "frontend", Faults())
+    asked = cast("FrontendTable", decoded).kubernetes if decoded is not None else None
+    return asked.allow if asked is not None else AllowTable()
 
 
 def _tls(asked: ExternalGrpcTable) -> Tls | None:

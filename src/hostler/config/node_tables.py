@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 
 from hostler.ports.kind import POSITIVE
 
+from .cluster_tables import KubernetesTable
 from .quantities import A_QUANTITY, PATTERN
 
 LISTEN = Meta(
@@ -185,3 +186,4 @@ class FrontendTable(Struct, frozen=True, kw_only=True):
     """What else is served, beside metrics."""
 
     externalgrpc: ExternalGrpcTable | None = None
+    kubernetes: KubernetesTable | None = None

@@ -34,6 +34,18 @@ LOCAL = {"local": "yes"}
 """`Meta(extra=LOCAL)`: a key by which a program of the engine's own computer is run. It stands in
 the fleet file alone, which only who runs the engine writes, and not in objects of a cluster."""
 
+PERMISSION = "permission"
+
+
+def permission(name: str) -> dict[str, str]:
+    """Return `Meta(extra=...)` of a key by which the engine's rights would be lent to others.
+
+    In an object of a cluster its value must be one that the installation allows, under this name
+    in `[frontend.kubernetes.allow]`; one that nothing is known of there is refused.
+    """
+    return {PERMISSION: name}
+
+
 INVENTORY = {"inventory": "yes"}
 """`Meta(extra=INVENTORY)`: an account's list of hosts, each a Struct with a `name`. In a cluster
 each host is an object of its own."""

@@ -25,7 +25,8 @@ class Login:
     """Where to log in, as whom, with which keys, and how the host's own key is judged.
 
     `keys` are private keys, as files hold them, or such files; without any, those of an agent and
-    the user's own files are tried. `check` is asked before anything is sent.
+    the user's own files are tried, but where they are not to be `lent`. `check` is asked before
+    anything is sent.
     """
 
     address: str
@@ -33,6 +34,7 @@ class Login:
     user: str
     keys: tuple[bytes | Path, ...] = field(default=(), repr=False)
     check: KeyCheck = pinned("")
+    lent: bool = True
 
     def __str__(self) -> str:
         """Return the place as people write it."""

@@ -9,6 +9,7 @@ import pytest
 
 from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
+from hostler.config.cluster_tables import AllowTable
 from hostler.frontends.kubernetes.importing.homelab import Imported, Importer, OldGroup, OldNode
 from hostler.frontends.kubernetes.objects.assembly import FLEET, PROVIDER, Assembler, Place
 from hostler.frontends.kubernetes.objects.candidates import Candidates, Objects
@@ -69,10 +70,12 @@ def test_what_is_imported_is_accepted_as_it_is(tmp_path: Path) -> None:
         return tuple(one for one in found.objects if one.kind == kind)
 
     places = SecretPlaces(tmp_path / "secrets", dict[str, str](), b"salt")
-    making = Candidates(kinds=KINDS, base={}, places=places)
+    allow = AllowTable(images=("wol:1",), service_accounts=("power",), secrets=("ssh",))
+    making = Candidates(kinds=KINDS, base={}, places=places, allow=allow)
     objects = Objects(providers=of("Provider"), fleets=of("Fleet"), hosts=of("Host"))
     candidates = making.of(objects, {})
-    assert candidates[Place(PROVIDER, "homelab")].hosts == {"one": (), "two": ()}
+    hosts = candidates[Place(PROVIDER, "homelab")].hosts
+    assert [hosts[name].message for name in ("one", "two")] == ["in force", "in force"]
     assembler = Assembler(path=tmp_path / "a.toml", base={}, kinds=KINDS, stores=STORES)
     assembly = assembler.assemble(candidates, {})
     messages = {place.path: one.message for place, one in assembly.verdicts.items()}

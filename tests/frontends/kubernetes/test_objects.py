@@ -234,8 +234,9 @@ def test_a_host_that_is_wrong_stops_no_other(tmp_path: Path) -> None:
     )
     making = Candidates(kinds=KINDS, base={}, places=namespace.places)
     candidate = making.of(namespace.objects, {})[Place(PROVIDER, "rack")]
-    assert candidate.hosts["tower"] == ()
-    assert "spec.power.price" in candidate.hosts["attic"][0]
+    assert candidate.hosts["tower"].accepted
+    assert "spec.power.price" in candidate.hosts["attic"].message
+    assert candidate.hosts["attic"].reason is Reason.INVALID
     assembly = namespace.judged()
     assert assembly.verdicts[Place(PROVIDER, "rack")].accepted
 

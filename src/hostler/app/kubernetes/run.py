@@ -16,6 +16,7 @@ from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
 from hostler.config.decode import Raw
 from hostler.config.definition import table_of
+from hostler.config.frontends import allowed
 from hostler.config.load import Reading
 from hostler.config.source import read_toml
 from hostler.config.values import Config, WrongFile
@@ -214,7 +215,8 @@ def _base(options: ClusterOptions, namespace: str, environment: Mapping[str, str
     Those are in the cluster too, or in SQLite in the folder that `--state` names.
     """
     if options.file is not None:
-        return Base(path=options.file, raw=read_toml(options.file), kinds=KINDS, stores=STORES)
+        raw = read_toml(options.file)
+        return Base(path=options.file, raw=raw, kinds=KINDS, stores=STORES, allow=allowed(raw))
     folder = options.state or _state_folder(environment)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.domain.reporting.hosts import HostStatus
+from hostler.frontends.kubernetes.objects.assembly import Verdict
 from hostler.frontends.kubernetes.objects.models import Fields, Written
 from hostler.queries.hosts import next_step
 from hostler.queries.power_states import PowerStatus
@@ -18,7 +19,7 @@ from hostler.requests.recording import Accepted, Author
 
 from .locks import foreign_lock
 from .requests import RENEWED
-from .status import Condition
+from .status import Condition, accepted
 
 _BY_POWER = {"on": HoldKind.ON, "off": HoldKind.OFF}
 
@@ -135,12 +136,11 @@ def _date(date: datetime) -> str:
     return f"{date.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def host_condition(problems: tuple[str, ...] | None, provider: Condition | None) -> Condition:
+def host_condition(verdict: Verdict | None, provider: Condition | None) -> Condition:
     """Return whether a host's spec is in force."""
-    if problems:
-        message = "; ".join(problems)
-        return Condition(type="Accepted", holds=False, reason="Invalid", message=message)
-    if problems is None or provider is None:
+    if verdict is not None and not verdict.accepted:
+        return accepted(verdict)
+    if verdict is None or provider is None:
         message = "no Provider of this name has a list of hosts"
         return Condition(type="Accepted", holds=False, reason="NoProvider", message=message)
     if not provider.holds:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import structlog
 
+from hostler.config.cluster_tables import AllowTable
 from hostler.config.decode import Raw
 from hostler.config.digests import differing, digests
 from hostler.config.load import Kinds
@@ -46,21 +47,25 @@ AGAIN = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    """The file beside the objects: its path, also where there is none, and its tables."""
+    """The file beside the objects: its path, also where there is none, and its tables.
+
+    `allow` is what it allows objects to ask for.
+    """
 
     path: Path
     raw: Raw
     kinds: Kinds
     stores: Stores
+    allow: AllowTable = AllowTable()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What is in force, the generation of each object that it was made from, and hosts' faults."""
+    """What is in force, each object's generation that it was made from, and hosts' verdicts."""
 
     assembly: Assembly
     generations: Mapping[Place, int] = field(default_factory=dict[Place, int])
-    hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    hosts: Mapping[str, Verdict] = field(default_factory=dict[str, Verdict])
 
 
 Opens = Callable[[Config], Awaitable[None]]
@@ -152,7 +157,7 @@ class Source:
     async def _judge(self, objects: Objects) -> Judged:
         """Return what is in force, once every account of it could be opened."""
         base = self._base
-        making = Candidates(kinds=base.kinds, base=base.raw, places=self._places)
+        making = Candidates(kinds=base.kinds, base=base.raw, places=self._places, allow=base.allow)
         candidates = making.of(objects, self._before)
         refused = dict[Place, Verdict]()
         while True:

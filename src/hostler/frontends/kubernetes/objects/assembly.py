@@ -32,25 +32,12 @@ class Place:
         return f"{self.table}.{self.name}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """An object read as a table; `problems` are what is wrong with it before it is decoded.
-
-    `tell` returns where in the object a key of the table stands. `hosts` has the hosts of a
-    provider, each with what is wrong with it: such a one stops no other.
-    """
-
-    table: Raw
-    problems: tuple[str, ...] = ()
-    tell: Callable[[str], str] = str
-    hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-
-
 class Reason(StrEnum):
     """Why an object is in force, or is not."""
 
     ACCEPTED = "Accepted"
     INVALID = "Invalid"
+    NOT_ALLOWED = "NotAllowed"
     NAME_TAKEN = "NameTaken"
     NOT_OPENED = "NotOpened"
 
@@ -67,6 +54,25 @@ class Verdict:
     def accepted(self) -> bool:
         """Whether the spec is in force."""
         return self.reason is Reason.ACCEPTED
+
+
+IN_FORCE = Verdict(reason=Reason.ACCEPTED, message="in force")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """An object read as a table; `problems` are what is wrong with it before it is decoded.
+
+    `forbidden` is what it says that the installation does not allow. `tell` returns where in the
+    object a key of the table stands. `hosts` has the hosts of a provider, each with whether it can
+    be in force: one that cannot stops no other.
+    """
+
+    table: Raw
+    problems: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    tell: Callable[[str], str] = str
+    hosts: Mapping[str, Verdict] = field(default_factory=dict[str, Verdict])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +120,14 @@ class Assembler:
             text = f"the file {self.path.name} has a {place.table} of this name"
             self.verdicts[place] = Verdict(reason=Reason.NAME_TAKEN, message=text)
             return
+        elif candidate.forbidden:
+            faults = candidate.forbidden
+            self.verdicts[place] = Verdict(reason=Reason.NOT_ALLOWED)
         else:
             faults = candidate.problems or self._faults(place, candidate)
         if not faults:
             self.force[place] = candidate.table
-            self.verdicts[place] = Verdict(reason=Reason.ACCEPTED, message="in force")
+            self.verdicts[place] = IN_FORCE
             return
         self._fall_back(place, before, "; ".join(faults))
 

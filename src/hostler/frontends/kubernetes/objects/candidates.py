@@ -4,12 +4,13 @@ A host is an entry in the list of its provider; a fleet has the section of its p
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import cast
 
 import msgspec
 
+from hostler.config.cluster_tables import AllowTable
 from hostler.config.decode import Raw, decode_table, is_table, table
 from hostler.config.errors import Faults
 from hostler.config.load import Kinds
@@ -18,8 +19,9 @@ from hostler.frontends.kubernetes.definitions.notation import key_in_object
 from hostler.frontends.kubernetes.definitions.sections import hosts as host_tables
 from hostler.frontends.kubernetes.definitions.sections import inventory_key
 
-from .assembly import FLEET, PROVIDER, Candidate, Place, worded_in
+from .assembly import FLEET, IN_FORCE, PROVIDER, Candidate, Place, Reason, Verdict, worded_in
 from .models import Fields, Written
+from .permissions import forbidden
 from .secrets import SecretData, SecretPlaces
 from .tables import Layout, other_sections, table_of_spec
 
@@ -28,10 +30,10 @@ _OF_FLEETS = frozenset({"paused", "deletionPolicy", "secretName"})
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A host as an entry of its provider's list, and what is wrong with it."""
+    """A host as an entry of its provider's list, if it has one, and whether its spec is that."""
 
-    table: Raw
-    problems: tuple[str, ...]
+    table: Raw | None
+    verdict: Verdict
 
 
 class _Nothing(msgspec.Struct, frozen=True):
@@ -80,11 +82,15 @@ class _Secrets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """Makes candidates of objects; `base` has the providers that the file has."""
+    """Makes candidates of objects; `base` has the providers that the file has.
+
+    `allow` is what objects may ask for though it takes rights of the engine.
+    """
 
     kinds: Kinds
     base: Raw
     places: SecretPlaces
+    allow: AllowTable = AllowTable()
 
     def of(self, objects: Objects, before: Mapping[Place, Raw]) -> Mapping[Place, Candidate]:
         """Return a candidate for each provider and fleet; `before` are the tables in force."""
@@ -125,8 +131,9 @@ class Candidates:
         tell: Callable[[str], str] = layout.place
         entries = dict[str, _Entry]()
         if listed:
-            entries = self._hosts(kind, hosts, objects)
-            usable = _usable(entries, table_list(before.get(listed)))
+            older = {str(entry.get("name")): entry for entry in table_list(before.get(listed))}
+            entries = self._hosts(kind, hosts, objects, older)
+            usable = [one.table for one in entries.values() if one.table is not None]
             made = {**made, listed: usable}
             tell = partial(_of_host, layout, listed, tuple(str(one["name"]) for one in usable))
         elif hosts:
@@ -134,12 +141,15 @@ class Candidates:
         return Candidate(
             table=made,
             problems=(*wrong, *problems),
+            forbidden=self._forbidden(made, layout),
             tell=tell,
-            hosts={name: entry.problems for name, entry in entries.items()},
+            hosts={name: entry.verdict for name, entry in entries.items()},
         )
 
-    def _hosts(self, kind: str, hosts: Iterable[Written], objects: Objects) -> dict[str, _Entry]:
-        """Return hosts as entries of a provider's list, and what is wrong with each."""
+    def _hosts(
+        self, kind: str, hosts: Iterable[Written], objects: Objects, older: Mapping[str, Raw]
+    ) -> dict[str, _Entry]:
+        """Return hosts as entries of a provider's list; those that are wrong as they were."""
         struct = host_tables(self.kinds)[kind]
         layout = Layout(common=_Nothing, section=key_in_object(kind), own=struct)
         found = dict[str, _Entry]()
@@ -152,8 +162,16 @@ class Candidates:
             faults = Faults()
             decode_table(made, (struct,), "", faults)
             texts = (worded_in(fault, layout.place) for fault in faults.found)
-            found[name] = _Entry(made, (*wrong, *problems, *texts))
+            verdict = _verdict((*wrong, *problems, *texts), self._forbidden(made, layout))
+            usable = made if verdict.accepted else older.get(name)
+            stays = usable is not None and not verdict.accepted
+            found[name] = _Entry(usable, replace(verdict, older=stays))
         return found
+
+    def _forbidden(self, made: Raw, layout: Layout) -> tuple[str, ...]:
+        """Return what an object says that the installation does not allow."""
+        found = forbidden(made, (layout.common, layout.own), self.allow)
+        return tuple(worded_in(fault, layout.place) for fault in found)
 
     def _fleet(self, one: Written, kind: str, secret: _Secrets) -> Candidate:
         spec = {key: value for key, value in one.wanted.items() if key not in _OF_FLEETS}
@@ -166,7 +184,12 @@ class Candidates:
         )
         made, problems = table_of_spec(spec, layout, secret)
         wrong = self._wrong_sections(spec, layout, f"its provider is of kind {kind}")
-        return Candidate(table=made, problems=(*wrong, *problems), tell=layout.place)
+        return Candidate(
+            table=made,
+            problems=(*wrong, *problems),
+            forbidden=self._forbidden(made, layout),
+            tell=layout.place,
+        )
 
     def _wrong_sections(self, spec: Fields, layout: Layout, why: str) -> tuple[str, ...]:
         sections = [key_in_object(kind) for kind in self.kinds]
@@ -174,15 +197,15 @@ class Candidates:
         return tuple(f"spec.{name}: expected spec.{layout.section}: {why}" for name in found)
 
 
+def _verdict(problems: tuple[str, ...], forbidden: tuple[str, ...]) -> Verdict:
+    """Return whether a host can be in force: what is not allowed is told first, and alone."""
+    if forbidden:
+        return Verdict(reason=Reason.NOT_ALLOWED, message="; ".join(forbidden))
+    return Verdict(reason=Reason.INVALID, message="; ".join(problems)) if problems else IN_FORCE
+
+
 def _only(kinds: Mapping[str, str]) -> str:
     return next(iter(kinds)) if len(kinds) == 1 else ""
-
-
-def _usable(entries: Mapping[str, _Entry], before: Iterable[Raw]) -> list[Raw]:
-    """Return the entries that are right, and for the others what was in force before."""
-    older = {str(entry.get("name")): entry for entry in before}
-    found = (older.get(n) if entry.problems else entry.table for n, entry in entries.items())
-    return [entry for entry in found if entry is not None]
 
 
 def _of_host(layout: Layout, listed: str, names: tuple[str, ...], path: str) -> str:

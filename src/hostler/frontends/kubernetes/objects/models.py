@@ -38,6 +38,7 @@ class StoredSecret(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A Secret; its values are in base64."""
 
     metadata: Metadata
+    type: str = ""
     data: Mapping[str, str] | None = None
 
     def __repr__(self) -> str:

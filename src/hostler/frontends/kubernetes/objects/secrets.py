@@ -21,6 +21,19 @@ from hostler.kubernetes.resources import Resource
 
 from .models import SECRETS, StoredSecret
 
+SYSTEMS_OWN = frozenset(
+    {
+        "kubernetes.io/service-account-token",
+        "bootstrap.kubernetes.io/token",
+        "kubernetes.io/dockercfg",
+        "kubernetes.io/dockerconfigjson",
+        "helm.sh/release.v1",
+    }
+)
+"""Types of Secrets that are for the cluster itself: what objects say sends on none of them."""
+
+_OTHER = "expected one that was made for credentials, such as one of type Opaque"
+
 
 class ReadsSecrets(Protocol):
     """What is needed of a client."""
@@ -49,6 +62,8 @@ async def read_secret_data(reader: ReadsSecrets, namespace: str, name: str) -> S
         if error.retry_at:
             raise
         return SecretData(name=name, problem=f"the Secret {name} cannot be read: {error}")
+    if found.type in SYSTEMS_OWN:
+        return SecretData(name=name, problem=f"the Secret {name} is of type {found.type}: {_OTHER}")
     try:
         values = {key: base64.b64decode(one) for key, one in (found.data or {}).items()}
     except (binascii.Error, ValueError):

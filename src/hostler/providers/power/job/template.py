@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from hostler.ports.kind import permission
+
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REFERENCE = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?/[A-Za-z0-9._-]+")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
@@ -13,7 +15,9 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 class JobTemplate(Struct, frozen=True, kw_only=True):
     """What one Job runs: a container, once."""
 
-    image: Annotated[str, Meta(min_length=1, description="the container image")]
+    image: Annotated[
+        str, Meta(min_length=1, description="the container image", extra=permission("images"))
+    ]
     command: Annotated[
         tuple[str, ...], Meta(description="the program and its words; left out: the image's own")
     ] = ()
@@ -23,23 +27,39 @@ class JobTemplate(Struct, frozen=True, kw_only=True):
     ] = {}
     secrets: Annotated[
         dict[str, str],
-        Meta(description="environment variables from Secrets, each as SECRET/KEY"),
+        Meta(
+            description="environment variables from Secrets, each as SECRET/KEY",
+            extra=permission("secrets"),
+        ),
     ] = {}
     secret_files: Annotated[
-        dict[str, str], Meta(description="folders, each with the name of the Secret that fills it")
+        dict[str, str],
+        Meta(
+            description="folders, each with the name of the Secret that fills it",
+            extra=permission("secrets"),
+        ),
     ] = {}
     service_account: Annotated[
-        str, Meta(description="the service account whose token it has; left out: it has none")
+        str,
+        Meta(
+            description="the service account whose token it has; left out: it has none",
+            extra=permission("service_accounts"),
+        ),
     ] = ""
     host_network: Annotated[
         bool,
-        Meta(description="whether it is in the network of its node, as broadcasts need it"),
+        Meta(
+            description="whether it is in the network of its node, as broadcasts need it",
+            extra=permission("host_network"),
+        ),
     ] = False
     security_context: Annotated[
         dict[str, Any],
         Meta(
             description="keys of the container's securityContext as Kubernetes has them, beside or "
-            "instead of ours: no new privileges, no capabilities, the runtime's own seccomp profile"
+            "instead of ours: no new privileges, no capabilities, and the runtime's own seccomp "
+            "profile",
+            extra=permission("privileged"),
         ),
     ] = {}
 

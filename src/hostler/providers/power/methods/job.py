@@ -13,7 +13,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from hostler.ports.files import unreadable
-from hostler.ports.kind import LOCAL, POSITIVE, Lack, table_of
+from hostler.ports.kind import LOCAL, POSITIVE, Lack, permission, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening
 from hostler.providers.power.job.manifest import PURPOSES, Bounds, Purpose
 from hostler.providers.power.job.template import JobTemplate
@@ -40,7 +40,10 @@ class JobTable(MethodTable, frozen=True, kw_only=True):
     ] = timedelta(hours=1)
     namespace: Annotated[
         str,
-        Meta(description="the namespace of the Jobs; left out: the context's, or our Pod's"),
+        Meta(
+            description="the namespace of the Jobs; left out: the context's, or our Pod's",
+            extra=permission("namespaces"),
+        ),
     ] = ""
     kubeconfig: Annotated[
         str,

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from hostler.ports.kind import Lack, table_of
+from hostler.ports.kind import Lack, permission, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
 from hostler.providers.power.switch import Reading, nonsense, switch_of
 from hostler.providers.power.web import Web, WebTable, faults, missing, place_of, web_of
@@ -28,6 +28,14 @@ Request = Annotated[
 class WebhookTable(WebTable, frozen=True, kw_only=True):
     """A device with an HTTP interface of its own."""
 
+    url: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="its address, such as http://10.0.0.7",
+            extra=permission("webhooks"),
+        ),
+    ]
     on: Request = None
     off_soft: Request = None
     off_hard: Request = None
