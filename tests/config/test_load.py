@@ -466,3 +466,11 @@ def _toml(value: object) -> str:
 def _text(value: str) -> str:
     fit = (c for c in value if not 0xD800 <= ord(c) <= 0xDFFF)
     return '"' + "".join(f"\\U{ord(c):08x}" for c in fit) + '"'
+
+
+@pytest.mark.parametrize(("fleet", "reclaims"), [("", True), ("reclaim = false", False)])
+def test_what_the_top_says_of_reclaims_is_for_fleets_that_do_not(
+    tmp_path: Path, fleet: str, reclaims: bool
+) -> None:
+    (made,) = read(tmp_path, f"reclaim = true\n{SMALL}{fleet}\n").fleets
+    assert made.reclaim is reclaims

@@ -90,11 +90,10 @@ def test_strays_are_taken_back_where_values_or_the_fleet_say_so(
 ) -> None:
     fleets = {"one": {"size": 1}, "other": {"size": 1, "reclaim": not active}}
     values = {"config": {"fleet": fleets}, "orphanReclaim": {"activeReclaim": active}}
-    found = msgspec.toml.decode(_fleet_file(helm.objects(values)))["fleet"]
-    assert {name: fleet["reclaim"] for name, fleet in found.items()} == {
-        "one": active,
-        "other": not active,
-    }
+    file = msgspec.toml.decode(_fleet_file(helm.objects(values)))
+    assert file["reclaim"] is active
+    found = {name: fleet.get("reclaim") for name, fleet in file["fleet"].items()}
+    assert found == {"one": None, "other": not active}
 
 
 def test_strays_are_only_reported_unless_asked() -> None:
@@ -175,7 +174,14 @@ def test_a_frontend_brings_its_own_rights_and_no_other_s(
 ) -> None:
     """What is granted beside them is what each needs that speaks to the API server."""
     kinds = {"fleets", "hosts", "providers"}
-    shared = {"secrets", "events", "leases", *kinds, *(f"{kind}/status" for kind in kinds)}
+    shared = {
+        "secrets",
+        "events",
+        "leases",
+        "namespaces",
+        *kinds,
+        *(f"{kind}/status" for kind in kinds),
+    }
     values = {**NOTHING, "frontends": {"fleets": OFF, "metrics": OFF, frontend: ON}}
     resources = {
         resource for rule in _rules(helm.objects(values)) for resource in rule["resources"]

@@ -63,8 +63,14 @@
 {{- end }}
 {{- end -}}
 
-{{/* Rules of the whole cluster: Nodes, and the pods that stand on them. */}}
+{{/* Rules of the whole cluster: which one it is; Nodes, and the pods that stand on them. */}}
 {{- define "hostler.rules.cluster" -}}
+{{- if .Values.frontends.clusterApi.enabled }}
+- apiGroups: [""]
+  resources: [namespaces]
+  resourceNames: [kube-system]  # its uid tells this cluster from others
+  verbs: [get]
+{{- end }}
 {{- if .Values.frontends.nodes.enabled }}
 - apiGroups: [""]
   resources: [nodes]

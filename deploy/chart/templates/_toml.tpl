@@ -25,14 +25,11 @@
 
 {{/* The fleet file: of each table [KIND.NAME] one section, with a line for each of its keys. */}}
 {{- define "hostler.toml" -}}
-{{- $reclaim := .Values.orphanReclaim.activeReclaim -}}
 store = {{ include "hostler.store" . | trim | mustToRawJson }}
+reclaim = {{ .Values.orphanReclaim.activeReclaim }}
 {{- range $kind, $tables := .Values.config }}
 {{- if or (eq $kind "provider") (eq $kind "fleet") }}
 {{- range $name, $table := $tables }}
-{{- if and (eq $kind "fleet") (not (hasKey $table "reclaim")) }}
-{{- $table = merge (dict "reclaim" $reclaim) $table }}
-{{- end }}
 
 [{{ $kind }}.{{ include "hostler.toml.key" $name }}]
 {{- range $key, $value := $table }}

@@ -60,7 +60,10 @@ class Bought:
 
 @dataclass(slots=True, kw_only=True)
 class Reading:
-    """One reading of one file, gathering faults; `partial` where accounts and fleets may lack."""
+    """One reading of one file, gathering faults; `partial` where accounts and fleets may lack.
+
+    `reclaims` is what the file says of fleets that do not say whether they reclaim orphans.
+    """
 
     path: Path
     kinds: Kinds
@@ -69,10 +72,12 @@ class Reading:
     warnings: list[str] = field(default_factory=list[str])
     nodes: dict[FleetName, NodeTable] = field(default_factory=dict[FleetName, NodeTable])
     partial: bool = False
+    reclaims: bool = False
 
     def read(self, raw: Raw) -> Config | None:
         """Return the file's values, or None where too much of it is wrong to go on."""
-        (top,) = self._top(raw)
+        top = self._top(raw)
+        self.reclaims = top is not None and top.reclaim
         accounts = self._accounts(raw.get("provider", {}))
         fleets = self._fleets(raw.get("fleet", {}), accounts)
         settings, metrics = self._engine(raw), self._metrics(raw)
@@ -81,7 +86,7 @@ class Reading:
         grpc = external_grpc(
             raw.get("frontend", {}), (fleet for fleet, _ in fleets), self.nodes, self.faults
         )
-        store = self._store(cast("TopTable | None", top))
+        store = self._store(top)
         if self.faults.found or store is None:
             return None
         return Config(
@@ -97,9 +102,10 @@ class Reading:
             warnings=tuple(self.warnings),
         )
 
-    def _top(self, raw: Raw) -> tuple[object | None, ...]:
+    def _top(self, raw: Raw) -> TopTable | None:
         own = {key: value for key, value in raw.items() if key not in TABLES}
-        return decode_table(own, (TopTable,), "", self.faults, also=TABLES)
+        (top,) = decode_table(own, (TopTable,), "", self.faults, also=TABLES)
+        return cast("TopTable | None", top)
 
     def _store(self, top: TopTable | None) -> StoreUrl | None:
         named = top.store if top is not None else None
@@ -179,6 +185,7 @@ class Reading:
         fleet = replace(
             fleet,
             timers=_timers(asked, made, table(raw).get("timers")),
+            reclaim=self.reclaims if asked.reclaim is None else asked.reclaim,
             definition=definition_of(table(raw), account),
         )
         laws.apply(laws.FLEET, fleet, path, self.faults)
@@ -310,7 +317,7 @@ def _fleet(
         template=made.digest,
         maximum=asked.maximum,
         surge=asked.surge,
-        reclaim=asked.reclaim,
+        reclaim=bool(asked.reclaim),
         replace_outdated=asked.replace_outdated,
         protected=asked.protected,
         renews=asked.renews,

@@ -193,8 +193,12 @@ class FleetTable(Struct, frozen=True, kw_only=True):
         ReadyTable | None, Meta(description="the readiness probe; left out: up is enough")
     ] = None
     reclaim: Annotated[
-        bool, Meta(description="remove orphans with our owner tag; false: only report them")
-    ] = False
+        bool | None,
+        Meta(
+            description="remove orphans with our owner tag, and end machines that nobody asks for "
+            "any more; false: only report them; left out: as `reclaim` at the top says"
+        ),
+    ] = None
     protected: Annotated[
         bool, Meta(description="nothing of this fleet is ended, repaired or replaced")
     ] = False
@@ -291,3 +295,6 @@ class TopTable(Struct, frozen=True, kw_only=True):
             extra={"expected": 'a URL, such as "sqlite:web.db"'},
         ),
     ] = None
+    reclaim: Annotated[
+        bool, Meta(description="what fleets do about orphans that do not say it themselves")
+    ] = False

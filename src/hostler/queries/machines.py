@@ -165,12 +165,21 @@ def _moves(machine: Machine, blocker: str, now: datetime) -> tuple[tuple[Phase, 
 
 
 def _alarm(machine: Machine, now: datetime) -> str:
-    """Return since when somebody else may have the machine's host; empty where nobody may."""
+    """Return what a person must look at: who else may have its host, or that nobody wants it."""
     since = machine.fact(CLAIMED_TWICE)
     if since is None:
-        return ""
+        return _abandoned(machine, now)
     at = clock_time(since, now)
     return f"somebody else may have claimed its host too, since {at}: nothing is done to it"
+
+
+def _abandoned(machine: Machine, now: datetime) -> str:
+    """Return since when nobody asks for the machine; empty where somebody does."""
+    since, requester = machine.health.abandoned, machine.spec.requester
+    if since is None or machine.deletion is not None:
+        return ""
+    asked = f", since {requester} is gone" if requester is not None else ""
+    return f"nobody asks for it any more{asked} (seen at {clock_time(since, now)})"
 
 
 def host_of_machine(machine: Machine, snapshot: Snapshot) -> HostStatus | None:

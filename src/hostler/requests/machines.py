@@ -1,4 +1,4 @@
-"""Requests about one machine: that it is deleted, protected, put on standby or woken."""
+"""Requests about one machine: its end, protection, standby and waking, and who asks for it."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -7,6 +7,7 @@ from hostler.domain.errors import RequestRefused
 from hostler.domain.ids import MachineId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
+from hostler.domain.model.requester import Requester
 from hostler.domain.model.snapshot import RequestKind
 from hostler.domain.observation.blockers import protected_until
 
@@ -99,3 +100,40 @@ def _protection_warning(machine: Machine, author: Author) -> tuple[str, ...]:
         if until
         else ()
     )
+
+
+def own(author: Author, fleet: Fleet, machine: MachineId, requester: Requester) -> Accepted:
+    """Say who asks for a machine from now on: it is no orphan, whoever asked for it before."""
+    return _of_requester(RequestKind.OWN, author, fleet, machine, requester)
+
+
+def disown(
+    author: Author, fleet: Fleet, machine: MachineId, requester: Requester | None
+) -> Accepted:
+    """Say that whoever asked for a machine is gone, which was proved: it is reported from now on.
+
+    Refused by the engine where another one asks for it by then.
+    """
+    return _of_requester(RequestKind.DISOWN, author, fleet, machine, requester)
+
+
+def reclaim(
+    author: Author, fleet: Fleet, machine: MachineId, requester: Requester | None
+) -> Accepted:
+    """Ask for the end of a machine that nobody asks for; its host goes back as after any other.
+
+    Refused by the engine unless the fleet reclaims, within its caps, and after the grace period.
+    """
+    _require_unprotected(fleet)
+    return _of_requester(RequestKind.RECLAIM, author, fleet, machine, requester)
+
+
+def _of_requester(
+    kind: RequestKind,
+    author: Author,
+    fleet: Fleet,
+    machine: MachineId,
+    requester: Requester | None,
+) -> Accepted:
+    request = new_request(kind, fleet, author)
+    return Accepted(request=replace(request, machine=machine, requester=requester))

@@ -16,7 +16,7 @@ from hostler.domain.model.phases import PHASES, Goal, Phase
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 from hostler.domain.observation.blockers import paused_by
 
-from . import renames
+from . import abandoned, renames
 from .precedence import REFUSALS, TABLES, Precedence, Subject
 from .requests import RESTS, by_file, for_fleet, for_machine, to_go
 
@@ -73,9 +73,11 @@ class Granted:
         answer = _met(Subject.MACHINE, _standing_on_machine(machine, self.snapshot), request)
         if not answer.refusal:
             refusal = _impossible_of_machine(machine, request, self.snapshot)
+            refusal = refusal or abandoned.impossible(machine, request, self.row, self.snapshot)
             answer = replace(answer, refusal=refusal)
         if not answer.refusal:
             self.machines[name] = for_machine(machine, request, self.snapshot)
+            self.row = abandoned.counted(self.row, request, self.snapshot)
         self.answers.append(answer)
 
     def _about_none(self, request: Request) -> RequestAnswer:

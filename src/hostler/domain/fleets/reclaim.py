@@ -14,14 +14,17 @@ from hostler.domain.model.provider import Planner
 from hostler.domain.model.resource import OrphanClass, Resource
 from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.model.unused import claimant
-from hostler.domain.observation.blockers import paused, scope_is_known
+from hostler.domain.observation.blockers import scope_is_known
 from hostler.domain.policy.billing import cost_between
+
+from . import abandoned
+from .abandoned import CAP
+from .permission import forbidden
 
 ENOUGH = 2
 """How many complete observations must have shown an orphan; more are not counted."""
 
 
-CAP = "cap: enough was removed for now, see per_reclaim, per_hour and share"
 NO_CALL = "no call can be made on it now: it changes state, or another resource must go first"
 NOBODYS = "it names no machine, so nobody can say whose it is"
 """What keeps an orphan that nothing forbids to remove."""
@@ -42,6 +45,7 @@ def orphan_report(snapshot: Snapshot) -> SaveOrphans:
     now = tuple(
         _orphan(resource, cls, older.get(resource.id), snapshot) for resource, cls in resources
     )
+    now = (*now, *abandoned.orphans(snapshot))
     current = {orphan.resource for orphan in now}
     changed = tuple(orphan for orphan in now if _differs(orphan, stored.get(orphan.resource)))
     unseen = [orphan for resource, orphan in older.items() if resource not in current]
@@ -218,15 +222,7 @@ def _has_pool(resource: ResourceId, snapshot: Snapshot) -> bool:
 
 
 def _forbidden(orphan: Orphan, snapshot: Snapshot) -> str:
-    if snapshot.foreign:
-        return "resources in this fleet's name carry the owner tag of another installation"
-    if snapshot.unissued:
-        return WHY_NOT[OrphanClass.UNISSUED]
-    if why := paused(snapshot.row, snapshot.now):
-        return why
-    if not snapshot.fleet.reclaim:
-        return "report only: set `reclaim = true` for this fleet"
-    return _not_yet(orphan, snapshot)
+    return forbidden(snapshot.row, snapshot) or _not_yet(orphan, snapshot)
 
 
 def _not_yet(orphan: Orphan, snapshot: Snapshot) -> str:

@@ -123,6 +123,7 @@ def _alike(waiting: list[Transition]) -> dict[MachineSpec, list[Transition]]:
             template="",
             bootstrap="",
             bootstrap_format=BootstrapFormat.CLOUD_INIT,
+            requester=None,
         )
         groups.setdefault(spec, []).append(transition)
     return groups

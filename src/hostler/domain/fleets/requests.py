@@ -16,7 +16,7 @@ from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 from hostler.domain.observation.blockers import paused_by
 
-from . import renames
+from . import abandoned, renames
 
 RESTS = frozenset({Phase.READY, Phase.STANDBY})
 """The phases in which a machine is put into standby, or woken."""
@@ -95,7 +95,7 @@ def for_machine(machine: Machine, request: Request, snapshot: Snapshot) -> Machi
         case RequestKind.WAKE:
             return replace(machine, goal=Goal.PRESENT) if machine.phase in RESTS else machine
         case _:
-            return machine
+            return abandoned.changed(machine, request, snapshot)
 
 
 def _to_end(machine: Machine, request: Request, snapshot: Snapshot) -> Machine:

@@ -19,7 +19,7 @@ from hostler.domain.model.host import (
     HostOrigin,
     ReleasePolicy,
 )
-from hostler.domain.model.machine import CallState, Machine, Offer, Origin
+from hostler.domain.model.machine import CallState, Machine, MachineSpec, Offer, Origin
 from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import OrphanClass, Resource, Stage
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
@@ -199,6 +199,7 @@ def _machine(request: Request, resource: Resource, serial: int, snapshot: Snapsh
         template=snapshot.fleet.template,
         origin=Origin.ADOPTED,
         host=request.host,
+        spec=MachineSpec(requester=request.requester),
     ).with_fact(ADOPTED, snapshot.now)
     return machine.with_fact(CLEAN, snapshot.now) if request.keep else machine
 

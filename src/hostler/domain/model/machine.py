@@ -10,6 +10,7 @@ from hostler.domain.policy.billing import Billing
 
 from .calls import Call, Refusal, Shows
 from .phases import PHASES, Goal, Phase
+from .requester import Requester
 from .resource import Slot
 
 
@@ -40,7 +41,7 @@ class MachineSpec:
     `type`, `zone`, `failure_domain` and `image` leave only the fleet's offers that have them; a
     failure domain is a zone, as Cluster API calls it. `template` names what it is made from, and
     `bootstrap` where its bootstrap data is kept, with its format: never the data, which may hold
-    secrets.
+    secrets. `requester` is who asks for it, and chooses nothing.
     """
 
     type: str = ""
@@ -50,6 +51,7 @@ class MachineSpec:
     template: str = ""
     bootstrap: str = ""
     bootstrap_format: BootstrapFormat = BootstrapFormat.CLOUD_INIT
+    requester: Requester | None = None
 
     def accepts(self, offer: Offer) -> bool:
         """Tell whether a machine of this offer is what was asked for."""
@@ -194,13 +196,14 @@ class MachineHealth:
     """Whether a machine was ever ready, and what speaks against it.
 
     `doubt` is a loss that is not yet believed; `stuck` that its end is overdue; `refused` why what
-    its start needs was refused for good.
+    its start needs was refused for good; `abandoned` since when nobody asks for it any more.
     """
 
     was_ready: datetime | None = None
     doubt: Doubt | None = None
     stuck: bool = False
     refused: Refusal | None = None
+    abandoned: datetime | None = None
 
 
 class Origin(StrEnum):

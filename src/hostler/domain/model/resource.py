@@ -80,7 +80,10 @@ class Stage(StrEnum):
 
 
 class OrphanClass(StrEnum):
-    """What an orphan probably is; those below *unissued* are of hosts alone: hosts/orphans.py."""
+    """What an orphan probably is; those below *unissued* are of hosts alone: hosts/orphans.py.
+
+    The last one is no resource without a record, but a machine that nobody asks for any more.
+    """
 
     UNRECORDED = "unrecorded"
     FOREIGN = "foreign"
@@ -95,6 +98,7 @@ class OrphanClass(StrEnum):
     SET_ASIDE = "set-aside"
     CLAIMED_LOOKING = "claimed-looking"
     OUTSIDE = "outside"
+    ABANDONED = "abandoned"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

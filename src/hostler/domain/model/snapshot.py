@@ -27,6 +27,7 @@ from .host import Free, Host, HostGoal
 from .inventory import Inventory
 from .machine import Machine, MachineSpec
 from .phases import Phase
+from .requester import Requester
 from .resource import Resource
 
 
@@ -83,6 +84,9 @@ class RequestKind(StrEnum):
     ADOPT = "adopt"
     ADOPT_FLEET = "adopt_fleet"
     RETIRE = "retire"
+    OWN = "own"
+    DISOWN = "disown"
+    RECLAIM = "reclaim"
     POOL_ADD = "pool_add"
     POOL_ADOPT = "pool_adopt"
     HOLD = "hold"
@@ -101,7 +105,8 @@ class Request:
     `machines`, and RETIRE gives up where it names no machine; `keep` says
     that its disk is left as it is. `source` is the fleet that ADOPT_FLEET takes the machines of.
     `hold` is what HOLD wants of the host until `until`; LIFT ends that, and CYCLE switches the host
-    off and on.
+    off and on. `requester` is who asks for a machine from OWN on, and who is gone by DISOWN;
+    RECLAIM ends a machine that nobody asks for.
     """
 
     number: int
@@ -121,6 +126,7 @@ class Request:
     keep: bool = False
     source: FleetName | None = None
     hold: HoldKind | None = None
+    requester: Requester | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,13 +5,14 @@ answers come after an await, so that a crash can come there: `crash_at` counts d
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Mapping
 from datetime import datetime
 from typing import Any, cast
 
 import msgspec
 
-from hostler.kubernetes.errors import Conflict, NotFound
+from hostler.kubernetes.errors import ApiError, Conflict, NotFound
 from hostler.kubernetes.objects import Key, Listing, M
 from hostler.kubernetes.requests import Patch, Selection, Watching
 from hostler.kubernetes.resources import Resource
@@ -26,7 +27,11 @@ class Crashed(BaseException):
 
 
 class FakeApi:
-    """Objects by kind and key, as raw documents."""
+    """Objects by kind and key, as raw documents.
+
+    `refusals` are what readings of a kind end with; `empty_lists` are the lists of a kind that lack
+    everything: those of which the number, counted from 0, is in it.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self.clock, self.version = clock, 0
@@ -34,12 +39,20 @@ class FakeApi:
         self.watchers = dict[str, list[asyncio.Queue[tuple[EventKind, Raw]]]]()
         self.writes = list[tuple[str, Key, object]]()
         self.crash_at: int | None = None
+        self.refusals = dict[str, ApiError]()
+        self.empty_lists = dict[str, Callable[[int], bool]]()
+        self.listed = Counter[str]()
+        self.on_get: Callable[[str, Key], None] | None = None
 
     # ------------------------------------------------------------ what a client does
 
     async def get(self, resource: Resource[M], key: Key) -> M:
         await self._answer()
-        return self._typed(resource, self._find(resource.kind, key))
+        self._refuse(resource.kind)
+        found = self._typed(resource, self._find(resource.kind, key))
+        if self.on_get is not None:
+            self.on_get(resource.kind, key)
+        return found
 
     async def patch(
         self, resource: Resource[M], key: Key, patch: Patch, subresource: str = ""
@@ -60,6 +73,11 @@ class FakeApi:
     async def list_all(self, resource: Resource[M], selection: Selection) -> Listing[M]:
         del selection
         await asyncio.sleep(0)
+        self._refuse(resource.kind)
+        number = self.listed[resource.kind]
+        self.listed[resource.kind] += 1
+        if self.empty_lists.get(resource.kind, lambda _: False)(number):
+            return Listing((), str(self.version))
         found = self.objects.get(resource.kind, {}).values()
         items = tuple(self._typed(resource, raw) for raw in found)
         return Listing(items, str(self.version))
@@ -110,9 +128,12 @@ class FakeApi:
         deletion = raw["metadata"].get("deletionTimestamp") or self._now()
         self._store(kind, key, _merge(raw, {"metadata": {"deletionTimestamp": deletion}}))
 
-    def remove(self, kind: str, name: str) -> None:
-        """Let an object be gone, as after its deletion."""
-        del self.objects[kind][Key("fleet", name)]
+    def vanish(self, kind: str, name: str) -> Raw:
+        """Remove an object whatever finalizers it has; return what it was."""
+        raw = self.objects[kind].pop(Key("fleet", name))
+        self.version += 1
+        self._notify(kind, EventKind.DELETED, raw)
+        return raw
 
     def raw(self, kind: str, name: str) -> Raw | None:
         """Return an object as it is, or None."""
@@ -130,6 +151,10 @@ class FakeApi:
             self.crash_at -= 1
             if self.crash_at == 0:
                 raise Crashed
+
+    def _refuse(self, kind: str) -> None:
+        if kind in self.refusals:
+            raise self.refusals[kind]
 
     def _now(self) -> str:
         now: datetime = self.clock.now()

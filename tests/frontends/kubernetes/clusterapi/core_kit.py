@@ -57,6 +57,7 @@ class Cluster(Generic[S_co]):
 
     def __post_init__(self) -> None:
         self.api = FakeApi(self.scene.clock)
+        self.belongs_to("uid-of-this-cluster")
 
     def provider(self, access: EngineAccess) -> ClusterApi:
         """Return a provider that does not run yet."""
@@ -75,6 +76,13 @@ class Cluster(Generic[S_co]):
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+
+    def belongs_to(self, cluster: str) -> None:
+        """Let the API server be that of this cluster; empty, of one that cannot be told."""
+        self.api.objects["Namespace"] = {}
+        if cluster:
+            metadata = {"name": "kube-system", "namespace": "", "uid": cluster}
+            self.api.put("Namespace", {"metadata": metadata})
 
     # ------------------------------------------------------------ what core does
 
@@ -158,8 +166,8 @@ class Cluster(Generic[S_co]):
 class Site(Cluster[FakeScene]):
     """One over an engine with a fake provider."""
 
-    def __init__(self) -> None:
-        super().__init__(FakeScene(WORKERS))
+    def __init__(self, fleet: Fleet = WORKERS) -> None:
+        super().__init__(FakeScene(fleet))
 
     @asynccontextmanager
     async def serving(self) -> AsyncGenerator[None]:

@@ -11,6 +11,7 @@ from hostler.app.kubernetes.cluster_api import fleets_of
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.frontends.kubernetes.clusterapi.caches import Caches, watched
 from hostler.frontends.kubernetes.clusterapi.engine import EngineAccess
+from hostler.frontends.kubernetes.clusterapi.looking import Identity
 from hostler.frontends.kubernetes.clusterapi.machines import MachineReconciler
 from hostler.frontends.kubernetes.clusterapi.objects import (
     CLUSTERS,
@@ -45,7 +46,13 @@ async def _reconciler(here: Site) -> tuple[MachineReconciler, Caches]:
         pass
     access = EngineAccess(here.scene.store, here.scene.clock)
     access.attach(await fleets_of(here.engine, here.scene.ports()))
-    made = MachineReconciler(api=here.api, caches=caches, engine=access, clock=here.scene.clock)
+    made = MachineReconciler(
+        api=here.api,
+        caches=caches,
+        engine=access,
+        clock=here.scene.clock,
+        identity=Identity(here.api),
+    )
     return made, caches
 
 

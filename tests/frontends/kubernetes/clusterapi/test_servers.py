@@ -99,7 +99,7 @@ def test_the_secret_may_go_once_the_machine_has_booted() -> None:
         async with site.cluster.provided():
             site.add()
             await site.provisioned()
-            site.cluster.api.remove("Secret", "data-0")
+            site.cluster.api.vanish("Secret", "data-0")
             await asyncio.sleep(1800)
             assert site.cluster.ready(NAME) == "Provisioned"
             assert len(site.servers) == 1
@@ -116,7 +116,7 @@ def test_without_its_secret_no_machine_is_made_and_with_it_again_one_is() -> Non
             site.add()
             await site.until(lambda: _machine_id(site) != "")
             await asyncio.sleep(0.6)
-            site.cluster.api.remove("Secret", "data-0")
+            site.cluster.api.vanish("Secret", "data-0")
             await site.until(lambda: site.cluster.ready(NAME) == "BootstrapDataMissing")
             assert all(server.state == State.STOPPED for server in site.servers)
             site.cluster.secret("data-0", DATA)

@@ -111,6 +111,12 @@ class EngineAccess:
             await access.machines.delete(machine, why)
         access.hear()
 
+    def by_id(self) -> Iterator[tuple[FleetAccess, Machine]]:
+        """Return the living machines that are asked for by their ids, each with its fleet."""
+        for access in self._read():
+            if not access.machines.fleet.renews and self._is_known(access):
+                yield from ((access, machine) for machine in self._of(access))
+
     # ------------------------------------------------------------ what is known
 
     def _read(self) -> Iterator[FleetAccess]:

@@ -17,6 +17,7 @@ from .bootstrap import BootstrapPlace, examined
 from .caches import Caches
 from .decision import decide
 from .engine import EngineAccess
+from .looking import Identity, requester_of
 from .objects import MACHINES, CoreMachine, HostlerMachine, MachineStatus
 from .standing import View
 
@@ -57,6 +58,7 @@ class MachineReconciler:
     caches: Caches
     engine: EngineAccess
     clock: Clock
+    identity: Identity
     _written: dict[Key, float] = field(default_factory=dict[Key, float])
     _own: dict[Key, "_Own"] = field(default_factory=dict[Key, "_Own"])
 
@@ -154,7 +156,8 @@ class MachineReconciler:
             return None  # the watch brings it
         if not fresh.metadata.finalizers:
             return fresh
-        await self.engine.grow(_fleet(item), act.machine, act.spec)
+        spec = replace(act.spec, requester=requester_of(fresh, await self.identity.uid()))
+        await self.engine.grow(_fleet(item), act.machine, spec)
         return fresh
 
     async def _write(self, item: HostlerMachine, status: MachineStatus | None) -> timedelta | None:

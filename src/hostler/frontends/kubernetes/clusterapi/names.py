@@ -44,5 +44,8 @@ FORMAT_KEY, CLOUD_CONFIG = "format", "cloud-config"
 
 KUBECONFIG_SUFFIX = "-kubeconfig"
 
+SYSTEM = "kube-system"
+"""The namespace whose uid tells clusters apart."""
+
 ACTOR = "cluster-api"
 """Who asks, in records and events."""

@@ -184,6 +184,12 @@ class Secret(Part, frozen=True):
         return f"<Secret {self.metadata.name}>"
 
 
+class Namespace(Part, frozen=True):
+    """A namespace; that of the system is there as long as its cluster."""
+
+    metadata: Metadata
+
+
 # ---------------------------------------------------------------- where they are
 
 CLUSTERS = Resource(
@@ -219,5 +225,8 @@ CONTROL_PLANES = Resource(
     plural="hostlerexternalcontrolplanes",
     kind="HostlerExternalControlPlane",
     model=ControlPlane,
+)
+NAMESPACES = Resource(
+    group="", version="v1", plural="namespaces", kind="Namespace", model=Namespace, namespaced=False
 )
 SECRETS = Resource(group="", version="v1", plural="secrets", kind="Secret", model=Secret)

@@ -24,8 +24,10 @@ from .cluster_reconcilers import (
 )
 from .controller import Controller, Reconcile
 from .engine import LOOK, EngineAccess
+from .looking import Identity
 from .machines import Api, MachineReconciler
 from .objects import CLUSTERS, CONTROL_PLANES, HOSTLER_CLUSTERS, MACHINES, TEMPLATES, Cluster
+from .sweep import Sweep
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.clusterapi")
 
@@ -64,6 +66,7 @@ class ClusterApi:
             group.create_task(self._clusters(caches))
             group.create_task(self._control_planes(caches))
             group.create_task(self._templates())
+            group.create_task(self._sweep())
 
     async def _installed(self) -> None:
         """Return once the cluster serves Cluster API's kinds and ours; not all clusters do."""
@@ -85,13 +88,26 @@ class ClusterApi:
         clock = self.around.clock
         queue = WorkQueue[Key](clock)
         reconciler = MachineReconciler(
-            api=self.server, caches=caches, engine=self.engine, clock=clock
+            api=self.server,
+            caches=caches,
+            engine=self.engine,
+            clock=clock,
+            identity=Identity(self.server),
         )
         caches.on_change(queue.add)
         controller = Controller(kind="HostlerMachine", queue=queue, reconcile=reconciler.reconcile)
         async with asyncio.TaskGroup() as group:
             group.create_task(controller.run())
             group.create_task(self._follow_engine(caches, queue))
+
+    async def _sweep(self) -> None:
+        sweep = Sweep(
+            server=self.server,
+            engine=self.engine,
+            clock=self.around.clock,
+            namespace=self.namespace,
+        )
+        await sweep.run()
 
     async def _follow_engine(self, caches: Caches, queue: WorkQueue[Key]) -> None:
         """Look at an object again whenever the record of its machine changed."""

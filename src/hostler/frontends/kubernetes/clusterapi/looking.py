@@ -1,0 +1,113 @@
+"""Looking: which machines the objects of a cluster ask for, by one whole and fresh reading.
+
+No cache is asked: a watch that was cut may be behind by minutes, and what is concluded here is that
+nobody asks for a machine.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.requester import Requester
+from hostler.kubernetes.errors import Forbidden, KindNotServed, NotFound
+from hostler.kubernetes.objects import Key, Listing, M
+from hostler.kubernetes.requests import EVERYTHING, Selection
+from hostler.kubernetes.resources import Resource
+
+from .names import ACTOR, SYSTEM
+from .objects import MACHINES, NAMESPACES, HostlerMachine
+
+
+class Reads(Protocol):
+    """What is needed of a client to look: each answer is the server's own, never a cached one."""
+
+    async def get(self, resource: Resource[M], key: Key) -> M:
+        """Return an object, or NotFound."""
+        ...
+
+    async def list_all(self, resource: Resource[M], selection: Selection) -> Listing[M]:
+        """Return all objects as of one version."""
+        ...
+
+
+@dataclass(slots=True)
+class Identity:
+    """Which cluster this is, read once; ApiError goes through, so that it is read again."""
+
+    server: Reads
+    _uid: str | None = field(default=None)
+
+    async def uid(self) -> str:
+        """Return the uid of the system's namespace; empty where that may not be read."""
+        if self._uid is None:
+            self._uid = await system_uid(self.server)
+        return self._uid
+
+
+async def system_uid(server: Reads) -> str:
+    """Return the uid of the system's namespace as of now; empty where that may not be read."""
+    try:
+        return (await server.get(NAMESPACES, Key("", SYSTEM))).metadata.uid
+    except (Forbidden, NotFound):
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """All HostlerMachines of a cluster, or of one namespace of it, at one moment."""
+
+    cluster: str
+    items: tuple[HostlerMachine, ...]
+
+    def owner(self, machine: Machine) -> HostlerMachine | None:
+        """Return the object that asks for a machine, wherever it was moved to; None: none does."""
+        requester = machine.spec.requester
+        uid = requester.uid if requester is not None else None
+        for item in self.items:
+            asked = item.spec.machine_id if item.spec is not None else ""
+            if asked == machine.id or (not asked and item.metadata.uid == uid):
+                return item
+        return None
+
+    def proves(self, requester: Requester, machines: Iterable[Machine]) -> bool:
+        """Tell whether what it lacks is lacking where the requester was.
+
+        Either it is the very cluster; or, where that cannot be told, it has other objects that ask
+        for machines of ours: an empty list might be anybody's.
+        """
+        if requester.cluster and self.cluster:
+            return requester.cluster == self.cluster
+        known = {machine.id for machine in machines}
+        return any(one.spec is not None and one.spec.machine_id in known for one in self.items)
+
+
+async def look(server: Reads, namespace: str) -> Look:
+    """Read everything afresh. ApiError: nothing is known, least of all that something is gone."""
+    cluster = await system_uid(server)
+    selection = Selection(namespace=namespace) if namespace else EVERYTHING
+    return Look(cluster=cluster, items=tuple((await server.list_all(MACHINES, selection)).items))
+
+
+async def is_gone(server: Reads, requester: Requester) -> bool:
+    """Tell whether an object is not there any more, whatever a list says; ApiError: unknown."""
+    try:
+        found = await server.get(MACHINES, Key(requester.namespace, requester.name))
+    except KindNotServed:
+        raise
+    except NotFound:
+        return True
+    return found.metadata.uid != requester.uid
+
+
+def requester_of(item: HostlerMachine, cluster: str, before: Requester | None = None) -> Requester:
+    """Return an object as who asks; a cluster that cannot be told now stays the one of before."""
+    found = Requester(
+        frontend=ACTOR,
+        cluster=cluster,
+        kind=MACHINES.kind,
+        namespace=item.metadata.namespace,
+        name=item.metadata.name,
+        uid=item.metadata.uid,
+    )
+    return replace(found, cluster=before.cluster) if before is not None and not cluster else found
