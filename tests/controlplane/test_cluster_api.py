@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ NAMESPACE = "machines"
 PLACE = ("-n", NAMESPACE)
 HOSTLER = Path(sys.executable).parent / "hostler"
 EXAMPLES = Path(__file__).parents[2] / "examples"
+KEY = (EXAMPLES / "simulator.key").read_text().strip()
+TOKEN = "abcdef.0123456789abcdef"
 ENGINE = """
 [engine]
 quiet = "1s"
@@ -65,6 +68,23 @@ class Site:
 
     kubectl: Kubectl
     log: Path
+    cloud: str
+
+    def user_data(self) -> list[str]:
+        """Return what each server that is switched on was to read at its first boot."""
+        servers = json.loads(self._asked("servers"))["servers"]
+        return [
+            self._asked(f"servers/{one['id']}/user_data/cloud-init").decode()
+            for one in servers
+            if one["state"] != "stopped"
+        ]
+
+    def _asked(self, path: str) -> bytes:
+        address = f"{self.cloud}/instance/v1/zones/fr-par-1/{path}"
+        request = urllib.request.Request(address, headers={"X-Auth-Token": KEY})  # noqa: S310 - loopback only
+        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 - loopback only
+            found: bytes = answer.read()
+            return found
 
     def read(self, resource: str, name: str) -> dict[str, Any]:
         return self.kubectl.read(resource, name, *PLACE)
@@ -106,12 +126,12 @@ class Site:
         inner = {"spec": {"fleetName": "workers"}}
         self.kubectl.apply({**template, "spec": {"capacity": capacity, "template": inner}})
 
-    def pool(self, template: str, replicas: int) -> None:
+    def pool(self, template: str, replicas: int, secret: str = "nothing") -> None:  # noqa: S107 - its name
         """Apply a MachineDeployment that rolls when its Machines are deleted."""
         labels = {"pool": "workers"}
         machine = {
             "clusterName": "c2",
-            "bootstrap": {"dataSecretName": "nothing"},
+            "bootstrap": {"dataSecretName": secret},
             "infrastructureRef": _reference(OURS, "HostlerMachineTemplate", template),
             "deletion": {"nodeDeletionTimeoutSeconds": 600},
         }
@@ -151,13 +171,13 @@ def site(core_cluster: ApiServer, tmp_path_factory: pytest.TempPathFactory) -> I
         port = re.findall(r"127\.0\.0\.1:(\d+)", cloud.read_text())[0]
         kubectl.apply(*_fleet(port), *_cluster(core_cluster.kubeconfig.read_text()))
         with _running([*engine, str(file)], folder / "engine.log") as process:
-            yield Site(kubectl, folder / "engine.log")
+            yield Site(kubectl, folder / "engine.log", f"http://127.0.0.1:{port}")
             process.send_signal(signal.SIGTERM)
             assert process.wait(60) == 0
 
 
 def _fleet(port: str) -> tuple[dict[str, Any], ...]:
-    key = base64.b64encode((EXAMPLES / "simulator.key").read_bytes().strip()).decode()
+    key = base64.b64encode(KEY.encode()).decode()
     scaleway = {
         "endpoint": f"http://127.0.0.1:{port}",
         "project": "22222222-2222-2222-2222-222222222222",
@@ -172,7 +192,7 @@ def _fleet(port: str) -> tuple[dict[str, Any], ...]:
         "renews": False,
         "maximum": 5,
         "timers": {**waits, "tries": ["1s", "2s"]},
-        "scaleway": {"types": ["DEV1-S"]},
+        "scaleway": {"types": ["DEV1-S"], "cloudInit": "#cloud-config\npackages: [curl]\n"},
     }
     return (
         _object("", "Secret", "cloud", data={"KEY": key}),
@@ -190,6 +210,7 @@ def _cluster(kubeconfig: str) -> tuple[dict[str, Any], ...]:
     return (
         _secret("c2-kubeconfig", kubeconfig),
         _secret("nothing", ""),
+        _secret("join", f"#cloud-config\nruncmd: [kubeadm join --token {TOKEN}]\n"),
         _object(OURS, "HostlerCluster", "c2"),
         _object(CONTROL, "HostlerExternalControlPlane", "c2"),
         _object(CORE, "Cluster", "c2", spec=spec),
@@ -217,6 +238,22 @@ def test_machines_of_core_get_their_hosts_and_roll_when_they_are_deleted(site: S
     site.pool("workers-2", 0)
     site.until(lambda: not _names(site, "machines"), "all Machines left")
     assert _names(site, "hostlermachines") == []
+
+
+def test_servers_get_the_bootstrap_data_of_their_machines_and_nobody_else_sees_it(
+    site: Site,
+) -> None:
+    site.template("workers-3")
+    site.pool("workers-3", 2, "join")
+    site.until(lambda: len(site.running()) == 2, "two Machines are running")
+    texts = site.user_data()
+    assert len(texts) == 2
+    for text in texts:
+        assert 0 < text.index("packages: [curl]") < text.index(TOKEN)
+    seen = json.dumps([site.listed(kind) for kind in ("hostlermachines", "events")])
+    assert TOKEN not in seen + site.log.read_text()
+    site.pool("workers-3", 0, "join")
+    site.until(lambda: not _names(site, "machines"), "all Machines left")
 
 
 def _names(site: Site, resource: str) -> list[str]:
