@@ -31,6 +31,7 @@ NAMES = (
     "power",
     "kubernetes",
     "journal",
+    "clusterapi",
     "money",
 )
 LIMIT = 240  # seconds for one benchmark
