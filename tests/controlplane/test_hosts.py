@@ -6,17 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kinds_kit import FLEETS, HOSTS, PROVIDERS, SECRETS, Keys, a_thing, until
+from kinds_kit import FLEETS, HOSTS, PROVIDERS, SECRETS, Keys, Thing, a_thing, until
 from rack_kit import Rack, simulated_rack
 from test_run import HOSTLER, Cluster, cluster, engine, simulator
 
-from hostler.kubernetes.objects import Key
+from hostler.kubernetes.objects import Key, Metadata
 from hostler.kubernetes.requests import merge_patch
+from hostler.kubernetes.resources import Resource
 
 pytestmark = pytest.mark.timeout(2000)  # the first test waits for the build of the server
 __all__ = ["cluster", "engine", "simulator"]
 
 LOCK = "homelab-autoscaler.dev"
+NODES = Resource(group="", version="v1", plural="nodes", kind="Node", model=Thing, namespaced=False)
 
 
 @pytest.fixture
@@ -34,10 +36,9 @@ async def furnish(cluster: Cluster, rack: Rack) -> None:
     await cluster.write(PROVIDERS, "rack", kind="power", power=rack.provider)
 
 
-async def a_fleet(cluster: Cluster, rack: Rack, size: int) -> None:
-    await cluster.write(
-        FLEETS, "nodes", size=size, provider="rack", ready=rack.ready, timers=rack.timers
-    )
+async def a_fleet(cluster: Cluster, rack: Rack, size: int, **more: object) -> None:
+    spec = {"provider": "rack", "ready": rack.ready, "timers": rack.timers, **more}
+    await cluster.write(FLEETS, "nodes", size=size, **spec)
 
 
 async def statuses(cluster: Cluster, rack: Rack) -> list[Any]:
@@ -159,3 +160,38 @@ async def test_10_a_deleted_host_stays_until_its_machine_ended_and_it_is_off(
 
     await cluster.goes(HOSTS, first)
     assert all(not one.get("machine") for one in [await cluster.status(HOSTS, n) for n in others])
+
+
+@pytest.mark.usefixtures("engine")
+async def test_the_node_of_a_host_gets_its_labels_and_taints_and_is_on_its_object(
+    cluster: Cluster, rack: Rack
+) -> None:
+    await furnish(cluster, rack)
+    for name in rack.hosts:
+        await cluster.client.apply(NODES, Thing(metadata=Metadata(name=name)))
+    try:
+        await a_fleet(cluster, rack, 1, node={"managed": {}, "labels": {"rack": "a", "pool": "x"}})
+        await power_is(cluster, rack, on=1, off=2)
+        (name,) = [n for n in rack.hosts if (await cluster.status(HOSTS, n)).get("machine")]
+        taint = {"key": "gpu", "effect": "NoSchedule", "value": "yes"}
+        patch = merge_patch({"spec": {"labels": {"rack": "b"}, "taints": [taint]}})
+        await cluster.client.patch(HOSTS, Key(cluster.namespace, name), patch)
+
+        async def written() -> bool:
+            node = await cluster.client.get(NODES, Key("", name))
+            return (node.metadata.labels or {}).get("rack") == "b"
+
+        await until(written)
+        node: Any = await cluster.client.get(NODES, Key("", name))
+        assert node.metadata.labels["pool"] == "x"
+        assert taint in node.spec["taints"]
+
+        async def displayed() -> bool:
+            found = (await cluster.status(HOSTS, name)).get("node", {})
+            return bool(found.get("name") == name and found.get("readiness") == "silent")
+
+        await until(displayed)
+        assert (await cluster.status(HOSTS, name))["moves"]
+    finally:
+        for name in rack.hosts:
+            await cluster.client.delete(NODES, Key("", name))

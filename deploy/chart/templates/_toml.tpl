@@ -53,7 +53,7 @@ listen = "0.0.0.0:{{ .Values.frontends.metrics.port }}"
 
 [frontend.kubernetes.allow]
 images = {{ include "hostler.toml.value" (prepend .Values.allow.images (include "hostler.image" .)) }}
-{{- range $key, $name := dict "service_accounts" "serviceAccounts" "secrets" "secrets" "namespaces" "namespaces" "webhooks" "webhooks" }}
+{{- range $key, $name := dict "service_accounts" "serviceAccounts" "secrets" "secrets" "namespaces" "namespaces" "labels" "labels" "webhooks" "webhooks" }}
 {{- with index $.Values.allow $name }}
 {{ $key }} = {{ include "hostler.toml.value" . }}
 {{- end }}

@@ -4,16 +4,17 @@ It is spoken to as soon as a fleet asks for that (`node.managed`).
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import structlog
 
+from hostler.config.node_tables import HostNodeTable
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Ports
 from hostler.domain.errors import ConfigError
-from hostler.domain.ids import FleetName, MachineId
+from hostler.domain.ids import AccountName, FleetName, HostId, MachineId
 from hostler.domain.model.fleet import Probe, ProbeKind
 from hostler.frontends.cli.context import ClusterOptions, Frontends
 from hostler.ports.clock import Clock
@@ -23,8 +24,12 @@ from hostler.ports.provider import Connection
 
 if TYPE_CHECKING:
     from hostler.frontends.kubernetes.nodes.controller import NodeController
+    from hostler.frontends.kubernetes.nodes.standing import Standing
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
+
+ByHost = Callable[[AccountName, HostId], HostNodeTable | None]
+"""Tells what the object of a host says of its Node."""
 
 OWN_NODE = "NODE_NAME"
 """The environment variable that says on which Node this process runs; the chart sets it."""
@@ -59,6 +64,7 @@ class Nodes:
         self._why = "no fleet of this engine works at Nodes"
         self._begun = asyncio.Event()
         self.others: Frontends | None = None
+        self.by_host: ByHost | None = None
 
     async def attach(self, config: Config, ports: Ports, engine: object) -> None:
         """Work for this engine from now on, as the other frontends do. Raises StoreError."""
@@ -108,12 +114,21 @@ class Nodes:
             fleet = config.fleet(name)
             (loop,) = (one for one in engine.loops if fleet in one.state.account.fleets)
             records = EngineRecords(loop, fleet.name)
-            fleets.append(ManagedFleet(fleet=fleet, table=config.nodes[name], records=records))
+            table = config.nodes[name]
+            fleets.append(ManagedFleet(fleet=fleet, table=table, records=records, hosts=self._host))
         installation = (await ports.store.identity()).own
         self.controller.attach(
             Attached(fleets=tuple(fleets), store=ports.store, installation=installation)
         )
         self._begun.set()
+
+    def _host(self, account: AccountName, host: HostId) -> HostNodeTable | None:
+        return None if self.by_host is None else self.by_host(account, host)
+
+    def standing(self, machine: MachineId) -> "Standing | None":
+        """Return how a machine's Node stood when Nodes were last gone over; None without one."""
+        rounds = self.controller.rounds if self.controller is not None else None
+        return rounds.observed.get(machine) if rounds is not None else None
 
     def _open(self) -> None:
         """Speak to the cluster in which we run, or to the kubeconfig's; machines wait without."""

@@ -55,6 +55,13 @@ class AllowTable(Struct, frozen=True, kw_only=True):
             "has fewer rights than usual"
         ),
     ] = False
+    labels: Annotated[
+        tuple[Text, ...],
+        Meta(
+            description="labels of Kubernetes and of hostler themselves that Nodes may be given, "
+            "such as node-role.kubernetes.io/worker; all others may be"
+        ),
+    ] = ()
     webhooks: Annotated[
         tuple[Address, ...],
         Meta(

@@ -3,9 +3,9 @@
 from datetime import timedelta
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
-from hostler.ports.kind import POSITIVE
+from hostler.ports.kind import POSITIVE, permission
 
 from .cluster_tables import KubernetesTable
 from .quantities import A_QUANTITY, PATTERN
@@ -141,7 +141,9 @@ class NodeTable(Struct, frozen=True, kw_only=True):
     resources: Annotated[
         dict[str, Quantity], Meta(description="others, by name, such as nvidia.com/gpu")
     ] = {}
-    labels: Annotated[dict[str, str], Meta(description="labels that its nodes have")] = {}
+    labels: Annotated[
+        dict[str, str], Meta(description="labels that its nodes have", extra=permission("labels"))
+    ] = {}
     taints: Annotated[
         tuple[TaintTable, ...], Meta(description="taints that its nodes have for good")
     ] = ()
@@ -156,6 +158,33 @@ class NodeTable(Struct, frozen=True, kw_only=True):
         ManagedTable | None,
         Meta(description="with this, hostler itself works at their Nodes in the cluster"),
     ] = None
+
+
+class HostNodeTable(Struct, frozen=True, kw_only=True):
+    """What one host is as a Node, beside what its machine's fleet says."""
+
+    labels: Annotated[
+        dict[str, str],
+        Meta(
+            description="labels that its Node has, before those of the fleet; written where that "
+            "has `node.managed`",
+            extra=permission("labels"),
+        ),
+    ] = {}
+    taints: Annotated[
+        tuple[TaintTable, ...],
+        Meta(description="taints that its Node has for good, before those of the fleet"),
+    ] = ()
+
+
+def with_host(table: NodeTable, host: HostNodeTable | None) -> NodeTable:
+    """Return what a Node is to be where its host has a say: the host's is what holds."""
+    if host is None:
+        return table
+    taints = {(one.key, one.effect): one for one in (*table.taints, *host.taints)}
+    return structs.replace(
+        table, labels={**table.labels, **host.labels}, taints=tuple(taints.values())
+    )
 
 
 class TlsTable(Struct, frozen=True, kw_only=True):

@@ -151,6 +151,14 @@ def _deadline(machine: Machine, snapshot: Snapshot) -> datetime | None:
     return machine.since + limit if limit else None
 
 
+def open_moves(machine: Machine, now: datetime) -> tuple[Phase, ...]:
+    """Return the phases that a machine may come to now, as far as its record tells.
+
+    None while it is protected; what else may block a move is only known to `explain_machine`.
+    """
+    return () if protected_until(machine, now) else PHASES[machine.phase].moves
+
+
 def _moves(machine: Machine, blocker: str, now: datetime) -> tuple[tuple[Phase, str], ...]:
     blocked_by = blocker or protected_until(machine, now)
     if len(blocked_by) > _LONG:  # it is said in full beside

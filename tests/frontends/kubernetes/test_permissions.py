@@ -12,11 +12,12 @@ from hostler.config.cluster_tables import AllowTable
 from hostler.config.decode import decode_table
 from hostler.config.errors import Faults
 from hostler.config.frontends import allowed
+from hostler.config.node_tables import HostNodeTable, NodeTable
 from hostler.config.structure import extra, fields_of, struct_of
 from hostler.frontends.kubernetes.definitions.sections import hosts as host_tables
 from hostler.frontends.kubernetes.fleets.hosts import host_condition
 from hostler.frontends.kubernetes.fleets.status import Condition
-from hostler.frontends.kubernetes.objects.assembly import PROVIDER, Place, Reason, Verdict
+from hostler.frontends.kubernetes.objects.assembly import FLEET, PROVIDER, Place, Reason, Verdict
 from hostler.frontends.kubernetes.objects.candidates import Candidates, Objects
 from hostler.frontends.kubernetes.objects.models import StoredSecret, Written
 from hostler.frontends.kubernetes.objects.permissions import forbidden
@@ -200,6 +201,39 @@ def test_a_permission_that_nobody_knows_cannot_be_given() -> None:
     assert "cannot be allowed" in fault.expected
 
 
+def test_labels_that_say_what_a_node_is_are_the_installations(tmp_path: Path) -> None:
+    """Of a Host and of a Fleet; any other label may be written by who writes the object."""
+    for key in ("node-role.kubernetes.io/worker", "kubernetes.io/hostname", "hostler.dev/fleet"):
+        for allow in (AllowTable(), AllowTable(labels=(key,))):
+            making = Candidates(
+                kinds=KINDS, base={}, places=SecretPlaces(tmp_path, {}, b"salt"), allow=allow
+            )
+            candidates = making.of(labelled(key), {})
+            found = candidates[Place(PROVIDER, "rack")].hosts["tower"]
+            assert found.accepted is bool(allow.labels)
+            assert bool(candidates[Place(FLEET, "nodes")].forbidden) is not bool(allow.labels)
+
+
+def labelled(key: str) -> Objects:
+    """Return a provider with a Host and a Fleet whose Nodes are to have this label."""
+    labels = {key: "a", "example.com/rack": "b"}
+    return Objects(
+        providers=(Written(metadata=Metadata(name="rack"), spec={"kind": "power"}),),
+        hosts=(
+            Written(
+                metadata=Metadata(name="tower"),
+                spec={"provider": "rack", "power": {"wakeOnLan": MAC}, "labels": labels},
+            ),
+        ),
+        fleets=(
+            Written(
+                metadata=Metadata(name="nodes"),
+                spec={"provider": "rack", "size": 0, "node": {"labels": labels}},
+            ),
+        ),
+    )
+
+
 def permissions(struct: type[object]) -> set[str]:
     """Return the permissions that a table and all tables inside of it ask for."""
     found = set[str]()
@@ -213,9 +247,10 @@ def permissions(struct: type[object]) -> set[str]:
 
 
 def test_every_permission_is_a_key_of_the_file_and_the_other_way_round() -> None:
-    wanted = set[str]().union(*(permissions(table) for table in host_tables(KINDS).values()))
-    assert wanted == {field.encode_name for field in fields_of(AllowTable)}
-    assert permissions(BoxTable) == wanted
+    hosts = set[str]().union(*(permissions(table) for table in host_tables(KINDS).values()))
+    assert permissions(BoxTable) == hosts
+    assert permissions(HostNodeTable) == permissions(NodeTable) == {"labels"}
+    assert hosts | {"labels"} == {field.encode_name for field in fields_of(AllowTable)}
 
 
 @pytest.mark.parametrize(

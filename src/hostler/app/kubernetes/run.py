@@ -12,6 +12,7 @@ from pathlib import Path
 
 import structlog
 
+from hostler.app.nodes import Nodes
 from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
 from hostler.config.decode import Raw
@@ -99,6 +100,8 @@ async def _run(
     ):
         source = Source(base, _surroundings(process, cluster, base, followed, store))
         tasks = [group.create_task(run()) for run in followed.runs()]
+        nodes = frontends if isinstance(frontends, Nodes) else Nodes({}, services.clock())
+        nodes.by_host = source.node_of
         config = await source.first(await _earlier(store, followed))
         reported = Reported(
             followed=followed,
@@ -107,6 +110,7 @@ async def _run(
             clock=services.clock(),
             leads=leads,
             with_removed=services.with_removed,
+            node=nodes.standing,
         )
         events = EventRecorder(cluster.client, services.clock(), process.holder)
         reporter = Reporter(reported, Writer(cluster.client, services.clock(), events))

@@ -9,8 +9,8 @@ import pytest
 from engine_records import ONE, TABLE, History, Records, attached, node_id
 from node_cluster import FakeCluster
 
-from hostler.config.node_tables import ManagedTable, NodeTable
-from hostler.domain.ids import FleetName
+from hostler.config.node_tables import HostNodeTable, ManagedTable, NodeTable, TaintTable
+from hostler.domain.ids import AccountName, FleetName, HostId
 from hostler.domain.machines.drain import DRAIN
 from hostler.domain.model.machine import Deletion, Protection
 from hostler.domain.model.phases import Goal, Phase
@@ -19,6 +19,7 @@ from hostler.frontends.kubernetes.nodes.rounds import Rounds
 from hostler.frontends.kubernetes.nodes.standing import CORDONED_BY, Readiness
 from hostler.frontends.kubernetes.nodes.upkeep import FLEET, INSTALLATION, MACHINE
 from hostler.testing.scenes.builders import BEGIN, machine
+from hostler.testing.scenes.builders import FLEET as WEB
 from hostler.testing.time.clock import SimClock
 
 pytestmark = pytest.mark.looptime
@@ -241,3 +242,29 @@ async def test_the_node_of_a_machine_that_has_ended_still_teaches() -> None:
     scene.store.ended = {ENDED.id: ENDED}
     await scene.go_over()
     assert scene.rounds.sizes.of(FleetName("web")) == ON_NODE
+
+
+# ---------------------------------------------------------------- what a host says of its Node
+
+
+async def test_a_node_gets_what_its_host_wants_before_what_its_fleet_does() -> None:
+    scene = Scene()
+    on_tower = replace(ONE, host=HostId("tower"))
+    scene.records.living = [on_tower]
+    own = HostNodeTable(
+        labels={"pool": "tower", "rack": "b"},
+        taints=(TaintTable(key="gpu", effect="NoSchedule", value="yes"),),
+    )
+
+    def of_host(account: AccountName, host: HostId) -> HostNodeTable | None:
+        return own if (account, host) == (WEB.account, "tower") else None
+
+    (fleet,) = scene.rounds.attached.fleets
+    scene.rounds.attached = replace(scene.rounds.attached, fleets=(replace(fleet, hosts=of_host),))
+    await scene.go_over()
+    node = scene.cluster.nodes["n"]
+    labels = node["metadata"]["labels"]
+    assert (labels["pool"], labels["rack"], labels[FLEET]) == ("tower", "b", "web")
+    taints = {one["key"]: one.get("value") for one in node["spec"]["taints"]}
+    assert taints == {**{one.key: one.value for one in TABLE.taints}, "gpu": "yes"}
+    assert scene.rounds.observed[ONE.id].name == "n"

@@ -1,6 +1,6 @@
 """The kind Host: a machine of one's own: the ways to its power, and how it stands. Pure."""
 
-from hostler.config.node_tables import TaintTable
+from hostler.config.node_tables import HostNodeTable
 
 from .custom import (
     AGE,
@@ -9,12 +9,13 @@ from .custom import (
     CustomKind,
     Names,
     Rule,
+    condition_column,
     conditions,
     count,
     date,
     text,
 )
-from .schema import Fields, Schema, fields_in_object, sentence
+from .schema import Fields, Schema, fields_in_object
 from .sections import Kinds, hosts, in_sections, one_section
 
 NAMES = Names(kind="Host", plural="hosts", short=("hhost", "hh"))
@@ -32,8 +33,11 @@ COLUMNS = (
     Column(name="Power", path=".status.power"),
     Column(name="Progress", path=".status.progress"),
     Column(name="Fleet", path=".status.fleet"),
+    Column(name="Node", path=".status.node.readiness"),
     Column(name="Machine", path=".status.machine", priority=1),
+    Column(name="Phase", path=".status.phase", priority=1),
     Column(name="Operation", path=".status.operation.kind", priority=1),
+    condition_column("Accepted", "Accepted", priority=1),
     AGE,
 )
 
@@ -56,17 +60,6 @@ def host_kind(kinds: Kinds) -> CustomKind:
     )
 
 
-_LABELS: Schema = {
-    "type": "object",
-    "additionalProperties": {"type": "string"},
-    "description": "Labels that its node is to have.",
-}
-_TAINTS: Schema = {
-    "type": "array",
-    "description": "Taints that its node is to have.",
-    "items": fields_in_object(TaintTable).schema(sentence(TaintTable)),
-    "x-kubernetes-list-type": "atomic",
-}
 _MAINTENANCE: Schema = {
     "type": "object",
     "description": "A person works on it: no machine takes it, and nothing switches it, until this "
@@ -98,8 +91,7 @@ _SPEC: dict[str, Schema] = {
         "on",
         "off",
     ),
-    "labels": _LABELS,
-    "taints": _TAINTS,
+    **fields_in_object(HostNodeTable).properties,
 }
 _OPERATION: Schema = {
     "type": "object",
@@ -109,6 +101,26 @@ _OPERATION: Schema = {
         "owner": text("Who does it: a machine's id, or the engine."),
         "since": date("Since when."),
         "until": date("By when it counts as failed."),
+    },
+}
+_MOVES: Schema = {
+    "type": "array",
+    "description": "The phases that this machine may come to next, as `hostler explain` has them.",
+    "items": {"type": "string"},
+    "x-kubernetes-list-type": "atomic",
+}
+_NODE: Schema = {
+    "type": "object",
+    "description": "The Node of that machine, where its fleet has `node.managed`.",
+    "properties": {
+        "name": text("Its name."),
+        "readiness": text(
+            "Whether it can run Pods; silent: its kubelet says nothing any more.",
+            "ready",
+            "not ready",
+            "silent",
+        ),
+        "since": date("Since when."),
     },
 }
 _STATUS: dict[str, Schema] = {
@@ -121,6 +133,8 @@ _STATUS: dict[str, Schema] = {
     "fleet": text("The fleet of that machine."),
     "phase": text("The phase of that machine."),
     "condition": text("What its record says: free, allocated, dirty and so on."),
+    "moves": _MOVES,
+    "node": _NODE,
     "operation": _OPERATION,
     "tries": count("How often the operation was tried so far."),
     "retryAt": date("When the next try may begin."),

@@ -10,9 +10,11 @@ from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.domain.reporting.hosts import HostStatus
+from hostler.frontends.kubernetes.nodes.standing import Standing
 from hostler.frontends.kubernetes.objects.assembly import Verdict
 from hostler.frontends.kubernetes.objects.models import Fields, Written
 from hostler.queries.hosts import next_step
+from hostler.queries.machines import open_moves
 from hostler.queries.power_states import PowerStatus
 from hostler.requests import holds
 from hostler.requests.recording import Accepted, Author
@@ -26,11 +28,12 @@ _BY_POWER = {"on": HoldKind.ON, "off": HoldKind.OFF}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """One host as its records have it, with the machine that has it and how its power stands."""
+    """One host as its records have it, with its machine, its power and its Node."""
 
     host: HostStatus
     machine: Machine | None = None
     power: PowerStatus | None = None
+    node: Standing | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,9 +115,18 @@ def host_fields(known: Known | None, now: datetime) -> dict[str, object]:
         "next": next_step(host, now).detail,
     }
     found: dict[str, object] = {name: text for name, text in texts.items() if text}
+    if machine is not None:
+        found["moves"] = [str(phase) for phase in open_moves(machine, now)]
+    if known.node is not None:
+        found["node"] = _node(known.node)
     if host.record is not None and host.record.since is not None:
         found["lastTransitionTime"] = _date(host.record.since)
     return found | (_power(power) if power is not None else {})
+
+
+def _node(node: Standing) -> dict[str, str]:
+    found = {"name": node.name, "readiness": str(node.readiness)}
+    return found | ({"since": _date(node.since)} if node.since is not None else {})
 
 
 def _power(power: PowerStatus) -> dict[str, object]:

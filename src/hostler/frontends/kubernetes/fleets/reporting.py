@@ -15,6 +15,7 @@ from hostler.domain.errors import RequestRefused, StoreError
 from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import Machine
+from hostler.frontends.kubernetes.nodes.standing import Standing
 from hostler.frontends.kubernetes.objects.assembly import FLEET, PROVIDER, Place, Verdict
 from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS, PROVIDERS, Written
 from hostler.kubernetes.errors import ApiError
@@ -39,11 +40,17 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.kubernetes")
 EVERY = timedelta(seconds=1)
 
 
+def _no_node(machine: MachineId) -> Standing | None:
+    del machine
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reported:
     """What a reporter is given: records, objects, what is in force, and whether we write at all.
 
-    `with_removed` adds the fleets that the store holds and nobody asks for any more.
+    `with_removed` adds the fleets that the store holds and nobody asks for any more; `node` tells
+    how the Node of a machine stands.
     """
 
     followed: Followed
@@ -52,6 +59,7 @@ class Reported:
     clock: Clock
     leads: Callable[[], bool]
     with_removed: Callable[[Config, Store], Awaitable[Config]]
+    node: Callable[[MachineId], Standing | None] = _no_node
 
 
 @dataclass(slots=True)
@@ -181,6 +189,7 @@ class Reporter:
                 host=host,
                 machine=machines.get(host.binding) if host.binding is not None else None,
                 power=power.get(host.id),
+                node=of.node(host.binding) if host.binding is not None else None,
             )
             for host in hosts
             for name in {host.name or str(host.id), str(host.id)}

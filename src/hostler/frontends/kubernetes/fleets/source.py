@@ -16,14 +16,17 @@ from hostler.config.cluster_tables import AllowTable
 from hostler.config.decode import Raw
 from hostler.config.digests import differing, digests
 from hostler.config.load import Kinds
+from hostler.config.node_tables import HostNodeTable
 from hostler.config.store_url import Stores
 from hostler.config.values import Config
 from hostler.domain.errors import ConfigError
+from hostler.domain.ids import AccountName, HostId
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.objects.assembly import (
     PROVIDER,
     Assembler,
     Assembly,
+    Candidate,
     Place,
     Reason,
     Verdict,
@@ -59,6 +62,10 @@ class Base:
     allow: AllowTable = AllowTable()
 
 
+HostPlace = tuple[str, str]
+"""A provider's name, and that of a host of its list."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
     """What is in force, each object's generation that it was made from, and hosts' verdicts."""
@@ -66,6 +73,7 @@ class Judged:
     assembly: Assembly
     generations: Mapping[Place, int] = field(default_factory=dict[Place, int])
     hosts: Mapping[str, Verdict] = field(default_factory=dict[str, Verdict])
+    nodes: Mapping[HostPlace, HostNodeTable] = field(default_factory=dict[HostPlace, HostNodeTable])
 
 
 Opens = Callable[[Config], Awaitable[None]]
@@ -172,7 +180,30 @@ class Source:
             refused[place] = Verdict(reason=Reason.NOT_OPENED, message=why)
         self._before = dict(assembly.tables)
         hosts = {name: why for one in candidates.values() for name, why in one.hosts.items()}
-        return Judged(assembly=assembly, generations=_generations(objects), hosts=hosts)
+        return Judged(
+            assembly=assembly,
+            generations=_generations(objects),
+            hosts=hosts,
+            nodes=self._nodes(candidates),
+        )
+
+    def _nodes(self, candidates: Mapping[Place, Candidate]) -> dict[HostPlace, HostNodeTable]:
+        """Return what hosts are as Nodes; those that are wrong as they were."""
+        judged = self._judged
+        before = judged.nodes if judged is not None else dict[HostPlace, HostNodeTable]()
+        return {
+            (place.name, name): before.get((place.name, name), HostNodeTable())
+            if not one.hosts[name].accepted
+            else node
+            for place, one in candidates.items()
+            for name, node in one.nodes.items()
+        }
+
+    def node_of(self, account: AccountName, host: HostId) -> HostNodeTable | None:
+        """Return what the object of a host says of its Node; None without one."""
+        if self._judged is None:
+            return None
+        return self._judged.nodes.get((str(account), str(host)))
 
     async def _unopened(self, assembly: Assembly) -> tuple[Place | None, str]:
         """Return an account of an object that cannot be opened, and why; each is tried once."""

@@ -1,11 +1,11 @@
 """Fleets whose Nodes are worked at, with the records that an engine has of their machines."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from hostler.config.node_tables import ManagedTable, NodeTable
-from hostler.domain.ids import InstallationId, MachineId
+from hostler.config.node_tables import HostNodeTable, ManagedTable, NodeTable, with_host
+from hostler.domain.ids import AccountName, HostId, InstallationId, MachineId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
@@ -15,6 +15,14 @@ from hostler.queries.nodes import provider_id_of
 from .objects import Node
 from .standing import Identity, NodeIndex
 from .workload import Choice, Rules
+
+ByHost = Callable[[AccountName, HostId], HostNodeTable | None]
+
+
+def no_hosts(account: AccountName, host: HostId) -> HostNodeTable | None:
+    """Return that hosts have no say."""
+    del account, host
+    return None
 
 
 class NodeRecords(Protocol):
@@ -36,11 +44,12 @@ class NodeRecords(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagedFleet:
-    """A fleet whose Nodes are worked at."""
+    """A fleet whose Nodes are worked at; `hosts` tells what single hosts are as Nodes."""
 
     fleet: Fleet
     table: NodeTable
     records: NodeRecords
+    hosts: ByHost = no_hosts
 
     @property
     def managed(self) -> ManagedTable:
@@ -57,6 +66,11 @@ class ManagedFleet:
             unsafe=Choice(managed.unsafe),
             grace=managed.grace,
         )
+
+    def table_of(self, machine: Machine) -> NodeTable:
+        """Return what a machine's Node is to be, by its fleet and by its host."""
+        host = machine.host
+        return with_host(self.table, None if host is None else self.hosts(self.fleet.account, host))
 
     def machine(self, name: MachineId) -> Machine | None:
         """Return a living machine."""

@@ -87,7 +87,7 @@ class Rounds:
         """Write what a Node lacks; where somebody wrote in between, the next round does."""
         if why := guarded(node, self.own_node, fleet.table):
             await self._protect(fleet, machine, why)
-        change = change_of(node, machine, fleet.table, self.attached.installation)
+        change = change_of(node, machine, fleet.table_of(machine), self.attached.installation)
         await self._write(node, change, machine.id)
 
     async def _write(self, node: Node, change: Change, machine: MachineId) -> None:

@@ -30,6 +30,7 @@ class Standing:
     """How a Node stands: since when, and when its kubelet was last heard; None where unknown."""
 
     readiness: Readiness
+    name: str = ""
     since: datetime | None = None
     heard: datetime | None = None
     text: str = ""
@@ -44,9 +45,14 @@ def standing(node: Node) -> Standing:
     conditions = (node.status.conditions if node.status else None) or ()
     ready = next((one for one in conditions if one.type == "Ready"), None)
     if ready is None:
-        return Standing(readiness=Readiness.SILENT, text="its kubelet was never heard")
+        return Standing(
+            readiness=Readiness.SILENT,
+            name=node.metadata.name,
+            text="its kubelet was never heard",
+        )
     return Standing(
         readiness=_READINESS.get(ready.status, Readiness.SILENT),
+        name=node.metadata.name,
         since=ready.last_transition_time,
         heard=ready.last_heartbeat_time,
         text=_text(ready),

@@ -12,6 +12,7 @@ from pathlib import Path
 from hostler.config.decode import Raw, table
 from hostler.config.errors import Fault
 from hostler.config.load import Kinds, Reading
+from hostler.config.node_tables import HostNodeTable
 from hostler.config.store_url import Stores
 from hostler.config.values import Config, WrongFile
 
@@ -65,7 +66,7 @@ class Candidate:
 
     `forbidden` is what it says that the installation does not allow. `tell` returns where in the
     object a key of the table stands. `hosts` has the hosts of a provider, each with whether it can
-    be in force: one that cannot stops no other.
+    be in force: one that cannot stops no other; `nodes` what they are as Nodes.
     """
 
     table: Raw
@@ -73,6 +74,7 @@ class Candidate:
     forbidden: tuple[str, ...] = ()
     tell: Callable[[str], str] = str
     hosts: Mapping[str, Verdict] = field(default_factory=dict[str, Verdict])
+    nodes: Mapping[str, HostNodeTable] = field(default_factory=dict[str, HostNodeTable])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,10 @@ from typing import cast
 import msgspec
 
 from hostler.config.cluster_tables import AllowTable
-from hostler.config.decode import Raw, decode_table, is_table, table
+from hostler.config.decode import Raw, decode_table, is_table, known_keys, table
 from hostler.config.errors import Faults
 from hostler.config.load import Kinds
+from hostler.config.node_tables import HostNodeTable
 from hostler.config.tables import FleetTable, ProviderTable
 from hostler.frontends.kubernetes.definitions.notation import key_in_object
 from hostler.frontends.kubernetes.definitions.sections import hosts as host_tables
@@ -34,6 +35,7 @@ class _Entry:
 
     table: Raw | None
     verdict: Verdict
+    node: HostNodeTable | None
 
 
 class _Nothing(msgspec.Struct, frozen=True):
@@ -144,6 +146,7 @@ class Candidates:
             forbidden=self._forbidden(made, layout),
             tell=tell,
             hosts={name: entry.verdict for name, entry in entries.items()},
+            nodes={name: entry.node for name, entry in entries.items() if entry.node is not None},
         )
 
     def _hosts(
@@ -151,21 +154,26 @@ class Candidates:
     ) -> dict[str, _Entry]:
         """Return hosts as entries of a provider's list; those that are wrong as they were."""
         struct = host_tables(self.kinds)[kind]
-        layout = Layout(common=_Nothing, section=key_in_object(kind), own=struct)
+        layout = Layout(common=HostNodeTable, section=key_in_object(kind), own=struct)
         found = dict[str, _Entry]()
         for one in hosts:
             name = one.metadata.name
             secret = _Secrets(self.places, objects.secret(secret_name(one)))
-            made, problems = table_of_spec(one.wanted, layout, secret)
-            made["name"] = name
+            whole, problems = table_of_spec(one.wanted, layout, secret)
+            own = known_keys(HostNodeTable)
+            made = {key: value for key, value in whole.items() if key not in own} | {"name": name}
             wrong = self._wrong_sections(one.wanted, layout, f"its provider is of kind {kind}")
             faults = Faults()
             decode_table(made, (struct,), "", faults)
+            node = {key: value for key, value in whole.items() if key in own}
+            (as_node,) = decode_table(node, (HostNodeTable,), "", faults)
             texts = (worded_in(fault, layout.place) for fault in faults.found)
-            verdict = _verdict((*wrong, *problems, *texts), self._forbidden(made, layout))
+            verdict = _verdict((*wrong, *problems, *texts), self._forbidden(whole, layout))
             usable = made if verdict.accepted else older.get(name)
             stays = usable is not None and not verdict.accepted
-            found[name] = _Entry(usable, replace(verdict, older=stays))
+            found[name] = _Entry(
+                usable, replace(verdict, older=stays), cast("HostNodeTable | None", as_node)
+            )
         return found
 
     def _forbidden(self, made: Raw, layout: Layout) -> tuple[str, ...]:

@@ -112,6 +112,21 @@ def _privileged(value: object, allow: AllowTable) -> str:
     return f"what gives a container fewer rights, which {wrong} does not" if wrong else ""
 
 
+def _labels(value: object, allow: AllowTable) -> str:
+    """Judge the keys of labels: those of Kubernetes say what a Node is, ours whose it is."""
+    named = (key for key in table(value) if _is_the_systems(key) and key not in allow.labels)
+    key = next(named, "")
+    return f"no label of Kubernetes or hostler but {_listed(allow.labels)}: {key}" if key else ""
+
+
+def _is_the_systems(key: str) -> bool:
+    domain = key.rpartition("/")[0]
+    return any(domain == own or domain.endswith(f".{own}") for own in _OWN)
+
+
+_OWN = ("kubernetes.io", "k8s.io", "hostler.dev")
+
+
 def _webhooks(value: object, allow: AllowTable) -> str:
     fits = any(_leads(str(value), device) for device in allow.webhooks)
     return "" if fits else f"an address that is allowed: {_listed(allow.webhooks)}"
@@ -129,6 +144,7 @@ _JUDGES: Mapping[str, Callable[[object, AllowTable], str]] = {
     "secrets": _secrets,
     "host_network": _host_network,
     "privileged": _privileged,
+    "labels": _labels,
     "webhooks": _webhooks,
 }
 
