@@ -1,6 +1,8 @@
 """Whole engines over the fake world: fleets are reached, heal, rest, and survive bad days."""
 
+import asyncio
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -14,7 +16,7 @@ from hostler.domain.model.machine import Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Observation, Scope
 from hostler.domain.model.snapshot import RequestKind
-from hostler.lab.scenes.fake import FakeScene
+from hostler.lab.scenes.fake import SETTINGS, FakeScene
 from hostler.ports.metrics import Count, Gauge
 from hostler.ports.store import Lease
 from hostler.testing.fakes.planner import (
@@ -544,6 +546,25 @@ async def test_a_damaged_store_ends_the_engine(
             monkeypatch.setattr(rig.store, "drop_lease", damaged)
             rig.world.resources.clear()
             await rig.pass_by(20 * MIN)
+
+
+async def test_what_a_store_tells_of_is_read_without_waiting_for_the_next_poll(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rig = FakeScene(replace(FLEET, size=1), settings=replace(SETTINGS, poll=60 * MIN))
+    notices = list[Callable[[], None]]()
+
+    async def follow(notice: Callable[[], None]) -> None:
+        notices.append(notice)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(rig.store, "follow", follow, raising=False)
+    async with rig.running():
+        await rig.until([READY], 60 * S)
+        await rig.request(RequestKind.SCALE, size=2)
+        (notice,) = notices
+        notice()
+        await rig.until([READY] * 2, 60 * S)
 
 
 async def test_metrics_say_how_many_machines_are_wanted() -> None:

@@ -12,16 +12,18 @@ import pytest_asyncio
 
 from hostler.app.clock import SystemClock
 from hostler.domain.errors import Conflict, StoreError
+from hostler.domain.ids import FleetName
 from hostler.frontends.kubernetes.install import install, wait_established
 from hostler.kubernetes.client import Client
 from hostler.kubernetes.objects import Metadata, Object
 from hostler.kubernetes.requests import Selection
 from hostler.kubernetes.resources import Resource
 from hostler.lab.controlplane.api_server import ApiServer
-from hostler.ports.store import Store
+from hostler.ports.store import Notifies, Store
 from hostler.stores.kubernetes.definitions import definitions
 from hostler.stores.kubernetes.kinds import JOURNALS, LABEL, PART_NAMES
 from hostler.stores.kubernetes.opening import ClusterPlace, Surroundings, journal_at, open_store
+from hostler.stores.kubernetes.store import KubernetesStore
 from hostler.testing.conformance.store.records import OPEN, WEB, event, filled, machine, row
 from hostler.testing.conformance.store.suite import CHECKS, Check
 
@@ -204,3 +206,23 @@ async def test_who_has_no_rights_learns_which_and_the_documented_ones_suffice(
     for _ in range(40):
         record = await store.save_machine(record, (event(record),) * 30, OPEN)
     assert len(await stores.open(place).events(limit=5000)) == 1200
+
+
+async def test_a_watch_tells_of_saves_of_others(stores: ClusterStores) -> None:
+    """Within moments, and nothing of the journal is asked for meanwhile."""
+    place = stores.place()
+    one, other = stores.open(place), stores.open(place)
+    assert isinstance(one, Notifies)
+    assert isinstance(one, KubernetesStore)
+    await one.add_fleet(row())
+    heard = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(one.follow(heard.set))
+        await asyncio.sleep(1)
+        before = await one.revision()
+        heard.clear()
+        await other.add_fleet(row(FleetName("other")))
+        async with asyncio.timeout(10):
+            await heard.wait()
+        assert await one.revision() > before
+        task.cancel()

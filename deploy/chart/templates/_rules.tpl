@@ -51,7 +51,7 @@
 {{- if eq .Values.store.kind "kubernetes" }}
 - apiGroups: [hostler.dev]
   resources: [journals, journalparts]
-  verbs: [get, list, create, update, delete]
+  verbs: [get, list, watch, create, update, delete]
 {{- end }}
 {{- if .Values.frontends.jobs.enabled }}
 - apiGroups: [batch]

@@ -8,6 +8,7 @@ import structlog
 from hostler.domain.errors import RequestRefused, StoreError, StoreUnusable
 from hostler.domain.ids import AccountName, FleetName
 from hostler.domain.model.fleet import Fleet, renames
+from hostler.ports.store import Notifies
 
 from .account import AccountLoop
 from .retention import Retention
@@ -47,6 +48,8 @@ class Engine:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._leases_loop())
                 group.create_task(self._requests_loop())
+                if isinstance(self._ports.store, Notifies):
+                    group.create_task(self._ports.store.follow(self.hear))
                 group.create_task(self._retention.run())
                 for loop in self.loops:
                     group.create_task(loop.run())

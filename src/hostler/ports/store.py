@@ -4,9 +4,10 @@ No promise spans two objects: a store without transactions over several objects 
 machines appear only by a save of their fleet's row.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, ResourceId
 from hostler.domain.model.commands import Event
@@ -271,4 +272,16 @@ class Store(Protocol):
 
     async def close(self) -> None:
         """Finish writing and let go of the store."""
+        ...
+
+
+@runtime_checkable
+class Notifies(Protocol):
+    """A store that can tell when somebody else wrote; polling finds that out in any case."""
+
+    async def follow(self, notice: Callable[[], None]) -> None:
+        """Call `notice` when another writer may have saved, until cancelled.
+
+        It may be called late, too often, or not at all, and returns at once where nothing tells.
+        """
         ...

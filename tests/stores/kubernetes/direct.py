@@ -39,7 +39,7 @@ def opened(
     writing = Writing(
         writer=writer, installation=installation, clock=clock, draw=Random(writer).random
     )
-    return KubernetesStore(Batches(_objects(session), writing))
+    return KubernetesStore(Batches(objects_in(session), writing))
 
 
 def read_only(session: ClusterSession, clock: Clock) -> KubernetesStore:
@@ -47,8 +47,9 @@ def read_only(session: ClusterSession, clock: Clock) -> KubernetesStore:
     writing = Writing(
         writer="r", installation="i-none", clock=clock, draw=Random("r").random, reading=True
     )
-    return KubernetesStore(Batches(_objects(session), writing))
+    return KubernetesStore(Batches(objects_in(session), writing))
 
 
-def _objects(session: ClusterSession) -> Objects:
+def objects_in(session: ClusterSession) -> Objects:
+    """Return the objects of the journal of these tests."""
     return Objects(client=Client(session=session), namespace=NAMESPACE, name=NAME)

@@ -121,6 +121,12 @@ class Batches:
         """How often saves of others were found."""
         return self._replica.foreign
 
+    @property
+    def version(self) -> str:
+        """The version of the journal that the records are of; empty before the first."""
+        head = self._replica.head
+        return head.metadata.resource_version if head is not None else ""
+
     async def read(self, work: Callable[[Rules], T]) -> T:
         """Return what the records have, as of some time between call and answer."""
         return await self._ask(_Ask(work, writes=False))

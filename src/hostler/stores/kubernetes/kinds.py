@@ -84,12 +84,15 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PartName(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of which only the metadata are read."""
+    """A part, or a journal, of which only the metadata are read."""
 
     metadata: Metadata
 
 
 JOURNALS = Resource(group=GROUP, version=VERSION, plural="journals", kind="Journal", model=Journal)
+JOURNAL_NAMES = Resource(
+    group=GROUP, version=VERSION, plural="journals", kind="Journal", model=PartName
+)
 PARTS = Resource(
     group=GROUP, version=VERSION, plural="journalparts", kind="JournalPart", model=Part
 )

@@ -15,12 +15,14 @@ from hostler.kubernetes.client import Client
 from hostler.kubernetes.config import ClusterConfig, in_cluster, is_in_cluster
 from hostler.kubernetes.contexts import Place, from_kubeconfig
 from hostler.kubernetes.errors import ApiError
+from hostler.kubernetes.objects import Key
 from hostler.kubernetes.session import Session
 from hostler.ports.clock import Clock
 
 from .batches import Batches, Writing
 from .faults import as_store_error
 from .kinds import JournalSpec
+from .notices import Notices
 from .objects import Objects
 from .store import KubernetesStore
 
@@ -91,7 +93,8 @@ def open_store(
     what the first question raises. `reading` alone makes none either, and finds no records. Raises
     ConfigError for a cluster that is not configured.
     """
-    objects, session = _objects(place, around)
+    objects, client = _objects(place, around)
+    session = client.session
     writing = Writing(
         writer=secrets.token_hex(8),
         installation=installation,
@@ -99,27 +102,27 @@ def open_store(
         draw=SystemRandom().random,
         reading=reading,
     )
-    return KubernetesStore(Batches(objects, writing), session.close)
+    notices = Notices(client, Key(objects.namespace, objects.name), around.clock)
+    return KubernetesStore(Batches(objects, writing), session.close, notices)
 
 
 async def journal_at(place: ClusterPlace, around: Surroundings) -> JournalSpec | None:
     """Return the journal as it is, None where there is none; StoreError and ConfigError."""
-    objects, session = _objects(place, around)
+    objects, client = _objects(place, around)
     try:
         found = await objects.journal()
     except ApiError as error:
         raise as_store_error(str(objects), error) from error
     finally:
-        await session.close()
+        await client.session.close()
     return None if found is None else found.spec
 
 
-def _objects(place: ClusterPlace, around: Surroundings) -> tuple[Objects, Session]:
+def _objects(place: ClusterPlace, around: Surroundings) -> tuple[Objects, Client]:
     config = _config(place, around.environment, around.clock)
-    session = Session(config)
-    client = Client(session=session, deadline=DEADLINE)
+    client = Client(session=Session(config), deadline=DEADLINE)
     namespace = place.namespace or config.namespace
-    return Objects(client=client, namespace=namespace, name=place.name), session
+    return Objects(client=client, namespace=namespace, name=place.name), client
 
 
 def _config(place: ClusterPlace, environment: Mapping[str, str], clock: Clock) -> ClusterConfig:

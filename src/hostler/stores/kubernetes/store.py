@@ -14,6 +14,7 @@ from hostler.ports.store import Fence, Identity, Lease, StoredEvent
 from hostler.stores.records import reads
 
 from .batches import Batches
+from .notices import Notices
 
 LetGo = Callable[[], Awaitable[None]]
 
@@ -25,8 +26,11 @@ async def _nothing() -> None:
 class KubernetesStore:
     """The records of one installation in a cluster; any number of processes may share them."""
 
-    def __init__(self, batches: Batches, let_go: LetGo = _nothing) -> None:
-        self._batches, self._let_go = batches, let_go
+    def __init__(
+        self, batches: Batches, let_go: LetGo = _nothing, notices: Notices | None = None
+    ) -> None:
+        """Have the records of these batches; `notices`, if there are any, tell of others' saves."""
+        self._batches, self._let_go, self._notices = batches, let_go, notices
         self._read, self._write = batches.read, batches.write
         self._requested = 0
 
@@ -34,6 +38,11 @@ class KubernetesStore:
     def exclusive(self) -> bool:
         """Nobody knows who else is alive: a lease passes by its end alone."""
         return False
+
+    @property
+    def version(self) -> str:
+        """The version of the journal that was read or written last; empty before the first."""
+        return self._batches.version
 
     async def identity(self) -> Identity:
         return await self._read(lambda rules: rules.tables.identity)
@@ -142,8 +151,21 @@ class KubernetesStore:
         await self._write(lambda rules: rules.take_requests(numbers, fence))
 
     async def revision(self) -> int:
-        """Count the requests of this process, and how often saves of others were found."""
-        return await self._read(lambda _: self._batches.foreign) + self._requested
+        """Count the requests of this process, and how often saves of others were found.
+
+        Nothing is asked of the cluster while a watch says that there is nothing new.
+        """
+        notices = self._notices
+        if notices is None or not notices.is_newest(self.version):
+            await self._read(lambda _: None)
+            if notices is not None:
+                notices.read()
+        return self._batches.foreign + self._requested
+
+    async def follow(self, notice: Callable[[], None]) -> None:
+        """Call `notice` when somebody else saved, as long as a watch tells that; see `Notifies`."""
+        if self._notices is not None:
+            await self._notices.follow(lambda: self.version, notice)
 
     async def leases(self) -> tuple[Lease, ...]:
         return await self._read(lambda rules: reads.leases(rules.tables))
