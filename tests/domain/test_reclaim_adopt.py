@@ -31,6 +31,8 @@ from hostler.testing.scenes.builders import (
 from hostler.testing.scenes.fleet import Scene
 
 GRACE, GAP = FLEET.timers.grace, FLEET.timers.sighting_gap
+PATIENCE = timedelta(minutes=1)
+"""The consistency delay of the scene's provider: so long lists may lag, or be empty."""
 ORPHAN = server(machine(50))
 
 
@@ -92,6 +94,52 @@ def test_foreign_resource_is_in_the_orphan_report_as_foreign() -> None:
     assert "another installation" in orphan.blocked
 
 
+def inserted(decision: Decision) -> int:
+    return sum(len(c.inserts) for c in decision.commands if isinstance(c, SaveFleet))
+
+
+@pytest.mark.parametrize("sort", ["foreign", "unissued", "unexplained"])
+def test_nothing_is_made_while_an_empty_list_hides_what_somebody_else_may_have_made(
+    sort: str,
+) -> None:
+    """A store that was lost bought its fleet again in the minute in which lists were empty."""
+    scene = Scene(fleet=replace(FLEET, size=3), now=BEGIN + GRACE)
+    there = {
+        "foreign": server(machine(50), installation=ABROAD),
+        "unissued": server(machine(50)),
+        "unexplained": server(machine(51)),
+    }[sort]
+    (scene.exist if sort == "unexplained" else scene.intrude)(there)
+    scene.observe()
+    assert not inserted(scene.reconcile())
+    for _ in range(2):
+        scene.later(30 * S)
+        scene.observe(only=())
+        assert not inserted(scene.reconcile()), scene.orphans
+    scene.later(30 * S)
+    scene.observe()
+    assert not inserted(scene.reconcile())
+    scene.vanish(there.id)
+    for _ in range(2):
+        scene.later(PATIENCE)
+        scene.observe()
+        scene.reconcile()
+    assert inserted(scene.reconcile()) == 3
+    assert not scene.orphans
+
+
+def test_what_was_removed_keeps_nothing_from_being_made_until_its_absence_is_proved() -> None:
+    scene = littered()
+    sighted(scene)
+    assert scene.orphans[ORPHAN.id].tried
+    scene.vanish(ORPHAN.id)
+    scene.fleet = replace(scene.fleet, size=31)
+    scene.later(GAP)
+    scene.observe()
+    assert inserted(scene.reconcile()) == 1
+    assert ORPHAN.id in scene.orphans
+
+
 def test_resource_of_ours_is_no_orphan_in_any_phase() -> None:
     scene = littered()
     scene.vanish(ORPHAN.id)
@@ -115,7 +163,7 @@ def test_orphan_leaves_the_orphan_report_when_two_complete_observations_lack_it(
     scene.observe()
     scene.reconcile()
     assert scene.orphans[ORPHAN.id].blocked == LACKED, "one observation is nothing"
-    scene.later(FLEET.timers.absence_gap - 1 * S)
+    scene.later(PATIENCE - 1 * S)
     scene.observe()
     scene.reconcile()
     assert scene.orphans, "two that follow one another so soon are one"
@@ -133,7 +181,7 @@ def test_orphan_that_one_empty_list_lacked_never_left_the_orphan_report() -> Non
     scene.later(15 * MIN)
     scene.observe(only=scene.resources.keys() - {ORPHAN.id})
     decision = scene.reconcile()
-    assert decision.due == scene.now + FLEET.timers.absence_gap
+    assert decision.due == scene.now + PATIENCE
     assert scene.orphans[ORPHAN.id].missing == scene.now
     scene.later(FLEET.timers.absence_gap)
     scene.observe()
@@ -154,7 +202,7 @@ def test_orphan_that_is_gone_leaves_the_orphan_report_although_the_clock_jumped_
     assert scene.orphans[ORPHAN.id].last == scene.now
     for _ in range(2):
         assert scene.orphans
-        scene.later(FLEET.timers.absence_gap + 1 * S)
+        scene.later(PATIENCE + 1 * S)
         scene.observe()
         scene.reconcile()
     assert not scene.orphans
@@ -172,7 +220,7 @@ def test_orphan_that_was_lacking_before_a_clock_jumped_back_is_lacking_from_now_
     scene.observe()
     scene.reconcile()
     assert scene.orphans[ORPHAN.id].missing == scene.now
-    scene.later(FLEET.timers.absence_gap)
+    scene.later(PATIENCE)
     scene.observe()
     scene.reconcile()
     assert not scene.orphans

@@ -88,6 +88,11 @@ def test_a_process_that_has_not_listed_everything_yet_takes_no_condition_back() 
     assert scene.decide().condition == before
     scene.vanish(NEWER.id)
     scene.observe()
+    assert scene.reconcile().condition == before, "one observation is nothing"
+    for _ in range(2):
+        scene.later(MIN)
+        scene.observe()
+        scene.reconcile()
     assert scene.decide().condition == ""
 
 

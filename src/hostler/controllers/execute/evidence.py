@@ -19,7 +19,7 @@ from hostler.domain.model.host import OTHERS, Host, HostGoal
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import Stage
 from hostler.domain.model.snapshot import Orphan, Snapshot
-from hostler.domain.observation.blockers import protection, world_is_right
+from hostler.domain.observation.blockers import others_are_right, protection
 from hostler.domain.policy.gate import Act, Evidence
 
 
@@ -164,7 +164,7 @@ class EvidenceMaker:
                     paid_until=None,
                 ),
                 protection=self._state.protection(snapshot.fleet.name, now),
-                world=world_is_right(replace(snapshot, unexplained=(), removing=())),
+                world=others_are_right(snapshot),
                 proof=Proof(
                     reread=timedelta(0) <= now - read.at <= _JUST,
                     age=now - max(since, snapshot.jumped or since),

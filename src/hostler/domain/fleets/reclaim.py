@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from hostler.domain.hosts.orphans import ACTIONABLE, WHY_NOT
 from hostler.domain.ids import HostId, MachineId, ResourceId, evolve
@@ -63,7 +63,8 @@ def doubts_over(snapshot: Snapshot, report: SaveOrphans) -> Iterator[datetime]:
     for older in snapshot.orphans:
         orphan = changed.get(older.resource, older)
         if orphan.missing is not None and orphan.resource not in report.cleared:
-            yield max(orphan.missing, snapshot.now) + snapshot.fleet.timers.absence_gap
+            soonest = snapshot.now + snapshot.fleet.timers.absence_gap
+            yield max(orphan.missing + _patience(snapshot), soonest)
 
 
 def _present(orphan: Orphan, snapshot: Snapshot) -> Orphan:
@@ -112,7 +113,12 @@ def _is_over(orphan: Orphan, snapshot: Snapshot) -> bool:
     if whole is None or orphan.missing is None:
         return False
     since = max(orphan.missing, snapshot.jumped or orphan.missing)
-    return whole - since >= snapshot.fleet.timers.absence_gap
+    return whole - since >= _patience(snapshot)
+
+
+def _patience(snapshot: Snapshot) -> timedelta:
+    """Return how long an orphan must be lacking: lists may lag, or be empty, for a while."""
+    return max(snapshot.fleet.timers.absence_gap, snapshot.capabilities.consistency_delay)
 
 
 def _doubted(orphan: Orphan, snapshot: Snapshot) -> Orphan:

@@ -1,5 +1,6 @@
 """Blockers: what stops a decision: protection, pauses, foreign resources, incomplete scopes."""
 
+from collections.abc import Iterator
 from datetime import datetime
 
 from hostler.domain.ids import FleetName, Zone
@@ -7,26 +8,19 @@ from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass
-from hostler.domain.model.snapshot import RequestKind, Snapshot
+from hostler.domain.model.snapshot import Orphan, RequestKind, Snapshot
 
 
 def world_is_right(snapshot: Snapshot) -> str:
-    """Return why nothing may be created here (G8), or an empty string."""
-    if source := _taken_over(snapshot):
-        return (
-            f"it takes over the machines of the fleet {source}: nothing is made or reclaimed until "
-            "it has them"
-        )
-    if snapshot.foreign:
-        whose = sorted({str(p.owner_tag.installation) for p in snapshot.foreign if p.owner_tag})
-        return (
-            f"another installation ({', '.join(whose)}) has this fleet's name on "
-            f"{len(snapshot.foreign)} of its resources: `hostler adopt FILE --from {whose[0]}` if "
-            "they are yours, else give this fleet another name"
-        )
-    if why := store_is_old(snapshot):
+    """Return why nothing may be created here (G8), or an empty string.
+
+    What stands in the orphan report counts until that is proved gone: while lists were empty for a
+    minute, the fleet would be bought twice.
+    """
+    if why := others_are_right(snapshot):
         return why
     unexplained = len(snapshot.unexplained) + len(snapshot.removing)
+    unexplained += sum(o.cls not in _ANOTHERS and o.tried is None for o in _lacking(snapshot))
     if unexplained and not snapshot.capabilities.hosts:
         return (
             f"no record explains {unexplained} of the resources that carry our owner "
@@ -35,18 +29,59 @@ def world_is_right(snapshot: Snapshot) -> str:
     return ""
 
 
+def others_are_right(snapshot: Snapshot) -> str:
+    """Return why not even what no record explains may be removed (G8), or an empty string."""
+    if source := _taken_over(snapshot):
+        return (
+            f"it takes over the machines of the fleet {source}: nothing is made or reclaimed until "
+            "it has them"
+        )
+    if why := _is_foreign(snapshot):
+        return why
+    return store_is_old(snapshot)
+
+
+_ANOTHERS = frozenset({OrphanClass.FOREIGN, OrphanClass.UNISSUED})
+
+
+def _is_sighted(orphan: Orphan, snapshot: Snapshot) -> bool:
+    return orphan.resource in snapshot.inventory.sightings
+
+
+def _lacking(snapshot: Snapshot) -> Iterator[Orphan]:
+    """Yield the orphans that the newest listing lacks, and that nothing proves gone."""
+    for orphan in snapshot.orphans:
+        listed = (orphan.zone, orphan.kind) in snapshot.inventory.whole
+        if listed and not _is_sighted(orphan, snapshot):
+            yield orphan
+
+
+def _is_foreign(snapshot: Snapshot) -> str:
+    """Return who else has this fleet's name on how much, or an empty string."""
+    lacking = [orphan for orphan in _lacking(snapshot) if orphan.cls is OrphanClass.FOREIGN]
+    owners = {p.owner_tag.installation for p in snapshot.foreign if p.owner_tag}
+    whose = sorted(map(str, owners | {orphan.installation for orphan in lacking}))
+    many = len(snapshot.foreign) + len(lacking)
+    if not many:
+        return ""
+    return (
+        f"another installation ({', '.join(whose)}) has this fleet's name on {many} of its "
+        f"resources: `hostler adopt FILE --from {whose[0]}` if they are yours, else give this "
+        "fleet another name"
+    )
+
+
 def store_is_old(snapshot: Snapshot) -> str:
     """Return how it shows that our store is old, or has a twin; empty where nothing speaks for it.
 
-    It is the fleet's condition even where all that is desired is there. What a process before this
-    one reported counts until it would be listed.
+    It is the fleet's condition even where all that is desired is there. What was reported counts
+    until it would be listed, and is proved gone.
     """
-    listed = snapshot.inventory.whole
     found = {resource.id for resource in snapshot.unissued}
     found |= {
         orphan.resource
         for orphan in snapshot.orphans
-        if orphan.cls is OrphanClass.UNISSUED and (orphan.zone, orphan.kind) not in listed
+        if orphan.cls is OrphanClass.UNISSUED and not _is_sighted(orphan, snapshot)
     }
     if not found:
         return ""

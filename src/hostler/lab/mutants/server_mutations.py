@@ -1,6 +1,6 @@
 """Mutations: each takes a good function of the program and returns the known wrong one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -305,6 +305,15 @@ def unissued_is_right(good: Function) -> Function:
         return good(replace(snapshot, unissued=()))
 
     return world_is_right
+
+
+def nothing_lacking(_: Function) -> Function:
+    """Forget what the orphan report has as soon as one list lacks it."""
+
+    def _lacking(_: Snapshot) -> Iterator[Orphan]:
+        return iter(())
+
+    return _lacking
 
 
 def reclaim_unissued(good: Function) -> Function:

@@ -325,6 +325,12 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
         scenario=_alone(_ROBBED[0], rates={"slow": 0.9}, reclaim=True, replicas=1),
         caught=("S2",),
     ),
+    "bought-while-lists-are-empty": Mutant(
+        summary="servers are made as soon as one list lacks what no record explains",
+        puts=(("domain.observation.blockers:_lacking", server_mutations.nothing_lacking),),
+        scenario=_alone(*_ROBBED, rates={"empty_list": 0.05}, actions=_GROWS, replicas=1),
+        caught=("S2",),
+    ),
     "bought-beside-unissued": Mutant(
         summary="servers are made beside those that our store never issued",
         puts=tuple(

@@ -7,7 +7,7 @@ from hostler.domain.model.machine import LOCKED, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Orphan
 from hostler.lab.checks import issued_ids
-from hostler.lab.checks.checker import HIDDEN_FOR, SELDOM
+from hostler.lab.checks.checker import SELDOM
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.scaleway.checker import THING, ScalewayChecker
@@ -138,9 +138,8 @@ class ServerChecker(ScalewayChecker):
     def creation_tried(self, shadow: ShadowStore, fleet: FleetName) -> None:
         """Count an attempt to create a server, which nothing that was never issued forbids."""
         super().creation_tried(shadow, fleet)
-        if self.now - self.hidden_at > HIDDEN_FOR:
-            things = (thing for thing, _ in self.things())
-            self.found(issued_ids.created_beside(shadow, things, self.now))
+        things = (thing for thing, _ in self.things())
+        self.found(issued_ids.created_beside(shadow, things, self.now))
 
     def fleet_saved(
         self,
@@ -154,8 +153,6 @@ class ServerChecker(ScalewayChecker):
         self.found(self._concealed(shadow, row))
 
     def _concealed(self, shadow: ShadowStore, row: FleetRow | None) -> Found:
-        if self.now - self.hidden_at <= HIDDEN_FOR:
-            return ()
         things = (thing for thing, _ in self.things())
         return issued_ids.concealed(shadow, row, things, self.now)
 
