@@ -198,6 +198,17 @@ def test_an_address_that_hangs_on_nothing_is_attached_before_the_start():
     assert [(c.kind, c.target, c.arg("server")) for c in calls] == [("ip.attach", "ip-0", "srv-1")]
 
 
+@pytest.mark.parametrize(("seen", "kinds"), [("51.15.0.1", ()), ("51.15.0.2", ("ip.attach",))])
+def test_an_address_that_its_server_shows_is_not_attached_again(seen: str, kinds: tuple[str, ...]):
+    """The list of addresses is older than the server: each cycle attached it once more."""
+    record, resources, _ = made(FULL)[-2]
+    listed = replace(resource(Slot("address", 0), "ip-0", Condition.FREE), address="51.15.0.1")
+    stopped = replace(server(Condition.OFF, STOPPED), address=seen)
+    resources = apply_to_resources(resources, Done(resources=(listed, stopped)))
+    calls = provider(template=FULL).next_calls(Goal.PRESENT, record, resources, NOW)
+    assert tuple(c.kind for c in calls if c.kind == "ip.attach") == kinds
+
+
 def test_a_plan_attaches_the_address_that_it_makes_for_a_server_that_exists():
     """A server that was adopted without an address gets one; a plan knows that it is attached."""
     record, resources, _ = made(FULL)[-2]

@@ -108,12 +108,16 @@ def _on(call: Call, target: ResourceId, fact: str = "") -> Call:
 
 
 def _attach(site: Site, server: Resource) -> tuple[Call, ...]:
-    """Attach the addresses that hang on nothing: they were given with the server's creation."""
+    """Attach the addresses that hang on nothing: they were given with the server's creation.
+
+    One that the server shows is attached: the list of addresses is older than the server then.
+    """
     unbind = [
         site.resources[slot]
         for slot in site.addresses
         if site.resources[slot].condition is Condition.FREE
         and site.resources[slot].owner is None
+        and not _shows(server, site.resources[slot])
         and not site.planned
     ]
     args: Arguments = (("server", str(server.id)),)
@@ -121,6 +125,10 @@ def _attach(site: Site, server: Resource) -> tuple[Call, ...]:
         _on(site.call(ATTACH_ADDRESS, resource.slot, Effect.CHANGE, args), resource.id)
         for resource in unbind
     )
+
+
+def _shows(server: Resource, address: Resource) -> bool:
+    return bool(address.address) and server.address == address.address
 
 
 def _owner_tag(site: Site) -> tuple[Call, ...]:
