@@ -40,11 +40,14 @@ class Load:
     crowded: bool
 
 
-_CROWDED_SHARE = 0.02
-"""What the main kind's listings take of a crowded rate, and all the others' together as well."""
+_CROWDED_SHARE = 0.0075
+"""What the main kind's listings take of a crowded rate, as long as they come often enough."""
 
-_CROWDED_MOST = timedelta(seconds=30)
-"""However many pages there are, the main kind is listed this often; the others half as often."""
+_CROWDED_MOST = timedelta(seconds=60)
+"""However many pages there are, every kind is listed this often, and the others no oftener.
+
+A leak is to be seen by then (S1), and nothing more is begun where listings are older (S3).
+"""
 
 
 def due_scopes(  # noqa: PLR0913 - what decides the next observation, all of it by name
@@ -65,11 +68,14 @@ def due_scopes(  # noqa: PLR0913 - what decides the next observation, all of it 
     moving = [m for ms in machines.values() for m in ms if is_moving(m)]
     main = provider.capabilities.main.kind
     limits = _limits(provider.capabilities, settings, inventory, load)
+    whole = max(settings.quiet, limits.main) if moving else settings.quiet
     scopes = list[Scope]()
     for zone in zones:
         for kind in provider.capabilities.kinds:
-            most = settings.quiet if not moving or kind == main else limits.others
-            if _is_older(_tried(inventory, zone, kind, load), now, most):
+            most = limits.others if moving and kind != main else whole
+            failed = inventory.failed.get((zone, kind))
+            again = failed is None or _is_older(failed.begun, now, limits.again)
+            if again and _is_older(inventory.whole.get((zone, kind)), now, most):
                 scopes.append(Scope(zone, kind, None, _unmarked(inventory, zone, kind)))
             elif kind == main:
                 seen = ((m, inventory.covered(zone, kind, m.id)) for m in moving)
@@ -78,20 +84,17 @@ def due_scopes(  # noqa: PLR0913 - what decides the next observation, all of it 
     return tuple(dict.fromkeys(scopes))
 
 
-def _tried(inventory: Inventory, zone: Zone, kind: str, load: Load) -> datetime | None:
-    """Return the newest whole listing; where calls wait, one that failed is no reason to hurry."""
-    whole, failed = inventory.whole.get((zone, kind)), inventory.failed.get((zone, kind))
-    if not load.crowded or failed is None:
-        return whole
-    return failed.begun if whole is None else max(whole, failed.begun)
-
-
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """How old the newest observations may be while machines move."""
+    """How old the newest observations may be while machines move.
+
+    `again` is how long after a listing that failed the next one is made: where calls wait, that is
+    no reason to hurry.
+    """
 
     main: timedelta
     others: timedelta
+    again: timedelta = timedelta(0)
 
 
 def _limits(
@@ -101,19 +104,16 @@ def _limits(
     main, others = settings.busy_first, settings.rare
     if not load.crowded:
         return _Limits(main, others)
-    pages = _pages(inventory, capabilities)
-    whole = pages.pop(capabilities.main.kind, 1)
     share = timedelta(seconds=1 / (load.rate * _CROWDED_SHARE))
-    return _Limits(
-        max(main, min(whole * share, _CROWDED_MOST)),
-        max(others, min(sum(pages.values()) * share, 2 * _CROWDED_MOST)),
-    )
+    main = max(main, min(_pages(inventory, capabilities) * share, _CROWDED_MOST))
+    return _Limits(main, max(others, _CROWDED_MOST), again=main)
 
 
-def _pages(inventory: Inventory, capabilities: Capabilities) -> dict[str, int]:
-    """Return how many pages the listings of each kind took last, over all zones."""
-    counts = Counter(s.resource.slot.kind for s in inventory.sightings.values())
-    return {kind: 1 + counts[kind] // capabilities.page for kind in capabilities.kinds}
+def _pages(inventory: Inventory, capabilities: Capabilities) -> int:
+    """Return how many pages the listings of the main kind took last, over all zones."""
+    kind = capabilities.main.kind
+    found = sum(s.resource.slot.kind == kind for s in inventory.sightings.values())
+    return 1 + found // capabilities.page
 
 
 def _unmarked(inventory: Inventory, zone: Zone, kind: str) -> tuple[ResourceId, ...]:
