@@ -12,6 +12,7 @@ from datetime import timedelta
 from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.machine import Machine, MachineSpec
 from hostler.ports.clock import Clock
+from hostler.ports.provider import Connection
 from hostler.ports.store import Store
 from hostler.queries.live import LiveRecords
 from hostler.requests.by_id import MachinesById
@@ -144,7 +145,7 @@ class EngineAccess:
             deleting=machine.id in access.machines.deleting,
             condition=row.condition if row is not None else "",
             provider_id=access.live.provider_id(machine) or "",
-            addresses=addresses(machine, access.live),
+            addresses=addresses(machine, access.live.connection(machine)),
         )
 
     async def _unrecorded(self, access: FleetAccess | None, machine: MachineId) -> Standing:
@@ -184,9 +185,8 @@ def _of_fleet(access: FleetAccess | None, refused: str = "") -> Standing:
     return Standing(fleet=access.machines.fleet, blocker=blocker, refused=refused)
 
 
-def addresses(machine: Machine, live: LiveRecords) -> tuple[Address, ...]:
+def addresses(machine: Machine, connection: Connection | None) -> tuple[Address, ...]:
     """Return where a machine is reached, as core names the sorts of addresses."""
-    connection = live.connection(machine)
     known = (machine.address, connection.address, connection.internal) if connection else ()
     texts = dict.fromkeys(text for text in known or (machine.address,) if text)
     return tuple(Address(type=_sort(text), address=text) for text in texts)
