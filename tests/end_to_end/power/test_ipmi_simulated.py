@@ -43,10 +43,11 @@ class Bmc:
     port: int
     folder: Path
     client: str
+    address: str
 
     def open(self, **keys: object) -> Power:
         known = {
-            "address": "127.0.0.1",
+            "address": self.address,
             "port": self.port,
             "user": "admin",
             "password_env": "SECRET",
@@ -68,13 +69,15 @@ class Bmc:
 
 
 @asynccontextmanager
-async def bmc(folder: Path, client: str, suites: tuple[Suite, ...] = SUITES) -> AsyncGenerator[Bmc]:
+async def bmc(
+    folder: Path, client: str, suites: tuple[Suite, ...] = SUITES, address: str = "127.0.0.1"
+) -> AsyncGenerator[Bmc]:
     if client == "ipmitool":
         program("ipmitool")
     box = Box(name="box-1", time=asyncio.get_running_loop().time)
     sessions = Sessions(user="admin", password=SECRET, suites=suites)
-    async with listening(box, sessions) as port:
-        yield Bmc(box, port, folder, client)
+    async with listening(box, sessions, (address, 0)) as port:
+        yield Bmc(box, port, folder, client, address)
 
 
 SPOKEN = [
@@ -98,6 +101,18 @@ async def test_a_machine_is_switched_every_way_and_asked(
             assert (await power.query()).state is (PowerState.ON if on else PowerState.OFF)
         assert isinstance(power, Switch)
         assert vars(power._device)["_suites"][0] == best
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("address", ["::1", "localhost"])
+async def test_a_controller_is_reached_over_ipv6_and_by_its_name(
+    tmp_path: Path, client: str, address: str
+) -> None:
+    listens = "::1" if address == "::1" else "127.0.0.1"
+    async with bmc(tmp_path, client, SUITES, listens) as rig:
+        power = rig.open(address=address)
+        assert await power.act(ON) == Done()
+        assert (await power.query()).state is PowerState.ON
 
 
 @pytest.mark.parametrize(("client", "suites", "best"), SPOKEN)

@@ -6,6 +6,7 @@
 import asyncio
 import hmac
 import re
+import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,6 @@ from contextlib import suppress
 from typing import TypeVar
 
 import pyipmi
-import pyipmi.interfaces
 from pyipmi import errors
 from pyipmi.interfaces import rmcpplus
 
@@ -45,6 +45,17 @@ _LOGINS = frozenset({0x09, 0x0A, 0x0C, 0x0D, 0x0F})
 _WRONG = re.compile(r"RAKP message [24]: invalid|user name longer")
 """What python-ipmi says of a login that is wrong; a stray packet raises the same error."""
 _BUSY, _PRIVILEGE, _STATE, _LEVEL = 0xC0, 0xD4, 0xD5, 0x81
+
+
+class _Interface(rmcpplus.RmcpPlus):
+    """python-ipmi's own, which has sockets of IPv4 only, with a socket that reaches the place."""
+
+    def reach(self, place: Place) -> None:
+        """Open a socket of the place's family, IPv4 where it has both; raises OSError."""
+        found = socket.getaddrinfo(place.address, place.port, type=socket.SOCK_DGRAM)
+        families = {family for family, *_ in found}
+        family = socket.AF_INET if socket.AF_INET in families else socket.AF_INET6
+        self._sock = socket.socket(family, socket.SOCK_DGRAM)
 
 
 class Library:
@@ -102,16 +113,14 @@ class Library:
             raise NoSuite(
                 'python-ipmi makes other keys for it than controllers do: client = "ipmitool"'
             )
-        interface = pyipmi.interfaces.create_interface(
-            "rmcpplus", keep_alive_interval=0, cipher_suite=suite
-        )
+        interface = _Interface(keep_alive_interval=0, cipher_suite=suite)
         session = pyipmi.create_connection(interface)
         session.session.set_session_type_rmcp(place.address, place.port)
         session.session.set_auth_type_user(place.user, place.password.reveal())
         session.session.set_priv_level(place.privilege)
         session.target = pyipmi.Target(ipmb_address=0x20)
         try:
-            interface.open()
+            interface.reach(place)
             interface.set_timeout(place.patience)
             session.session.establish()
         except Exception as error:  # noqa: BLE001 - any answer of a controller: none of them had an effect
