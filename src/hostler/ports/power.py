@@ -5,13 +5,13 @@ to one endpoint: an outlet of a strip, a management controller, a magic packet, 
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, TypeVar, cast
 
 from hostler.domain.model.calls import Outcome
 
@@ -19,6 +19,8 @@ from .clock import Clock
 from .http import Connect
 from .kind import Lack
 from .shell import Shell
+
+T = TypeVar("T")
 
 METHODS = "hostler.power"
 """The entry-point group by which packages add methods."""
@@ -119,6 +121,7 @@ class Turn:
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
         self._denied: tuple[datetime, str] | None = None
+        self._shared = dict[Hashable, object]()
 
     async def __aenter__(self) -> None:
         """Wait for the turn."""
@@ -132,6 +135,15 @@ class Turn:
     ) -> None:
         """Let the next one in."""
         self._lock.release()
+
+    def shared(self, settings: Hashable, make: Callable[[], T]) -> T:
+        """Return what all with these settings share here, such as a session; it is made once.
+
+        Of one key everybody makes the same type.
+        """
+        if settings not in self._shared:
+            self._shared[settings] = make()
+        return cast("T", self._shared[settings])
 
     def denied(self, at: datetime, text: str) -> None:
         """Note that a login was refused, and what the endpoint answered."""

@@ -26,8 +26,9 @@ from pysnmp.proto.rfc1902 import Integer32
 
 from hostler.domain.errors import ConfigError
 from hostler.domain.model.calls import Done, Refusal, Refused, Unknown
-from hostler.ports.power import Power, PowerAction, PowerState
+from hostler.ports.power import Power, PowerAction, PowerState, Turn
 from hostler.providers.power.methods.snmp import Snmp, SnmpTable
+from hostler.providers.power.snmp import agent
 from hostler.providers.power.snmp.models import MODELS, model_of
 from hostler.simulators.power.box import Box
 from hostler.simulators.power.snmp import Strip, listening
@@ -252,6 +253,30 @@ async def test_version_3_switches_and_reads_what_is_encrypted() -> None:
         await power.close()
 
 
+async def test_outlets_of_one_strip_share_one_engine_of_version_3(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An engine takes a megabyte and a tenth of a second: with hundreds of outlets that was felt."""
+    made = list[SnmpEngine]()
+
+    def counted() -> SnmpEngine:
+        made.append(SnmpEngine())
+        return made[-1]
+
+    monkeypatch.setattr(agent, "SnmpEngine", counted)
+    async with guarded() as (port, _):
+        box, turn = Box(name="box-1", time=asyncio.get_running_loop().time), Turn()
+        tables = [private_table(port, outlet=outlet) for outlet in (1, 2, 3)]
+        outlets = [MethodRig(Snmp(), box, one, turn=turn).open() for one in tables]
+        for power in outlets:
+            assert isinstance(await power.act(PowerAction.ON), Done)
+        assert len(made) == 1
+        await outlets[0].close()
+        assert (await outlets[1].query()).state is PowerState.ON
+        for power in outlets:
+            await power.close()
+
+
 @pytest.mark.parametrize(
     "more",
     [{"user": "somebody"}, {"privacy_password_env": None}, {}],
@@ -272,10 +297,12 @@ async def test_version_3_denies_wrong_credentials_once(more: dict[str, object]) 
 
 def private(port: int, **more: object) -> Power:
     box = Box(name="box-1", time=asyncio.get_running_loop().time)
-    settings = table(
-        port, model="vertiv-geist", **(PRIVATE | {"deadline": timedelta(seconds=10)} | more)
-    )
-    return MethodRig(Snmp(), box, settings).open()
+    return MethodRig(Snmp(), box, private_table(port, **more)).open()
+
+
+def private_table(port: int, **more: object) -> object:
+    long = {"deadline": timedelta(seconds=10)}
+    return table(port, model="vertiv-geist", **(PRIVATE | long | more))
 
 
 # ---- the table of models

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from hostler.domain.errors import ConfigError
 from hostler.ports.files import unreadable
@@ -130,7 +130,8 @@ class Snmp:
             privacy_secret=privacy,
         )
         place = Place(address=table.address, port=table.port, longest=table.deadline)
-        spoken = session(place, table.version, community, user)
+        strip = structs.replace(table, outlet=1, unit=1, model="auto")
+        spoken = opening.turn.shared(strip, lambda: session(place, table.version, community, user))
         agent = Agent(spoken, table.deadline.total_seconds())
         device = Outlet(agent, MODELS.get(table.model), table.outlet, table.unit)
         return switch_of(device, self.capabilities(table), opening)
