@@ -189,7 +189,9 @@ def descriptors() -> int:
     return len([*Path("/proc/self/fd").iterdir()])
 
 
-def _remembered(ended: list[object], end: Callable[[object], None], session: object) -> None:
+def _remembered(
+    ended: list[object], end: Callable[[library.Session], None], session: library.Session
+) -> None:
     """End a session as is done, and hold on to it: nothing collects its socket."""
     ended.append(session)
     end(session)

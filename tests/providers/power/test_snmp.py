@@ -256,7 +256,7 @@ async def test_version_3_switches_and_reads_what_is_encrypted() -> None:
 async def test_outlets_of_one_strip_share_one_engine_of_version_3(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """An engine takes a megabyte and a tenth of a second: with hundreds of outlets that was felt."""
+    """Each takes a megabyte and a tenth of a second: with hundreds of outlets that is felt."""
     made = list[SnmpEngine]()
 
     def counted() -> SnmpEngine:
