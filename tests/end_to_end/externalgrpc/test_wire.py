@@ -187,9 +187,9 @@ def test_options_are_whole_and_begin_with_the_defaults(client: tuple[Client, Run
     ca, _ = client
     until(lambda: refreshed(ca), "it is never observed")
     longest: dict[str, object] = (
-        {"maxNodeProvisionTime": {"duration": 900 * SECOND}}
+        {"maxNodeProvisionTime": {"duration": 900 * SECOND + SECOND // 4}}
         if ca.is_old
-        else {"MaxNodeProvisionDuration": {"seconds": 900}}
+        else {"MaxNodeProvisionDuration": {"seconds": 900, "nanos": SECOND // 4}}
     )
     defaults = {"scaleDownUtilizationThreshold": 0.5} | longest
     answer = ca.call("NodeGroupGetOptions", id="nodes", defaults=defaults)
@@ -197,11 +197,12 @@ def test_options_are_whole_and_begin_with_the_defaults(client: tuple[Client, Run
     assert found.scaleDownUtilizationThreshold == 0.5
     if ca.is_old:
         assert found.scaleDownUnneededTime.duration == 90 * SECOND
-        assert found.maxNodeProvisionTime.duration == 900 * SECOND
+        assert found.maxNodeProvisionTime.duration == 900 * SECOND + SECOND // 4
         assert found.HasField("scaleDownUnreadyTime")
     else:
         assert found.scaleDownUnneededDuration.seconds == 90
         assert found.MaxNodeProvisionDuration.seconds == 900
+        assert found.MaxNodeProvisionDuration.nanos == SECOND // 4
         assert found.HasField("scaleDownUnreadyDuration")
 
 

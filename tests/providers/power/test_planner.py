@@ -110,6 +110,10 @@ def test_a_command_that_was_ignored_is_given_again_once_its_effect_cannot_come_a
     starting = machine(Phase.STARTING, asked("on", 0))
     assert kinds(Goal.PRESENT, starting, Condition.OFF, 14) == []
     assert kinds(Goal.PRESENT, starting, Condition.OFF, 15) == ["box.on"]
+    undated = machine(Phase.STARTING, replace(asked("on", 0), closed=None))
+    assert kinds(Goal.PRESENT, undated, Condition.OFF, 14) == []
+    answered = machine(Phase.STARTING, replace(asked("on", 0), closed=BEGIN + 9 * SECOND))
+    assert kinds(Goal.PRESENT, answered, Condition.OFF, 23) == []
 
 
 def test_a_machine_lets_go_of_its_box_and_nothing_happens_to_it() -> None:

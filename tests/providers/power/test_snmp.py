@@ -320,6 +320,44 @@ def test_a_model_says_on_and_off_apart(name: str) -> None:
         assert 5 in oid[-2:]
 
 
+PUBLISHED = """
+apc                     318.1.1.12.3.3.1.1.4.n    =                         1/2  1/2
+apc-masterswitch        318.1.1.4.4.2.1.3.n       =                         1/2  1/2
+apc-masterswitch-plus   318.1.1.6.5.1.1.5.n       =                         1/3  1/3
+cyberpower              3808.1.1.3.3.3.1.1.4.n    =                         1/2  1/2
+aten                    21317.1.3.2.2.2.2.n.0     =                         2/1  2/1
+teltronix               23620.1.2.2.1.4.n         =                         2/1  2/1
+baytech                 4779.1.3.5.3.1.3.u.n      =                         1/0  1/0
+eaton                   534.6.6.7.6.6.1.3.n       534.6.6.7.6.6.1.2.n       0/0  1/0
+servertech-sentry3      1718.3.2.3.1.11.1.1.n     1718.3.2.3.1.5.1.1.n      1/2  1/0
+servertech-sentry4      1718.4.1.8.5.1.2.1.1.n    1718.4.1.8.5.1.1.1.1.n    1/2  11/10
+raritan                 13742.6.4.1.2.1.2.1.n     13742.6.4.1.2.1.3.1.n     1/0  7/8
+vertiv-geist            21239.5.2.3.5.1.6.n       21239.5.2.3.5.1.4.n       2/4  1/2
+"""
+"""Where and what is written, where it is read, on and off: as Ironic's driver had it (Eaton's off is
+written beside its on)."""
+
+
+@pytest.mark.parametrize("row", PUBLISHED.split("\n")[1:-1], ids=lambda row: row.split()[0])
+def test_a_model_is_as_it_was_published(row: str) -> None:
+    name, write, read, writes, reads = row.split()
+    on, off = (MODELS[name].written(5, 3, on=on) for on in (True, False))
+    assert on == (_dotted(write), int(writes.split("/")[0]))
+    assert off[1] == int(writes.split("/")[1])
+    assert off[0] == (_dotted("534.6.6.7.6.6.1.4.n") if name == "eaton" else on[0])
+    assert MODELS[name].asked(5, 3) == (on[0] if read == "=" else _dotted(read))
+    assert (MODELS[name].reads_on, MODELS[name].reads_off) == tuple(map(int, reads.split("/")))
+
+
+def test_every_model_was_published() -> None:
+    assert {row.split()[0] for row in PUBLISHED.split("\n")[1:-1]} == set(MODELS)
+
+
+def _dotted(text: str) -> tuple[int, ...]:
+    filled = text.replace("u", "3").replace("n", "5")
+    return (*VENDORS, *(int(part) for part in filled.split(".")))
+
+
 def test_the_guide_lists_the_models_and_their_prefixes() -> None:
     guide = (Path(__file__).parents[3] / "docs/guides/owned-machines.md").read_text()
     listed = re.findall(r"^\| `([a-z0-9-]+)` \| ([0-9.]+) \|$", guide, re.MULTILINE)
