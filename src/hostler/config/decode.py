@@ -4,11 +4,13 @@ msgspec stops at the first error; a person wants all of them. So Structs are wal
 field, and msgspec judges single values.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import cast, get_args, get_origin
 
 import msgspec
+
+from hostler.ports.kind import Piece
 
 from .errors import HIDDEN, Faults, did_you_mean, join
 from .structure import bare_of, choices, extra, is_size, metas, refusal, struct_of
@@ -60,6 +62,21 @@ def decode_table(
         _build(kind, names, entries, path, faults)
         for kind, names in zip(kinds, fields, strict=True)
     )
+
+
+def check_pieces(pieces: Iterable[Piece], path: str, faults: Faults) -> None:
+    """Add what cannot be of the pieces that can be read of a table which as a whole cannot.
+
+    What is wrong in their types was added with the whole; what follows from that is left out.
+    """
+    for piece in pieces:
+        unread = Faults()
+        (made,) = decode_table(piece.raw, (piece.settings,), "", unread)
+        wrong = {fault.path.partition(".")[0] for fault in unread.found}
+        for fault in piece.check(made) if made is not None else ():
+            key, _, expected = fault.partition(": expected ")
+            if key.partition(".")[0] not in wrong:
+                faults.note(f"{path}.{piece.place}.{key}", expected)
 
 
 def known_keys(kind: type[object]) -> frozenset[str]:

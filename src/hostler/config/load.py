@@ -12,11 +12,20 @@ from msgspec import structs
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import AccountName, FleetName
 from hostler.domain.model.fleet import Caps, Fleet, Probe, Timers, Workload
-from hostler.ports.kind import Asked, Blueprint, Bounded, ChecksAccounts, Kind, Times, Warns
+from hostler.ports.kind import (
+    Asked,
+    Blueprint,
+    Bounded,
+    ChecksAccounts,
+    ChecksPieces,
+    Kind,
+    Times,
+    Warns,
+)
 from hostler.ports.loopback import is_loopback
 
 from . import laws
-from .decode import Raw, decode_table, is_table, known_keys, table
+from .decode import Raw, check_pieces, decode_table, is_table, known_keys, table
 from .definition import definition_of
 from .errors import Fault, Faults, did_you_mean, join
 from .frontends import check_node, external_grpc, listen_of
@@ -137,6 +146,8 @@ class Reading:
         if kind is None:
             return Bought()
         common, own = decode_table(raw, (ProviderTable, kind.settings), path, self.faults)
+        if own is None and isinstance(kind, ChecksPieces):
+            check_pieces(kind.pieces(table(raw)), path, self.faults)
         if common is None or own is None:
             return Bought(kind=kind)
         common = cast("ProviderTable", common)

@@ -5,7 +5,7 @@ tables are msgspec Structs: `Meta(description=...)` on a field is what the refer
 says about it, and the `extra` owner tags below say what msgspec has no words for.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -151,6 +151,31 @@ class ChecksAccounts(Protocol):
         self, settings: object, folder: Path, environment: Mapping[str, str]
     ) -> tuple[Lack, ...]:
         """Return what an engine would not find on this computer."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A table within an account's table: its place there, its Struct, and what stands there.
+
+    `check` returns what cannot work of it, as "key: expected …".
+    """
+
+    place: str
+    settings: type[object]
+    raw: object
+    check: Callable[[object], tuple[str, ...]]
+
+
+@runtime_checkable
+class ChecksPieces(Protocol):
+    """A kind of whose table each piece is judged by itself where the whole cannot be read.
+
+    So whoever mends the first faults is not told of others then.
+    """
+
+    def pieces(self, raw: Mapping[str, object]) -> Iterator[Piece]:
+        """Yield what can be judged alone; of what is wrongly formed, nothing."""
         ...
 
 

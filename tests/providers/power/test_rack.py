@@ -11,7 +11,7 @@ from power_rig import SECRET
 from hostler.access.http import AiohttpTransport
 from hostler.access.shell import SshShell
 from hostler.app.compose import Composed
-from hostler.config.values import Config
+from hostler.config.values import Config, WrongFile
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import AccountName, FleetName, InstallationId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Done, Effect, Refusal, Refused
@@ -239,6 +239,37 @@ def test_every_fault_of_a_box_is_told_with_its_place(
         read(tmp_path, FILE.replace(before, after))
     text = " ".join(str(caught.value).replace("provider.rack.", "").split())
     assert expected.replace(":", "") in text.replace(":", "")
+
+
+def test_what_one_method_has_wrong_hides_nothing_of_the_others(tmp_path: Path) -> None:
+    """What is of the wrong type was told first, and only who had mended it learnt of the rest."""
+    text = """
+    [provider.rack]
+    kind = "power"
+    [[provider.rack.boxes]]
+    name = "a"
+    type = 3
+    wake-on-lan = { mac = "52:54:00:12:34:5g", repeats = 0 }
+    redfish = { url = "ftp://x", user = 3 }
+    [[provider.rack.boxes]]
+    name = "b"
+    snmp = { address = "192.0.2.1", outlet = 1, version = "3" }
+    shelly = { url = "nothing" }
+    [fleet.nodes]
+    size = 1
+    """
+    with pytest.raises(WrongFile) as caught:
+        read(tmp_path, text)
+    found = [fault.path.removeprefix("provider.rack.") for fault in caught.value.faults]
+    assert found == [
+        "boxes[0].type",
+        "boxes[0].redfish.user",
+        "boxes[0].wake-on-lan.repeats",
+        "boxes.a.redfish.url",
+        "boxes.a.wake-on-lan.mac",
+        "boxes.b.shelly.url",
+        "boxes.b.snmp.user",
+    ]
 
 
 def test_a_box_that_nothing_switches_on_or_asks_is_refused(tmp_path: Path) -> None:

@@ -334,8 +334,9 @@ servertech-sentry4      1718.4.1.8.5.1.2.1.1.n    1718.4.1.8.5.1.1.1.1.n    1/2 
 raritan                 13742.6.4.1.2.1.2.1.n     13742.6.4.1.2.1.3.1.n     1/0  7/8
 vertiv-geist            21239.5.2.3.5.1.6.n       21239.5.2.3.5.1.4.n       2/4  1/2
 """
-"""Where and what is written, where it is read, on and off: as Ironic's driver had it (Eaton's off is
-written beside its on)."""
+"""Where and what is written, where it is read, on and off: as Ironic's driver had it.
+
+Eaton's off is written beside its on."""
 
 
 @pytest.mark.parametrize("row", PUBLISHED.split("\n")[1:-1], ids=lambda row: row.split()[0])

@@ -3,15 +3,17 @@
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import FleetName, Zone
 from hostler.domain.model.capabilities import Cleaning, PowerLimits, Preference
 from hostler.domain.model.machine import Offer
 from hostler.domain.policy.capacity import unplaced
-from hostler.ports.kind import Asked, Blueprint, Lack, Opening, Timing, table_of
+from hostler.ports.kind import Asked, Blueprint, Lack, Opening, Piece, Timing, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, Turn
 from hostler.ports.provider import Provider
 
@@ -82,6 +84,19 @@ class PowerKind:
             )
         return tuple(found)
 
+    def pieces(self, raw: Mapping[str, object]) -> Iterator[Piece]:
+        """Yield the tables of the methods of all boxes that have a name."""
+        for name, box in _named_boxes(raw.get("boxes")):
+            for method in sorted(set(METHODS).intersection(box)):
+                with suppress(ConfigError):  # of a package that cannot be used, the whole tells
+                    known = METHODS[method]()
+                    yield Piece(
+                        place=f"boxes.{name}.{method}",
+                        settings=known.settings,
+                        raw=box[method],
+                        check=known.check,
+                    )
+
     def warnings_of(self, settings: object) -> tuple[str, ...]:
         """Return which boxes cannot be switched off, or only by cutting their power."""
         return tuple(text for box in table_of(PowerTable, settings).boxes for text in _hardly(box))
@@ -142,6 +157,13 @@ class PowerKind:
             patience=table.patience,
         )
         return PowerBoxes(rack, opening.clock)
+
+
+def _named_boxes(raw: object) -> Iterator[tuple[str, Mapping[str, object]]]:
+    entries = cast("list[object]", raw) if isinstance(raw, list) else []
+    for box in (cast("dict[str, object]", one) for one in entries if isinstance(one, dict)):
+        if isinstance(name := box.get("name"), str):
+            yield name, box
 
 
 def _wanted(template: object) -> tuple[tuple[str, str], ...]:
