@@ -47,15 +47,3 @@ def test_links_of_the_readme_lead_somewhere() -> None:
     missing = [link for link in links if "://" not in link and not (ROOT / link).exists()]
     assert links
     assert missing == []
-
-
-def test_every_test_that_stands_for_a_defect_exists() -> None:
-    page = (ROOT / "docs" / "explanation" / "thirty-defects.md").read_text()
-    rows = dict(re.findall(r"^\| (\d+(?:, \d+)?) \|.*?\|(.*)\|$", page, re.MULTILINE))
-    files = (path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
-    tests = {name for text in files for name in re.findall(r"def (test_\w+)", text)}
-    assert {int(number) for row in rows for number in row.split(", ")} == set(range(1, 31))
-    for row, text in rows.items():
-        named = set(re.findall(r"`(test_\w+)`", text))
-        assert named, row
-        assert named <= tests, row
