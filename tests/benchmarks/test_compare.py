@@ -24,6 +24,8 @@ def run(
     [
         (2.0, 2.1, "s", 0),
         (2.0, 9.0, "s", 1),
+        (2.0, 2.6, "s CPU", 0),
+        (2.0, 9.0, "s CPU", 1),
         (9.0, 2.0, "s", 0),
         (20_000.0, 4_000.0, "× real time", 1),
         (4_000.0, 20_000.0, "× real time", 0),
@@ -65,3 +67,13 @@ def test_without_a_comparison_a_line_has_four_keys_and_nothing_fails(tmp_path: P
 
     assert alone.returncode == 0
     assert json.loads(alone.stdout).keys() == {"name", "goal", "figure", "unit"}
+
+
+def test_on_a_machine_that_is_not_alone_nothing_of_the_wall_s_clock_is_saved(tmp_path: Path):
+    run(tmp_path, 1.0, "s", "--save", "--steady", name="a call (wall)")
+    assert json.loads((tmp_path / "baseline.json").read_text()) == []
+
+    run(tmp_path, 1.0, "s", "--save", "--steady", name="a call, CPU")
+    (row,) = json.loads((tmp_path / "baseline.json").read_text())
+
+    assert row["name"] == "a call, CPU"
