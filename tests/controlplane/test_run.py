@@ -305,6 +305,25 @@ async def test_without_a_file_the_cluster_has_the_records_and_another_engine_tak
             other.kill()
 
 
+@pytest.mark.parametrize(("policy", "size"), [("leave", 0), ("end", 0), ("leave", 1)])
+async def test_an_accounts_only_fleet_is_let_go_at_once(
+    cluster: Cluster, policy: str, size: int
+) -> None:
+    """One that holds nothing is run by no engine any more, and so is never marked as removed."""
+    await cluster.cloud()
+    await cluster.fleet("web", size, deletionPolicy=policy)
+    with cluster.start(file=False) as process:
+        try:
+            await cluster.comes("web", "Accepted", "True")
+            await cluster.counts("web", machines=size)
+            await cluster.client.delete(FLEETS, Key(cluster.namespace, "web"))
+            async with asyncio.timeout(25):
+                await cluster.goes(FLEETS, "web")
+            assert process.poll() is None
+        finally:
+            process.kill()
+
+
 async def test_kinds_that_are_not_installed_are_named_with_the_cure(
     api_server: ApiServer, tmp_path: Path
 ) -> None:

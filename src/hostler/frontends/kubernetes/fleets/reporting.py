@@ -20,6 +20,7 @@ from hostler.frontends.kubernetes.objects.assembly import FLEET, PROVIDER, Place
 from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS, PROVIDERS, Written
 from hostler.kubernetes.errors import ApiError
 from hostler.ports.clock import Clock
+from hostler.ports.engine_record import KeepsEngineRecord
 from hostler.ports.store import Store
 from hostler.queries.fleets import FleetStatus, fleet_status
 from hostler.queries.hosts import recorded_hosts
@@ -115,7 +116,7 @@ class Reporter:
                 await self._request(about_pause(one, fleet, asked))
             elif one.ends and one.wanted.get("deletionPolicy") == "end":
                 await self._request(about_end(one, fleet, asked))
-        if one.ends and _is_over(one, row, found):
+        if one.ends and (_is_over(one, row, found) or await self._holds_nothing(row, config)):
             await self.writer.release(FLEETS, one)
             return
         if not one.ends:
@@ -124,6 +125,20 @@ class Reporter:
         conditions = statuses.fleet_conditions(found, verdict, ends=one.ends)
         fields = statuses.fleet_fields(found)
         await self.writer.status(FLEETS, one, fields, conditions, generation)
+
+    async def _holds_nothing(self, row: FleetRow | None, config: Config) -> bool:
+        """Tell whether an engine has let a fleet go that has nothing to look after.
+
+        It is never marked as removed then: no engine runs what holds nothing. The machines are
+        read after what is run, for an engine that still has the fleet may make one.
+        """
+        known = row is None or config.known(row.name) is not None or row.name in config.unreadable
+        if row is None or known or not isinstance(self.of.store, KeepsEngineRecord):
+            return False
+        runs = await self.of.store.engine_record()
+        if runs is None or Place(FLEET, str(row.name)).path in runs.tables:
+            return False
+        return not await self.of.store.machines(row.name)
 
     async def _request(self, accepted: Accepted | None) -> None:
         if accepted is not None:
