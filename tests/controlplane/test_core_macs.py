@@ -29,6 +29,7 @@ pytestmark = pytest.mark.timeout(1900)  # the first test may have to build the p
 NAMESPACE = "macs"
 POOL = "macs"
 REPLICAS = 2
+PAUSED = "cluster.x-k8s.io/paused"
 LIMIT = 180.0
 PROJECT = "22222222-2222-2222-2222-222222222222"
 KEY = (Path(__file__).parents[2] / "examples" / "simulator.key").read_bytes().strip()
@@ -49,6 +50,7 @@ class Site:
     kubectl: Kubectl
     cloud: str
     manager: Running
+    metrics: int
 
     def step(self) -> None:
         """Let each host that has an id join as a Node; a Node whose host was left stays core's."""
@@ -76,6 +78,24 @@ class Site:
         """Return the names of all Macs, by id, as the cloud has them."""
         with urllib.request.urlopen(f"{self.cloud}/_sim/macs", timeout=10) as answer:  # noqa: S310 - loopback only
             return {one["id"]: one["name"] for one in json.loads(answer.read())["macs"]}
+
+    def gauge(self, name: str, label: str = "") -> float:
+        """Return what the series of a metric that have this label come to; 0 without any."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics", timeout=10) as page:
+            lines = page.read().decode().splitlines()
+        found = (line for line in lines if line.startswith((f"{name}{{", f"{name} ")))
+        return sum(float(line.rpartition(" ")[2]) for line in found if label in line)
+
+    def force_away(self, name: str) -> None:
+        """Remove a Machine and its HostlerMachine past their finalizers, as a person in a hurry."""
+        paused = f"{PAUSED}=for-ever"
+        ours, core = f"hostlermachines.{OURS}", f"machines.{CORE}"
+        for resource in (ours, core):
+            self.kubectl.run("annotate", resource, name, "-n", NAMESPACE, paused)
+        for resource in (ours, core):
+            bare = '{"metadata":{"finalizers":null}}'
+            self.kubectl.run("patch", resource, name, "-n", NAMESPACE, "--type=merge", "-p", bare)
+            self.kubectl.run("delete", resource, name, "-n", NAMESPACE, "--ignore-not-found")
 
     def until(self, holds: Callable[[], bool], what: str) -> None:
         end = time.monotonic() + LIMIT
@@ -107,19 +127,20 @@ def site(core_cluster: ApiServer, helm: Helm, cloud: str, tmp_path: Path) -> Ite
     install = [str(HOSTLER), "kubernetes", "install", f"--kubeconfig={core_cluster.kubeconfig}"]
     subprocess.run(install, capture_output=True, check=True)
     kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    metrics = free_port()
     engine = {"quiet": "2s", "busy_first": "500ms", "busy_last": "2s", "rare": "2s"}
     values = {
         "watch": {"namespace": NAMESPACE},
         "config": {"engine": engine},
         "frontends": {
             "clusterApi": {"enabled": True},
-            "metrics": {"enabled": True, "port": free_port()},
+            "metrics": {"enabled": True, "port": metrics},
         },
     }
     kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "keepers"}})
     with manager(helm.objects(values), kubectl, "keepers", tmp_path) as one:
         kubectl.apply(*_pool(cloud), *_cluster(core_cluster))
-        yield Site(kubectl, cloud, one)
+        yield Site(kubectl, cloud, one, metrics)
 
 
 def _secret(name: str, **data: bytes) -> Manifest:
@@ -221,3 +242,22 @@ def test_a_roll_of_macs_inside_their_floor_deletes_no_host(site: Site) -> None:
         assert set(site.running()) != before
     assert site.hosts().keys() == hosts.keys()
     assert not set(first) & set(site.running())
+
+
+def test_a_machine_removed_past_its_finalizer_is_reported_and_then_taken_back(site: Site) -> None:
+    """Origin 001: nobody would look at it again, and its host would be on the bill for ever."""
+    site.until(lambda: len(site.running()) == REPLICAS, "all Machines running")
+    hosts, name = site.hosts(), min(site.running())
+    ids = {one["metadata"]["name"]: one["spec"]["providerID"] for one in site.machines()}
+    lost = ids[name].rpartition("/")[2]
+    site.force_away(name)
+    abandoned = 'class="abandoned"'
+    site.until(lambda: site.gauge("hostler_orphans", abandoned) == 1, "it is reported")
+    assert site.gauge("scaleway_orphan_servers") == 1
+    assert not site.hosts()[lost].startswith("pool-")
+    reclaim = '{"spec":{"reclaim":true}}'
+    site.kubectl.run("patch", "fleet", POOL, "-n", NAMESPACE, "--type=merge", "-p", reclaim)
+    site.until(lambda: site.hosts()[lost].startswith("pool-"), "its host is in the pool again")
+    site.until(lambda: site.gauge("hostler_orphans", abandoned) == 0, "nothing is left of it")
+    site.until(lambda: len(site.running()) == REPLICAS, "another one runs in its place")
+    assert site.hosts().keys() == hosts.keys()

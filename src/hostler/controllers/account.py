@@ -102,6 +102,11 @@ class AccountLoop:
         return self._account.provider.capabilities.main.kind
 
     @property
+    def host_kind(self) -> str:
+        """The kind of resource that outlives machines, where there is one."""
+        return self._account.provider.capabilities.host_kind
+
+    @property
     def rests(self) -> bool:
         """Whether machines of this account can be kept in standby."""
         return self._account.provider.capabilities.standby

@@ -9,6 +9,7 @@ from hostler.controllers.account import AccountLoop
 from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Machine
+from hostler.domain.reporting.hosts import HostStatus, host_statuses
 from hostler.ports.provider import Connection
 
 
@@ -102,6 +103,14 @@ class EngineRecords:
     def provider_id(self, machine: Machine) -> str | None:
         """Return the providerID of a machine's Kubernetes node; None while not known."""
         return self.loop.provider_id(machine)
+
+    def hosts(self) -> tuple[HostStatus, ...]:
+        """Return the hosts of the fleet's account, by records and the newest observations."""
+        state, kind = self.loop.state, self.loop.host_kind
+        sightings = state.inventory.sightings.values()
+        resources = [s.resource for s in sightings if s.resource.slot.kind == kind]
+        records = state.host_records
+        return host_statuses(state.account.name, records.hosts, records.bindings, resources)
 
     def observed_at(self, machine: Machine) -> datetime | None:
         """Return when the machine's zone was last observed for it, or None."""

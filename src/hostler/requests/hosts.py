@@ -9,6 +9,7 @@ from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import HostCondition, HostGoal
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
+from hostler.domain.model.requester import Requester
 from hostler.domain.model.resource import Stage
 from hostler.domain.model.snapshot import RequestKind
 from hostler.domain.reporting.hosts import OUTSIDE, HostStatus
@@ -74,6 +75,18 @@ def adopt(author: Author, adoption: Adoption) -> tuple[Accepted, ...]:
         for machine, host in zip(adoption.ids, adoption.hosts, strict=True)
         for accepted in (_about(RequestKind.POOL_ADOPT, author, fleet, host),)
     )
+
+
+def adopt_requested(
+    author: Author, fleet: Fleet, host: HostStatus, machine: MachineId, requester: Requester
+) -> Accepted:
+    """Ask that a host becomes the machine that somebody asks for under this id; its disk is kept.
+
+    Raises RequestRefused where it cannot.
+    """
+    _check((host,), _unavailable)
+    request = _about(RequestKind.POOL_ADOPT, author, fleet, host).request
+    return Accepted(request=replace(request, machines=(machine,), keep=True, requester=requester))
 
 
 def unconfirmed(hosts: Iterable[HostStatus], names: Iterable[str]) -> tuple[HostStatus, ...]:

@@ -76,7 +76,9 @@ async def fleets_of(engine: Engine, ports: Ports) -> Mapping[FleetName, FleetAcc
                 fresh=ports.fresh,
                 row=row,
             )
-            found[fleet.name] = FleetAccess(machines=machines, live=live, hear=engine.hear)
+            found[fleet.name] = FleetAccess(
+                machines=machines, live=live, hear=engine.hear, hosts=live.hosts
+            )
     return found
 
 

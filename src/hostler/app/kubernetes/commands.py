@@ -55,22 +55,27 @@ class Place:
 def import_(
     *,
     provider: Annotated[
-        str, Parameter(help="the name of the Provider that all hosts get")
-    ] = "homelab",
+        str | None,
+        Parameter(
+            help="the Provider of all hosts; default: homelab for boxes, macs for Macs",
+        ),
+    ] = None,
     place: Place | None = None,
     dry_run: Annotated[
         bool, Parameter(name="--dry-run", negative=(), help="print the objects, write nothing")
     ] = False,
     json: Json = False,
 ) -> int:
-    """Write Fleets and Hosts for the Groups and Nodes of the older homelab autoscaler.
+    """Write objects of ours for what older programs left in a namespace.
 
-    Fleets begin paused, and what is to be on stays on: nothing is switched by this.
+    These are the Groups and Nodes of the homelab autoscaler, and the machines, templates and
+    cluster of the Cluster API provider for Macs (ScalewayAppleSiliconMachine). Fleets begin paused,
+    and what is to be on stays on: nothing is switched, claimed or renamed by this.
     """
     from hostler.frontends.kubernetes.connecting import Target
 
-    from .importing import import_homelab
+    from .importing import import_objects
 
     named = place or Place()
     target = Target(kubeconfig=named.kubeconfig, context=named.context, namespace=named.namespace)
-    return guarded(json, lambda screen: import_homelab(target, provider, screen, dry_run=dry_run))
+    return guarded(json, lambda screen: import_objects(target, provider, screen, dry_run=dry_run))

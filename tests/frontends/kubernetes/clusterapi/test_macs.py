@@ -11,9 +11,14 @@ from datetime import timedelta
 import pytest
 from core_kit import Cluster
 
-from hostler.frontends.kubernetes.clusterapi.names import RELEASE_POLICY
+from hostler.domain.model.fleet import Fleet
+from hostler.frontends.kubernetes.clusterapi.names import (
+    ADOPT,
+    FORMER_RELEASE_POLICY,
+    RELEASE_POLICY,
+)
 from hostler.lab.scenes.macs import FLEET, MINUTE, POOL, MacRig, play_macs
-from hostler.lab.scenes.servers import Hostler
+from hostler.lab.scenes.servers import ZONE, Hostler
 from hostler.simulators.scaleway.state.timeline import TRANSITIONS
 
 MACS = replace(FLEET, size=0, maximum=20, renews=False)
@@ -45,11 +50,11 @@ class Roll:
         return timedelta(seconds=self.rig.rig.loop.time())
 
 
-def play_roll(scene: Scene, count: int) -> None:
+def play_roll(scene: Scene, count: int, fleet: Fleet = MACS) -> None:
     """Run a scene over so many Macs, all inside their floor, that a fleet may claim."""
 
     async def whole(rig: MacRig) -> None:
-        hostler = rig.hostler(MACS)
+        hostler = rig.hostler(fleet)
         await asyncio.sleep(5)
         cluster = Cluster(hostler)
         cluster.engine = hostler.engine
@@ -91,12 +96,14 @@ def test_a_full_pool_rolls_too_one_wipe_after_the_other() -> None:
     play_roll(scene, 2)
 
 
-@pytest.mark.parametrize("policy", ["terminate"])
-def test_a_host_that_is_given_up_keeps_nobody_waiting_until_it_may_be_deleted(policy: str) -> None:
+@pytest.mark.parametrize("name_of_policy", [RELEASE_POLICY, FORMER_RELEASE_POLICY])
+def test_a_host_that_is_given_up_keeps_nobody_waiting_until_it_may_be_deleted(
+    name_of_policy: str,
+) -> None:
     async def scene(roll: Roll) -> None:
         (name,) = (roll.add(),)
         await roll.come([name], 60 * MINUTE)
-        annotations = {RELEASE_POLICY: policy}
+        annotations = {name_of_policy: "terminate"}
         roll.cluster.api.change("HostlerMachine", name, metadata={"annotations": annotations})
         await roll.cluster.deleted(name, 10 * MINUTE)
         await roll.rig.until(lambda: _scheduled(roll), 60 * MINUTE)
@@ -107,3 +114,123 @@ def test_a_host_that_is_given_up_keeps_nobody_waiting_until_it_may_be_deleted(po
 
 async def _scheduled(roll: Roll) -> bool:
     return all(mac.deletion_scheduled for mac in roll.rig.macs())
+
+
+# ---------------------------------------------------------------- origin 001
+
+
+def test_a_mac_whose_object_was_removed_by_force_goes_back_to_its_pool() -> None:
+    """It is released and wiped as after any other end, and nothing is deleted at the provider."""
+
+    async def scene(roll: Roll) -> None:
+        name = roll.add()
+        await roll.come([name], 60 * MINUTE)
+        (before,) = [mac for mac in roll.rig.macs() if not mac.name.startswith(POOL)]
+        installs = before.installs
+        roll.cluster.api.vanish("HostlerMachine", name)
+        roll.cluster.api.vanish("Machine", name)
+        await roll.rig.all_free(roll.rig.truth.hostlers[0], 180 * MINUTE)
+        after = roll.rig.mac(before.id)
+        assert after.name.startswith(POOL)
+        assert after.installs == installs + 1
+        assert not after.deletion_scheduled
+
+    play_roll(scene, 2, replace(MACS, reclaim=True))
+
+
+# ---------------------------------------------------------------- hosts of the older provider
+
+
+OLD = "m-aaaaaaaaaa"
+
+
+async def _imported(roll: Roll, confirmed: str, called: str = "workers-abcde") -> str:
+    """Let a person import an object of the older provider, with a host of that name; its id."""
+    (host,) = roll.rig.rig.world.stock_macs(1, "M2-L", ZONE, "elsewhere-")
+    roll.rig.rename(host, called)
+    roll.rig.truth.used[host] = 0
+    await asyncio.sleep(120)
+    roll.cluster.machine(
+        "workers-abcde", providerID=f"scw-applesilicon://{ZONE}/{host}", machineID=OLD
+    )
+    if confirmed:
+        annotations = {ADOPT: confirmed}
+        roll.cluster.api.change(
+            "HostlerMachine", "workers-abcde", metadata={"annotations": annotations}
+        )
+    return host
+
+
+async def _taken_over(roll: Roll) -> str:
+    """Let a person import one and name its host; wait until it is there, and return its id."""
+    host = await _imported(roll, "workers-abcde")
+    await roll.cluster.until(
+        lambda: roll.cluster.ready("workers-abcde") == "Provisioned", 60 * MINUTE
+    )
+    return host
+
+
+def test_an_imported_mac_is_taken_over_as_it_is() -> None:
+    """It keeps its disk and its providerID, and core sees it provisioned."""
+
+    async def scene(roll: Roll) -> None:
+        host = await _taken_over(roll)
+        (machine,) = await roll.cluster.machines()
+        assert (machine.id, machine.host, roll.rig.mac(host).installs) == (OLD, host, 1)
+        assert machine.spec.requester is not None
+        raw = roll.cluster.api.raw("HostlerMachine", "workers-abcde")
+        assert raw is not None
+        assert raw["spec"]["providerID"] == f"scw-applesilicon://{ZONE}/{host}"
+        await asyncio.sleep(3600)
+        assert len(await roll.cluster.machines()) == 1
+
+    play_adoption(scene)
+
+
+def test_an_imported_mac_that_is_given_back_is_wiped_into_the_pool() -> None:
+    async def scene(roll: Roll) -> None:
+        host = await _taken_over(roll)
+        await roll.cluster.deleted("workers-abcde", 10 * MINUTE)
+        await roll.rig.all_free(roll.rig.truth.hostlers[0], 180 * MINUTE)
+        assert roll.rig.mac(host).name.startswith(POOL)
+        assert roll.rig.mac(host).installs == 2
+
+    play_adoption(scene)
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "called", "reason"),
+    [
+        ("", "workers-abcde", "MachineUnknown"),
+        ("workers-abcde", "somebody-elses", "Refused"),
+        ("another", "workers-abcde", "Refused"),
+    ],
+    ids=["nobody named it", "it is called otherwise", "another name was given"],
+)
+def test_no_mac_is_taken_over_that_a_person_did_not_name(
+    confirmed: str, called: str, reason: str
+) -> None:
+    async def scene(roll: Roll) -> None:
+        host = await _imported(roll, confirmed, called)
+        await asyncio.sleep(600)
+        assert roll.cluster.ready("workers-abcde") == reason
+        assert not await roll.cluster.machines()
+        assert roll.rig.mac(host).name == called
+
+    play_adoption(scene)
+
+
+def play_adoption(scene: Scene) -> None:
+    """Run a scene over a pool with one free Mac."""
+
+    async def whole(rig: MacRig) -> None:
+        hostler = rig.hostler(MACS)
+        await asyncio.sleep(5)
+        cluster = Cluster(hostler)
+        cluster.engine = hostler.engine
+        cluster.cluster()
+        cluster.secret()
+        async with cluster.provided():
+            await scene(Roll(rig, cluster))
+
+    play_macs(whole, 1)

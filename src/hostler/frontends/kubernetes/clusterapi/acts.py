@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from hostler.domain.ids import MachineId
+from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.machine import MachineSpec
 
 from .conditions import READY, condition, merged, paused
@@ -51,7 +51,16 @@ class Leave:
     """Take the finalizer off: the object may go."""
 
 
-Act = Claim | Place | Grow | End | Leave
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adopt:
+    """Ask the engine to make the machine of a host that an older provider had, by its name."""
+
+    machine: MachineId
+    host: HostId
+    name: str
+
+
+Act = Claim | Place | Grow | Adopt | End | Leave
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,19 +5,24 @@ strength of an absence must not come from an old memory.
 """
 
 import ipaddress
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from hostler.domain.errors import RequestRefused
 from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.machine import Machine, MachineSpec
+from hostler.domain.model.requester import Requester
+from hostler.domain.reporting.hosts import HostStatus
 from hostler.ports.clock import Clock
 from hostler.ports.provider import Connection
 from hostler.ports.store import Store
 from hostler.queries.live import LiveRecords
 from hostler.requests.by_id import MachinesById
+from hostler.requests.hosts import adopt_requested
 from hostler.requests.recording import refusals
 
+from .acts import Adopt
 from .objects import Address
 from .standing import Standing
 
@@ -32,6 +37,7 @@ class FleetAccess:
     machines: MachinesById
     live: LiveRecords
     hear: Callable[[], None]
+    hosts: Callable[[], tuple[HostStatus, ...]] = tuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,7 @@ class EngineAccess:
     _living: dict[MachineId, Machine] = field(default_factory=dict[MachineId, Machine])
     _pending: dict[MachineId, _Request] = field(default_factory=dict[MachineId, _Request])
     _refused: dict[MachineId, _Refused] = field(default_factory=dict[MachineId, _Refused])
+    _adopting: dict[MachineId, int] = field(default_factory=dict[MachineId, int])
 
     def attach(self, fleets: Mapping[FleetName, FleetAccess]) -> None:
         """Answer from these fleets from now on: another engine may have begun."""
@@ -98,6 +105,24 @@ class EngineAccess:
         self._pending[machine] = _Request(number, after)
         access.hear()
         return True
+
+    async def adopt(self, fleet: str, act: Adopt, requester: Requester) -> None:
+        """Ask for a host to be taken over, if it is called as was said. StoreError goes through."""
+        access = (self._fleets or {}).get(FleetName(fleet))
+        if access is None:
+            return
+        author = access.machines.author("an imported HostlerMachine")
+        try:
+            host = _called(act, access.hosts())
+            accepted = adopt_requested(author, access.machines.fleet, host, act.machine, requester)
+        except RequestRefused as error:
+            self._refused[act.machine] = _Refused(str(error), self.clock.boot() + _REFUSAL)
+            return
+        after = await self.store.newest_event()
+        request = await access.machines.record(accepted)
+        self._pending[act.machine] = _Request(request.number, after)
+        self._adopting[act.machine] = request.number
+        access.hear()
 
     async def end(self, fleet: str, machine: MachineId, *, retires: bool) -> None:
         """Ask for the end of a machine, on record or not; RequestRefused, StoreError."""
@@ -154,12 +179,22 @@ class EngineAccess:
             if machine in access.machines.requested:
                 deleting = machine in access.machines.deleting
                 return Standing(fleet=access.machines.fleet, requested=True, deleting=deleting)
+        if await self._is_adopting(machine):
+            return Standing(fleet=access.machines.fleet if access else None, requested=True)
         record = await self.store.machine(machine)
         if record is not None:
             return self._recorded(record)
         if machine in await self.store.issued((machine,)):
             return Standing(fleet=access.machines.fleet if access else None, issued=True)
         return _of_fleet(access, await self._why_refused(machine))
+
+    async def _is_adopting(self, machine: MachineId) -> bool:
+        """Tell whether a host was asked for, and the engine did not answer yet."""
+        number = self._adopting.get(machine)
+        if number is None or any(one.number == number for one in await self.store.requests()):
+            return number is not None
+        self._adopting.pop(machine)
+        return False
 
     async def _why_refused(self, machine: MachineId) -> str:
         """Return why the newest request for this machine was refused, for a while."""
@@ -174,6 +209,15 @@ class EngineAccess:
             self._refused.pop(machine, None)
             return ""
         return refused.text
+
+
+def _called(act: Adopt, hosts: Iterable[HostStatus]) -> HostStatus:
+    """Return the host that is to be taken over. Raises RequestRefused where its name is another."""
+    found = next((host for host in hosts if host.id == act.host), None)
+    if found is not None and found.name == act.name:
+        return found
+    seen = f"is called {found.name}" if found is not None else "is not observed"
+    raise RequestRefused(f"host {act.host} {seen}, and not {act.name}")
 
 
 def _of_fleet(access: FleetAccess | None, refused: str = "") -> Standing:

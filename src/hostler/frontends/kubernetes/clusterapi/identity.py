@@ -6,8 +6,10 @@ that a crash anywhere asks for the same machine again, and an object that was mo
 
 import hashlib
 
-from hostler.domain.ids import MachineId, is_machine_id, machine_id
+from hostler.domain.ids import HostId, MachineId, is_machine_id, machine_id
 from hostler.kubernetes.objects import Metadata
+
+from .names import FORMER_SCHEME
 
 
 def next_id(metadata: Metadata, ended: str = "") -> MachineId:
@@ -22,3 +24,20 @@ def next_id(metadata: Metadata, ended: str = "") -> MachineId:
 def id_of(text: str) -> MachineId | None:
     """Return the id that a spec names; None where it names none, or something else."""
     return MachineId(text) if is_machine_id(text) else None
+
+
+def former_host(provider_id: str) -> HostId | None:
+    """Return the host that a providerID of the older provider for Macs names; None for any other.
+
+    It is `scw-applesilicon://ZONE/SERVER`.
+    """
+    zone, _, host = provider_id.removeprefix(FORMER_SCHEME).partition("/")
+    good = provider_id.startswith(FORMER_SCHEME) and zone and host and "/" not in host
+    return HostId(host) if good else None
+
+
+def is_same_host(former: str, provider_id: str) -> bool:
+    """Tell whether a machine's own providerID names the host that an older one did."""
+    host = former_host(former)
+    zone = former.removeprefix(FORMER_SCHEME).partition("/")[0]
+    return host is not None and provider_id.endswith(f"/{zone}/{host}")

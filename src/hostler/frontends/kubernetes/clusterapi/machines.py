@@ -12,7 +12,7 @@ from hostler.kubernetes.resources import Resource
 from hostler.ports.clock import Clock
 
 from . import patches
-from .acts import Act, Claim, End, Grow, Leave, Place
+from .acts import Act, Adopt, Claim, End, Grow, Leave, Place
 from .bootstrap import BootstrapPlace, examined
 from .caches import Caches
 from .decision import decide
@@ -125,6 +125,10 @@ class MachineReconciler:
                 return await self._patch(item, patches.placed(read, act.provider_id))
             case Grow():
                 return await self._grow(item, act)
+            case Adopt():
+                requester = requester_of(item, await self.identity.uid())
+                await self.engine.adopt(_fleet(item), act, requester)
+                return item
             case End():
                 await self.engine.end(_fleet(item), act.machine, retires=act.retires)
                 return item

@@ -44,6 +44,12 @@ FORMAT_KEY, CLOUD_CONFIG = "format", "cloud-config"
 
 KUBECONFIG_SUFFIX = "-kubeconfig"
 
+ADOPT = "hostler.dev/adopt"
+"""The annotation by which a person says, with a host's whole name, that it is taken as it is."""
+
+FORMER_SCHEME = "scw-applesilicon://"
+"""How the providerIDs begin that an older provider gave to Macs."""
+
 SYSTEM = "kube-system"
 """The namespace whose uid tells clusters apart."""
 

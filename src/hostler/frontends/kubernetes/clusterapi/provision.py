@@ -11,9 +11,10 @@ from hostler.domain.machines.failure import REFUSALS
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase, Reason, sentence
 
+from . import adopting
 from .acts import Claim, Decision, Grow, Place, unready, waiting
 from .conditions import READY, condition, merged, paused
-from .identity import next_id
+from .identity import is_same_host, next_id
 from .objects import Condition, Initialization, MachineStatus
 from .reasons import ReadyReason
 from .standing import View
@@ -37,8 +38,7 @@ def decide(view: View) -> Decision:
     if standing.machine is not None:
         return _recorded(view, standing.machine)
     if view.wants.provider_id:
-        text = f"no record has machine {machine}: was this object moved here from another store?"
-        return unready(view, ReadyReason.MACHINE_UNKNOWN, text, _SELDOM)
+        return adopting.decide(view, machine)
     if standing.requested:
         return unready(view, ReadyReason.PROVISIONING, _coming_text(view), _LATER)
     return _unrecorded(view, machine)
@@ -121,7 +121,7 @@ def _ready(view: View, machine: Machine) -> Decision:
         return (
             Decision(act=Place(provider_id=provider_id)) if provider_id else _coming(view, machine)
         )
-    if provider_id and provider_id != before:
+    if provider_id and provider_id != before and not is_same_host(before, provider_id):
         text = f"machine {machine.id} has providerID {provider_id} by now"
         return unready(view, ReadyReason.IDENTITY_CHANGED, text, _LATER)
     changes = (paused(holds=False), condition(READY, ReadyReason.PROVISIONED, holds=True))

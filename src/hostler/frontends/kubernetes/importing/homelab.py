@@ -116,10 +116,14 @@ class ClusterNode(_Foreign, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """The objects to be written, and what a person must look at before they are let loose."""
+    """The objects to be written, and what a person must look at before they are let loose.
+
+    `left` is what was not taken over, each with the reason.
+    """
 
     objects: tuple[Written, ...]
     remarks: tuple[str, ...] = ()
+    left: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(slots=True, kw_only=True)
