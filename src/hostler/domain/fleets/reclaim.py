@@ -106,8 +106,10 @@ def _is_over(orphan: Orphan, snapshot: Snapshot) -> bool:
     """An orphan leaves the report when it is explained, or two complete observations lack it.
 
     One that lacks it proves nothing: lists are empty for a minute, and what bills goes on billing.
+    A machine that nobody asks for is on record: it is over when that says so.
     """
-    if orphan.resource in snapshot.inventory.sightings:
+    recorded = orphan.cls is OrphanClass.ABANDONED
+    if recorded or orphan.resource in snapshot.inventory.sightings:
         return True
     whole = snapshot.inventory.whole.get((orphan.zone, orphan.kind))
     if whole is None or orphan.missing is None:

@@ -49,10 +49,13 @@ def _is_sighted(orphan: Orphan, snapshot: Snapshot) -> bool:
 
 
 def _lacking(snapshot: Snapshot) -> Iterator[Orphan]:
-    """Yield the orphans that the newest listing lacks, and that nothing proves gone."""
+    """Yield the orphans that the newest listing lacks, and that nothing proves gone.
+
+    A machine that nobody asks for any more is none of them: it is on record, and counts by that.
+    """
     for orphan in snapshot.orphans:
         listed = (orphan.zone, orphan.kind) in snapshot.inventory.whole
-        if listed and not _is_sighted(orphan, snapshot):
+        if listed and orphan.cls is not OrphanClass.ABANDONED and not _is_sighted(orphan, snapshot):
             yield orphan
 
 
