@@ -74,11 +74,11 @@ def test_conditions_are_a_list_by_type_as_core_reads_it(kind: str) -> None:
 
 def test_cores_of_contract_v1beta1_read_ready_and_it_follows_the_condition() -> None:
     there = decide(ready(with_spec(item(), provider_id=PROVIDER_ID))).status
-    gone = decide(ready(provisioned(), machine(Phase.FAILED))).status
+    removed = decide(ready(provisioned(), machine(Phase.FAILED))).status
     assert there is not None
-    assert gone is not None
-    assert (there.ready, gone.ready) == (True, False)
-    assert gone.initialization.provisioned
+    assert removed is not None
+    assert (there.ready, removed.ready) == (True, False)
+    assert removed.initialization.provisioned
 
 
 # ---------------------------------------------------------------- what is read
