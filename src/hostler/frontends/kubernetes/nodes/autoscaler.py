@@ -1,10 +1,11 @@
-"""Cluster Autoscaler's taint: on a Node that it wants gone, and that may outlive its machine. Pure.
+"""Cluster Autoscaler at Nodes: what it leaves there, and what it heeds. Pure.
 
 Cluster Autoscaler taints and cordons a Node, drains it, asks for its end, and never comes back to
 it. While the box is off the taint is right: the Node counts as deleted, not as one that is not
 ready. Once another machine of the box is up, the Node is to take Pods again, and not before.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from hostler.domain.model.machine import Machine
@@ -14,6 +15,23 @@ from .objects import Node, Taint
 TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler"
 """Its key; its value is the time at which the Node was tainted, in seconds since 1970."""
 _EFFECT = "NoSchedule"
+UNWANTED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+"""The annotation with which it neither drains a Node nor asks for its end."""
+UNWANTED_BY = "hostler.dev/scale-down-disabled-by"
+"""For which machine we put that there: only then is it taken off."""
+
+
+def protecting(node: Node, machine: Machine, now: datetime) -> Mapping[str, str | None]:
+    """Return what is to change so that a protected machine's Node is left alone.
+
+    Its end is refused anyway; but Cluster Autoscaler drains a Node before it asks for that, and
+    would drain it again and again. What somebody else put there stays.
+    """
+    there = node.metadata.annotations or {}
+    if machine.is_protected(now):
+        ours = {UNWANTED: "true", UNWANTED_BY: str(machine.id)}
+        return {} if UNWANTED in there else ours
+    return {UNWANTED: None, UNWANTED_BY: None} if UNWANTED_BY in there else {}
 
 
 def is_outlived(node: Node, machine: Machine) -> bool:

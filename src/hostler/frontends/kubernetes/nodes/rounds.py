@@ -23,6 +23,7 @@ from hostler.ports.clock import Clock
 from hostler.requests.machines import protect
 from hostler.requests.recording import Author, record
 
+from .autoscaler import protecting
 from .drainer import remove
 from .fleets import Attached, ManagedFleet
 from .objects import NODES, Node
@@ -87,7 +88,11 @@ class Rounds:
         """Write what a Node lacks; where somebody wrote in between, the next round does."""
         if why := guarded(node, self.own_node, fleet.table):
             await self._protect(fleet, machine, why)
-        change = change_of(node, machine, fleet.table_of(machine), self.attached.installation)
+        more = dict[str, str | None]()
+        if not fleet.fleet.renews:  # Cluster Autoscaler asks for the machines
+            more |= protecting(node, machine, self.clock.now())
+        table = fleet.table_of(machine)
+        change = change_of(node, machine, table, self.attached.installation, more)
         await self._write(node, change, machine.id)
 
     async def _write(self, node: Node, change: Change, machine: MachineId) -> None:

@@ -34,16 +34,23 @@ class Change:
 
 
 def change_of(
-    node: Node, machine: Machine, table: NodeTable, installation: InstallationId
+    node: Node,
+    machine: Machine,
+    table: NodeTable,
+    installation: InstallationId,
+    more: Mapping[str, str | None],
 ) -> Change:
-    """Return what a machine's Node lacks of what its fleet wants, and whether it is uncordoned."""
+    """Return what a machine's Node lacks of what its fleet wants, and whether it is uncordoned.
+
+    `more` are further annotations to be written, None to take one off.
+    """
     managed = table.managed
     labels = {**table.labels, FLEET: str(machine.fleet), MACHINE: str(machine.id)}
     annotations = {
         **(managed.annotations if managed is not None else {}),
         INSTALLATION: str(installation),
     }
-    named = dict[str, object](_lacking(node.metadata.annotations, annotations))
+    named: dict[str, object] = {**_lacking(node.metadata.annotations, annotations), **more}
     spec = dict[str, object]()
     if is_to_be_uncordoned(node, machine):
         named[CORDONED_BY] = None

@@ -15,9 +15,9 @@ from node_cluster import Body, FakeCluster
 
 from hostler.config.node_tables import ManagedTable, NodeTable
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.machine import Deletion, Machine
+from hostler.domain.model.machine import Deletion, Machine, Protection
 from hostler.domain.model.phases import Goal, Phase
-from hostler.frontends.kubernetes.nodes.autoscaler import TO_BE_DELETED
+from hostler.frontends.kubernetes.nodes.autoscaler import TO_BE_DELETED, UNWANTED, UNWANTED_BY
 from hostler.frontends.kubernetes.nodes.fleets import Attached, ManagedFleet
 from hostler.frontends.kubernetes.nodes.rounds import Rounds
 from hostler.frontends.kubernetes.nodes.upkeep import INSTALLATION, MACHINE
@@ -110,3 +110,34 @@ async def test_a_node_is_not_tainted_by_us_where(why: str) -> None:
     scene.records.living, scene.store.ended[ONE.id] = [], ENDED
     spec = await scene.go_over(fleet=None if speaks else FLEET)
     assert spec["taints"] == [OTHER]
+
+
+PROTECTED = replace(ONE, protection=Protection(until=BEGIN + timedelta(days=1), actor="a", why=""))
+
+
+async def test_a_protected_machine_is_neither_drained_nor_asked_for_by_cluster_autoscaler() -> None:
+    """Its end was refused, after its Node had been drained, and a minute later again."""
+    scene = Scene(PROTECTED, "")
+    await scene.go_over()
+    annotations = scene.cluster.nodes["n"]["metadata"]["annotations"]
+    assert (annotations[UNWANTED], annotations[UNWANTED_BY]) == ("true", ONE.id)
+    assert len(scene.cluster.patches) == 1
+    scene.records.living = [ONE]
+    await scene.go_over()
+    assert not {UNWANTED, UNWANTED_BY} & scene.cluster.nodes["n"]["metadata"]["annotations"].keys()
+
+
+@pytest.mark.parametrize("one", [ONE, PROTECTED], ids=["free", "protected"])
+async def test_what_somebody_else_keeps_from_cluster_autoscaler_stays_so(one: Machine) -> None:
+    scene = Scene(one, "")
+    scene.cluster.nodes["n"]["metadata"]["annotations"][UNWANTED] = "true"
+    await scene.go_over()
+    annotations = scene.cluster.nodes["n"]["metadata"]["annotations"]
+    assert annotations[UNWANTED] == "true"
+    assert UNWANTED_BY not in annotations
+
+
+async def test_a_fleet_that_renews_itself_is_none_of_cluster_autoscaler_s() -> None:
+    scene = Scene(PROTECTED, "")
+    await scene.go_over(fleet=FLEET)
+    assert UNWANTED not in scene.cluster.nodes["n"]["metadata"]["annotations"]
