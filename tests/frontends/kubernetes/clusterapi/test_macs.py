@@ -12,6 +12,7 @@ import pytest
 from core_kit import Cluster
 
 from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.snapshot import RequestKind
 from hostler.frontends.kubernetes.clusterapi.names import (
     ADOPT,
     FORMER_RELEASE_POLICY,
@@ -136,6 +137,25 @@ def test_a_mac_whose_object_was_removed_by_force_goes_back_to_its_pool() -> None
         assert not after.deletion_scheduled
 
     play_roll(scene, 2, replace(MACS, reclaim=True))
+
+
+def test_a_host_whose_former_machine_is_lost_is_provisioned_once_that_is_gone() -> None:
+    """It has the providerID of before, and the lost Machine would take its Node along."""
+
+    async def scene(roll: Roll) -> None:
+        lost = roll.add()
+        await roll.come([lost], 60 * MINUTE)
+        (machine,) = await roll.cluster.machines()
+        await roll.rig.truth.hostlers[0].request(RequestKind.DELETE, machine=machine.id)
+        await roll.cluster.until(lambda: roll.cluster.ready(lost) == "MachineLost", 60 * MINUTE)
+        new = roll.add()
+        await roll.cluster.until(lambda: roll.cluster.ready(new) == "IdentityTaken", 120 * MINUTE)
+        await asyncio.sleep(600)
+        assert not roll.cluster.is_provisioned(new)
+        await roll.cluster.deleted(lost, 10 * MINUTE)
+        await roll.come([new], 10 * MINUTE)
+
+    play_adoption(scene)
 
 
 # ---------------------------------------------------------------- hosts of the older provider

@@ -249,6 +249,15 @@ def test_the_provider_id_is_written_before_provisioned() -> None:
     assert decision.status is None
 
 
+def test_a_provider_id_that_another_object_still_has_is_not_written() -> None:
+    """Core would drain and delete the Node of the one with the Machine of the other."""
+    decision = decide(ready(rival="fleet/w-0"))
+    assert decision.act is None
+    assert condition(decision).reason == "IdentityTaken"
+    assert "fleet/w-0" in condition(decision).message
+    assert not decision.status or not decision.status.initialization.provisioned
+
+
 def test_a_machine_without_a_provider_id_is_not_provisioned() -> None:
     standing = Standing(fleet=WORKERS, machine=machine())
 

@@ -20,6 +20,7 @@ from .objects import (
 )
 
 BY_OWNER, BY_CLUSTER, BY_MACHINE = "owner", "cluster", "machine"
+BY_PROVIDER_ID = "providerID"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +66,11 @@ class Caches:
         """Return the keys of the objects that name a machine of the engine."""
         yield from (key_of(found) for found in self.items.cache.find(BY_MACHINE, machine))
 
+    def rival(self, provider_id: str, key: Key) -> str:
+        """Return another object that has this providerID already; empty where none does."""
+        found = self.items.cache.find(BY_PROVIDER_ID, provider_id) if provider_id else ()
+        return next((str(other) for one in found if (other := key_of(one)) != key), "")
+
     def owner(self, metadata: Metadata) -> CoreMachine | None:
         """Return the Machine that owns an object, and not another one under its name."""
         reference = owner_of(metadata, "Machine")
@@ -84,7 +90,12 @@ class Caches:
 def watched(reader: Reader, around: Surroundings, namespace: str = "") -> Caches:
     """Return what is watched, in one namespace or in all."""
     selection = Selection(namespace=namespace) if namespace else EVERYTHING
-    indexes = {BY_OWNER: _owners, BY_CLUSTER: _clusters, BY_MACHINE: _machines}
+    indexes = {
+        BY_OWNER: _owners,
+        BY_CLUSTER: _clusters,
+        BY_MACHINE: _machines,
+        BY_PROVIDER_ID: _provider_ids,
+    }
     return Caches(
         items=Informer(reader, MACHINES, around, selection, indexes),
         owners=Informer(reader, CORE_MACHINES, around, selection),
@@ -115,6 +126,11 @@ def _clusters(item: HasMetadata) -> Iterator[str]:
 def _machines(item: HostlerMachine) -> Iterator[str]:
     if item.spec is not None and item.spec.machine_id:
         yield item.spec.machine_id
+
+
+def _provider_ids(item: HostlerMachine) -> Iterator[str]:
+    if item.spec is not None and item.spec.provider_id:
+        yield item.spec.provider_id
 
 
 def _says_the_same(old: Cluster | None, new: Cluster | None) -> bool:

@@ -99,7 +99,8 @@ class MachineReconciler:
             cluster=self.caches.cluster(item.metadata, owner),
         )
         standing = await self.engine.standing(view.wants.fleet_name, view.id)
-        view = replace(view, standing=standing)
+        rival = self.caches.rival(standing.provider_id, key_of(item))
+        view = replace(view, standing=standing, rival=rival)
         if view.needs_bootstrap:
             view = replace(view, bootstrap=await self._bootstrap(item.metadata, owner))
         return view

@@ -118,14 +118,27 @@ def _recorded(view: View, machine: Machine) -> Decision:
 def _ready(view: View, machine: Machine) -> Decision:
     before, provider_id = view.wants.provider_id, view.standing.provider_id
     if not before:
-        return (
-            Decision(act=Place(provider_id=provider_id)) if provider_id else _coming(view, machine)
-        )
+        return _placed(view, machine)
     if provider_id and provider_id != before and not is_same_host(before, provider_id):
         text = f"machine {machine.id} has providerID {provider_id} by now"
         return unready(view, ReadyReason.IDENTITY_CHANGED, text, _LATER)
     changes = (paused(holds=False), condition(READY, ReadyReason.PROVISIONED, holds=True))
     return Decision(status=_provisioned(view, machine, changes))
+
+
+def _placed(view: View, machine: Machine) -> Decision:
+    """Write the providerID, unless another object has it still.
+
+    A host outlives its machines. Core finds a Machine's Node by this id, and drains and deletes it
+    with the Machine: the new one's Node would go with the old Machine.
+    """
+    provider_id = view.standing.provider_id
+    if not provider_id:
+        return _coming(view, machine)
+    if view.rival:
+        text = f"{view.rival} lost this host and has its providerID still: delete its Machine"
+        return unready(view, ReadyReason.IDENTITY_TAKEN, text, _LATER)
+    return Decision(act=Place(provider_id=provider_id))
 
 
 def _provisioned(view: View, machine: Machine, changes: tuple[Condition, ...]) -> MachineStatus:

@@ -28,6 +28,7 @@ class ReadyReason(StrEnum):
     MACHINE_LOST = "MachineLost"
     MACHINE_UNKNOWN = "MachineUnknown"
     IDENTITY_CHANGED = "IdentityChanged"
+    IDENTITY_TAKEN = "IdentityTaken"
     STANDBY = "Standby"
     DELETING = "Deleting"
     DELETION_BLOCKED = "DeletionBlocked"

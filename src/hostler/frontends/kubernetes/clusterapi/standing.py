@@ -43,7 +43,8 @@ class View:
     """A HostlerMachine, the objects around it, and its machine, at one moment.
 
     `bootstrap` is where the bootstrap data is kept: None as long as there is none, or while it is
-    no matter (`needs_bootstrap`).
+    no matter (`needs_bootstrap`). `rival` is another object that has the providerID of this one's
+    machine.
     """
 
     item: HostlerMachine
@@ -52,6 +53,7 @@ class View:
     cluster: Cluster | None = None
     bootstrap: BootstrapPlace | None = None
     standing: Standing = field(default=Standing())
+    rival: str = ""
 
     @property
     def wants(self) -> MachineWants:
