@@ -3,12 +3,11 @@
 import time
 from collections.abc import Mapping
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-import yaml
+from rendering import Helm, of_kind
 
 from hostler.app.clock import SystemClock
 from hostler.app.provider_registry import KINDS
@@ -42,7 +41,6 @@ from hostler.lab.controlplane.kubectl import Kubectl, Refused
 pytestmark = pytest.mark.timeout(2000)  # the first test waits for the build of the server
 
 NAMESPACE = "default"
-POLICY = Path(__file__).parents[2] / "deploy" / "policies" / "templates.yaml"
 READY = Condition(
     type="Ready",
     status="True",
@@ -149,9 +147,15 @@ async def test_a_control_plane_says_all_that_core_reads(client: Client) -> None:
     assert read.status == status
 
 
-def test_a_template_is_not_changed_in_place_but_for_cores_dry_runs(kubectl: Kubectl) -> None:
+def test_a_template_is_not_changed_in_place_but_for_cores_dry_runs(
+    kubectl: Kubectl, helm: Helm
+) -> None:
+    """By the policy of the chart."""
+    kinds = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+    policy = of_kind(helm.objects("clusterctl"), *kinds)
+    assert len(policy) == len(kinds)
     kubectl.apply(*(dict(one) for one in manifests(KINDS)))
-    kubectl.apply(*yaml.safe_load_all(POLICY.read_text()))
+    kubectl.apply(*policy)
     kubectl.run("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
     kubectl.apply(_template("one"))
 

@@ -101,6 +101,23 @@ def test_strays_are_only_reported_unless_asked() -> None:
     assert values["orphanReclaim"] == {"activeReclaim": False}
 
 
+@pytest.mark.parametrize(
+    ("frontends", "policy", "is_there"),
+    [(ON, ON, True), (ON, OFF, False), (OFF, ON, False)],
+)
+def test_templates_are_guarded_where_cluster_api_is_served(
+    helm: Helm, frontends: Mapping[str, bool], policy: Mapping[str, bool], *, is_there: bool
+) -> None:
+    """The binding names its policy: without one nothing is refused."""
+    found = helm.objects({"frontends": {"clusterApi": frontends}, "templatePolicy": policy})
+    names = [one["metadata"]["name"] for one in of_kind(found, "ValidatingAdmissionPolicy")]
+    bound = [
+        one["spec"]["policyName"] for one in of_kind(found, "ValidatingAdmissionPolicyBinding")
+    ]
+    assert names == bound
+    assert bool(names) is is_there
+
+
 # ---------------------------------------------------------------- what is refused
 
 
