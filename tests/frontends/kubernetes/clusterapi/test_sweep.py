@@ -6,6 +6,7 @@ Only a cluster that is surely the right one, read whole and afresh, twice, says 
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from core_kit import KIND, LONG, WORKERS, Site
@@ -130,6 +131,18 @@ async def test_a_machine_without_its_object_is_reported(cause: Callable[[Site], 
     assert orphan.owner == "HostlerMachine fleet/w-1 (gone)"
     assert orphan.resource == machine.bound(here.scene.provider.capabilities.main)
     assert still.deletion is None
+
+
+async def test_a_fleet_whose_sightings_are_close_together_is_looked_at_as_often() -> None:
+    gap = timedelta(seconds=2)
+    here = Site(replace(WORKERS, timers=replace(WORKERS.timers, sighting_gap=gap)))
+    async with here.serving():
+        await provisioned(here, "w-1")
+        (machine,) = await here.machines()
+        await passed(FOUND)
+        finalizer_taken_off(here)
+        await passed(timedelta(seconds=20))
+        assert (await record(here, machine.id)).health.abandoned is not None
 
 
 async def test_a_machine_of_an_object_that_went_while_it_was_asked_for_is_reported() -> None:

@@ -29,8 +29,9 @@ from .names import ACTOR
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.clusterapi")
 
 EVERY = timedelta(seconds=30)
-"""How often the cluster is read for this."""
+"""How often the cluster is read for this; oftener where a fleet's sightings are closer together."""
 
+_SHORTEST = timedelta(seconds=1)
 _GONE = "its HostlerMachine is gone"
 
 
@@ -58,7 +59,12 @@ class Sweep:
                 self._missing.clear()
                 why = str(error)
             self._tell(why)
-            await self.clock.sleep(EVERY)
+            await self.clock.sleep(self._pause())
+
+    def _pause(self) -> timedelta:
+        """Return when to look again; while no machine is known there is nothing to be read."""
+        gaps = (access.machines.fleet.timers.sighting_gap for access, _ in self.engine.by_id())
+        return max(_SHORTEST, min(EVERY, min(gaps, default=_SHORTEST)))
 
     async def once(self) -> str:
         """Look once; return why nothing is concluded of some machines, or an empty string.
