@@ -38,6 +38,10 @@ demo-macs: $(STAMP)  ## watch a week of leased Macs in 40 seconds, without an ac
 demo-rack: $(STAMP)  ## watch a day of a rack in 40 seconds, switched on and off by demand
 	@$(BIN)/hostler demo rack
 
+.PHONY: demo-kubernetes
+demo-kubernetes: $(STAMP)  ## watch Macs of Cluster API rolled, drained and reclaimed in two to five minutes
+	@$(BIN)/hostler demo kubernetes
+
 .PHONY: test
 test: $(STAMP)  ## run everything that CI runs
 	@$(BIN)/python tools/test.py

@@ -40,12 +40,13 @@ def _trial(name: str) -> Callable[..., int]:
             return simulate
 
 
-def demo(
+def demo(  # noqa: PLR0913 - options of one command
     play: Annotated[
-        Literal["servers", "macs", "rack"],
+        Literal["servers", "macs", "rack", "kubernetes"],
         Parameter(
             help="servers: five of them through a bad day; macs: a week of hosts that are claimed "
-            "from a pool; rack: a day of twelve machines that are switched on and off"
+            "from a pool; rack: a day of twelve machines that are switched on and off; kubernetes: "
+            "Macs as Machines of Cluster API, rolled, drained and reclaimed"
         ),
     ] = "servers",
     /,
@@ -64,9 +65,27 @@ def demo(
         float,
         Parameter(help="of the rack: euros for a kilowatt-hour", validator=Number(gte=0, lte=1000)),
     ] = 0.25,
+    control_plane: Annotated[
+        Literal["auto", "real", "simulated"],
+        Parameter(
+            help="of kubernetes: real programs of Kubernetes and Cluster API, which are built once "
+            "with Go, or simulated ones; auto: real where they can be built"
+        ),
+    ] = "auto",
+    kubeconfig: Annotated[
+        Path | None,
+        Parameter(help="of kubernetes: a cluster with Cluster API's core and kwok to use instead"),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Keep simulated servers, Macs or a rack through troubles, and leave nothing behind."""
+    if play == "kubernetes":
+        from hostler.lab.demo.kubernetes.control_plane import Choice
+        from hostler.lab.demo.kubernetes.demo import Options as KubernetesOptions
+        from hostler.lab.demo.kubernetes.demo import main as give_kubernetes
+
+        chosen = KubernetesOptions(choice=Choice(control_plane), kubeconfig=kubeconfig, seed=seed)
+        return give_kubernetes(Composed(), chosen, json=json)
     if play == "macs":
         from hostler.lab.demo.macs.demo import main as give_macs
 
