@@ -77,7 +77,11 @@ async def fleets_of(engine: Engine, ports: Ports) -> Mapping[FleetName, FleetAcc
                 row=row,
             )
             found[fleet.name] = FleetAccess(
-                machines=machines, live=live, hear=engine.hear, hosts=live.hosts
+                machines=machines,
+                live=live,
+                hear=engine.hear,
+                hosts=live.hosts,
+                capabilities=loop.state.account.provider.capabilities,
             )
     return found
 

@@ -9,6 +9,7 @@ from hostler.domain.machines import failure, rollout
 from hostler.domain.model.fleet import FleetRow, Setback, creations_left
 from hostler.domain.model.machine import BootstrapFormat, MachineSpec, Offer
 from hostler.domain.model.phases import Phase, Reason
+from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition
 from hostler.domain.observation.blockers import world_is_right, zone_is_known
@@ -59,8 +60,8 @@ def unfit(spec: MachineSpec, snapshot: Snapshot) -> str:
     """Return why no machine of this fleet can be what was asked for, or an empty string."""
     if spec.template and not snapshot.capabilities.own_templates:
         return "machines of this provider have no template of their own"
-    if spec.bootstrap and spec.bootstrap_format not in snapshot.capabilities.bootstraps:
-        return _no_bootstrap(spec, snapshot)
+    if problem := bootstrap_problem(spec, snapshot.capabilities):
+        return problem
     if any(spec.accepts(offer) for offer in snapshot.fleet.offers):
         return ""
     offered = ", ".join(str(offer) for offer in snapshot.fleet.offers)
@@ -73,9 +74,11 @@ _FORMATS = {
 }
 
 
-def _no_bootstrap(spec: MachineSpec, snapshot: Snapshot) -> str:
-    """Return why a machine of this provider cannot have such bootstrap data."""
-    taken = sorted(_FORMATS[one] for one in snapshot.capabilities.bootstraps)
+def bootstrap_problem(spec: MachineSpec, capabilities: Capabilities) -> str:
+    """Return why a machine of this provider cannot have such bootstrap data, or an empty string."""
+    if not spec.bootstrap or spec.bootstrap_format in capabilities.bootstraps:
+        return ""
+    taken = sorted(_FORMATS[one] for one in capabilities.bootstraps)
     if not taken:
         return "machines of this provider have no bootstrap data of their own"
     this = _FORMATS[spec.bootstrap_format]

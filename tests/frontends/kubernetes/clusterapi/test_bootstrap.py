@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import msgspec
 import pytest
-from view_kit import BOOTSTRAP, condition, grows, machine, ready, view
+from view_kit import BOOTSTRAP, WORKERS, condition, grows, machine, ready, view
 
 from hostler.domain.ids import Epoch
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.machine import Asked, BootstrapFormat, Machine, MachineSpec
 from hostler.domain.model.phases import Phase, Reason
+from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Slot
 from hostler.frontends.kubernetes.clusterapi.bootstrap import (
     BootstrapPlace,
@@ -20,6 +21,7 @@ from hostler.frontends.kubernetes.clusterapi.bootstrap import (
 from hostler.frontends.kubernetes.clusterapi.decision import decide
 from hostler.frontends.kubernetes.clusterapi.objects import SECRETS
 from hostler.frontends.kubernetes.clusterapi.reasons import TERMINAL, ReadyReason
+from hostler.frontends.kubernetes.clusterapi.standing import Standing
 from hostler.kubernetes.errors import ApiError, Forbidden, NotFound, Unavailable
 from hostler.kubernetes.objects import Key, M
 from hostler.kubernetes.resources import Resource
@@ -96,6 +98,28 @@ async def test_a_machine_is_asked_for_with_the_place_alone() -> None:
     assert grows(decide(view(bootstrap=script))).spec == MachineSpec(
         bootstrap="secret/fleet/data", bootstrap_format=BootstrapFormat.SCRIPT
     )
+
+
+@pytest.mark.parametrize(
+    ("taken", "why"),
+    [
+        (frozenset[BootstrapFormat](), "have no bootstrap data of their own"),
+        (frozenset({BootstrapFormat.SCRIPT}), "a shell script, which begins with #!"),
+    ],
+)
+async def test_a_fleet_whose_machines_cannot_have_the_data_is_not_asked(
+    taken: frozenset[BootstrapFormat], why: str
+) -> None:
+    capabilities = Capabilities(bootstraps=taken)
+    decision = decide(view(standing=Standing(fleet=WORKERS, capabilities=capabilities)))
+    assert decision.act is None
+    assert condition(decision).reason == ReadyReason.FLEET_UNSUITABLE
+    assert why in condition(decision).message
+
+
+async def test_a_fleet_without_bootstrap_data_is_asked_where_the_data_is_empty() -> None:
+    standing = Standing(fleet=WORKERS, capabilities=Capabilities())
+    assert grows(decide(view(standing=standing, bootstrap=BootstrapPlace())))
 
 
 # ---------------------------------------------------------------- a start that fails for it

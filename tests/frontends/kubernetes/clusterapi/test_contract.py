@@ -74,11 +74,11 @@ def test_conditions_are_a_list_by_type_as_core_reads_it(kind: str) -> None:
 
 def test_cores_of_contract_v1beta1_read_ready_and_it_follows_the_condition() -> None:
     there = decide(ready(with_spec(item(), provider_id=PROVIDER_ID))).status
-    removed = decide(ready(provisioned(), machine(Phase.FAILED))).status
+    failed = decide(ready(provisioned(), machine(Phase.FAILED))).status
     assert there is not None
-    assert removed is not None
-    assert (there.ready, removed.ready) == (True, False)
-    assert removed.initialization.provisioned
+    assert failed is not None
+    assert (there.ready, failed.ready) == (True, False)
+    assert failed.initialization.provisioned
 
 
 # ---------------------------------------------------------------- what is read
@@ -144,6 +144,15 @@ def test_a_node_of_a_template_has_a_processor_that_the_autoscaler_knows() -> Non
 # ---------------------------------------------------------------- moves
 
 
+def _one() -> Site:
+    """Return a site with one Machine."""
+    here = Site()
+    here.cluster()
+    here.secret()
+    here.machine("w-0")
+    return here
+
+
 def _here(site: Site, name: str) -> dict[str, Any]:
     found = site.api.raw(KIND, name)
     assert found is not None
@@ -152,14 +161,11 @@ def _here(site: Site, name: str) -> dict[str, Any]:
 
 @pytest.mark.looptime
 async def test_an_object_that_is_moved_keeps_its_machine_and_gets_its_status_again() -> None:
-    """As clusterctl does it: paused, made anew with another uid and no status, gone at the source.
+    """As clusterctl does it: paused, made anew with another uid and no status.
 
     The store is the same at both ends.
     """
-    here = Site()
-    here.cluster()
-    here.secret()
-    here.machine("w-0")
+    here = _one()
     async with here.serving():
         await here.until(lambda: here.is_provisioned("w-0"))
     (before,) = await here.machines()
@@ -185,10 +191,7 @@ async def test_an_object_that_is_moved_keeps_its_machine_and_gets_its_status_aga
 
 @pytest.mark.looptime
 async def test_what_vanishes_at_the_source_of_a_move_ends_no_machine() -> None:
-    here = Site()
-    here.cluster()
-    here.secret()
-    here.machine("w-0")
+    here = _one()
     async with here.serving():
         await here.until(lambda: here.is_provisioned("w-0"))
         here.api.change("Cluster", "c1", spec={"paused": True})

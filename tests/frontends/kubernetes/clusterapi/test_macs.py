@@ -97,6 +97,17 @@ def test_a_full_pool_rolls_too_one_wipe_after_the_other() -> None:
     play_roll(scene, 2)
 
 
+def test_a_mac_is_not_asked_for_with_data_that_only_cloud_init_reads() -> None:
+    async def scene(roll: Roll) -> None:
+        roll.cluster.secret("config", b"#cloud-config\nruncmd: [true]\n")
+        roll.cluster.machine("mac-0", secret="config")
+        await roll.cluster.until(lambda: roll.cluster.ready("mac-0") == "FleetUnsuitable")
+        assert await roll.cluster.machines() == ()
+        assert await roll.cluster.scene.store.requests() == ()
+
+    play_roll(scene, 1)
+
+
 @pytest.mark.parametrize("name_of_policy", [RELEASE_POLICY, FORMER_RELEASE_POLICY])
 def test_a_host_that_is_given_up_keeps_nobody_waiting_until_it_may_be_deleted(
     name_of_policy: str,

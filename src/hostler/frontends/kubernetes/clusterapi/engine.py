@@ -12,6 +12,7 @@ from datetime import timedelta
 from hostler.domain.errors import RequestRefused
 from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.machine import Machine, MachineSpec
+from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.requester import Requester
 from hostler.domain.reporting.hosts import HostStatus
 from hostler.ports.clock import Clock
@@ -32,12 +33,16 @@ _REFUSAL = 60.0
 
 @dataclass(slots=True, kw_only=True)
 class FleetAccess:
-    """One fleet: its machines by id, the engine's memory of it, and how the engine is woken."""
+    """One fleet: its machines by id, the engine's memory of it, and how the engine is woken.
+
+    `capabilities` are those of its provider, as far as they are known.
+    """
 
     machines: MachinesById
     live: LiveRecords
     hear: Callable[[], None]
     hosts: Callable[[], tuple[HostStatus, ...]] = tuple
+    capabilities: Capabilities | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +231,12 @@ def _of_fleet(access: FleetAccess | None, refused: str = "") -> Standing:
         return Standing()
     admission = access.machines.admit(1)
     blocker = "" if admission.count else admission.why
-    return Standing(fleet=access.machines.fleet, blocker=blocker, refused=refused)
+    return Standing(
+        fleet=access.machines.fleet,
+        capabilities=access.capabilities,
+        blocker=blocker,
+        refused=refused,
+    )
 
 
 def addresses(machine: Machine, connection: Connection | None) -> tuple[Address, ...]:

@@ -6,6 +6,7 @@ machine that was ready once and is lost stays lost here: whoever owns the Machin
 
 from datetime import timedelta
 
+from hostler.domain.fleets.offers import bootstrap_problem
 from hostler.domain.ids import MachineId
 from hostler.domain.machines.failure import REFUSALS
 from hostler.domain.model.machine import Machine
@@ -76,6 +77,10 @@ def _unsuitable(view: View) -> Decision | None:
         return unready(view, ReadyReason.FLEET_NOT_FOUND, text, _LATER)
     if fleet.renews:
         text = f"fleet {name} makes up for machines by itself: set `renews = false`"
+        return unready(view, ReadyReason.FLEET_UNSUITABLE, text, _LATER)
+    capabilities = view.standing.capabilities
+    if capabilities is not None and (why := bootstrap_problem(view.spec, capabilities)):
+        text = f"fleet {name}: {why}; with empty data its own setup makes the machine join"
         return unready(view, ReadyReason.FLEET_UNSUITABLE, text, _LATER)
     if any(view.spec.accepts(offer) for offer in fleet.offers):
         return None

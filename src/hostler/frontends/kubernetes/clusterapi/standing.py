@@ -7,6 +7,7 @@ from hostler.domain.ids import MachineId, Zone
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine, MachineSpec
+from hostler.domain.model.provider import Capabilities
 
 from .bootstrap import BootstrapPlace
 from .identity import id_of
@@ -19,6 +20,7 @@ class Standing:
     """How the engine stands to the machine that an object names.
 
     `known` says that the engine has read its records; without `fleet` it has none of that name.
+    `capabilities` are what is true of the fleet's machines, where that is known.
     `machine` is the record, living or in the history; `requested` that it was asked for and is not
     on record yet, `deleting` that its end was. `issued` says that the id was used up by a machine
     whose record may be forgotten since. `blocker` is why no machine more is accepted now, `refused`
@@ -27,6 +29,7 @@ class Standing:
 
     known: bool = True
     fleet: Fleet | None = None
+    capabilities: Capabilities | None = None
     machine: Machine | None = None
     requested: bool = False
     deleting: bool = False
