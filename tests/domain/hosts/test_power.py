@@ -181,6 +181,17 @@ def test_machine_that_was_bound_before_a_crash_counts_as_one_that_begins() -> No
             assert power.startable((FREE,), [bound], snapshot) == ()
 
 
+@pytest.mark.parametrize("limits", [GAP, PowerLimits(parallel_starts=1)])
+def test_start_of_another_fleets_machine_counts_by_its_box(limits: PowerLimits) -> None:
+    """Two fleets share a rack: the machine of the other one is not in the snapshot."""
+    host = record(condition=HostCondition.ALLOCATED, since=BEGIN, power=HostPower(on=False))
+    other = {MachineId("m-bbbbbbbbbb"): BOX}
+    for passed, startable in ((S, ()), (timedelta(hours=1), (FREE,))):
+        snapshot = fleet_snapshot([], now=BEGIN + passed, hosts=[host], bindings=other)
+        snapshot = replace(snapshot, capabilities=metal(power=limits))
+        assert power.startable((FREE,), [], snapshot) == startable
+
+
 def test_box_that_was_told_to_go_off_is_taken_once_the_command_must_have_been_obeyed() -> None:
     off = call(HOST_OFF, CallState.DONE, shows=Shows.REST)
     host = record(condition=HostCondition.FREE, wiped=BEGIN, asked=(off,))

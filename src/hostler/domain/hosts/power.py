@@ -92,7 +92,8 @@ def startable(
 ) -> tuple[Free, ...]:
     """Return the free hosts that may begin now: only so many of those that are off, in each zone.
 
-    A machine on its way up counts, and so does one that began less than the gap ago.
+    A machine on its way up counts, and so does one that began less than the gap ago; those of other
+    fleets too, by their hosts.
     """
     limits = snapshot.capabilities.power
     if limits is None:
@@ -100,7 +101,10 @@ def startable(
     known = list(machines)
     found = list[Free]()
     bound = frozenset(snapshot.bindings)
-    begun = {zone: _begun(known, zone, bound, snapshot) for zone in _zones(snapshot)}
+    begun = {
+        zone: _begun(known, zone, bound, snapshot, _elsewhere(known, zone, snapshot))
+        for zone in _zones(snapshot)
+    }
     for one in free:
         off = one.resource.condition is not Condition.UP
         if not off or begun.get(one.resource.zone, 0) < limits.parallel_starts:
@@ -208,8 +212,11 @@ def _begun(
     zone: str,
     bound: frozenset[MachineId],
     snapshot: Snapshot | AccountSnapshot,
+    elsewhere: tuple[Host, ...] = (),
 ) -> int:
     """Return how many starts of a zone count now; as many as may be, while the gap is not over.
+
+    `elsewhere` are hosts of machines that are not among these, and may be starting.
 
     The gap counts from a start that is over too: a box boots in less. A machine that was bound by a
     process which died then begins now; one that lost its box begins when it takes another.
@@ -227,7 +234,24 @@ def _begun(
     began += [at for machine in here for at in _starts(machine, snapshot)]
     began += [at for host in hosts for at in _starts_of(host, snapshot)]
     began += [host.since for host in hosts if host.id in mine and host.since]
+    began += [host.since for host in elsewhere if host.since]
     if began and snapshot.now - max(began) < limits.start_gap:
         return limits.parallel_starts
     alone = sum(host.power.begun is not None and not host.power.on for host in hosts)
-    return len(starting) + len(waiting) + alone
+    return len(starting) + len(waiting) + alone + sum(not host.power.on for host in elsewhere)
+
+
+def _elsewhere(machines: list[Machine], zone: str, snapshot: Snapshot) -> tuple[Host, ...]:
+    """Return the hosts of a zone that machines of other fleets took a short while ago.
+
+    Their machines are not in the snapshot of a fleet: a host that stays off counts no longer than
+    a start may take.
+    """
+    own = {machine.id for machine in machines}
+    taken = {host for machine, host in snapshot.bindings.items() if machine not in own}
+    newest = snapshot.now - snapshot.fleet.timers.start
+    return tuple(
+        host
+        for host in snapshot.hosts.values()
+        if host.id in taken and host.zone == zone and host.since and host.since > newest
+    )
