@@ -100,6 +100,7 @@ def test_only_what_differs_is_written_and_conditions_of_others_are_theirs() -> N
     there = {**made, "conditions": [foreign, *cast("Any", made)["conditions"]]}
     assert not differs(made, there)
     assert differs(made, None)
+    assert not differs(made, {**there, "operation": {}}), "what is left of a field without content"
     assert differs(made, {**there, "size": 1})
     assert differs(made, {**there, "phases": {"ready": 1}}), "a field that is ours no longer"
     assert differs({**made, "conditions": []}, {**made, "size": 1})

@@ -126,13 +126,16 @@ def written_conditions(status: Fields | None) -> tuple[Fields, ...]:
 
 
 def differs(document: Fields, before: Fields | None) -> bool:
-    """Tell whether a status is to be written; others' conditions beside ours are no difference."""
+    """Tell whether a status is to be written; others' conditions beside ours are no difference.
+
+    Nor is a field without content: that is what may be left of one whose parts we own no longer.
+    """
     if before is None:
         return True
     ours = {one["type"]: one for one in written_conditions(document)}
     there = {one.get("type"): one for one in written_conditions(before)}
     rest, stood = (
-        {key: value for key, value in one.items() if key != "conditions"}
+        {key: value for key, value in one.items() if key != "conditions" and value != {}}
         for one in (document, before)
     )
     return rest != stood or any(there.get(kind) != one for kind, one in ours.items())
