@@ -1,8 +1,9 @@
-"""Machines of Cluster API on owned machines: each has its host through seeded disasters."""
+"""Machines of Cluster API, and Fleets as objects, on owned machines, through seeded disasters."""
 
 import pytest
 
 from hostler.lab.kubernetes.faults import ALL, draw_cluster
+from hostler.lab.kubernetes.fleets.edits import Write
 from hostler.lab.scenario.faults import Size
 from hostler.lab.simulate.names import KUBERNETES
 from hostler.lab.simulate.providers import PROVIDERS
@@ -16,13 +17,15 @@ PAST_FAILURES = {
     19: "waits: whoever waited for bootstrap data that was made anew waited for ever",
     24: "L1: what was lost was never replaced, for there was no health check (the model)",
     34000025: "S2: ends and new machines by id in one pass are no more than were asked (the judge)",
+    34000011: "power: two fleets of a rack, each by itself, started a box at the same moment",
+    34000041: "power: the gap between two starts was that of each fleet alone",
 }
 """Seeds of failures that were found and mended, and what each found."""
 
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("first", range(1, MANY, AT_ONCE))
-def test_machines_of_cluster_api_have_their_hosts_whatever_happens(first: int) -> None:
+def test_all_is_as_objects_ask_whatever_happens(first: int) -> None:
     for seed in range(first, first + AT_ONCE):
         result = run_seed(seed, SIZE, provider=KUBERNETES)
         assert result.violation is None, "\n".join(result.story)
@@ -43,3 +46,4 @@ def test_a_seed_replays_to_the_same_byte() -> None:
 def test_every_fault_is_drawn() -> None:
     scenarios = [draw_cluster(seed, SIZE) for seed in range(1, 300)]
     assert {fault for one in scenarios for fault in one.base.faults} == {*ALL}
+    assert {edit.write for one in scenarios for edit in one.edits} == {*Write}

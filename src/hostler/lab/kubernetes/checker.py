@@ -19,7 +19,8 @@ from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.power.checker import PowerChecker
 from hostler.testing.invariants import Violation
 
-from .site import Raw, Site, is_ready, provisioned
+from .simulated_cluster import Raw
+from .site import Site, is_ready, provisioned
 
 _NOTICED = 900.0
 """So long, in seconds, a machine may be gone before its object says so, faults and all."""

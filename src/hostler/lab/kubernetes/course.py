@@ -95,7 +95,7 @@ class ClusterCourse(EngineCourse):
         self._final = machines
         site, judge = self._environment.site, self._environment.objects_checker
         begun = calm = self.loop.time()
-        written, reached = site.revision, False
+        written, reached = site.written, False
         while self.checker.first is None and self.loop.time() - calm < RESTS:
             if self.loop.time() - begun > REACHED:
                 judge.wrong("fight" if reached else "L1", self._standing(machines))
@@ -104,8 +104,8 @@ class ClusterCourse(EngineCourse):
             self._tick()
             await self._end_removed()
             reached = self._is_reached(machines)
-            if not reached or site.revision != written:
-                written, calm = site.revision, self.loop.time()
+            if not reached or site.written != written:
+                written, calm = site.written, self.loop.time()
 
     async def _end_removed(self) -> None:
         """Let a person end the machines whose objects were removed by force, once for each."""

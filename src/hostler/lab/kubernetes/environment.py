@@ -52,8 +52,7 @@ class ClusterEnvironment(PowerEnvironment):
 
     def strike(self, own: InstallationId, disruption: Disruption) -> bool | None:
         """Let happen what happens beside all engines."""
-        gateway, site = self.site.gateway, self.site
-        done = True
+        site = self.site
         match disruption.fault:
             case faults.OBJECT_REMOVED:
                 done = site.remove(OURS, disruption.who)
@@ -64,14 +63,8 @@ class ClusterEnvironment(PowerEnvironment):
                 self._loop.call_later(disruption.length, site.make_data)
             case faults.NAMESPACE_DELETED:
                 done = site.delete_namespace()
-            case "api_watches_cut":
-                gateway.cut_watches()
-            case "api_compacted":
-                self.site.server.cluster.storage.compact()
-                gateway.cut_watches()
-            case "api_down":
-                gateway.take_down()
-                self._loop.call_later(disruption.length, gateway.bring_up)
+            case _ if site.strike(disruption, self._loop):
+                done = True
             case _:
                 return super().strike(own, disruption)
         self.judge.trace.note(f"{disruption.fault} for {disruption.length:.0f} s")

@@ -12,6 +12,8 @@ from hostler.lab.scenario.file_faults import FILE_FAULTS
 from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
 from hostler.simulators.kubernetes.faults import Fault
 
+from .fleets.edits import Edit, draw_edits
+
 _ELSEWHERE = frozenset(
     {
         "clock_jump",
@@ -39,7 +41,7 @@ BY_FORCE = (OBJECT_REMOVED, OWNER_REMOVED, DATA_DELETED, NAMESPACE_DELETED)
 """Somebody removes one of our objects past its finalizer, or core's Machine past its own, the
 bootstrap data for a while, or the whole namespace, which is made anew once it is gone."""
 
-_BY_FORCE_SHARE, _BEHIND_SHARE = 0.4, 0.3
+_BY_FORCE_SHARE, _BEHIND_SHARE, _FLEETS_SHARE = 0.4, 0.3, 0.35
 _EARLIER = tuple(fault for fault in Fault if fault is not Fault.WATCH_BEHIND)
 CALLS = tuple(f"api_{fault.value}" for fault in Fault)
 """What befalls a call of the API."""
@@ -70,9 +72,11 @@ class ClusterScenario(PowerScenario):
     """Everything that one seed draws.
 
     `replicas` is what somebody asks of a set of Machines; `api` are the chances of faults per call.
+    Where there are `edits`, there is no Cluster API: people write Fleets and Hosts.
     """
 
     replicas: tuple[Replicas, ...] = ()
+    edits: tuple[Edit, ...] = ()
     api: Mapping[Fault, float] = field(default_factory=dict[Fault, float])
 
 
@@ -113,7 +117,7 @@ def draw_cluster(seed: int, size: Size) -> ClusterScenario:
     }
     times = sorted(rng.uniform(0, span) for _ in range(rng.randint(2, 8)))
     wanted = tuple(Replicas(at=at, machines=rng.randint(0, boxes)) for at in times)
-    return ClusterScenario(**own, replicas=wanted, api=api)
+    return _with_fleets(ClusterScenario(**own, replicas=wanted, api=api))
 
 
 def _behind(seed: int) -> dict[Fault, float]:
@@ -139,6 +143,21 @@ def _by_force(seed: int, span: float) -> list[Disruption]:
         for fault in rng.sample(BY_FORCE, rng.randint(1, len(BY_FORCE)))
         for _ in range(1 if fault == NAMESPACE_DELETED else rng.randint(1, 3))
     ]
+
+
+def _with_fleets(scenario: ClusterScenario) -> ClusterScenario:
+    """Return the scenario with Fleets in place of Machines, where the seed is one of those.
+
+    Their dice are chosen so that past failures of Machines are spared.
+    """
+    rng = Random(f"hostler kubernetes fleets 3: {scenario.base.seed}")
+    if rng.random() >= _FLEETS_SHARE:
+        return scenario
+    disruptions = tuple(one for one in scenario.base.disruptions if one.fault not in BY_FORCE)
+    faults = tuple(fault for fault in scenario.base.faults if fault not in BY_FORCE)
+    edits = draw_edits(rng, scenario.base.span, scenario.boxes)
+    base = replace(scenario.base, disruptions=disruptions, faults=faults)
+    return replace(scenario, base=base, edits=edits, replicas=())
 
 
 def _spells(fault: str, span: float, rng: Random) -> list[Disruption]:

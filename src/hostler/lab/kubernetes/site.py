@@ -3,11 +3,8 @@
 A health check, as clusters with machines that fail have it, replaces what is not ready for long.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from random import Random
-from typing import Any
-
-import msgspec
 
 from hostler.frontends.kubernetes.clusterapi.definitions import definitions
 from hostler.frontends.kubernetes.clusterapi.names import (
@@ -17,10 +14,8 @@ from hostler.frontends.kubernetes.clusterapi.names import (
     VERSION,
 )
 from hostler.ports.clock import Clock
-from hostler.ports.http import HttpRequest, Response
-from hostler.simulators.kubernetes.faults import Faults
-from hostler.simulators.kubernetes.gateway import Gateway
-from hostler.simulators.kubernetes.server import KubernetesServer
+
+from .simulated_cluster import DEFINITIONS, Raw, SimulatedCluster
 
 NAMESPACE, CLUSTER, DATA = "machines", "c1", "data"
 OURS, THEIRS = f"hostlermachines.{INFRASTRUCTURE}", f"machines.{CORE}"
@@ -28,31 +23,23 @@ OURS, THEIRS = f"hostlermachines.{INFRASTRUCTURE}", f"machines.{CORE}"
 UNREADY = 1800.0
 """So long, in seconds, a Machine may not be ready until the health check gives it up."""
 
-_MERGE = "application/merge-patch+json"
 _HELD = "machine.cluster.x-k8s.io"
-Raw = dict[str, Any]
 
 
-class Site:
+class Site(SimulatedCluster):
     """The objects of one cluster, written without any fault: core's own calls are not judged.
 
     `removed` are the machines whose objects somebody removed past their finalizers.
     """
 
     def __init__(self, clock: Clock, random: Random, fleet: str) -> None:
-        self.server = KubernetesServer(clock, random)
-        self.gateway = Gateway(self.server, Faults(random))
+        super().__init__(clock, random)
         self._random, self._fleet, self._made = random, fleet, 0
         self._boot, self._unready = clock.boot, dict[str, float]()
         self.removed = set[str]()
         for document in (*definitions(), _kind("Cluster"), _kind("Machine")):
-            self._must("POST", _DEFINITIONS, document)
+            self.must("POST", DEFINITIONS, document)
         self._found_namespace()
-
-    @property
-    def revision(self) -> int:
-        """How often anything was written."""
-        return self.server.cluster.storage.revision
 
     @property
     def has_namespace(self) -> bool:
@@ -83,12 +70,12 @@ class Site:
         if not self.has_namespace:
             wanted = 0
         for name in self._unhealthy():
-            self._must("DELETE", _path(CORE, CORE_VERSION, "machines", name))
+            self.must("DELETE", _path(CORE, CORE_VERSION, "machines", name))
         living = [one for one in self.machines() if "deletionTimestamp" not in one["metadata"]]
         for _ in range(wanted - len(living)):
             self._make()
         for one in self._random.sample(living, max(0, len(living) - wanted)):
-            self._must("DELETE", _path(CORE, CORE_VERSION, "machines", _name(one)))
+            self.must("DELETE", _path(CORE, CORE_VERSION, "machines", _name(one)))
         for one in self.machines():
             if "deletionTimestamp" in one["metadata"]:
                 self._end(_name(one))
@@ -115,14 +102,14 @@ class Site:
             "metadata": {"name": name, "namespace": NAMESPACE},
             "spec": {"fleetName": self._fleet},
         }
-        self._must("POST", _path(INFRASTRUCTURE, VERSION, "hostlermachines"), own)
+        self.must("POST", _path(INFRASTRUCTURE, VERSION, "hostlermachines"), own)
         machine = {
             "apiVersion": f"{CORE}/{CORE_VERSION}",
             "kind": "Machine",
             "metadata": {"name": name, "namespace": NAMESPACE, "finalizers": [_HELD]},
             "spec": {"clusterName": CLUSTER, "bootstrap": {"dataSecretName": DATA}},
         }
-        made = self._must("POST", _path(CORE, CORE_VERSION, "machines"), machine)
+        made = self.must("POST", _path(CORE, CORE_VERSION, "machines"), machine)
         owner = {
             "apiVersion": f"{CORE}/{CORE_VERSION}",
             "kind": "Machine",
@@ -132,17 +119,17 @@ class Site:
         }
         labels = {"cluster.x-k8s.io/cluster-name": CLUSTER}
         patch = {"metadata": {"ownerReferences": [owner], "labels": labels}}
-        self._must("PATCH", _path(INFRASTRUCTURE, VERSION, "hostlermachines", name), patch)
+        self.must("PATCH", _path(INFRASTRUCTURE, VERSION, "hostlermachines", name), patch)
 
     def _end(self, name: str) -> None:
         """Delete the HostlerMachine of a Machine that ends; let the Machine go once it has left."""
         own = _path(INFRASTRUCTURE, VERSION, "hostlermachines", name)
-        found = self._ask("GET", own)
+        found = self.ask("GET", own)
         if found.status == 404:
             patch = {"metadata": {"finalizers": None}}
-            self._must("PATCH", _path(CORE, CORE_VERSION, "machines", name), patch)
+            self.must("PATCH", _path(CORE, CORE_VERSION, "machines", name), patch)
         elif b"deletionTimestamp" not in found.body:
-            self._must("DELETE", own)
+            self.must("DELETE", own)
 
     # ------------------------------------------------------------ what people do
 
@@ -170,20 +157,19 @@ class Site:
             "metadata": {"name": DATA, "namespace": NAMESPACE},
             "stringData": {"value": ""},
         }
-        self._must("POST", f"/api/v1/namespaces/{NAMESPACE}/secrets", secret)
+        self.must("POST", f"/api/v1/namespaces/{NAMESPACE}/secrets", secret)
 
     def delete_namespace(self) -> bool:
         """Delete the namespace with all that is in it; tell if it was there to stay."""
         if not self.has_namespace:
             return False
-        self._must("DELETE", f"/api/v1/namespaces/{NAMESPACE}")
+        self.must("DELETE", f"/api/v1/namespaces/{NAMESPACE}")
         return True
 
     # ------------------------------------------------------------ what there is
 
     def _found_namespace(self) -> None:
-        space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-        self._must("POST", "/api/v1/namespaces", space)
+        self.make_namespace(NAMESPACE)
         self._found_cluster()
 
     def _found_cluster(self) -> None:
@@ -194,33 +180,10 @@ class Site:
             "spec": {"controlPlaneEndpoint": {"host": "api.example", "port": 6443}},
         }
         path = _path(CORE, CORE_VERSION, "clusters")
-        self._must("POST", path, cluster)
+        self.must("POST", path, cluster)
         status = {"status": {"initialization": {"infrastructureProvisioned": True}}}
-        self._must("PATCH", f"{path}/{CLUSTER}/status", status)
+        self.must("PATCH", f"{path}/{CLUSTER}/status", status)
         self.make_data()
-
-    def _must(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Raw:
-        answer = self._ask(method, path, body)
-        if not 200 <= answer.status < 300:
-            raise AssertionError(f"{method} {path}: {answer.body.decode()}")
-        return msgspec.json.decode(answer.body, type=dict[str, Any])
-
-    def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Response:
-        kind = _MERGE if method == "PATCH" else "application/json"
-        answer = self.server.handle(
-            HttpRequest(
-                method=method,
-                path=path,
-                headers=(("Content-Type", kind), ("User-Agent", "core/1")),
-                body=b"" if body is None else msgspec.json.encode(body),
-            )
-        )
-        if not isinstance(answer, Response):
-            raise TypeError(f"{method} {path} is a watch")
-        return answer
-
-
-_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 def _path(group: str, version: str, plural: str, name: str = "") -> str:

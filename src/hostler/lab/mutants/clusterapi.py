@@ -12,6 +12,7 @@ from hostler.domain.model.capabilities import Cleaning, PowerLimits
 from hostler.frontends.kubernetes.clusterapi.acts import NOTHING
 from hostler.lab.kubernetes import faults
 from hostler.lab.kubernetes.faults import ClusterScenario, Replicas
+from hostler.lab.kubernetes.fleets.edits import Edit
 from hostler.lab.power.faults import Wiring
 from hostler.lab.scenario.faults import HOUR, Disruption
 from hostler.simulators.kubernetes.faults import Fault
@@ -26,11 +27,15 @@ _WANTED = tuple(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Alone:
-    """Makes a scenario in which Machines come and go, and nothing happens but this."""
+class Alone:
+    """Makes a scenario in which Machines come and go, and nothing happens but this.
+
+    With `edits` there are Fleets in their place.
+    """
 
     disruptions: tuple[Disruption, ...] = ()
     api: Mapping[Fault, float] = field(default_factory=dict[Fault, float])
+    edits: tuple[Edit, ...] = ()
     wanted: tuple[Replicas, ...] = _WANTED
 
     def __call__(self, scenario: ClusterScenario) -> ClusterScenario:
@@ -55,6 +60,7 @@ class _Alone:
             power=PowerLimits(),
             rates={},
             replicas=self.wanted,
+            edits=self.edits,
             api=self.api,
         )
 
@@ -147,25 +153,25 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
     "end-not-asked": Mutant(
         summary="the end of a machine is not asked for when its object goes",
         puts=((f"{_ENGINE}.end", _never_ends),),
-        scenario=_Alone(),
+        scenario=Alone(),
         caught=("L1",),
     ),
     "status-never-withdrawn": Mutant(
         summary="what was once said to be ready is said to be so for ever",
         puts=((f"{_MACHINES}._write", _writes_once),),
-        scenario=_Alone(disruptions=_BY_HAND, wanted=_HOUR_LONG),
+        scenario=Alone(disruptions=_BY_HAND, wanted=_HOUR_LONG),
         caught=("host", "same", "L1"),
     ),
     "data-never-looked-for": Mutant(
         summary="whoever waits for bootstrap data looks for it once, though nobody watches it",
         puts=((f"{_PROVIDER}.provision:_held", _waits_for_ever),),
-        scenario=_Alone(disruptions=_NO_DATA, wanted=_HOUR_LONG),
+        scenario=Alone(disruptions=_NO_DATA, wanted=_HOUR_LONG),
         caught=("waits",),
     ),
     "end-needs-its-owner": Mutant(
         summary="a deleted object is left alone once its Machine or its Cluster is gone",
         puts=((f"{_PROVIDER}.machines:decide", _needs_its_owner),),
-        scenario=_Alone(disruptions=_NO_OWNERS, wanted=_HOUR_LONG),
+        scenario=Alone(disruptions=_NO_OWNERS, wanted=_HOUR_LONG),
         caught=("L1",),
     ),
     "claimed-from-a-stale-cache": Mutant(
@@ -175,7 +181,7 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
             (f"{_MACHINES}._newest", _from_the_cache),
             (f"{_PROVIDER}.patches:claimed", _whatever_was_read),
         ),
-        scenario=_Alone(api=_BEHIND),
+        scenario=Alone(api=_BEHIND),
         caught=("L1",),
     ),
 }

@@ -15,5 +15,5 @@ SUMMARIES: Mapping[str, str] = {
     METAL: "boxes that are switched on and off",
     POWER: "boxes by the methods that switch them",
     AUTOSCALER: "Cluster Autoscaler over such boxes",
-    KUBERNETES: "Machines of Cluster API on such boxes",
+    KUBERNETES: "Machines of Cluster API, or Fleets and Hosts as objects, on such boxes",
 }

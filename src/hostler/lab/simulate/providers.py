@@ -15,6 +15,7 @@ from hostler.lab.gitlab_runner.faults import RunnerScenario, draw_runner
 from hostler.lab.kubernetes import faults as cluster_faults
 from hostler.lab.kubernetes.course import ClusterCourse
 from hostler.lab.kubernetes.faults import ClusterScenario, draw_cluster
+from hostler.lab.kubernetes.fleets.course import FleetsCourse
 from hostler.lab.macs import faults as mac_faults
 from hostler.lab.macs.environment import MacEnvironment
 from hostler.lab.macs.faults import MacScenario, draw_macs
@@ -23,6 +24,7 @@ from hostler.lab.metal.environment import MetalEnvironment
 from hostler.lab.metal.faults import MetalScenario, draw_metal
 from hostler.lab.mutants import autoscaler as autoscaler_mutants
 from hostler.lab.mutants import clusterapi as cluster_mutants
+from hostler.lab.mutants import fleets as fleet_mutants
 from hostler.lab.mutants import macs as mac_mutants
 from hostler.lab.mutants import metal as metal_mutants
 from hostler.lab.mutants import power as power_mutants
@@ -105,6 +107,11 @@ def engines(environment: Callable[[S], Environment]) -> Callable[[S, Path], Cour
     return course
 
 
+def _cluster_course(scenario: ClusterScenario, folder: Path) -> Course:
+    """Return the course of Machines of Cluster API, or that of Fleets and Hosts."""
+    return (FleetsCourse if scenario.edits else ClusterCourse)(scenario, folder)
+
+
 _DELETED = {(EVERY_FAULT, Phase.DELETED.value): "a machine that is gone is no machine any more"}
 _STANDBY = {(EVERY_FAULT, Phase.STANDBY.value): "created servers are never kept while they are off"}
 
@@ -174,9 +181,9 @@ PROVIDERS: Mapping[
     ),
     KUBERNETES: Simulated(
         draw=draw_cluster,
-        course=ClusterCourse,
+        course=_cluster_course,
         faults=cluster_faults.ALL,
-        mutants=cluster_mutants.MUTANTS,
+        mutants={**cluster_mutants.MUTANTS, **fleet_mutants.MUTANTS},
         days=cluster_faults.DAYS,
         impossible=_DELETED | _STANDBY,
     ),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct, field, structs
@@ -132,7 +133,7 @@ class BoxTable(Struct, frozen=True, kw_only=True):
 
     def methods(self) -> dict[str, object]:
         """Return the tables of its methods by their names, the preferred ones first."""
-        tables = {one.encode_name: getattr(self, one.name) for one in structs.fields(type(self))}
+        tables = {key: getattr(self, name) for key, name in _names(type(self))}
         names = (*self.packaged, *FIRST)
         return {name: table for name in names if (table := tables[name]) is not None}
 
@@ -145,6 +146,12 @@ class BoxTable(Struct, frozen=True, kw_only=True):
         """Yield each key that names a method which the box has not, with that name."""
         for key, names in (("on", self.on), ("off", self.off), ("query", self.query)):
             yield from ((key, name) for name in names if name not in self.methods())
+
+
+@cache
+def _names(table: type[BoxTable]) -> tuple[tuple[str, str], ...]:
+    """Return the keys of a table with the names of their fields: to ask each time takes long."""
+    return tuple((one.encode_name, one.name) for one in structs.fields(table))
 
 
 class PowerTable(Struct, frozen=True, kw_only=True):

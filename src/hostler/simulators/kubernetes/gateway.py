@@ -9,7 +9,7 @@ import msgspec
 from hostler.ports.http import HttpRequest, Response
 
 from .call import target_of
-from .faults import Fault, Faults
+from .faults import WRITES, Fault, Faults
 from .reads.watches import Watch
 from .server import KubernetesServer
 from .state.body import Body, mapping, metadata_of, with_metadata
@@ -47,7 +47,7 @@ class Gateway:
     def __init__(self, server: KubernetesServer, faults: Faults | None = None) -> None:
         self.server = server
         self.faults = faults or Faults(server.cluster.random)
-        self.calls = 0
+        self.calls = self.writes = 0
         self._down = False
 
     @property
@@ -72,6 +72,7 @@ class Gateway:
     def handle(self, request: HttpRequest) -> Reply:
         """Carry a call, with the fault that strikes it."""
         self.calls += 1
+        self.writes += request.method in WRITES
         if self._down:
             return Reply(Fate.UNREACHABLE)
         fault = self.faults.strike(request)

@@ -65,10 +65,11 @@ class Reported:
 
 @dataclass(slots=True)
 class Reporter:
-    """Goes over all objects now and then."""
+    """Goes over all objects now and then: `every` is how often."""
 
     of: Reported
     writer: Writer
+    every: timedelta = EVERY
 
     async def run(self) -> None:
         """Report for ever; what fails is tried again with the next pass."""
@@ -78,7 +79,7 @@ class Reporter:
                     await self.report()
                 except (ApiError, StoreError) as error:
                     log.warning("kubernetes.not_reported", error=str(error))
-            await self.of.clock.sleep(EVERY)
+            await self.of.clock.sleep(self.every)
 
     async def ask_for_pauses(self) -> None:
         """Ask for the pauses of fleets before an engine has them: then it begins with them."""

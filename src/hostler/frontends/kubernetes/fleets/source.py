@@ -82,13 +82,17 @@ Opens = Callable[[Config], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """Where objects and Secrets are read, where secrets are put, and how accounts are tried."""
+    """Where objects and Secrets are read, where secrets are put, and how accounts are tried.
+
+    `again` is how often Secrets are read again.
+    """
 
     cluster: Connected
     followed: Followed
     places: SecretPlaces
     opens: Opens
     clock: Clock
+    again: timedelta = AGAIN
 
 
 class Source:
@@ -98,7 +102,7 @@ class Source:
         self._base = base
         self._cluster, self._followed = surroundings.cluster, surroundings.followed
         self._places, self._opens = surroundings.places, surroundings.opens
-        self._clock = surroundings.clock
+        self._clock, self._again = surroundings.clock, surroundings.again
         self._before: dict[Place, Raw] = {}
         self._opened: dict[str, str] = {}
         self._judged: Judged | None = None
@@ -134,7 +138,7 @@ class Source:
 
     async def _wait(self) -> None:
         try:
-            async with asyncio.timeout(AGAIN.total_seconds()):
+            async with asyncio.timeout(self._again.total_seconds()):
                 await self._followed.changed.wait()
         except TimeoutError:
             return

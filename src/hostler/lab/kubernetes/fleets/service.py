@@ -1,0 +1,195 @@
+"""Service: what follows objects and reports on them, in each run of the engine's process."""
+
+import asyncio
+import contextvars
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from random import Random
+
+from hostler.config.decode import Raw
+from hostler.config.definition import table_of
+from hostler.config.removed import with_removed
+from hostler.config.values import Config
+from hostler.domain.errors import StoreError
+from hostler.domain.model.fleet import Fleet
+from hostler.frontends.kubernetes.connecting import Connected
+from hostler.frontends.kubernetes.fleets.events import EventRecorder
+from hostler.frontends.kubernetes.fleets.following import KINDS as OBJECTS
+from hostler.frontends.kubernetes.fleets.following import Followed
+from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
+from hostler.frontends.kubernetes.fleets.source import Base, Source, Surroundings
+from hostler.frontends.kubernetes.fleets.writing import Writer
+from hostler.frontends.kubernetes.objects.assembly import FLEET, Place
+from hostler.frontends.kubernetes.objects.models import FLEETS
+from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
+from hostler.kubernetes.client import Client
+from hostler.kubernetes.informer import Surroundings as Following
+from hostler.lab.harness.process import Incarnation, Process
+from hostler.lab.kubernetes.connection import Connection
+from hostler.ports.clock import Clock
+from hostler.ports.engine_record import EngineRecord
+from hostler.ports.store import Store
+from hostler.queries.removed import removed_fleets
+from hostler.testing.time.loop import LIFE
+
+from .objects import KINDS, NAMESPACE, Objects
+
+_AGAIN = 1.0
+"""How often a run is looked for, in seconds."""
+_REPORTS, _SECRETS = timedelta(seconds=15), timedelta(minutes=10)
+"""How often all objects are gone over, and Secrets are read again: seldom, to save time."""
+Taken = Callable[[tuple[Fleet, ...]], None]
+"""Takes the fleets that are in force, where they are others than the engine's."""
+
+
+class _OnePlace:
+    """Reads the place of a store that is never opened by it."""
+
+    def place(self, written: str, folder: Path) -> str:
+        """Return the place as it is written."""
+        del folder
+        return written
+
+
+class _Recorded:
+    """A store that says which fleets the engine runs, as a process writes it when one begins."""
+
+    def __init__(self, store: Store, fleets: tuple[Fleet, ...], now: datetime) -> None:
+        tables = {f"fleet.{fleet.name}": "" for fleet in fleets if not fleet.removed}
+        self._store = store
+        self._record = EngineRecord(file="rack.toml", since=now, tables=tables)
+
+    def __getattr__(self, name: str) -> object:
+        """Leave all else to the store."""
+        return getattr(self._store, name)
+
+    async def engine_record(self) -> EngineRecord | None:
+        """Return what is run."""
+        return self._record
+
+    async def save_engine_record(self, record: EngineRecord) -> None:
+        """Write what is run."""
+        self._record = record
+
+
+@dataclass(slots=True)
+class ObjectsService:
+    """The objects' half of a process that runs in a cluster; each of its runs has another one."""
+
+    process: Process
+    objects: Objects
+    random: Random
+    folder: Path
+    take: Taken
+    _run: Incarnation | None = None
+    _task: "asyncio.Task[None] | None" = field(default=None)
+
+    async def run(self) -> None:
+        """Serve whatever run of the process there is, for ever."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                run = self.process.incarnation
+                if run is not self._run:
+                    self._begin(run, group)
+                await asyncio.sleep(_AGAIN)
+
+    def _begin(self, run: Incarnation | None, group: asyncio.TaskGroup) -> None:
+        """End what served the run before, and serve this one on its own time."""
+        if self._task is not None:
+            self._task.cancel()
+        self._run, self._task = run, None
+        if run is not None:
+            context = contextvars.copy_context()
+            context.run(LIFE.set, run.gate.life)
+            self._task = group.create_task(self._serve(run), context=context)
+
+    async def _serve(self, run: Incarnation) -> None:
+        """Serve one run until it dies; its store may be away when it begins."""
+        connection = Connection(self.objects.gateway, passes=run.gate.pass_through)
+        try:
+            await self._follow(run, Client(session=connection))
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not run.gate.dead or task is None or task.cancelling():
+                raise
+        finally:
+            await connection.close()
+
+    async def _follow(self, run: Incarnation, client: Client) -> None:
+        store, clock = run.ports.store, run.ports.clock
+        draw = Random(self.random.getrandbits(64)).random
+        followed = Followed(client, NAMESPACE, Following(clock=clock, draw=draw), OBJECTS)
+        around = Surroundings(
+            cluster=Connected(client=client, namespace=NAMESPACE, origin="simulated"),
+            followed=followed,
+            places=SecretPlaces(self.folder, {}, b"salt"),
+            opens=_opens,
+            clock=clock,
+            again=_SECRETS,
+        )
+        base = Base(path=Path("rack.toml"), raw={}, kinds=KINDS, stores={"sqlite": _OnePlace()})
+        source = Source(base, around)
+        recorded: Store = _Recorded(store, self.process.home.fleets, clock.now())  # pyright: ignore[reportAssignmentType] - all else it leaves to the store
+        reported = Reported(
+            followed=followed,
+            source=source,
+            store=recorded,
+            clock=clock,
+            leads=lambda: True,
+            with_removed=partial(_with_removed, clock),
+        )
+        events = EventRecorder(client, clock, run.process.name)
+        reporter = Reporter(reported, Writer(client, clock, events), _REPORTS)
+        async with asyncio.TaskGroup() as group:
+            for follow in followed.runs():
+                group.create_task(follow())
+            await followed.synced()
+            await source.first(await _until_read(store, followed))
+            await self._compare(source, reporter)
+
+            async def compare() -> None:
+                await self._compare(source, reporter)
+
+            source.on_new = compare
+            group.create_task(source.run())
+            group.create_task(reporter.run())
+
+    async def _compare(self, source: Source, reporter: Reporter) -> None:
+        """Have the engine begin anew where it runs other fleets than the objects say."""
+        while True:
+            try:
+                await reporter.ask_for_pauses()
+                config = await reporter.of.with_removed(source.config(), reporter.of.store)
+            except StoreError:
+                await asyncio.sleep(_AGAIN)
+            else:
+                break
+        self.take(config.fleets)
+
+
+async def _until_read(store: Store, followed: Followed) -> dict[Place, Raw]:
+    """Return the tables that an engine last ran for the fleets that are objects now."""
+    names = {one.metadata.name for one in followed.of(FLEETS.kind)}
+    while True:
+        try:
+            rows = await store.fleets()
+        except StoreError:
+            await asyncio.sleep(_AGAIN)
+        else:
+            break
+    known = (row for row in rows if str(row.name) in names and row.definition)
+    return {Place(FLEET, str(row.name)): table_of(row.definition) for row in known}
+
+
+async def _with_removed(clock: Clock, config: Config, store: Store) -> Config:
+    """Return what is in force, with the fleets that the store holds and no object has."""
+    removed = await removed_fleets(store, config, clock.now())
+    return with_removed(config, (one.row for one in removed), KINDS) if removed else config
+
+
+async def _opens(config: Config) -> None:
+    """Open nothing: a rack of methods that are simulated always opens."""
+    del config

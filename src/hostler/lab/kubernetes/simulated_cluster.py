@@ -1,0 +1,76 @@
+"""Simulated cluster: an API server behind a gateway, and what others than we write in it."""
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+import msgspec
+
+from hostler.lab.scenario.faults import Disruption
+from hostler.ports.clock import Clock
+from hostler.ports.http import HttpRequest, Response
+from hostler.simulators.kubernetes.faults import Faults
+from hostler.simulators.kubernetes.gateway import Gateway
+from hostler.simulators.kubernetes.server import KubernetesServer
+from hostler.testing.time.loop import SimLoop
+
+from . import faults
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_MERGE = "application/merge-patch+json"
+Raw = dict[str, Any]
+
+
+class SimulatedCluster:
+    """One cluster; what others write comes without any fault: their calls are not judged."""
+
+    def __init__(self, clock: Clock, random: Random) -> None:
+        self.server = KubernetesServer(clock, random)
+        self.gateway = Gateway(self.server, Faults(random))
+
+    @property
+    def written(self) -> tuple[int, int]:
+        """How often anything was written, and how often we asked for it, changed or not."""
+        return self.server.cluster.storage.revision, self.gateway.writes
+
+    def strike(self, disruption: Disruption, loop: SimLoop) -> bool:
+        """Let the way to the server, or its memory, fail; tell whether it is one of these."""
+        match disruption.fault:
+            case faults.CUT:
+                self.gateway.cut_watches()
+            case faults.COMPACTED:
+                self.server.cluster.storage.compact()
+                self.gateway.cut_watches()
+            case faults.DOWN:
+                self.gateway.take_down()
+                loop.call_later(disruption.length, self.gateway.bring_up)
+            case _:
+                return False
+        return True
+
+    def make_namespace(self, name: str) -> None:
+        """Make a namespace."""
+        space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        self.must("POST", "/api/v1/namespaces", space)
+
+    def must(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Raw:
+        """Return what a call brings; AssertionError where the server refuses it."""
+        answer = self.ask(method, path, body)
+        if not 200 <= answer.status < 300:
+            raise AssertionError(f"{method} {path}: {answer.body.decode()}")
+        return msgspec.json.decode(answer.body, type=dict[str, Any])
+
+    def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Response:
+        """Return the answer to a call; patches are merged."""
+        kind = _MERGE if method == "PATCH" else "application/json"
+        answer = self.server.handle(
+            HttpRequest(
+                method=method,
+                path=path,
+                headers=(("Content-Type", kind), ("User-Agent", "core/1")),
+                body=b"" if body is None else msgspec.json.encode(body),
+            )
+        )
+        if not isinstance(answer, Response):
+            raise TypeError(f"{method} {path} is a watch")
+        return answer
