@@ -30,6 +30,8 @@ NAMESPACE = "macs"
 POOL = "macs"
 REPLICAS = 2
 PAUSED = "cluster.x-k8s.io/paused"
+HOOKS = {"pre-drain": "WaitingForPreDrainHook", "pre-terminate": "WaitingForPreTerminateHook"}
+"""Core's hooks, each with the reason by which a Machine says that it waits for it."""
 LIMIT = 180.0
 PROJECT = "22222222-2222-2222-2222-222222222222"
 KEY = (Path(__file__).parents[2] / "examples" / "simulator.key").read_bytes().strip()
@@ -78,6 +80,16 @@ class Site:
         """Return the names of all Macs, by id, as the cloud has them."""
         with urllib.request.urlopen(f"{self.cloud}/_sim/macs", timeout=10) as answer:  # noqa: S310 - loopback only
             return {one["id"]: one["name"] for one in json.loads(answer.read())["macs"]}
+
+    def ours(self, name: str) -> Manifest:
+        """Return a HostlerMachine."""
+        return self.kubectl.read(f"hostlermachines.{OURS}", name, "-n", NAMESPACE)
+
+    def deleting(self, name: str) -> str:
+        """Return why core has a Machine still that somebody deleted."""
+        found = self.kubectl.read(f"machines.{CORE}", name, "-n", NAMESPACE)
+        conditions: list[dict[str, str]] = found.get("status", {}).get("conditions", [])
+        return next((one["reason"] for one in conditions if one["type"] == "Deleting"), "")
 
     def gauge(self, name: str, label: str = "") -> float:
         """Return what the series of a metric that have this label come to; 0 without any."""
@@ -260,4 +272,22 @@ def test_a_machine_removed_past_its_finalizer_is_reported_and_then_taken_back(si
     site.until(lambda: site.hosts()[lost].startswith("pool-"), "its host is in the pool again")
     site.until(lambda: site.gauge("hostler_orphans", abandoned) == 0, "nothing is left of it")
     site.until(lambda: len(site.running()) == REPLICAS, "another one runs in its place")
+    assert site.hosts().keys() == hosts.keys()
+
+
+def test_hooks_of_a_machine_are_waited_for_before_its_host_is_let_go(site: Site) -> None:
+    """Core keeps our object as long as a hook is there, and hostler the host."""
+    site.until(lambda: len(site.running()) == REPLICAS, "all Machines running")
+    hosts, name = site.hosts(), min(site.running())
+    core = (f"machines.{CORE}", name, "-n", NAMESPACE)
+    hooks = [f"{when}.delete.hook.machine.cluster.x-k8s.io/test" for when in HOOKS]
+    site.kubectl.run("annotate", *core, *(f"{hook}=me" for hook in hooks))
+    site.kubectl.run("delete", *core, "--wait=false")
+    for hook, reason in zip(hooks, HOOKS.values(), strict=True):
+        site.until(lambda reason=reason: site.deleting(name) == reason, reason)
+        assert "deletionTimestamp" not in site.ours(name)["metadata"]
+        assert site.hosts() == hosts
+        site.kubectl.run("annotate", *core, f"{hook}-")
+    site.until(lambda: name not in site.running(), f"{name} leaves")
+    site.until(lambda: len(site.running()) == REPLICAS, "another one runs")
     assert site.hosts().keys() == hosts.keys()

@@ -1,60 +1,100 @@
-"""Machines that nobody asks for any more, as the orphan report has them and forgets them."""
+"""Machines that nobody asks for are reported, and end only where everything allows for it."""
 
 from dataclasses import replace
 
 import pytest
 
-from hostler.domain.model.commands import Decision, SaveFleet
-from hostler.domain.model.phases import Phase
+from hostler.domain.model.commands import REQUEST_REFUSED
+from hostler.domain.model.fleet import Caps
+from hostler.domain.model.machine import Protection
+from hostler.domain.model.requester import Requester
 from hostler.domain.model.resource import OrphanClass
-from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, machine, server
+from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.testing.scenes.builders import FLEET, MIN, machine
 from hostler.testing.scenes.fleet import Scene
 
-
-def inserted(decision: Decision) -> int:
-    return sum(len(c.inserts) for c in decision.commands if isinstance(c, SaveFleet))
-
-
-def forsaken(phase: Phase) -> Scene:
-    """Return a fleet of one machine that somebody asked for by its id, and asks for no more."""
-    scene = Scene(fleet=replace(FLEET, size=2), now=BEGIN + MIN)
-    asked = replace(machine(1), phase=phase).with_health(abandoned=scene.now)
-    if phase is Phase.PENDING:
-        scene.add(replace(asked, places=()))
-    else:
-        scene.furnish(asked)
-    scene.observe()
-    return scene
+K = RequestKind
+GRACE = FLEET.timers.grace
+ANN = Requester(frontend="cluster-api", kind="HostlerMachine", namespace="fleet", name="w-1")
+BOB = replace(ANN, name="w-2")
 
 
-@pytest.mark.parametrize("phase", [Phase.PENDING, Phase.READY])
-def test_it_is_reported_once_as_what_stands_for_it(phase: Phase) -> None:
-    scene = forsaken(phase)
-    scene.reconcile()
-    (orphan,) = scene.orphans.values()
-    there = server(machine(1)).id if phase is Phase.READY else machine(1).id
-    assert (orphan.cls, orphan.machine, orphan.resource) == (
-        OrphanClass.ABANDONED,
-        machine(1).id,
-        there,
-    )
+def scene(*, reclaim: bool = True, since: bool = True) -> Scene:
+    """Return a fleet of machines by id, the first of which nobody asks for any more."""
+    made = Scene(fleet=replace(FLEET, size=0, maximum=100, renews=False, reclaim=reclaim))
+    made.furnish(*(machine(number) for number in range(1, 4)))
+    made.observe()
+    first = made.machines[machine(1).id]
+    first = replace(first, spec=replace(first.spec, requester=ANN))
+    made.machines[first.id] = first.with_health(abandoned=made.now if since else None)
+    made.later(GRACE)
+    made.observe()
+    return made
 
 
-@pytest.mark.parametrize("phase", [Phase.PENDING, Phase.READY])
-def test_it_keeps_no_other_machine_from_being_made(phase: Phase) -> None:
-    """It is on record: no list could show or lack anything of it that the record does not know."""
-    scene = forsaken(phase)
-    before = inserted(scene.reconcile())
-    scene.fleet = replace(scene.fleet, size=4)
-    scene.later(MIN)
-    scene.observe()
-    assert before + inserted(scene.reconcile()) == 3
+def asked(of: Scene, kind: RequestKind, requester: Requester = ANN) -> list[str]:
+    """Ask this of the first machine; return why it was refused."""
+    made: Request = of.request(kind, machine(1).id)
+    of.requests[-1] = replace(made, requester=requester)
+    of.events.clear()
+    of.reconcile()
+    return [event.detail for event in of.events if event.kind == REQUEST_REFUSED]
 
 
-@pytest.mark.parametrize("phase", [Phase.PENDING, Phase.READY])
-def test_it_leaves_the_report_as_soon_as_somebody_asks_for_it_again(phase: Phase) -> None:
-    scene = forsaken(phase)
-    scene.reconcile()
-    scene.keep(scene.the(1).with_health(abandoned=None))
-    scene.reconcile()
-    assert not scene.orphans
+def first(of: Scene) -> object:
+    return of.machines[machine(1).id].deletion
+
+
+def test_a_machine_that_nobody_asks_for_is_an_orphan_with_its_owner() -> None:
+    made = scene(reclaim=False)
+    made.reconcile()
+    (orphan,) = (one for one in made.orphans.values() if one.cls is OrphanClass.ABANDONED)
+    assert orphan.machine == machine(1).id
+    assert orphan.owner == "HostlerMachine fleet/w-1 (gone)"
+    assert "report only" in orphan.blocked
+
+
+def test_it_ends_where_its_fleet_reclaims() -> None:
+    made = scene()
+    assert asked(made, K.RECLAIM) == []
+    assert first(made) is not None
+
+
+@pytest.mark.parametrize("kind", [K.RECLAIM, K.DISOWN])
+def test_nothing_is_done_to_a_machine_that_another_one_asks_for_by_now(kind: RequestKind) -> None:
+    made = scene()
+    assert asked(made, kind, BOB) == ["somebody else asks for it by now"]
+    assert first(made) is None
+
+
+def test_a_machine_that_somebody_asks_for_is_not_reclaimed() -> None:
+    made = scene(since=False)
+    assert asked(made, K.RECLAIM) == ["somebody asks for it"]
+    assert first(made) is None
+
+
+def test_a_machine_that_is_asked_for_again_is_no_orphan() -> None:
+    made = scene()
+    made.reconcile()
+    assert made.orphans
+    assert asked(made, K.OWN, BOB) == []
+    made.later(FLEET.timers.absence_gap + MIN)
+    made.observe()
+    made.reconcile()
+    assert not made.orphans
+    assert made.machines[machine(1).id].spec.requester == BOB
+
+
+def test_protected_young_and_capped_machines_are_not_reclaimed() -> None:
+    protected, young, capped = scene(), scene(), scene()
+    one = protected.machines[machine(1).id]
+    until = protected.now + 60 * MIN
+    protection = Protection(until=until, why="mine", actor="ann")
+    protected.machines[one.id] = replace(one, protection=protection)
+    young.machines[one.id] = young.machines[one.id].with_health(abandoned=young.now - MIN)
+    capped.fleet = replace(capped.fleet, caps=Caps(per_hour=1))
+    capped.row = replace(capped.row, destructions=(capped.now - MIN,))
+    reasons = [asked(made, K.RECLAIM) for made in (protected, young, capped)]
+    assert all(reasons), reasons
+    assert all(word in why[0] for word, why in zip(("mine", "grace", "cap"), reasons, strict=True))
+    assert [first(made) for made in (protected, young, capped)] == [None] * 3

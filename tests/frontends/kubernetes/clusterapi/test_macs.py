@@ -124,6 +124,41 @@ def test_a_host_that_is_given_up_keeps_nobody_waiting_until_it_may_be_deleted(
     play_roll(scene, 1)
 
 
+@pytest.mark.parametrize("policy", ["", "terminate"], ids=["released", "given up"])
+@pytest.mark.parametrize("point", range(1, 8))
+def test_a_crash_at_any_answer_of_a_deletion_leaves_its_mac_where_it_belongs(
+    policy: str, point: int
+) -> None:
+    """The provider dies at the n-th await of either branch, and another one begins."""
+
+    async def whole(rig: MacRig) -> None:
+        hostler = rig.hostler(MACS)
+        await asyncio.sleep(5)
+        cluster = Cluster(hostler)
+        cluster.engine, roll = hostler.engine, Roll(rig, cluster)
+        cluster.cluster()
+        cluster.secret()
+        async with cluster.provided() as first:
+            name = roll.add()
+            await roll.come([name], 60 * MINUTE)
+            annotations = {RELEASE_POLICY: policy} if policy else None
+            cluster.api.change("HostlerMachine", name, metadata={"annotations": annotations})
+            cluster.api.crash_at = point
+            cluster.api.delete("Machine", name)
+            cluster.api.delete("HostlerMachine", name)
+            await asyncio.wait([first], timeout=120)
+        cluster.api.crash_at = None
+        async with cluster.provided():
+            await cluster.until(lambda: cluster.api.raw("HostlerMachine", name) is None)
+            if policy:
+                await rig.until(lambda: _scheduled(roll), 60 * MINUTE)
+            else:
+                await rig.all_free(hostler, 180 * MINUTE)
+                assert not any(mac.deletion_scheduled for mac in rig.macs())
+
+    play_macs(whole, 1)
+
+
 async def _scheduled(roll: Roll) -> bool:
     return all(mac.deletion_scheduled for mac in roll.rig.macs())
 
