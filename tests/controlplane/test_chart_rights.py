@@ -5,13 +5,16 @@ The pod's part is played by a process of ours, with the token of the chart's own
 
 import base64
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from helm_kit import HOSTLER, manager
-from rendering import Helm, Manifest
+from rendering import Helm, Manifest, of_kind
 from test_cluster import conditions, until
 
 from hostler.lab.controlplane.api_server import ApiServer
@@ -109,3 +112,133 @@ def a_provider(name: str, endpoint: str) -> Manifest:
 def _accepted(kubectl: Kubectl, kind: str, name: str) -> bool:
     found = kubectl.read(f"{kind}s.hostler.dev", name, "-n", NAMESPACE)
     return conditions(found).get("Accepted") == "True"
+
+
+# ---------------------------------------------------------------- each set of frontends
+
+
+SETS = (
+    frozenset({"clusterApi"}),
+    frozenset({"fleets", "clusterApi", "nodes", "jobs"}),
+)
+
+
+def enabled(port: int, frontends: frozenset[str]) -> dict[str, Any]:
+    """Values with these frontends and no other."""
+    made = values(port, "kubernetes")
+    others = {"fleets", "clusterApi", "nodes", "jobs"}
+    made["frontends"] |= {name: {"enabled": name in frontends} for name in others}
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """Where a manager runs, and what it finds there."""
+
+    helm: Helm
+    kubectl: Kubectl
+    port: int
+    cloud: str
+    folder: Path
+
+    def objects(self, frontends: frozenset[str]) -> Sequence[Manifest]:
+        return self.helm.objects(enabled(self.port, frontends))
+
+    def run(self, found: Sequence[Manifest]) -> AbstractContextManager[Running]:
+        return manager(found, self.kubectl, NAMESPACE, self.folder)
+
+    def furnish(self, node: Mapping[str, object]) -> str:
+        """Write a provider with its Secret, and a fleet without machines; return its name."""
+        name = f"web-{self.port}"
+        data = {"KEY": base64.b64encode(KEY).decode()}
+        metadata = {"name": "cloud", "namespace": NAMESPACE}
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
+        spec: dict[str, Any] = {"provider": name, "scaleway": {"types": ["DEV1-S"]}}
+        spec |= {"node": dict(node)} if node else {}
+        fleet = an_object("Fleet", name, size=0, **spec)
+        self.kubectl.apply(secret, a_provider(name, self.cloud), fleet)
+        return name
+
+
+@pytest.fixture
+def here(helm: Helm, kubectl: Kubectl, port: int, cloud: str, tmp_path: Path) -> Iterator[Here]:
+    """A place without objects of the tests before."""
+    yield Here(helm, kubectl, port, cloud, tmp_path)
+    for kind in ("fleets", "providers"):
+        named = (f"{kind}.hostler.dev", f"web-{port}", "-n", NAMESPACE)
+        for _ in kubectl.run("get", *named, "--ignore-not-found", "-o", "name").split():
+            free = '{"metadata":{"finalizers":null}}'
+            kubectl.run("patch", *named, "--type=merge", "-p", free)
+            kubectl.run("delete", *named, "--ignore-not-found", "--timeout=30s")
+
+
+@pytest.mark.parametrize("frontends", SETS, ids=lambda one: "+".join(sorted(one)))
+def test_each_set_of_frontends_has_the_rights_that_it_uses(
+    here: Here, frontends: frozenset[str]
+) -> None:
+    """The watch of the journal, and Nodes where a fleet is to have its own worked at, included."""
+    managed: Mapping[str, object] = {"managed": {}} if "nodes" in frontends else {}
+    kubectl = here.kubectl
+    with here.run(here.objects(frontends)) as one:
+        name = here.furnish(managed)
+        until(lambda: _accepted(kubectl, "fleet", name))
+        if managed:
+            wait(one, lambda: "working at nodes" in one[1].read_text())
+        kubectl.run("delete", "fleets.hostler.dev", name, "-n", NAMESPACE, "--timeout=30s")
+    serves = "clusterApi" in frontends
+    refused = [line for line in _log(one) if "forbidden" in line.lower() or "may not" in line]
+    assert [line for line in refused if serves or UNUSED not in line] == []
+
+
+LACKING = (
+    ("", "secrets", "get", "fleets"),
+    ("hostler.dev", "hosts", "list", "fleets"),
+    ("", "nodes", "list", "nodes"),
+)
+
+
+@pytest.mark.parametrize(
+    ("group", "resource", "verb", "frontend"), LACKING, ids=lambda one: one or "core"
+)
+def test_a_right_that_is_missing_is_named_with_the_role_that_grants_it(
+    here: Here, group: str, resource: str, verb: str, frontend: str
+) -> None:
+    """The engine goes on with what it may do; the message is in its log, whole."""
+    found = here.objects(frozenset({"fleets", frontend}))
+    lacking = Lacking(group, resource, verb)
+    for role in of_kind(found, "Role", "ClusterRole"):
+        role["rules"] = [one for rule in role["rules"] for one in lacking.out_of(rule)]
+    with here.run(found) as one:
+        here.furnish({"managed": {}} if frontend == "nodes" else {})
+        wait(one, lambda: lacking.is_in(one[1].read_text()))
+        assert one[0].poll() is None
+
+
+class Lacking(NamedTuple):
+    """One verb of one resource that is not granted."""
+
+    group: str
+    resource: str
+    verb: str
+
+    def out_of(self, rule: Manifest) -> tuple[Manifest, ...]:
+        """Return a rule without it."""
+        if self.group not in rule["apiGroups"] or self.resource not in rule["resources"]:
+            return (rule,)
+        others = [one for one in rule["resources"] if one != self.resource]
+        verbs = [one for one in rule["verbs"] if one != self.verb]
+        own = {**rule, "resources": [self.resource], "verbs": verbs}
+        made = ({**rule, "resources": others}, own)
+        return tuple(one for one in made if one["resources"] and one["verbs"])
+
+    def is_in(self, log: str) -> bool:
+        """Tell whether a log of JSON has the rule that would grant it."""
+        rule = (
+            f'- apiGroups: ["{self.group}"]\n  resources: ["{self.resource}"]\n'
+            f'  verbs: ["{self.verb}"]'
+        )
+        return msgspec.json.encode(rule).decode()[1:-1] in log
+
+
+def _log(running: Running) -> list[str]:
+    return running[1].read_text().splitlines()
