@@ -48,10 +48,25 @@ TARGETS = (
 NEAR = ("domain", "controllers", "providers", "contracts", "config", "frontends", "services")
 FAR = ("disasters", "lab", "simulators", "stores")
 PROVIDERS = ("instances", "metal", "macs", "power", "fleeting")
+RUN_BY = {
+    "providers/scaleway/instances": ("instances", "fleeting"),
+    "providers/scaleway/macs": ("macs",),
+    "providers/static": ("metal", "power"),
+    "domain/hosts": ("macs", "metal", "power"),
+}
+"""Whose seeds work with what a folder decides; every provider's where none is named."""
+
+_FIRST = 2
+"""Seeds of each provider that are run before the others: one of them notices most mutants."""
+
 _PYTEST = ("-q", "-x", "-n2", "-p", "no:cacheprovider")
 _SIMULATE = ("-c", "from hostler.app.main import main; main()", "simulate", "--json")
 _NO_TESTS = 5  # pytest's exit code where a folder has none
-LIMIT = 900  # seconds for one run; a mutant that hangs is noticed
+LIMIT = 900.0
+"""Seconds for one run, at the least: a mutant that hangs is noticed."""
+
+SLOWER = 20
+"""How many times longer than unbroken code a run may take; a busy machine is no hanging mutant."""
 
 
 # ---------------------------------------------------------------- what is broken
@@ -164,11 +179,18 @@ def drawn(many: int, seed: int, only: Sequence[str]) -> list[Mutant]:
 # ---------------------------------------------------------------- who notices
 
 
+def providers_of(path: Path) -> tuple[str, ...]:
+    """Return the providers whose seeds run the code at a path."""
+    folder = path.relative_to(SOURCE).parent.as_posix()
+    found = (RUN_BY[known] for known in RUN_BY if f"{folder}/".startswith(f"{known}/"))
+    return next(found, PROVIDERS)
+
+
 class Copy:
     """A copy of the tree in which one mutant at a time stands."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder, self._limit = folder, LIMIT
         listed = subprocess.run(
             ("git", "ls-files", "-z"),  # noqa: S607 - whichever git made the checkout
             cwd=ROOT,
@@ -187,7 +209,7 @@ class Copy:
         whole = place.read_bytes()
         place.write_text(mutant.text, encoding="utf-8")
         try:
-            return self._by_seeds(simulation) if simulation else self._by_tests(mutant)
+            return self._by_seeds(mutant, simulation) if simulation else self._by_tests(mutant)
         finally:
             place.write_bytes(whole)
 
@@ -199,13 +221,16 @@ class Copy:
                 return " ".join(paths)
         return ""
 
-    def _by_seeds(self, many: int) -> str:
-        for provider in PROVIDERS:
-            printed = self._run(*_SIMULATE, "--provider", provider, "--seeds", str(many))
-            if printed is None:
-                return f"simulation: {provider}"
-            if not printed.strip().endswith("}"):
-                raise SystemExit(f"the simulation of {provider} printed no result: {printed!r}")
+    def _by_seeds(self, mutant: Mutant, many: int) -> str:
+        first = min(_FIRST, many)
+        for seed, seeds in ((1, first), (1 + first, many - first)):
+            for provider in providers_of(mutant.path) if seeds else ():
+                options = ("--provider", provider, "--seed", str(seed), "--seeds", str(seeds))
+                printed = self._run(*_SIMULATE, *options)
+                if printed is None:
+                    return f"simulation: {provider}"
+                if not printed.strip().endswith("}"):
+                    raise SystemExit(f"the simulation of {provider} printed no result: {printed!r}")
         return ""
 
     def _run(self, *arguments: str) -> str | None:
@@ -218,7 +243,7 @@ class Copy:
                 env=environment,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                timeout=LIMIT,
+                timeout=self._limit,
                 check=False,
                 text=True,
             )
@@ -227,7 +252,8 @@ class Copy:
         return run.stdout if run.returncode in {0, _NO_TESTS} else None
 
     def check(self, *, simulation: int) -> None:
-        """Make sure that what is to notice runs well while nothing is broken."""
+        """Make sure that what is to notice runs well while nothing is broken, and how fast."""
+        begun = time.perf_counter()
         printed = (
             self._run(*_SIMULATE, "--seeds", "1")
             if simulation
@@ -235,6 +261,8 @@ class Copy:
         )
         if not printed:
             raise SystemExit("nothing is broken yet, and what is to notice fails or prints nothing")
+        took = (time.perf_counter() - begun) * max(1, simulation)
+        self._limit = max(LIMIT, SLOWER * took)
 
 
 # ---------------------------------------------------------------- the command

@@ -22,6 +22,7 @@ from scaleway_kit import (
 
 from hostler.domain.ids import MachineId, ResourceId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
+from hostler.domain.model.machine import Known, Place
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import Condition, Resource, Scope, Slot
 from hostler.ports.http import NoAnswer, NotSent, Response
@@ -80,6 +81,25 @@ def test_taking_is_a_creation_that_is_never_repeated_and_giving_back_a_destructi
     assert (call.kind, call.effect, call.once, call.attempt) == ("ip.take", Effect.MAKE, True, 1)
     back = release()
     assert (back.kind, back.effect, back.target) == ("ip.release", Effect.DESTROY, MINE)
+
+
+@pytest.mark.parametrize(("recorded", "calls"), [(MINE, ()), ("ip-2@" + MACHINE, ("ip.delete",))])
+def test_an_address_of_a_pool_that_lost_its_tags_is_left_alone(
+    recorded: ResourceId, calls: tuple[str, ...]
+):
+    """It was deleted: it hangs on a server of ours, and nothing said more of it."""
+    known = Known(id=recorded, zone=ZONE, since=NOW, attempt=1)
+    record = machine().with_place(Place(slot=SLOT, attempt=1, bound=recorded, known=(known,)))
+    bare = Resource(
+        id=ResourceId("ip-1"),
+        slot=SLOT,
+        zone=ZONE,
+        condition=Condition.BUSY,
+        status="attached",
+        owner=ResourceId("srv-1"),
+    )
+    found = source(Script([])).next_calls(Goal.ABSENT, record, (bare,), NOW)
+    assert tuple(call.kind for call in found) == calls
 
 
 async def test_a_free_address_is_taken_by_writing_our_owner_tag_beside_the_pools():

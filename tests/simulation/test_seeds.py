@@ -6,6 +6,7 @@ import pytest
 
 from hostler.lab.scenario.faults import HISTORY_PRUNED, STORE_TWINNED, Size, severity_of
 from hostler.lab.scenario.file_faults import FILE_FAULTS
+from hostler.lab.servers.address_pool import POOL_FAULTS
 from hostler.lab.servers.faults import ALL, draw_servers
 from hostler.lab.servers.large import HALF_DELETED, LEAST, draw_any_servers
 from hostler.lab.simulate.seeds import run_seed
@@ -72,10 +73,33 @@ def test_large_fleets_are_drawn_and_no_seed_of_a_past_failure_is_one():
     struck = [seed for seed in range(1, 101) if draw_any_servers(seed, SIZE).wired]
     for fault in (HISTORY_PRUNED, STORE_TWINNED, *FILE_FAULTS):
         struck += [s for s in range(1, 101) if fault in draw_any_servers(s, SIZE).faults]
+    struck += [
+        s for s in range(1, 101) if (x := draw_any_servers(s, SIZE)).address_pool or x.network
+    ]
     rest = (seed for seed in range(1, 101) if seed not in {*large, *struck})
     for seed in (*PAST_FAILURES, *rest):
         assert draw_any_servers(seed, SIZE) == draw_servers(seed, SIZE)
     assert draw_any_servers(large[0], Size(machines=3)).machines == 3
+
+
+def test_pools_and_private_networks_are_drawn_within_a_hundred_seeds():
+    drawn = [draw_any_servers(seed, SIZE) for seed in range(1, 101)]
+    pools = [scenario for scenario in drawn if scenario.address_pool]
+    assert {fault for scenario in pools for fault in scenario.faults} >= POOL_FAULTS
+    assert all(scenario.address_pool >= scenario.machines + 4 for scenario in pools)
+    assert any(scenario.network for scenario in drawn)
+
+
+@pytest.mark.timeout(120)
+def test_an_address_of_a_pool_whose_tags_somebody_takes_is_not_deleted(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """S5: the program deleted it with the machine that had taken it."""
+    monkeypatch.setattr("hostler.lab.servers.address_pool._SHARE", 1.0)
+    scenario, result = draw_any_servers(43, SIZE), run_seed(43, SIZE)
+    assert scenario.address_pool
+    assert result.violation is None, "\n".join(result.story)
+    assert result.faults["tag_edited"]
 
 
 @pytest.mark.timeout(120)

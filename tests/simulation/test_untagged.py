@@ -11,7 +11,10 @@ from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.scaleway.bystanders import crowd
 from hostler.lab.scaleway.world import open_world
+from hostler.lab.scenario.faults import Size
+from hostler.lab.servers.address_pool import AddressPool
 from hostler.lab.servers.checker import ServerChecker
+from hostler.lab.servers.faults import draw_servers
 from hostler.lab.servers.untagged import Untagged
 from hostler.simulators.scaleway.state.options import Options
 from hostler.testing.invariants import Thing
@@ -58,7 +61,8 @@ def test_no_fleet_rests_while_something_without_tags_is_left_on_the_bill(strange
     world = open_world(Options(epoch=BEGINNING), loop, Random(1))
     if stranger:
         crowd(world, 1)
-    checker = ServerChecker(world, Trace(loop.time), 60.0)
+    scenario = draw_servers(1, Size())
+    checker = ServerChecker(world, Trace(loop.time), 60.0, AddressPool(world), scenario)
     fleet = replace(FLEET, size=0)
     shadow = ShadowStore(InstallationId("i1"), {fleet.name: fleet})
     checker.shadows.append(shadow)

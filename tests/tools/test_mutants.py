@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 
@@ -54,6 +55,23 @@ def project(tmp_path: Path) -> Path:
     for command in (("git", "init", "-q"), ("git", "add", ".")):
         subprocess.run(command, cwd=tmp_path, check=True)  # noqa: S603 - a project of our own
     return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("path", "providers"),
+    [
+        ("providers/scaleway/macs/plan/read.py", ("macs",)),
+        ("providers/scaleway/instances/plan/create.py", ("instances", "fleeting")),
+        ("domain/hosts/idle.py", ("macs", "metal", "power")),
+        ("domain/decide.py", ("instances", "metal", "macs", "power", "fleeting")),
+    ],
+)
+def test_seeds_of_those_providers_are_run_that_work_with_a_file(
+    path: str, providers: tuple[str, ...]
+) -> None:
+    source = Path("src/hostler")
+    assert (SCRIPT.parents[1] / source / path).is_file()
+    assert run_path(str(SCRIPT))["providers_of"](source / path) == providers
 
 
 def run(project: Path, *options: str) -> str:

@@ -180,8 +180,9 @@ class ShadowStore:
 
     def read_at(self, listings: Listings, thing: ResourceId) -> float | None:
         """Return when one of our processes was last answered about this thing alone."""
+        asked = ResourceId(thing.partition("@")[0])
         return max(
-            (at for run in self.runs if (at := listings.read.get((run, thing)))), default=None
+            (at for run in self.runs if (at := listings.read.get((run, asked)))), default=None
         )
 
 

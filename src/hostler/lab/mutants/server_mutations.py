@@ -50,6 +50,34 @@ def always(_: Function) -> Function:
     return yes
 
 
+def nothing(_: Function) -> Function:
+    """Find nothing to do, whatever is asked."""
+
+    def none(*_: object) -> tuple[object, ...]:
+        return ()
+
+    return none
+
+
+def any_is_free(_: Function) -> Function:
+    """Take every address of a pool for a free one."""
+
+    def free(_: object, ip: Any, pool: str) -> bool:
+        return pool in (ip.tags or ())
+
+    return free
+
+
+def claimed_is_free(_: Function) -> Function:
+    """Take an address of a pool for a free one unless a machine of ours took it."""
+
+    def free(_: object, ip: Any, pool: str) -> bool:
+        tags: tuple[str, ...] = ip.tags or ()
+        return pool in tags and not any(tag.startswith("hostler-pool=") for tag in tags)
+
+    return free
+
+
 def unprotected(_: Function) -> Function:
     """Find no protection, whatever is asked."""
 

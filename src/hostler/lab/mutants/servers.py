@@ -13,6 +13,7 @@ from hostler.lab.scenario.faults import (
     Scenario,
 )
 from hostler.lab.scenario.file_faults import FLEET_ENDS
+from hostler.lab.servers.address_pool import ATTACHED, CLAIMED
 from hostler.simulators.scaleway.faults.rates import FaultRates as WorldFaultRates
 from hostler.simulators.scaleway.faults.rates import Rule
 
@@ -84,6 +85,7 @@ _ROBBED = tuple(
 _GROWS = tuple(
     OperatorAction(at=at * _MINUTE, kind="scale", which=0.95) for at in (3, 12, 18, 24, 30)
 )
+_CLAIMS = tuple(Disruption(at=2.0 + n, fault=(CLAIMED, ATTACHED)[n % 2]) for n in range(4))
 _WITHOUT_SCOPE_AND_WORLD = tuple(
     (f"{module}:pass_gate", server_mutations.without_check(check))
     for module in ("domain.policy.gate", "controllers.execute.sending")
@@ -241,6 +243,52 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
         ),
         scenario=_LOST,
         caught=("S1",),
+    ),
+    "taken-from-another": Mutant(
+        summary="an address of a pool is taken though it is another machine's",
+        puts=(
+            (
+                "providers.scaleway.instances.address_pool:Pool._free",
+                server_mutations.any_is_free,
+            ),
+        ),
+        scenario=_alone(actions=_GROWS, address_pool=8),
+        caught=("S5", "S13"),
+    ),
+    "claimed-is-free": Mutant(
+        summary="an address of a pool is taken though another system claims it, or uses it",
+        puts=(
+            (
+                "providers.scaleway.instances.address_pool:Pool._free",
+                server_mutations.claimed_is_free,
+            ),
+        ),
+        scenario=_alone(*_CLAIMS, actions=_GROWS, address_pool=14),
+        caught=("S5",),
+    ),
+    "pool-address-deleted": Mutant(
+        summary="an address that was taken from a pool is deleted",
+        puts=(("providers.scaleway.instances.plan.delete:pooled", server_mutations.never),),
+        scenario=_alone(actions=_SCALES, address_pool=8),
+        caught=("L1", "S9"),
+    ),
+    "told-nothing": Mutant(
+        summary="servers are started that were told nothing for their first boot",
+        puts=(("providers.scaleway.instances.plan.create:_tell", server_mutations.nothing),),
+        scenario=_CALM,
+        caught=("L1",),
+    ),
+    "not-joined": Mutant(
+        summary="servers are started that are in none of the networks that were asked for",
+        puts=(("providers.scaleway.instances.plan.create:_join", server_mutations.nothing),),
+        scenario=_alone(network=True),
+        caught=("L1",),
+    ),
+    "drift-left": Mutant(
+        summary="an address that a person takes off its server stays off",
+        puts=(("providers.scaleway.instances.plan.create:drifts", server_mutations.nothing),),
+        scenario=_alone(rates={"address_detached_by_hand": 3.0}),
+        caught=("L1",),
     ),
     "silence-is-refusal": Mutant(
         summary="a change that nobody answered is taken for refused, and asked for again",

@@ -1,5 +1,7 @@
 """Bystanders: others who have resources in the same project, and who delete them."""
 
+from typing import Any
+
 import msgspec
 
 from hostler.domain.ids import FleetName, InstallationId
@@ -29,6 +31,16 @@ def crowd(world: World, many: int) -> None:
 def _post(world: World, path: str, body: object) -> None:
     content = msgspec.json.encode(body)
     world.handle(HttpRequest(method="POST", path=path, headers=_HEADERS, body=content), "somebody")
+
+
+def ask(world: World, method: str, path: str, body: object) -> Any:
+    """Let somebody ask for a change; return the answer's body, or None where it was refused."""
+    content = msgspec.json.encode(body)
+    request = HttpRequest(method=method, path=path, headers=_HEADERS, body=content)
+    response = world.handle(request, "somebody").response
+    if response is None or response.status >= 300:
+        return None
+    return msgspec.json.decode(response.body)
 
 
 def leave_resource(world: World, installation: InstallationId) -> None:

@@ -117,6 +117,10 @@ class Scenario:
     protected: bool = False
     keep_failed: float = 0.0
     crowd: int = 0
+    network: bool = False
+    """Whether machines are to join a private network."""
+    address_pool: int = 0
+    """How many addresses somebody keeps in each zone for machines to take; 0: each is made."""
     scripts: tuple[Rule, ...] = ()
     pace: float = 1.0
     second: float | None = None

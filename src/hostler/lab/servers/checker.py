@@ -13,13 +13,16 @@ from hostler.lab.checks.trace import Trace
 from hostler.lab.scaleway.checker import THING, ScalewayChecker
 from hostler.lab.scaleway.listings import INSTANCES
 from hostler.lab.scaleway.world import ScalewayWorld
+from hostler.lab.scenario.faults import Scenario
 from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.ledger import Line
 from hostler.testing import invariants
 from hostler.testing.invariants import Found, Thing, Touch, Violation
 
+from .address_pool import AddressPool, bare
+from .as_asked import differs
 from .ground_truth import is_healthy, is_of, things_in
-from .requests import is_counted, is_destroying
+from .requests import is_counted, is_destroying, is_given_back
 from .untagged import Untagged
 
 _MISSING, _REFUSED = 404, 400
@@ -31,14 +34,23 @@ class ServerChecker(ScalewayChecker):
 
     listed = INSTANCES
 
-    def __init__(self, world: ScalewayWorld, trace: Trace, consistency_delay: float) -> None:
+    def __init__(
+        self,
+        world: ScalewayWorld,
+        trace: Trace,
+        consistency_delay: float,
+        pool: AddressPool,
+        scenario: Scenario,
+    ) -> None:
         super().__init__(world, trace, consistency_delay)
+        self.pool, self._scenario = pool, scenario
         self._denied = dict[tuple[str, str], list[float]]()
         self.untagged = Untagged(frozenset(thing.id for thing, _ in things_in(world)))
 
     def things(self) -> list[tuple[Thing, Zone]]:
         """Return every server, address and volume that truly exists."""
-        things = things_in(self.world)
+        self.pool.look()
+        things = things_in(self.world, self.pool)
         self.untagged.note(thing for thing, _ in things)
         return things
 
@@ -98,7 +110,7 @@ class ServerChecker(ScalewayChecker):
 
     def _was_denied(self, machine: Machine) -> bool:
         """Tell whether the world itself told a process twice of one id that it is not there."""
-        bound = {place.bound for place in machine.places}
+        bound = {bare(place.bound) for place in machine.places if place.bound}
         return any(
             resource in bound and times[-1] - times[0] >= _GAP and self.now - times[-1] < SELDOM
             for (_, resource), times in self._denied.items()
@@ -109,8 +121,9 @@ class ServerChecker(ScalewayChecker):
         return machine.fact(LOCKED) is not None and self.world.faults.get("server_locked", 0) > 0
 
     def left_of(self, machine: Machine) -> list[Thing]:
-        """Return what there still is of a machine that is deleted."""
-        return [thing for thing, _ in self.things() if is_of(thing, machine)]
+        """Return what there still is of a machine that is deleted; a pool's address outlives it."""
+        things = (t for t, _ in self.things() if t.owner_tag or t.id not in self.pool.stands)
+        return [thing for thing in things if is_of(thing, machine)]
 
     def asked(self, shadow: ShadowStore, request: HttpRequest, *, holds_lease: bool) -> None:
         """Check a request at its beginning."""
@@ -121,11 +134,15 @@ class ServerChecker(ScalewayChecker):
         match = THING.search(request.path)
         if match is None or match[2] is None:
             return
-        thing = next((t for t, _ in self.things() if t.id == match[2]), None)
+        self.found(self.pool.asked(request))
+        thing = next((t for t, _ in self.things() if bare(t.id) == match[2]), None)
         if thing is None:
             return
         self.found(issued_ids.changed(shadow, thing, line))
-        touch = Touch(thing=thing, by=shadow.ours, destroys=is_destroying(request))
+        destroys = is_destroying(request) or is_given_back(thing, request)
+        if self.pool.is_claimed_anew(thing):
+            return
+        touch = Touch(thing=thing, by=shadow.ours, destroys=destroys)
         owner = self._owner(thing.id, shadow)
         self.found(invariants.touched(touch, owner))
         if owner is not None and touch.destroys and is_healthy(self.world, owner):
@@ -168,8 +185,18 @@ class ServerChecker(ScalewayChecker):
         """Return what still keeps this fleet from rest; what no tag says whose it is counts too."""
         row = shadow.rows.get(fleet.name)
         return (
-            super().rested(shadow, fleet) or self._left_untagged() or self._concealed(shadow, row)
+            super().rested(shadow, fleet)
+            or self._left_untagged()
+            or self.pool.left()
+            or self._concealed(shadow, row)
+            or self._not_as_asked(shadow, fleet)
         )
+
+    def _not_as_asked(self, shadow: ShadowStore, fleet: Fleet) -> Found:
+        """Return how a machine is not what its fleet asks for."""
+        machines = (m for m in shadow.living(fleet.name) if m.phase is Phase.READY)
+        found = (differs(self.world, self._scenario, fleet, machine) for machine in machines)
+        return next((one for one in found if one), ())
 
     def _left_untagged(self) -> Found:
         explained = {resource for shadow in self._stores() for resource in shadow.explained()}

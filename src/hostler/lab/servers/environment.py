@@ -28,6 +28,8 @@ from hostler.simulators.scaleway.state.options import Options
 from hostler.testing.time.clock import BEGINNING, SimClock
 from hostler.testing.time.loop import SimLoop
 
+from .address_pool import POOL, POOL_FAULTS, AddressPool
+from .as_asked import CLOUD_INIT, FURTHER, NETWORK, ROOT
 from .checker import ServerChecker
 from .from_file import fleets_of, open_account
 from .large import HALF_DELETED, LEAST, delete_half
@@ -44,6 +46,7 @@ class ServerEnvironment:
     cadence = Cadence()
     world: ScalewayWorld
     _checker: ServerChecker
+    _pool: AddressPool
     _loop: SimLoop
 
     def __init__(self, scenario: Scenario) -> None:
@@ -60,11 +63,15 @@ class ServerEnvironment:
         )
         self.world = open_world(options, loop, rng)
         crowd(self.world, scenario.crowd)
+        zones = self._zones() if scenario.address_pool else ()
+        self._pool = AddressPool(self.world, zones, scenario.address_pool)
+        self._pool.stock()
         start_faults(self.world, scenario)
 
     def checker(self, trace: Trace) -> ServerChecker:
         """Return the checker of the run."""
-        self._checker = ServerChecker(self.world, trace, CONSISTENCY_DELAY.total_seconds())
+        delay = CONSISTENCY_DELAY.total_seconds()
+        self._checker = ServerChecker(self.world, trace, delay, self._pool, self.base)
         return self._checker
 
     def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
@@ -73,13 +80,12 @@ class ServerEnvironment:
         scenario = self.base
         if scenario.wired:
             return fleets_of(scenario)
-        zones = ("fr-par-1", "nl-ams-1") if scenario.two_zones else ("fr-par-1",)
         types = ("DEV1-S",) if scenario.local_disk else ("PLAY2-PICO", "PLAY2-NANO")
         fleet = Fleet(
             name=FLEET,
             account=AccountName("main"),
             size=scenario.machines,
-            offers=tuple(Offer(t, Zone(z), "ubuntu_noble") for t in types for z in zones),
+            offers=tuple(Offer(t, z, "ubuntu_noble") for t in types for z in self._zones()),
             template="t1",
             reclaim=scenario.reclaim,
             probe=Probe(kind=ProbeKind(scenario.probe)),
@@ -87,6 +93,9 @@ class ServerEnvironment:
             caps=_LARGE_CAPS if scenario.machines >= LEAST else Caps(),
         )
         return (fleet,)
+
+    def _zones(self) -> tuple[Zone, ...]:
+        return (Zone("fr-par-1"), Zone("nl-ams-1")) if self.base.two_zones else (Zone("fr-par-1"),)
 
     def rewritten(self, fleet: Fleet, disruption: Disruption) -> Fleet:
         """Nobody rewrites the fleet file."""
@@ -121,13 +130,15 @@ class ServerEnvironment:
     def template(self) -> Template:
         """Return what servers are made by."""
         scenario = self.base
-        disk = Disk(size=10, type="l_ssd") if scenario.local_disk else Disk(size=10)
+        disk = Disk(size=ROOT, type="l_ssd" if scenario.local_disk else "sbs_volume")
         return Template(
             root=disk,
-            disks=(Disk(size=5),) * scenario.disks,
-            cloud_init="#cloud-config\n",
+            disks=(Disk(size=FURTHER),) * scenario.disks,
+            cloud_init=CLOUD_INIT,
+            networks=(NETWORK,) if scenario.network else (),
             ipv6=scenario.ipv6,
             protected=scenario.protected,
+            pool=POOL if scenario.address_pool else "",
         )
 
     def answers(self, address: str) -> bool:
@@ -144,6 +155,8 @@ class ServerEnvironment:
 
     def strike(self, own: InstallationId, disruption: Disruption) -> bool | None:
         """Let somebody make a resource with our tags, or delete half of the servers."""
+        if disruption.fault in POOL_FAULTS:
+            return self._pool.strike(disruption.fault)
         if disruption.fault == HALF_DELETED:
             return delete_half(self.world, own)
         if disruption.fault != "resource_without_record":
@@ -161,6 +174,7 @@ class ServerEnvironment:
         And servers that another store made for machines that ended here.
         """
         del checker
+        self._pool.mend()
         for thing, zone in (*self._checker.taken(), *self._checker.made_for_ended()):
             if thing.kind == "volume":
                 remove_volume(self.world, thing.id, zone)

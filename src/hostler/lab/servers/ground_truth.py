@@ -4,13 +4,15 @@ from hostler.domain.ids import ResourceId, Zone
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import OwnerTag, Slot
 from hostler.lab.scaleway.owner_tags import Owned, owned_by
-from hostler.simulators.scaleway.state.records import Server, State
+from hostler.simulators.scaleway.state.records import Address, Server, State
 from hostler.simulators.scaleway.world import World
 from hostler.testing.invariants import Thing
 
+from .address_pool import AddressPool, bare, recorded_id
 
-def things_in(world: World) -> list[tuple[Thing, Zone]]:
-    """Return every billable thing that truly exists, with its zone."""
+
+def things_in(world: World, pool: AddressPool | None = None) -> list[tuple[Thing, Zone]]:
+    """Return every billable thing that truly exists, with its zone; `pool` is one that is kept."""
     cloud = world.cloud
     found = list[tuple[Thing, Zone]]()
     owner_tags = dict[str, OwnerTag | None]()
@@ -33,10 +35,11 @@ def things_in(world: World) -> list[tuple[Thing, Zone]]:
         for item in shelf:
             owner = item.server.id if item.server is not None else None
             claim = owned_by(tuple(item.tags), item.name, kind)
+            address = item if isinstance(item, Address) else None
             thing = Thing(
-                id=ResourceId(item.id),
+                id=recorded_id(address, claim) if address is not None else ResourceId(item.id),
                 kind=kind,
-                created=item.created,
+                created=pool.since(address) if pool and address else item.created,
                 owner_tag=claim.owner_tag if claim else owner_tags.get(owner or ""),
                 slot=claim.slot if claim else None,
                 owner=ResourceId(owner) if owner else None,
@@ -68,11 +71,24 @@ def is_of(thing: Thing, machine: Machine) -> bool:
 def is_healthy(world: World, machine: Machine) -> bool:
     """Tell whether everything that the record binds is there, and its server is up."""
     cloud = world.cloud
-    bound = {str(place.bound): place.slot.kind for place in machine.places if place.bound}
+    bound = {bare(place.bound): place.slot.kind for place in machine.places if place.bound}
     servers = [cloud.servers.get(resource) for resource, kind in bound.items() if kind == "server"]
     shelves = (cloud.servers, cloud.addresses, cloud.volumes, cloud.locals)
     there = all(any(shelf.get(resource) for shelf in shelves) for resource in bound)
-    return there and bool(servers) and all(s is not None and _up(s) for s in servers)
+    return (
+        there
+        and _has_taken(world, machine)
+        and bool(servers)
+        and all(s is not None and _up(s) for s in servers)
+    )
+
+
+def _has_taken(world: World, machine: Machine) -> bool:
+    """Tell whether each address that was taken from a pool is still this machine's by its tags."""
+    taken = (place.bound for place in machine.places if place.bound and "@" in place.bound)
+    found = (world.cloud.addresses.get(bare(resource)) for resource in taken)
+    owners = [owned_by(tuple(a.tags), "", "address") if a is not None else None for a in found]
+    return all(one is not None and one.owner_tag.machine == machine.id for one in owners)
 
 
 def _up(server: Server) -> bool:

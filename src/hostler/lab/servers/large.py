@@ -12,6 +12,8 @@ from hostler.lab.scenario.file_faults import with_fleet_removed
 from hostler.lab.scenario.store_faults import with_pruned_history, with_store_by_hand, with_twin
 from hostler.simulators.scaleway.world import World
 
+from .address_pool import with_address_pool
+from .as_asked import with_network
 from .faults import draw_servers
 from .ground_truth import things_in
 
@@ -22,6 +24,8 @@ LEAST, _MOST = 40, 80
 _SHARE = 0.04
 _WIRED = 0.1
 _FILE_DICE = "hostler file of servers 3"
+_POOL_DICE = "hostler address pool 18"
+_NETWORK_DICE = "hostler private network 416"
 _SHORTER = 8.0
 """By how much: a seed costs its machines times its time, and somewhat more for growing."""
 
@@ -32,7 +36,9 @@ def draw_any_servers(seed: int, size: Size) -> Scenario:
     if size.machines is not None or rng.random() >= _SHARE:
         scenario = with_twin(with_pruned_history(with_store_by_hand(draw_servers(seed, size))))
         scenario = with_fleet_removed(scenario, _FILE_DICE)
-        return replace(scenario, wired=on_wire(seed, _WIRED) and not scenario.protected)
+        scenario = with_network(with_address_pool(scenario, _POOL_DICE), _NETWORK_DICE)
+        by_hand = scenario.protected or scenario.address_pool or scenario.network
+        return replace(scenario, wired=on_wire(seed, _WIRED) and not by_hand)
     large = Size(machines=rng.randint(LEAST, _MOST), days=size.days / _SHORTER)
     return _with_loss(draw_servers(seed, large), rng)
 

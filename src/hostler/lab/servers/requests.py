@@ -7,7 +7,7 @@ from hostler.lab.checks.listings import Counts
 from hostler.lab.scaleway.checker import THING
 from hostler.lab.scaleway.owner_tags import owned_in
 from hostler.ports.http import HttpRequest
-from hostler.testing.invariants import Found
+from hostler.testing.invariants import Found, Thing
 
 MADE = re.compile(r"/(servers|ips|volumes)$")
 _ENDS = (b'"terminate"', b'"poweroff"', b'"stop_in_place"')
@@ -17,6 +17,12 @@ _SLOTS = {"servers": "server", "ips": "address", "volumes": "volume"}
 def is_destroying(request: HttpRequest) -> bool:
     """Tell whether a request ends, stops or deletes something."""
     return request.method == "DELETE" or any(word in request.body for word in _ENDS)
+
+
+def is_given_back(thing: Thing, request: HttpRequest) -> bool:
+    """Tell whether a request takes away whose an address of a pool is."""
+    tagged = thing.owner_tag is not None and "@" in thing.id and b'"tags"' in request.body
+    return tagged and owned_in(request.body, "address") is None
 
 
 def is_counted(counts: Counts, process: str, request: HttpRequest) -> Found:

@@ -48,6 +48,7 @@ from hostler.lab.scenario.file_faults import FILE_FAULTS
 from hostler.lab.scenario.run import Course, Result, play
 from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
 from hostler.lab.servers import faults as server_faults
+from hostler.lab.servers.address_pool import POOL_FAULTS
 from hostler.lab.servers.environment import ServerEnvironment
 from hostler.lab.servers.large import HALF_DELETED, draw_any_servers
 
@@ -136,6 +137,7 @@ PROVIDERS: Mapping[
             HISTORY_PRUNED,
             STORE_TWINNED,
             *FILE_FAULTS,
+            *POOL_FAULTS,
         ),
         mutants=server_mutants.MUTANTS,
         impossible=_DELETED | _STANDBY,

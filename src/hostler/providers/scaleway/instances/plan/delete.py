@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from hostler.domain.model.calls import Call, Effect, Shows
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.resource import Condition, Resource
-from hostler.providers.scaleway.common.owner_tags import pooled
+from hostler.providers.scaleway.common.owner_tags import pooled, taken_id
 
 from .calls import (
     DELETE_ADDRESS,
@@ -74,13 +74,25 @@ def clear(
     for resource in ordered:
         match resource.slot.kind:
             case "address":
-                kind = RELEASE_ADDRESS if pooled(resource.id) else DELETE_ADDRESS
-                calls.append(_call(machine, resource, kind))
+                calls.append(_address(machine, resource))
             case "server":
                 calls.append(_server(machine, resource, unprotect=unprotect))
             case _:
                 calls.append(_volume(machine, resource, held=resource.owner in holders))
     return tuple(call for call in calls if call is not None)
+
+
+def _address(machine: Machine, address: Resource) -> Call | None:
+    """Return the call that gives an address back, or deletes it; none for one that lost its tags.
+
+    By the machine's own record that one was taken from a pool: somebody else keeps it.
+    """
+    if pooled(address.id):
+        return _call(machine, address, RELEASE_ADDRESS)
+    taken = taken_id(address.id, machine.id)
+    if any(known.id == taken for known in machine.place(address.slot).known):
+        return None
+    return _call(machine, address, DELETE_ADDRESS)
 
 
 def _unnoted(machine: Machine, resources: list[Resource]) -> tuple[Call, ...]:
