@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hostler.app.compose import Composed
+from hostler.lab.controlplane.processes import naming
 from hostler.lab.demo.kubernetes import demo, scenes
 from hostler.lab.demo.kubernetes.control_plane import Choice
 
@@ -56,7 +57,7 @@ def test_a_demo_that_is_ended_leaves_no_folder_and_no_process_behind(tmp_path: P
             while "workers.yaml" not in process.stdout.readline():
                 assert process.poll() is None
             (folder,) = tmp_path.glob("hostler-demo-*")
-            children = [one for one in _processes() if str(folder) in one]
+            children = naming(folder)
             process.send_signal(signal.SIGTERM)
             _, errors = process.communicate(timeout=60)
         finally:
@@ -65,18 +66,7 @@ def test_a_demo_that_is_ended_leaves_no_folder_and_no_process_behind(tmp_path: P
     assert process.returncode == 130
     assert "Traceback" not in errors
     assert not any(tmp_path.glob("hostler-demo-*"))
-    assert not [one for one in _processes() if str(folder) in one]
-
-
-def _processes() -> list[str]:
-    """Return the command lines of all processes."""
-    found = list[str]()
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            found.append(path.read_text())
-        except OSError:
-            continue
-    return found
+    assert not naming(folder)
 
 
 @pytest.mark.timeout(120)

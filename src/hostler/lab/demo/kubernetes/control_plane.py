@@ -156,9 +156,15 @@ async def _in_thread(work: Callable[[], T], ended: Event) -> T:
         return await asyncio.shield(future)
     except asyncio.CancelledError:
         ended.set()
+        future.add_done_callback(_retrieve)
         await asyncio.wait((future,))
-        future.exception()
         raise
+
+
+def _retrieve(future: "asyncio.Future[T]") -> None:
+    """Take an exception off a future that nobody awaits, also after a second Ctrl-C."""
+    if not future.cancelled():
+        future.exception()
 
 
 # ---------------------------------------------------------------- simulated
