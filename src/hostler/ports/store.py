@@ -229,6 +229,10 @@ class Store(Protocol):
         """Keep a request (numbered here) until it is taken. Frontends write it unfenced."""
         ...
 
+    async def request_all(self, requests: tuple[Request, ...]) -> tuple[Request, ...]:
+        """Keep requests in their order: all of them, or none where that raises."""
+        ...
+
     async def requests(self) -> tuple[Request, ...]:
         """Return the requests that nobody took yet, in order."""
         ...

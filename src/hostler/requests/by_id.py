@@ -126,13 +126,14 @@ class MachinesById:
         self.requested |= {machine: request.number for machine in ids if machine in self.requested}
         return request.number
 
-    async def delete(self, machine: MachineId, why: str) -> None:
-        """Request the deletion of a machine, on record or not.
+    async def delete(self, *machines: MachineId, why: str) -> None:
+        """Request the deletion of machines, on record or not: of all of them, or of none.
 
         Raises StoreError, and RequestRefused where the fleet is protected.
         """
-        await self.record(delete_unrecorded(self.author(why), self.fleet, machine))
-        self.deleting.add(machine)
+        author = self.author(why)
+        await record(self.store, [delete_unrecorded(author, self.fleet, m) for m in machines])
+        self.deleting |= set(machines)
 
     async def retire(self, machine: Machine, why: str) -> None:
         """Request the deletion of a machine and the end of its host; as `delete` otherwise."""

@@ -64,8 +64,11 @@ def protecting(
 
 
 async def record(store: Store, accepted: Iterable[Accepted]) -> tuple[Request, ...]:
-    """Record requests durably, in order, and return them with their numbers; or StoreError."""
-    return tuple([await store.request(entry.request) for entry in accepted])
+    """Record requests durably, in order, and return them with their numbers; or StoreError.
+
+    With a StoreError none of them is on record.
+    """
+    return await store.request_all(tuple(entry.request for entry in accepted))
 
 
 async def refusals(store: Store, after: int, numbers: Collection[int]) -> dict[int, str]:

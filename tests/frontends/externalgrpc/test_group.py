@@ -96,11 +96,11 @@ async def test_an_increase_that_is_not_recorded_counts_for_nothing() -> None:
 
 
 def break_store(cluster: Cluster) -> None:
-    async def fails(request: Request) -> Request:
-        del request
+    async def fails(requests: tuple[Request, ...]) -> tuple[Request, ...]:
+        del requests
         raise StoreError("the disk is full")
 
-    cluster.store.request = fails
+    cluster.store.request_all = fails
 
 
 # ---------------------------------------------------------------- shrinking

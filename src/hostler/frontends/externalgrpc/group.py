@@ -173,9 +173,8 @@ class NodeGroup:
         self.machines.deleting |= waiting
         self.gathering.forget()
         try:
-            for name in names:
-                await self.machines.delete(name, why)
-                waiting.discard(name)
+            await self.machines.delete(*names, why=why)
+            waiting.clear()
         except StoreError as error:
             raise _unrecorded(error) from error
         except RequestRefused as error:

@@ -233,7 +233,12 @@ class GatedStore:
 
     async def request(self, request: Request) -> Request:
         """Save a request."""
-        return await self._write("request", lambda: self._store.request(request), _nothing)
+        (stored,) = await self.request_all((request,))
+        return stored
+
+    async def request_all(self, requests: tuple[Request, ...]) -> tuple[Request, ...]:
+        """Save requests, all of them or none."""
+        return await self._write("request", lambda: self._store.request_all(requests), _nothing)
 
     async def requests(self) -> tuple[Request, ...]:
         """Return the requests that nobody took yet."""

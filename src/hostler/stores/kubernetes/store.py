@@ -140,7 +140,11 @@ class KubernetesStore:
         await self._write(lambda rules: rules.save_orphans(orphans, cleared, fence))
 
     async def request(self, request: Request) -> Request:
-        recorded = await self._write(lambda rules: rules.request(request))
+        (recorded,) = await self.request_all((request,))
+        return recorded
+
+    async def request_all(self, requests: tuple[Request, ...]) -> tuple[Request, ...]:
+        recorded = await self._write(lambda rules: rules.request(*requests))
         self._requested += 1
         return recorded
 

@@ -167,7 +167,11 @@ class MemoryStore:
         self._settle()
 
     async def request(self, request: Request) -> Request:
-        stored = self._rules.request(request)
+        (stored,) = await self.request_all((request,))
+        return stored
+
+    async def request_all(self, requests: tuple[Request, ...]) -> tuple[Request, ...]:
+        stored = self._rules.request(*requests)
         self._settle()
         return stored
 

@@ -193,12 +193,13 @@ class Rules:
         absent = tuple(one for one in cleared if one in self.tables.orphans)
         self.change(*(put.OrphanPut(resource, None) for resource in absent))
 
-    def request(self, request: Request) -> Request:
-        """Record a request under a number that was never given before."""
-        number = self.tables.last_request + 1
-        stored = REQUEST.storable(replace(request, number=number))
-        self.change(put.CountersPut(self.tables.last_event, number))
-        self.change(put.RequestPut(number, stored))
+    def request(self, *requests: Request) -> tuple[Request, ...]:
+        """Record requests under numbers that were never given before; all of them, or none."""
+        first = self.tables.last_request + 1
+        numbered = enumerate(requests, start=first)
+        stored = tuple(REQUEST.storable(replace(one, number=number)) for number, one in numbered)
+        self.change(put.CountersPut(self.tables.last_event, first + len(stored) - 1))
+        self.change(*(put.RequestPut(one.number, one) for one in stored))
         return stored
 
     def take_requests(self, numbers: tuple[int, ...], fence: Fence) -> None:

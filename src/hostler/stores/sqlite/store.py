@@ -137,7 +137,11 @@ class SqliteStore:
         await self._write(lambda db: hosts.save_orphans(db, orphans, cleared, fence))
 
     async def request(self, request: Request) -> Request:
-        recorded = await self._write(lambda db: hosts.request(db, request))
+        (recorded,) = await self.request_all((request,))
+        return recorded
+
+    async def request_all(self, requests: tuple[Request, ...]) -> tuple[Request, ...]:
+        recorded = await self._write(lambda db: tuple(hosts.request(db, one) for one in requests))
         self._desired += 1
         return recorded
 

@@ -137,12 +137,12 @@ async def test_a_host_is_given_up_by_a_provider_that_has_just_begun() -> None:
         await asyncio.sleep(2)
         reconciler, _ = await _reconciler(here)
         asked = list[RequestKind]()
-        store, keep = here.scene.store, here.scene.store.request
+        store, keep = here.scene.store, here.scene.store.request_all
 
-        async def heard(request: Request) -> Request:
-            asked.append(request.kind)
-            return await keep(request)
+        async def heard(requests: tuple[Request, ...]) -> tuple[Request, ...]:
+            asked.extend(request.kind for request in requests)
+            return await keep(requests)
 
-        store.request = heard
+        store.request_all = heard
         await reconciler.reconcile(KEY)
     assert asked == [RequestKind.RETIRE]

@@ -139,7 +139,7 @@ class EngineAccess:
         if retires and record is not None:
             await access.machines.retire(record, why)
         else:
-            await access.machines.delete(machine, why)
+            await access.machines.delete(machine, why=why)
         access.hear()
 
     def by_id(self) -> Iterator[tuple[FleetAccess, Machine]]:

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import replace
 
-from hostler.domain.errors import Fenced
+from hostler.domain.errors import Fenced, StoreError
 from hostler.domain.ids import InstallationId, ResourceId, machine_id
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import RequestKind
@@ -83,6 +83,19 @@ async def requests_keep_their_order(stores: Stores) -> None:
     assert [replace(one, number=0) for one in recorded] == [request(size) for size in range(3)]
     assert await store.requests() == tuple(recorded)
     assert await retry_at.requests() == tuple(recorded)
+
+
+async def requests_of_one_call_are_recorded_all_or_none(stores: Stores) -> None:
+    """With the numbers of their order; what follows has a higher one."""
+    store = await stores.fresh()
+    first = await store.request_all((request(1), request(2)))
+    spoilt = replace(request(4), why="\ud800")  # half a letter: no document has it
+    await refused(StoreError, store.request_all((request(3), spoilt)))
+    later = await store.request(request(5))
+    assert await store.request_all(()) == ()
+    assert [replace(one, number=0) for one in first] == [request(1), request(2)]
+    assert first[0].number < first[1].number < later.number
+    assert await (await stores.retry_at(store)).requests() == (*first, later)
 
 
 async def every_field_of_a_request_comes_back(stores: Stores) -> None:
