@@ -48,7 +48,7 @@ async def _delete(records: GroupRecords, instance: MachineId, machine: Machine |
     if records.lost or not is_machine_id(instance):
         return False
     try:
-        await records.delete(instance, "Decrease")
+        await records.delete(instance, why="Decrease")
     except (StoreError, RequestRefused) as error:
         log.warning("not deleted", machine=instance, why=str(error))
         return False
