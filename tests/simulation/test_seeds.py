@@ -42,6 +42,8 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    166: "S1: an address that a person added to a pool was taken for one of ours (the judge)",
+    170: "S1: as 166",
     14020082: "S8: a process was suspended with the answer to a save in its hands (of the lab)",
     13020762: "L1: an orphan was dated in the future, after our clock jumped back, and never went",
     13020683: "S5: an address that only the list of its tag showed was reclaimed (the judge)",

@@ -56,7 +56,8 @@ class ServerChecker(ScalewayChecker):
 
     def counts(self, thing: Thing) -> bool:
         """Tell whether a program must know of a thing, with or without a tag."""
-        if thing.owner_tag is not None or thing.id in self.untagged.strangers:
+        theirs = thing.id in self.untagged.strangers or thing.id in self.pool.stands
+        if thing.owner_tag is not None or theirs:
             return thing.owner_tag is not None
         return not self.untagged.is_taken(thing, self._recorded_ids())
 
