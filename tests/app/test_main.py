@@ -65,7 +65,7 @@ def test_a_command_that_was_started_to_ignore_ctrl_c_ignores_it(
 ) -> None:
     async def work(screen: Screen) -> int:
         del screen
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)  # to this thread: the tests' others block nothing
         await asyncio.sleep(0.01)
         return 7
 

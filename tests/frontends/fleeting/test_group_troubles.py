@@ -50,11 +50,12 @@ class Moody(MemoryStore):
             raise self.bugs.pop()
         return await super().revision()
 
-    async def request(self, request: Request) -> Request:
+    async def request_all(self, requests: tuple[Request, ...]) -> tuple[Request, ...]:
         await asyncio.sleep(self.request_takes)
-        if {request.kind, request.machine} & self.busy_requests:
+        asked = {asked for one in requests for asked in (one.kind, one.machine)}
+        if asked & self.busy_requests:
             raise StoreBusy("database is locked")
-        return await super().request(request)
+        return await super().request_all(requests)
 
     async def machines(self, fleet: FleetName) -> tuple[Machine, ...]:
         if self.damaged:

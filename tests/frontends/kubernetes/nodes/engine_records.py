@@ -47,9 +47,9 @@ class History(MemoryStore):
     async def machine(self, machine: MachineId) -> Machine | None:
         return self.ended.get(machine)
 
-    async def request(self, request: Request) -> Request:
-        self.written.append(request)
-        return request
+    async def request_all(self, requests: tuple[Request, ...]) -> tuple[Request, ...]:
+        self.written += requests
+        return requests
 
 
 def attached(records: Records, store: History, table: NodeTable = TABLE) -> Attached:
