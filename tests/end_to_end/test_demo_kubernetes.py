@@ -22,9 +22,9 @@ KEYS = (
 )
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)  # each scene has a bound of its own
 def test_macs_are_rolled_drained_and_reclaimed_and_no_host_is_deleted() -> None:
-    done = subprocess.run(COMMAND, capture_output=True, text=True, timeout=280, check=False)
+    done = subprocess.run(COMMAND, capture_output=True, text=True, timeout=880, check=False)
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stdout + done.stderr
     assert not done.stderr
@@ -74,13 +74,13 @@ def test_what_does_not_happen_in_time_fails_the_demo_and_is_named(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The Macs of the cloud never come: the first scene is not reached."""
-    monkeypatch.setattr(scenes, "LIMIT", 3.0)
+    monkeypatch.setattr(scenes, "LIMIT", 20.0)
     monkeypatch.setattr(demo, "SPEED", 0.01)
     options = demo.Options(choice=Choice.SIMULATED, kubeconfig=None, seed=1)
     code = demo.main(Composed(), options, json=True)
     summary = json.loads(capfd.readouterr().out.splitlines()[-1])
     assert code == 1
-    assert summary["failed"].startswith("not within 3 s: all Machines run; Machines: macs-")
+    assert summary["failed"].startswith("not within 20 s: all Machines run; Machines: macs-")
     assert summary["rolled"] == summary["evicted"] == 0
 
 

@@ -1,6 +1,6 @@
 """Programs: a control plane in one file, and Cluster API's core, built from their Go modules.
 
-The first build takes about five minutes on two cores for the one and two for the other, and needs
+The first build takes five to ten minutes on two cores for both together, and needs
 Go, a module proxy and 4 GB of memory. What was built is kept: in a checkout in its `.cache`, else
 in the user's cache folder.
 """

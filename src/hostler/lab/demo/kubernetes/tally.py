@@ -12,8 +12,8 @@ class KubernetesTally:
     `rolled` Machines were replaced, in so many real seconds; `deleted_hosts` are Macs that the
     cloud does not have any more, or is to end; `strays_found` are orphans in the report whose
     object was removed by force, `reclaimed` those whose host is another's or the pool's again.
-    `evicted` Pods left the Node that was drained, `refused` is whether their budget held one back,
-    and `least_ready` the fewest that were ready meanwhile. `leaks` are hosts under our names,
+    `evicted` Pods left the Node that was drained, and `least_ready` the fewest that were ready
+    meanwhile. `leaks` are hosts under our names,
     orphans and objects that were left at the end. `failed` says what did not happen in time.
     """
 
