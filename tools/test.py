@@ -67,8 +67,8 @@ TESTS = (
     Part("simulation", ("pytest", "-n2", "tests/simulation")),
     Part("end-to-end", ("pytest", "tests/end_to_end", f"--ignore-glob={PLUGIN}")),
     Part("plugin", ("pytest", "tests/hosts", *sorted(map(str, Path().glob(PLUGIN))))),
-    # Kubernetes' own programs are built first, five to ten minutes long; each process has its own servers,
-    # and all of a file goes to one: most files need one of the two alone.
+    # Kubernetes' own programs are built first, for five to ten minutes; each process has its own
+    # servers, and all of a file goes to one: most files need one of the two alone.
     Part("controlplane", ("pytest", "-n2", "--dist", "loadfile", "tests/controlplane")),
 )
 
