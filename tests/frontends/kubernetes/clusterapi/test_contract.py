@@ -15,8 +15,8 @@ from hostler.domain.model.phases import Phase
 from hostler.frontends.kubernetes.clusterapi.caches import owner_of
 from hostler.frontends.kubernetes.clusterapi.decision import decide
 from hostler.frontends.kubernetes.clusterapi.definitions import definitions
-from hostler.frontends.kubernetes.clusterapi.engine import addresses
 from hostler.frontends.kubernetes.clusterapi.names import PAUSED
+from hostler.frontends.kubernetes.clusterapi.standing import addresses
 from hostler.kubernetes.objects import Owner
 from hostler.ports.provider import Connection
 

@@ -1,6 +1,7 @@
 """How a HostlerMachine goes: its machine is asked to end, and nothing else is waited for."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from view_kit import (
@@ -117,8 +118,9 @@ def test_another_policy_gives_no_host_up() -> None:
     assert decide(ready(annotated)).act == End(machine=ID, retires=False)
 
 
-def test_a_protected_fleet_says_what_holds_the_deletion_up() -> None:
-    standing = Standing(fleet=replace(WORKERS, protected=True), machine=machine())
+@pytest.mark.parametrize("known", [{"machine": machine()}, {"requested": True}])
+def test_a_protected_fleet_says_what_holds_the_deletion_up(known: dict[str, Any]) -> None:
+    standing = Standing(fleet=replace(WORKERS, protected=True), **known)
 
     decision = decide(view(deleted(), standing=standing))
 
@@ -145,8 +147,9 @@ def test_a_deletion_waits_until_the_engine_has_read_its_records() -> None:
     assert decision.again is not None
 
 
-def test_a_machine_of_a_fleet_that_is_not_there_says_so() -> None:
-    standing = Standing(machine=machine())
+@pytest.mark.parametrize("known", [{"machine": machine()}, {"requested": True}])
+def test_a_machine_of_a_fleet_that_is_not_there_says_so(known: dict[str, Any]) -> None:
+    standing = Standing(**known)
 
     decision = decide(view(deleted(), standing=standing))
 

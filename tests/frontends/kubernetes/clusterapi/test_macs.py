@@ -4,71 +4,15 @@ Core is modelled: with `OnDelete` it makes a new Machine when an old one has lef
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 from core_kit import Cluster
+from roll_kit import LONGEST_CLAIM, MACS, Roll, play_adoption, play_roll
 
-from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.snapshot import RequestKind
-from hostler.frontends.kubernetes.clusterapi.names import (
-    ADOPT,
-    FORMER_RELEASE_POLICY,
-    RELEASE_POLICY,
-)
-from hostler.lab.scenes.macs import FLEET, MINUTE, POOL, MacRig, play_macs
-from hostler.lab.scenes.servers import ZONE, Hostler
-from hostler.simulators.scaleway.state.timeline import TRANSITIONS
-
-MACS = replace(FLEET, size=0, maximum=20, renews=False)
-LONGEST_CLAIM = timedelta(seconds=TRANSITIONS["mac.reinstall"].most) + 2 * MINUTE
-"""A claim wipes its host, as long as the world may draw; ours are renames, and looks at them."""
-Scene = Callable[["Roll"], Awaitable[None]]
-
-
-class Roll:
-    """A fleet of Macs that Cluster API's Machines have."""
-
-    def __init__(self, rig: MacRig, cluster: Cluster[Hostler]) -> None:
-        self.rig, self.cluster, self.made = rig, cluster, 0
-
-    def add(self) -> str:
-        """Make one Machine more, as core does."""
-        self.made += 1
-        name = f"mac-{self.made}"
-        self.cluster.machine(name)
-        return name
-
-    async def come(self, names: list[str], within: timedelta) -> timedelta:
-        """Wait until all of these are provisioned; return how long that took."""
-        begun = self.now()
-        await self.cluster.until(lambda: all(map(self.cluster.is_provisioned, names)), within)
-        return self.now() - begun
-
-    def now(self) -> timedelta:
-        return timedelta(seconds=self.rig.rig.loop.time())
-
-
-def play_roll(scene: Scene, count: int, fleet: Fleet = MACS) -> None:
-    """Run a scene over so many Macs, all inside their floor, that a fleet may claim."""
-
-    async def whole(rig: MacRig) -> None:
-        hostler = rig.hostler(fleet)
-        await asyncio.sleep(5)
-        cluster = Cluster(hostler)
-        cluster.engine = hostler.engine
-        cluster.cluster()
-        cluster.secret()
-        before = [mac.id for mac in rig.macs()]
-        async with cluster.provided():
-            await scene(Roll(rig, cluster))
-        assert [mac.id for mac in rig.macs()] == before
-        now = rig.rig.loop.time()
-        assert all(mac.deletable is not None and mac.deletable > now for mac in rig.macs())
-
-    play_macs(whole, count)
+from hostler.frontends.kubernetes.clusterapi.names import FORMER_RELEASE_POLICY, RELEASE_POLICY
+from hostler.lab.scenes.macs import MINUTE, POOL, MacRig, play_macs
 
 
 def test_six_macs_inside_their_floor_roll_in_the_time_of_their_claims() -> None:
@@ -135,10 +79,11 @@ def test_a_crash_at_any_answer_of_a_deletion_leaves_its_mac_where_it_belongs(
         hostler = rig.hostler(MACS)
         await asyncio.sleep(5)
         cluster = Cluster(hostler)
-        cluster.engine, roll = hostler.engine, Roll(rig, cluster)
+        cluster.engine = hostler.engine
         cluster.cluster()
         cluster.secret()
         async with cluster.provided() as first:
+            roll = Roll(rig, cluster, first)
             name = roll.add()
             await roll.come([name], 60 * MINUTE)
             annotations = {RELEASE_POLICY: policy} if policy else None
@@ -202,101 +147,3 @@ def test_a_host_whose_former_machine_is_lost_is_provisioned_once_that_is_gone() 
         await roll.come([new], 10 * MINUTE)
 
     play_adoption(scene)
-
-
-# ---------------------------------------------------------------- hosts of the older provider
-
-
-OLD = "m-aaaaaaaaaa"
-
-
-async def _imported(roll: Roll, confirmed: str, called: str = "workers-abcde") -> str:
-    """Let a person import an object of the older provider, with a host of that name; its id."""
-    (host,) = roll.rig.rig.world.stock_macs(1, "M2-L", ZONE, "elsewhere-")
-    roll.rig.rename(host, called)
-    roll.rig.truth.used[host] = 0
-    await asyncio.sleep(120)
-    roll.cluster.machine(
-        "workers-abcde", providerID=f"scw-applesilicon://{ZONE}/{host}", machineID=OLD
-    )
-    if confirmed:
-        annotations = {ADOPT: confirmed}
-        roll.cluster.api.change(
-            "HostlerMachine", "workers-abcde", metadata={"annotations": annotations}
-        )
-    return host
-
-
-async def _taken_over(roll: Roll) -> str:
-    """Let a person import one and name its host; wait until it is there, and return its id."""
-    host = await _imported(roll, "workers-abcde")
-    await roll.cluster.until(
-        lambda: roll.cluster.ready("workers-abcde") == "Provisioned", 60 * MINUTE
-    )
-    return host
-
-
-def test_an_imported_mac_is_taken_over_as_it_is() -> None:
-    """It keeps its disk and its providerID, and core sees it provisioned."""
-
-    async def scene(roll: Roll) -> None:
-        host = await _taken_over(roll)
-        (machine,) = await roll.cluster.machines()
-        assert (machine.id, machine.host, roll.rig.mac(host).installs) == (OLD, host, 1)
-        assert machine.spec.requester is not None
-        raw = roll.cluster.api.raw("HostlerMachine", "workers-abcde")
-        assert raw is not None
-        assert raw["spec"]["providerID"] == f"scw-applesilicon://{ZONE}/{host}"
-        await asyncio.sleep(3600)
-        assert len(await roll.cluster.machines()) == 1
-
-    play_adoption(scene)
-
-
-def test_an_imported_mac_that_is_given_back_is_wiped_into_the_pool() -> None:
-    async def scene(roll: Roll) -> None:
-        host = await _taken_over(roll)
-        await roll.cluster.deleted("workers-abcde", 10 * MINUTE)
-        await roll.rig.all_free(roll.rig.truth.hostlers[0], 180 * MINUTE)
-        assert roll.rig.mac(host).name.startswith(POOL)
-        assert roll.rig.mac(host).installs == 2
-
-    play_adoption(scene)
-
-
-@pytest.mark.parametrize(
-    ("confirmed", "called", "reason"),
-    [
-        ("", "workers-abcde", "MachineUnknown"),
-        ("workers-abcde", "somebody-elses", "Refused"),
-        ("another", "workers-abcde", "Refused"),
-    ],
-    ids=["nobody named it", "it is called otherwise", "another name was given"],
-)
-def test_no_mac_is_taken_over_that_a_person_did_not_name(
-    confirmed: str, called: str, reason: str
-) -> None:
-    async def scene(roll: Roll) -> None:
-        host = await _imported(roll, confirmed, called)
-        await asyncio.sleep(600)
-        assert roll.cluster.ready("workers-abcde") == reason
-        assert not await roll.cluster.machines()
-        assert roll.rig.mac(host).name == called
-
-    play_adoption(scene)
-
-
-def play_adoption(scene: Scene) -> None:
-    """Run a scene over a pool with one free Mac."""
-
-    async def whole(rig: MacRig) -> None:
-        hostler = rig.hostler(MACS)
-        await asyncio.sleep(5)
-        cluster = Cluster(hostler)
-        cluster.engine = hostler.engine
-        cluster.cluster()
-        cluster.secret()
-        async with cluster.provided():
-            await scene(Roll(rig, cluster))
-
-    play_macs(whole, 1)

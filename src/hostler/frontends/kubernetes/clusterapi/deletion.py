@@ -7,6 +7,7 @@ that core does not delete the Node of a machine that still runs.
 
 from datetime import timedelta
 
+from hostler.domain.ids import MachineId
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 
@@ -39,25 +40,32 @@ def _unrecorded(view: View) -> Decision:
         return _LEAVE
     if standing.deleting:
         return Decision(again=_SOON)
-    return Decision(act=End(machine=view.id))
+    return _blocked(view, view.id) or Decision(act=End(machine=view.id))
 
 
 def _recorded(view: View, machine: Machine) -> Decision:
-    fleet = view.standing.fleet
     if _is_over(machine):
         return _LEAVE
     if machine.deletion is None and not view.standing.deleting:
-        if fleet is None:
-            text = f"there is no fleet {view.wants.fleet_name} to end machine {machine.id}"
-            return unready(view, ReadyReason.DELETION_BLOCKED, text, _LATER)
-        if fleet.protected:
-            text = f"fleet {fleet.name} is protected: change `protected` in its settings first"
-            return unready(view, ReadyReason.DELETION_BLOCKED, text, _LATER)
-        return Decision(act=End(machine=machine.id, retires=view.terminates))
+        return _blocked(view, machine.id) or Decision(
+            act=End(machine=machine.id, retires=view.terminates)
+        )
     if machine.is_protected(view.now) and machine.protection is not None:
         text = f"machine {machine.id} is protected by {machine.protection.actor}"
         return unready(view, ReadyReason.DELETION_BLOCKED, text, _LATER)
     return waiting(view, ReadyReason.DELETING, f"machine {machine.id} ends", _LATER)
+
+
+def _blocked(view: View, machine: MachineId) -> Decision | None:
+    """Return why the engine would not be asked for the machine's end, or would refuse it."""
+    fleet = view.standing.fleet
+    if fleet is None:
+        text = f"there is no fleet {view.wants.fleet_name} to end machine {machine}"
+        return unready(view, ReadyReason.DELETION_BLOCKED, text, _LATER)
+    if fleet.protected:
+        text = f"fleet {fleet.name} is protected: change `protected` in its settings first"
+        return unready(view, ReadyReason.DELETION_BLOCKED, text, _LATER)
+    return None
 
 
 def _is_over(machine: Machine) -> bool:

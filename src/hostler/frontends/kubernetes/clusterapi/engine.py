@@ -4,7 +4,6 @@ What lives is read from the engine's memory; what does not, from the store, each
 strength of an absence must not come from an old memory.
 """
 
-import ipaddress
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -14,9 +13,9 @@ from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.machine import Machine, MachineSpec
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.requester import Requester
+from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.domain.reporting.hosts import HostStatus
 from hostler.ports.clock import Clock
-from hostler.ports.provider import Connection
 from hostler.ports.store import Store
 from hostler.queries.live import LiveRecords
 from hostler.requests.by_id import MachinesById
@@ -24,11 +23,12 @@ from hostler.requests.hosts import adopt_requested
 from hostler.requests.recording import refusals
 
 from .acts import Adopt
-from .objects import Address
-from .standing import Standing
+from .standing import Standing, addresses
 
 _REFUSAL = 60.0
 """Seconds after which a refused request is made again: the fleet may have been changed."""
+
+_ENDS = frozenset({RequestKind.DELETE, RequestKind.RETIRE})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,7 +63,11 @@ class _Refused:
 
 @dataclass(slots=True)
 class EngineAccess:
-    """All fleets of the engine of this process. Its store's errors go through."""
+    """All fleets of the engine of this process. Its store's errors go through.
+
+    `_adopting` are those that the store was seen to be asked for with a host, and that are not in
+    the engine's memory yet: so long it counts that their ends were requested.
+    """
 
     store: Store
     clock: Clock
@@ -71,7 +75,7 @@ class EngineAccess:
     _living: dict[MachineId, Machine] = field(default_factory=dict[MachineId, Machine])
     _pending: dict[MachineId, _Request] = field(default_factory=dict[MachineId, _Request])
     _refused: dict[MachineId, _Refused] = field(default_factory=dict[MachineId, _Refused])
-    _adopting: dict[MachineId, int] = field(default_factory=dict[MachineId, int])
+    _adopting: set[MachineId] = field(default_factory=set[MachineId])
 
     def attach(self, fleets: Mapping[FleetName, FleetAccess]) -> None:
         """Answer from these fleets from now on: another engine may have begun."""
@@ -81,8 +85,10 @@ class EngineAccess:
         """Return the machines whose records are others than when this was asked last."""
         now = {machine.id: machine for access in self._read() for machine in self._of(access)}
         before, self._living = self._living, now
+        self._adopting -= now.keys()
         for access in self._read():
-            access.machines.deleting &= now.keys() | access.machines.requested.keys()
+            known = now.keys() | access.machines.requested.keys() | self._adopting
+            access.machines.deleting &= known
         for name, machine in now.items():
             if before.get(name) is not machine:
                 yield name
@@ -126,7 +132,6 @@ class EngineAccess:
         after = await self.store.newest_event()
         request = await access.machines.record(accepted)
         self._pending[act.machine] = _Request(request.number, after)
-        self._adopting[act.machine] = request.number
         access.hear()
 
     async def end(self, fleet: str, machine: MachineId, *, retires: bool) -> None:
@@ -184,22 +189,31 @@ class EngineAccess:
             if machine in access.machines.requested:
                 deleting = machine in access.machines.deleting
                 return Standing(fleet=access.machines.fleet, requested=True, deleting=deleting)
-        if await self._is_adopting(machine):
-            return Standing(fleet=access.machines.fleet if access else None, requested=True)
+        requests = await self.store.requests()
+        if any(r.kind is RequestKind.POOL_ADOPT and machine in r.machines for r in requests):
+            return self._adopted(access, machine, requests)
         record = await self.store.machine(machine)
         if record is not None:
             return self._recorded(record)
+        self._adopting.discard(machine)
         if machine in await self.store.issued((machine,)):
             return Standing(fleet=access.machines.fleet if access else None, issued=True)
         return _of_fleet(access, await self._why_refused(machine))
 
-    async def _is_adopting(self, machine: MachineId) -> bool:
-        """Tell whether a host was asked for, and the engine did not answer yet."""
-        number = self._adopting.get(machine)
-        if number is None or any(one.number == number for one in await self.store.requests()):
-            return number is not None
-        self._adopting.pop(machine)
-        return False
+    def _adopted(
+        self, access: FleetAccess | None, machine: MachineId, requests: Iterable[Request]
+    ) -> Standing:
+        """Return how it stands with a host that was asked for, and the engine did not answer yet.
+
+        Whether that one's end was asked for is in the store too: another process may have done it.
+        """
+        self._adopting.add(machine)
+        deleting = any(r.kind in _ENDS and r.machine == machine for r in requests)
+        if access is None:
+            return Standing(requested=True, deleting=deleting)
+        if deleting:
+            access.machines.deleting.add(machine)
+        return Standing(fleet=access.machines.fleet, requested=True, deleting=deleting)
 
     async def _why_refused(self, machine: MachineId) -> str:
         """Return why the newest request for this machine was refused, for a while."""
@@ -237,21 +251,6 @@ def _of_fleet(access: FleetAccess | None, refused: str = "") -> Standing:
         blocker=blocker,
         refused=refused,
     )
-
-
-def addresses(machine: Machine, connection: Connection | None) -> tuple[Address, ...]:
-    """Return where a machine is reached, as core names the sorts of addresses."""
-    known = (machine.address, connection.address, connection.internal) if connection else ()
-    texts = dict.fromkeys(text for text in known or (machine.address,) if text)
-    return tuple(Address(type=_sort(text), address=text) for text in texts)
-
-
-def _sort(address: str) -> str:
-    try:
-        private = ipaddress.ip_address(address).is_private
-    except ValueError:
-        return "ExternalDNS"
-    return "InternalIP" if private else "ExternalIP"
 
 
 LOOK = timedelta(milliseconds=500)

@@ -1,5 +1,6 @@
 """Standing: all that one decision about a HostlerMachine may know, as plain values."""
 
+import ipaddress
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -8,6 +9,7 @@ from hostler.domain.model.calls import Shows
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine, MachineSpec
 from hostler.domain.model.provider import Capabilities
+from hostler.ports.provider import Connection
 
 from .bootstrap import BootstrapPlace
 from .identity import id_of
@@ -110,3 +112,18 @@ class View:
             bootstrap=bootstrap.place,
             bootstrap_format=bootstrap.format,
         )
+
+
+def addresses(machine: Machine, connection: Connection | None) -> tuple[Address, ...]:
+    """Return where a machine is reached, as core names the sorts of addresses."""
+    known = (machine.address, connection.address, connection.internal) if connection else ()
+    texts = dict.fromkeys(text for text in known or (machine.address,) if text)
+    return tuple(Address(type=_sort(text), address=text) for text in texts)
+
+
+def _sort(address: str) -> str:
+    try:
+        private = ipaddress.ip_address(address).is_private
+    except ValueError:
+        return "ExternalDNS"
+    return "InternalIP" if private else "ExternalIP"
