@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from datetime import timedelta
+from functools import partial
 
 import msgspec
 import pytest
@@ -137,6 +138,20 @@ async def test_our_own_save_is_no_notice(handles: Handles) -> None:
     handles.watched.versions.put_nowait(handles.version())
     await handles.settle()
     assert handles.notices == 0
+
+
+async def test_who_follows_after_another_is_told_alone() -> None:
+    """A file that is read again brings another engine: the one before was called, and kept, on."""
+    scene, told = Handles(), list[str]()
+    await scene.store.identity()
+    for name in ("first", "second"):
+        async with asyncio.TaskGroup() as group:
+            following = group.create_task(scene.store.follow(partial(told.append, name)))
+            await scene.settle()
+            scene.watched.versions.put_nowait(f"999-{name}")
+            await scene.settle()
+            following.cancel()
+    assert told == ["first", "second"]
 
 
 async def test_without_a_watch_each_revision_is_asked_for() -> None:

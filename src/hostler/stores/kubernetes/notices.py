@@ -34,6 +34,8 @@ class Notices:
             Selection(namespace=journal.namespace, fields=f"metadata.name={journal.name}"),
         )
         self._read = -ANYHOW.total_seconds()
+        self._heed: Callable[[Change[PartName]], None] = _nobody
+        self._informer.on_change(self._changed)
 
     def read(self) -> None:
         """Hear that the journal was read just now."""
@@ -46,11 +48,25 @@ class Notices:
         return recent and known is not None and known.metadata.resource_version == version
 
     async def follow(self, version: Callable[[], str], notice: Callable[[], None]) -> None:
-        """Call `notice` for every version that is another one than ours, for ever."""
+        """Call `notice` for every version that is another one than ours, until it is cancelled.
+
+        One at a time: whoever follows after another takes its place.
+        """
 
         def heed(change: Change[PartName]) -> None:
             if change.new is None or change.new.metadata.resource_version != version():
                 notice()
 
-        self._informer.on_change(heed)
-        await self._informer.run()
+        self._heed = heed
+        try:
+            await self._informer.run()
+        finally:
+            self._heed = _nobody
+
+    def _changed(self, change: Change[PartName]) -> None:
+        self._heed(change)
+
+
+def _nobody(change: Change[PartName]) -> None:
+    """Heed nothing: nobody follows."""
+    del change
