@@ -22,7 +22,7 @@ from scaleway_kit import (
 
 from hostler.domain.ids import MachineId, ResourceId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
-from hostler.domain.model.machine import Known, Place
+from hostler.domain.model.machine import Known, Machine, Place
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import Condition, Resource, Scope, Slot
 from hostler.ports.http import NoAnswer, NotSent, Response
@@ -100,6 +100,55 @@ def test_an_address_of_a_pool_that_lost_its_tags_is_left_alone(
     )
     found = source(Script([])).next_calls(Goal.ABSENT, record, (bare,), NOW)
     assert tuple(call.kind for call in found) == calls
+
+
+UNSAID = ip_body("ip-1", tags=["spare", "dns", *tags(SLOT)])
+"""A taken address of which somebody took away the tag that says that it was taken."""
+
+RECORDED = machine().with_place(
+    Place(slot=SLOT, attempt=1, bound=MINE, known=(Known(id=MINE, zone=ZONE, since=NOW),))
+)
+NOBODYS = replace(machine(), version=0, serial=0)
+"""What stands for a machine that has no record, as in a reclaim."""
+
+
+@pytest.mark.parametrize("record", [RECORDED, NOBODYS])
+async def test_an_address_of_a_pool_that_lost_only_the_pools_tag_is_given_back(record: Machine):
+    """It was another resource: left alone for ever where a record knew it, and else deleted."""
+    script = Script(
+        [
+            no_prices(),
+            page(f"{INSTANCE}/servers", "servers"),
+            page(IPS, "ips", UNSAID),
+            get(f"{IPS}/ip-1", {"ip": UNSAID}),
+            patch(answer({"ip": spare("ip-1")}), sent={"tags": ["spare", "dns"]}),
+        ]
+    )
+    place = source(script)
+    observation = await place.observe((Scope(ZONE, "server"), Scope(ZONE, "address")))
+    (call,) = place.next_calls(Goal.ABSENT, record, observation.resources, NOW)
+    assert (call.kind, call.target) == ("ip.release", MINE)
+    assert await place.do(call) == Done(absent=(MINE,))
+    script.finish()
+
+
+async def test_our_tags_are_taken_from_an_address_whose_pool_no_fleet_names_any_more():
+    """Nothing was planned: its machine was about to end for ever."""
+    script = Script(
+        [
+            no_prices(),
+            page(f"{INSTANCE}/servers", "servers"),
+            page(IPS, "ips", UNSAID),
+            get(f"{IPS}/ip-1", {"ip": UNSAID}),
+            patch(answer({"ip": spare("ip-1")}), sent={"tags": ["spare", "dns"]}),
+        ]
+    )
+    place = provider(script, Template())
+    observation = await place.observe((Scope(ZONE, "server"), Scope(ZONE, "address")))
+    (call,) = place.next_calls(Goal.ABSENT, RECORDED, observation.resources, NOW)
+    assert (call.kind, call.effect, call.target) == ("ip.release", Effect.CHANGE, "ip-1")
+    assert await place.do(call) == Done(absent=(ResourceId("ip-1"),))
+    script.finish()
 
 
 async def test_a_free_address_is_taken_by_writing_our_owner_tag_beside_the_pools():

@@ -9,7 +9,7 @@ Scaleway makes a tag unique.
 
 from datetime import timedelta
 
-from hostler.domain.ids import ResourceId
+from hostler.domain.ids import MachineId, ResourceId
 from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused
 from hostler.ports.clock import Clock
 from hostler.ports.http import NoAnswer
@@ -27,6 +27,7 @@ from hostler.providers.scaleway.common.owner_tags import (
     address_id,
     from_tags,
     pool_of,
+    pooled,
     taken_id,
 )
 from hostler.providers.scaleway.common.wire import Ip
@@ -75,7 +76,8 @@ class Pool:
         except TROUBLE as trouble:
             return unread(trouble, "pool")
         claim = from_tags(ip.tags or [], "address")
-        if claim is None or taken_id(address, claim.owner_tag.machine) != target:
+        taken = target if pooled(target) else taken_id(address, MachineId(text(call, "machine")))
+        if claim is None or taken_id(address, claim.owner_tag.machine) != taken:
             return Done(absent=(target,))
         self._rest(address)
         await self._api.change_address(call.zone, address, _bare(ip))

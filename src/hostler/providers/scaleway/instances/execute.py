@@ -41,6 +41,7 @@ class InstanceCalls:
         self._user_data = user_data
         self._api, self._catalogue, self._pool = api, catalogue, pool
         self._installation, self._templates = installation, templates
+        self._pools = {fleet: one.pool for fleet, one in templates.items() if one.pool}
         self._ways: Mapping[str, Callable[[Call, ResourceId], Awaitable[Outcome]]] = {
             calls.ATTACH_ADDRESS: self._attach_address,
             calls.RELEASE_ADDRESS: self._release_address,
@@ -328,7 +329,8 @@ class InstanceCalls:
         return (*tags_of(claim_for(call, slot, self._installation)), *extra)
 
     def _reader(self, call: Call) -> Reader:
-        return Reader(call.zone, self._catalogue.prices, self._catalogue.types(call.zone))
+        prices, types = self._catalogue.prices, self._catalogue.types(call.zone)
+        return Reader(call.zone, prices, types, pools=self._pools)
 
 
 def _with(own: tuple[str, ...], there: list[str] | None) -> list[str]:

@@ -85,7 +85,7 @@ class Instances:
         )
         api = Api(client)
         catalogue = Catalogue(api, clock, prices or Prices())
-        pools = frozenset(template.pool for template in templates.values() if template.pool)
+        pools = {fleet: template.pool for fleet, template in templates.items() if template.pool}
         self._online, self._examiner = Online(api, catalogue), Examiner(api)
         self._keys = SshKeys(api)
         self._networks = any(template.networks for template in templates.values())

@@ -1,10 +1,10 @@
 """Listing: what exists in an account, scope by scope; a scope that failed says so."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from hostler.domain.ids import ResourceId, Zone
+from hostler.domain.ids import FleetName, ResourceId, Zone
 from hostler.domain.model.resource import Observation, ObservedScope, Resource, Scope
 from hostler.ports.clock import Clock
 from hostler.providers.scaleway.common.catalogue import Catalogue
@@ -34,11 +34,11 @@ class Observer:
         api: Api,
         clock: Clock,
         catalogue: Catalogue,
-        pools: frozenset[str],
+        pools: Mapping[FleetName, str],
         *,
         networks: bool = False,
     ) -> None:
-        """Observation with the tags of address pools; `networks`: private addresses matter too."""
+        """Observation with the tags of fleets' pools; `networks`: private addresses matter too."""
         self._api, self._clock, self._catalogue, self._pools = api, clock, catalogue, pools
         self._kin = dict[Zone, dict[ResourceId, Kin]]()
         self._cards, self._networks = Cards(api, clock), networks
@@ -145,7 +145,7 @@ class Observer:
     def _reader(self, zone: Zone) -> Reader:
         catalogue = self._catalogue
         types, kin = catalogue.types(zone), self._kin.get(zone, {})
-        return Reader(zone, catalogue.prices, types, kin, self._cards.of(zone))
+        return Reader(zone, catalogue.prices, types, kin, self._cards.of(zone), self._pools)
 
     def _ours(self, project: str | None) -> bool:
         """Filter again on our side: a thing of another project is never a resource."""
@@ -154,7 +154,7 @@ class Observer:
     def _at_rest(self, ip: Ip) -> bool:
         """Tell whether an address is a pool's and no machine's: whatever it hangs on, not ours."""
         tags = ip.tags or []
-        pool = pool_of(tags) or not self._pools.isdisjoint(tags)
+        pool = pool_of(tags) or not set(self._pools.values()).isdisjoint(tags)
         return bool(pool) and from_tags(tags, "address") is None
 
     def _remember(self, scope: Scope, listing: Listing[Server]) -> None:

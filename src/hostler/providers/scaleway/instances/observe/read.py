@@ -7,7 +7,7 @@ from functools import lru_cache
 from sys import intern
 from typing import TypeVar
 
-from hostler.domain.ids import MachineId, ResourceId, Zone
+from hostler.domain.ids import FleetName, MachineId, ResourceId, Zone
 from hostler.domain.model.resource import Condition, Resource, Slot
 from hostler.providers.scaleway.common.owner_tags import Claim, claim_of, pool_of, taken_id
 from hostler.providers.scaleway.common.settings import GIGABYTE, Prices
@@ -41,13 +41,18 @@ class Kin:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads the API's objects of one zone into resources."""
+    """Reads the API's objects of one zone into resources.
+
+    `pools` are the tags of the pools that fleets take addresses from: an address of ours that has
+    its fleet's is a taken one, even where somebody took away the tag that says so.
+    """
 
     zone: Zone
     prices: Prices = Prices()
     types: Mapping[str, float] = field(default_factory=dict[str, float])
     kin: Mapping[ResourceId, Kin] = field(default_factory=dict[ResourceId, Kin])
     cards: Mapping[str, str] = field(default_factory=dict[str, str])
+    pools: Mapping[FleetName, str] = field(default_factory=dict[FleetName, str])
 
     def server(self, server: Server, claim: Claim | None = None) -> Resource:
         """Return a server as a resource; `claim` is what others than its tags say of it."""
@@ -82,7 +87,7 @@ class Reader:
         tags = ip.tags or _NO_TAGS
         claim = claim_of(tags, "", "address")
         status, index = intern(ip.state or ""), _FAMILIES.get(ip.type or "", 0)
-        taken = claim is not None and pool_of(tags)
+        taken = claim is not None and (pool_of(tags) or self._is_taken(tags, claim))
         return Resource(
             id=taken_id(ip.id, claim.owner_tag.machine) if claim and taken else shared_id(ip.id),
             slot=claim.slot if claim else Slot("address", index),
@@ -94,6 +99,9 @@ class Reader:
             price=self.prices.ipv6 if index else self.prices.ipv4,
             address=ip.address or "",
         )
+
+    def _is_taken(self, tags: Sequence[str], claim: Claim) -> bool:
+        return claim.slot.index == 0 and self.pools.get(claim.owner_tag.fleet) in tags
 
     def attached(self, ip: PublicIp, resource: ResourceId, server: ResourceId) -> Resource:
         """Return an address that was asked for, as its server's body shows it, as a resource."""

@@ -85,13 +85,14 @@ def clear(
 def _address(machine: Machine, address: Resource) -> Call | None:
     """Return the call that gives an address back, or deletes it; none for one that lost its tags.
 
-    By the machine's own record that one was taken from a pool: somebody else keeps it.
+    By the machine's own record that one was taken from a pool: somebody else keeps it. Where it
+    still says that it is ours, that alone is taken away.
     """
     if pooled(address.id):
         return _call(machine, address, RELEASE_ADDRESS)
     taken = taken_id(address.id, machine.id)
     if any(known.id == taken for known in machine.place(address.slot).known):
-        return None
+        return _change(machine, address, RELEASE_ADDRESS) if address.owner_tag else None
     return _call(machine, address, DELETE_ADDRESS)
 
 
@@ -149,15 +150,15 @@ def _call(machine: Machine, resource: Resource, kind: str) -> Call:
 
 
 def _change(
-    machine: Machine, server: Resource, kind: str, args: Arguments = (), fact: str = ""
+    machine: Machine, resource: Resource, kind: str, args: Arguments = (), fact: str = ""
 ) -> Call:
     return Call(
         kind=kind,
         fact=fact,
-        slot=server.slot,
-        zone=server.zone,
+        slot=resource.slot,
+        zone=resource.zone,
         effect=Effect.CHANGE,
-        target=server.id,
-        attempt=server.owner_tag.attempt if server.owner_tag else 0,
+        target=resource.id,
+        attempt=resource.owner_tag.attempt if resource.owner_tag else 0,
         args=(*whose(machine), *args),
     )
