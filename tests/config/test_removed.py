@@ -59,6 +59,20 @@ def test_fleet_is_read_from_the_store_as_it_was_in_the_file(tmp_path: Path) -> N
     assert known.unreadable == {}
 
 
+@pytest.mark.parametrize(
+    ("of_its_own", "reclaims"),
+    [("", True), ("reclaim = false\n", False), ("reclaim = true\n", True)],
+)
+def test_it_reclaims_as_the_top_of_the_file_says_unless_it_said_so_itself(
+    tmp_path: Path, of_its_own: str, reclaims: bool
+) -> None:
+    top = "reclaim = true\n"
+    before = read(tmp_path, top + ACCOUNT + WEB.replace("size = 2\n", f"size = 2\n{of_its_own}"))
+    after = read(tmp_path, top + ACCOUNT + BUILDERS)
+    known = with_removed(after, [row(definitions(before)["web"])], KINDS)
+    assert known.fleet("web").reclaim is reclaims
+
+
 def test_its_provider_is_the_one_that_it_had_however_many_the_file_has_by_now(
     tmp_path: Path,
 ) -> None:

@@ -109,6 +109,7 @@ class Reading:
             externalgrpc=grpc,
             nodes=dict(self.nodes),
             warnings=tuple(self.warnings),
+            reclaims=self.reclaims,
         )
 
     def _top(self, raw: Raw) -> TopTable | None:

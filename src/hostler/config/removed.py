@@ -22,7 +22,7 @@ def with_removed(config: Config, rows: Iterable[FleetRow], kinds: Kinds) -> Conf
     fleets, templates = list(config.fleets), dict(config.templates)
     unreadable = dict(config.unreadable)
     for row in rows:
-        reading = Reading(path=config.path, kinds=kinds, stores={})
+        reading = Reading(path=config.path, kinds=kinds, stores={}, reclaims=config.reclaims)
         found, why = _read(reading, row, accounts)
         if found is None:
             unreadable[row.name] = why

@@ -66,7 +66,8 @@ class Config:
     `nodes` are what fleets say of their machines as nodes. `warnings` tell of what the file may
     say, and hardly means. Beside the file's fleets may be some that only the store knows any more
     (`removed.with_removed`); `unreadable` are those of them of which nobody can say any more how
-    they are to be looked after, and why.
+    they are to be looked after, and why. `reclaims` is what the file says of fleets that do not say
+    whether they reclaim orphans.
     """
 
     path: Path
@@ -80,6 +81,7 @@ class Config:
     nodes: Mapping[FleetName, NodeTable] = field(default_factory=dict[FleetName, NodeTable])
     warnings: tuple[str, ...] = ()
     unreadable: Mapping[FleetName, str] = field(default_factory=dict[FleetName, str])
+    reclaims: bool = False
 
     @property
     def folder(self) -> Path:
