@@ -110,12 +110,12 @@ RECORDED = machine().with_place(
 )
 NOBODYS = replace(machine(), version=0, serial=0)
 """What stands for a machine that has no record, as in a reclaim."""
+WHOLE = (Scope(ZONE, "server"), Scope(ZONE, "address"))
 
 
-@pytest.mark.parametrize("record", [RECORDED, NOBODYS])
-async def test_an_address_of_a_pool_that_lost_only_the_pools_tag_is_given_back(record: Machine):
-    """It was another resource: left alone for ever where a record knew it, and else deleted."""
-    script = Script(
+def given_back() -> Script:
+    """Return the exchanges in which that address is listed, and then given back."""
+    return Script(
         [
             no_prices(),
             page(f"{INSTANCE}/servers", "servers"),
@@ -124,8 +124,14 @@ async def test_an_address_of_a_pool_that_lost_only_the_pools_tag_is_given_back(r
             patch(answer({"ip": spare("ip-1")}), sent={"tags": ["spare", "dns"]}),
         ]
     )
+
+
+@pytest.mark.parametrize("record", [RECORDED, NOBODYS])
+async def test_an_address_of_a_pool_that_lost_only_the_pools_tag_is_given_back(record: Machine):
+    """It was another resource: left alone for ever where a record knew it, and else deleted."""
+    script = given_back()
     place = source(script)
-    observation = await place.observe((Scope(ZONE, "server"), Scope(ZONE, "address")))
+    observation = await place.observe(WHOLE)
     (call,) = place.next_calls(Goal.ABSENT, record, observation.resources, NOW)
     assert (call.kind, call.target) == ("ip.release", MINE)
     assert await place.do(call) == Done(absent=(MINE,))
@@ -134,17 +140,9 @@ async def test_an_address_of_a_pool_that_lost_only_the_pools_tag_is_given_back(r
 
 async def test_our_tags_are_taken_from_an_address_whose_pool_no_fleet_names_any_more():
     """Nothing was planned: its machine was about to end for ever."""
-    script = Script(
-        [
-            no_prices(),
-            page(f"{INSTANCE}/servers", "servers"),
-            page(IPS, "ips", UNSAID),
-            get(f"{IPS}/ip-1", {"ip": UNSAID}),
-            patch(answer({"ip": spare("ip-1")}), sent={"tags": ["spare", "dns"]}),
-        ]
-    )
+    script = given_back()
     place = provider(script, Template())
-    observation = await place.observe((Scope(ZONE, "server"), Scope(ZONE, "address")))
+    observation = await place.observe(WHOLE)
     (call,) = place.next_calls(Goal.ABSENT, RECORDED, observation.resources, NOW)
     assert (call.kind, call.effect, call.target) == ("ip.release", Effect.CHANGE, "ip-1")
     assert await place.do(call) == Done(absent=(ResourceId("ip-1"),))

@@ -140,18 +140,18 @@ async def test_our_own_save_is_no_notice(handles: Handles) -> None:
     assert handles.notices == 0
 
 
-async def test_who_follows_after_another_is_told_alone() -> None:
-    """A file that is read again brings another engine: the one before was called, and kept, on."""
-    scene, told = Handles(), list[str]()
+async def test_who_follows_after_another_is_called_alone() -> None:
+    """A file that is read again brings another engine: the one before was kept, and called, for ever."""
+    scene, called = Handles(), list[str]()
     await scene.store.identity()
     for name in ("first", "second"):
         async with asyncio.TaskGroup() as group:
-            following = group.create_task(scene.store.follow(partial(told.append, name)))
+            following = group.create_task(scene.store.follow(partial(called.append, name)))
             await scene.settle()
             scene.watched.versions.put_nowait(f"999-{name}")
             await scene.settle()
             following.cancel()
-    assert told == ["first", "second"]
+    assert called == ["first", "second"]
 
 
 async def test_without_a_watch_each_revision_is_asked_for() -> None:
