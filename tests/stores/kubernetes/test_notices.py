@@ -141,7 +141,7 @@ async def test_our_own_save_is_no_notice(handles: Handles) -> None:
 
 
 async def test_who_follows_after_another_is_called_alone() -> None:
-    """A file that is read again brings another engine: the one before was kept, and called, for ever."""
+    """Whenever the file was read again, the engine before was kept, and called, for ever."""
     scene, called = Handles(), list[str]()
     await scene.store.identity()
     for name in ("first", "second"):
