@@ -97,6 +97,41 @@ async def test_a_host_is_on_while_its_object_says_so_and_rests_in_maintenance(
     assert (await cluster.status(HOSTS, others[1]))["machine"]
 
 
+async def test_a_host_that_is_refused_after_a_restart_keeps_its_machine(
+    cluster: Cluster, rack: Rack
+) -> None:
+    await furnish(cluster, rack)
+    await a_fleet(cluster, rack, 1)
+    with cluster.start() as process:
+        try:
+            await cluster.comes("nodes", "Ready", "True")
+            (taken,) = [n for n in rack.hosts if (await cluster.status(HOSTS, n)).get("machine")]
+            machine = (await cluster.status(HOSTS, taken))["machine"]
+        finally:
+            process.kill()
+    webhook = {"url": "http://other.example", "on": "POST /on"}
+    patch = merge_patch({"spec": {"power": {"webhook": webhook}}})
+    right = merge_patch({"spec": {"power": {"webhook": None}}})
+    await cluster.client.patch(HOSTS, Key(cluster.namespace, taken), patch)
+
+    async def refused() -> bool:
+        condition = await cluster.condition(PROVIDERS, "rack", "Accepted")
+        return f"Host {taken} is on record" in condition["message"]
+
+    async def has_its_machine() -> bool:
+        return bool((await cluster.status(HOSTS, taken)).get("machine") == machine)
+
+    with cluster.start() as process:
+        try:
+            await until(refused)
+            await cluster.client.patch(HOSTS, Key(cluster.namespace, taken), right)
+            await until(has_its_machine)
+            await cluster.comes("nodes", "Ready", "True")
+            assert await has_its_machine()
+        finally:
+            process.kill()
+
+
 @pytest.mark.usefixtures("engine")
 async def test_a_lock_of_somebody_else_is_respected_and_ours_are_displayed(
     cluster: Cluster, rack: Rack

@@ -20,7 +20,12 @@ from hostler.frontends.kubernetes.objects.assembly import (
     Place,
     Reason,
 )
-from hostler.frontends.kubernetes.objects.candidates import Candidates, Objects, table_list
+from hostler.frontends.kubernetes.objects.candidates import (
+    Candidates,
+    HostPlace,
+    Objects,
+    table_list,
+)
 from hostler.frontends.kubernetes.objects.models import Written
 from hostler.frontends.kubernetes.objects.secrets import SecretData, SecretPlaces
 from hostler.kubernetes.objects import Metadata
@@ -46,6 +51,7 @@ class Namespace:
         self.places = SecretPlaces(folder / "secrets", self.variables, b"salt")
         self.objects = Objects(providers=(), fleets=(), hosts=(), secrets={"cloud": SECRET})
         self.force: Mapping[Place, Raw] = {}
+        self.recorded = frozenset[HostPlace]()
 
     def write(self, **objects: Mapping[str, Mapping[str, object]]) -> "Namespace":
         """Have these objects of some kinds, in place of those that were."""
@@ -57,7 +63,7 @@ class Namespace:
         return self
 
     def judged(self) -> Assembly:
-        making = Candidates(kinds=KINDS, base=self.base, places=self.places)
+        making = Candidates(kinds=KINDS, base=self.base, places=self.places, recorded=self.recorded)
         path = self.folder / "ns.toml"
         assembler = Assembler(path=path, base=self.base, kinds=KINDS, stores=STORES)
         assembly = assembler.assemble(making.of(self.objects, self.force), self.force)
@@ -239,6 +245,55 @@ def test_a_host_that_is_wrong_stops_no_other(tmp_path: Path) -> None:
     assert candidate.hosts["attic"].reason is Reason.INVALID
     assembly = namespace.judged()
     assert assembly.verdicts[Place(PROVIDER, "rack")].accepted
+
+
+FORBIDDEN = {**a_box(), "labels": {"kubernetes.io/hostname": "a"}}
+NO_IMAGE = {"provider": "rack", "power": {"job": {"node": "a", "on": {"image": "evil:1"}}}}
+RACK_PLACE = Place(PROVIDER, "rack")
+
+
+def test_a_fault_in_the_labels_of_a_host_leaves_its_box_in_force(tmp_path: Path) -> None:
+    """Also right after a start, when nothing is known to have been in force before."""
+    namespace = Namespace(tmp_path).write(providers={"rack": RACK}, hosts={"tower": FORBIDDEN})
+    namespace.recorded = frozenset({("rack", "tower")})
+    assembly = namespace.judged()
+    assert boxes_of(assembly) == ["tower"]
+    making = Candidates(kinds=KINDS, base={}, places=namespace.places)
+    verdict = making.of(namespace.objects, {})[RACK_PLACE].hosts["tower"]
+    assert verdict.reason is Reason.NOT_ALLOWED
+    assert "the rest of it is in force" in verdict.message
+
+
+@pytest.mark.parametrize("wrong", [NO_IMAGE, a_box(price=-1)], ids=["not allowed", "invalid"])
+def test_a_provider_is_not_run_without_a_host_of_its_records(
+    tmp_path: Path, wrong: Mapping[str, object]
+) -> None:
+    """Its machine would be held for lost, and another one be started beside it."""
+    namespace = Namespace(tmp_path).write(
+        providers={"rack": RACK},
+        hosts={"tower": wrong, "attic": a_box()},
+        fleets={"nodes": {"size": 1, "provider": "rack"}},
+    )
+    namespace.recorded = frozenset({("rack", "tower")})
+    assembly = namespace.judged()
+    verdict = assembly.verdicts[RACK_PLACE]
+    assert not verdict.accepted
+    assert "Host tower is on record" in verdict.message
+    assert "spec.power." in verdict.message
+    assert (assembly.config.accounts, assembly.config.fleets) == ((), ())
+    assert boxes_of(namespace.write(hosts={"tower": a_box()}).judged()) == ["tower"]
+    assert boxes_of(namespace.write(hosts={"tower": wrong}).judged()) == ["tower"]
+
+
+def test_a_faulty_host_that_no_record_has_stops_nobody(tmp_path: Path) -> None:
+    hosts = {"tower": NO_IMAGE, "attic": a_box()}
+    namespace = Namespace(tmp_path).write(providers={"rack": RACK}, hosts=hosts)
+    namespace.recorded = frozenset({("rack", "attic"), ("other", "tower")})
+    assert boxes_of(namespace.judged()) == ["attic"]
+
+
+def boxes_of(assembly: Assembly) -> list[object]:
+    return [box["name"] for box in table_list(assembly.tables[RACK_PLACE]["boxes"])]
 
 
 def test_a_fleet_larger_than_its_rack_is_refused_and_not_the_rack(tmp_path: Path) -> None:

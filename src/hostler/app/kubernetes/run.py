@@ -22,6 +22,9 @@ from hostler.config.load import Reading
 from hostler.config.source import read_toml
 from hostler.config.values import Config, WrongFile
 from hostler.domain.errors import ConfigError
+from hostler.domain.ids import AccountName
+from hostler.domain.model.host import HostCondition
+from hostler.domain.reporting.hosts import HostStatus
 from hostler.frontends.cli.context import ClusterOptions, Purpose, Services
 from hostler.frontends.cli.engine_process import EngineProcess, Signals
 from hostler.frontends.kubernetes.clusterapi.bootstrap import BootstrapSecrets
@@ -35,7 +38,8 @@ from hostler.frontends.kubernetes.fleets.source import Base, Source, Surrounding
 from hostler.frontends.kubernetes.fleets.writing import Writer
 from hostler.frontends.kubernetes.install import DEFINITIONS, definition_of
 from hostler.frontends.kubernetes.objects.assembly import FLEET, Place
-from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS
+from hostler.frontends.kubernetes.objects.candidates import HostPlace
+from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS, PROVIDERS
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
 from hostler.kubernetes.client import INSTALL
 from hostler.kubernetes.election import Candidate, Elector
@@ -44,6 +48,7 @@ from hostler.kubernetes.informer import Surroundings as Following
 from hostler.kubernetes.objects import Key
 from hostler.kubernetes.requests import Selection
 from hostler.ports.store import Store
+from hostler.queries.hosts import recorded_hosts
 from hostler.stores.kubernetes.opening import ClusterPlace
 
 from .cluster_api import cluster_api
@@ -102,7 +107,9 @@ async def _run(
         tasks = [group.create_task(run()) for run in followed.runs()]
         nodes = frontends if isinstance(frontends, Nodes) else Nodes({}, services.clock())
         nodes.by_host = source.node_of
-        config = await source.first(await _earlier(store, followed))
+        config = await source.first(
+            await _earlier(store, followed), await _recorded(store, followed)
+        )
         reported = Reported(
             followed=followed,
             source=source,
@@ -180,6 +187,21 @@ async def _earlier(store: Store, followed: Followed) -> Mapping[Place, Raw]:
         if str(row.name) in names and row.definition:
             found[Place(FLEET, str(row.name))] = table_of(row.definition)
     return found
+
+
+async def _recorded(store: Store, followed: Followed) -> frozenset[HostPlace]:
+    """Return the hosts that an engine knows of the providers that are objects now."""
+    providers = {AccountName(one.metadata.name) for one in followed.of(PROVIDERS.kind)}
+    return frozenset(
+        (str(host.account), name)
+        for host in await recorded_hosts(store, providers)
+        if host.binding is not None or not _is_absent(host)
+        for name in (host.name or str(host.id), str(host.id))
+    )
+
+
+def _is_absent(host: HostStatus) -> bool:
+    return host.record is not None and host.record.condition is HostCondition.ABSENT
 
 
 async def _readable(cluster: Connected) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ API server cannot tell for a while stays as it was.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -31,7 +31,12 @@ from hostler.frontends.kubernetes.objects.assembly import (
     Reason,
     Verdict,
 )
-from hostler.frontends.kubernetes.objects.candidates import Candidates, Objects, secret_names
+from hostler.frontends.kubernetes.objects.candidates import (
+    Candidates,
+    HostPlace,
+    Objects,
+    secret_names,
+)
 from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS, PROVIDERS, Written
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces, read_secret_data
 from hostler.kubernetes.errors import ApiError
@@ -60,10 +65,6 @@ class Base:
     kinds: Kinds
     stores: Stores
     allow: AllowTable = AllowTable()
-
-
-HostPlace = tuple[str, str]
-"""A provider's name, and that of a host of its list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +105,7 @@ class Source:
         self._places, self._opens = surroundings.places, surroundings.opens
         self._clock, self._again = surroundings.clock, surroundings.again
         self._before: dict[Place, Raw] = {}
+        self._recorded: Collection[HostPlace] = frozenset()
         self._opened: dict[str, str] = {}
         self._judged: Judged | None = None
         self._first = asyncio.Event()
@@ -120,9 +122,14 @@ class Source:
         """Return the configuration in force."""
         return self.judged.assembly.config
 
-    async def first(self, before: Mapping[Place, Raw]) -> Config:
-        """Wait until everything was read once; `before` are tables that were in force earlier."""
-        self._before = dict(before)
+    async def first(
+        self, before: Mapping[Place, Raw], recorded: Collection[HostPlace] = ()
+    ) -> Config:
+        """Wait until everything was read once; `before` are tables that were in force earlier.
+
+        `recorded` are the hosts that were.
+        """
+        self._before, self._recorded = dict(before), recorded
         await self._followed.synced()
         await self._make()
         return self.config()
@@ -169,7 +176,13 @@ class Source:
     async def _judge(self, objects: Objects) -> Judged:
         """Return what is in force, once every account of it could be opened."""
         base = self._base
-        making = Candidates(kinds=base.kinds, base=base.raw, places=self._places, allow=base.allow)
+        making = Candidates(
+            kinds=base.kinds,
+            base=base.raw,
+            places=self._places,
+            allow=base.allow,
+            recorded=self._recorded,
+        )
         candidates = making.of(objects, self._before)
         refused = dict[Place, Verdict]()
         while True:
@@ -196,11 +209,11 @@ class Source:
         judged = self._judged
         before = judged.nodes if judged is not None else dict[HostPlace, HostNodeTable]()
         return {
-            (place.name, name): before.get((place.name, name), HostNodeTable())
-            if not one.hosts[name].accepted
-            else node
+            (place.name, name): one.nodes[name]
+            if verdict.accepted
+            else before.get((place.name, name), HostNodeTable())
             for place, one in candidates.items()
-            for name, node in one.nodes.items()
+            for name, verdict in one.hosts.items()
         }
 
     def node_of(self, account: AccountName, host: HostId) -> HostNodeTable | None:

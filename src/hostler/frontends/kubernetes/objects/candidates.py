@@ -3,7 +3,7 @@
 A host is an entry in the list of its provider; a fleet has the section of its provider's kind.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import cast
@@ -26,6 +26,10 @@ from .permissions import forbidden
 from .secrets import SecretData, SecretPlaces
 from .tables import Layout, other_sections, table_of_spec
 
+HostPlace = tuple[str, str]
+"""A provider's name, and that of a host of its list."""
+
+_REST = "; the rest of it is in force, and what its Node bears stays as it was"
 _OF_FLEETS = frozenset({"paused", "deletionPolicy", "secretName"})
 
 
@@ -86,13 +90,15 @@ class _Secrets:
 class Candidates:
     """Makes candidates of objects; `base` has the providers that the file has.
 
-    `allow` is what objects may ask for though it takes rights of the engine.
+    `allow` is what objects may ask for though it takes rights of the engine. `recorded` are the
+    hosts of the records: without one of them a provider does not come into force anew.
     """
 
     kinds: Kinds
     base: Raw
     places: SecretPlaces
     allow: AllowTable = AllowTable()
+    recorded: Collection[HostPlace] = frozenset()
 
     def of(self, objects: Objects, before: Mapping[Place, Raw]) -> Mapping[Place, Candidate]:
         """Return a candidate for each provider and fleet; `before` are the tables in force."""
@@ -135,6 +141,8 @@ class Candidates:
         if listed:
             older = {str(entry.get("name")): entry for entry in table_list(before.get(listed))}
             entries = self._hosts(kind, hosts, objects, older)
+            if not before:
+                problems = (*problems, *self._bereft(one.metadata.name, entries))
             usable = [one.table for one in entries.values() if one.table is not None]
             made = {**made, listed: usable}
             tell = partial(_of_host, layout, listed, tuple(str(one["name"]) for one in usable))
@@ -153,28 +161,51 @@ class Candidates:
         self, kind: str, hosts: Iterable[Written], objects: Objects, older: Mapping[str, Raw]
     ) -> dict[str, _Entry]:
         """Return hosts as entries of a provider's list; those that are wrong as they were."""
-        struct = host_tables(self.kinds)[kind]
-        layout = Layout(common=HostNodeTable, section=key_in_object(kind), own=struct)
         found = dict[str, _Entry]()
         for one in hosts:
-            name = one.metadata.name
             secret = _Secrets(self.places, objects.secret(secret_name(one)))
-            whole, problems = table_of_spec(one.wanted, layout, secret)
-            own = known_keys(HostNodeTable)
-            made = {key: value for key, value in whole.items() if key not in own} | {"name": name}
-            wrong = self._wrong_sections(one.wanted, layout, f"its provider is of kind {kind}")
-            faults = Faults()
-            decode_table(made, (struct,), "", faults)
-            node = {key: value for key, value in whole.items() if key in own}
-            (as_node,) = decode_table(node, (HostNodeTable,), "", faults)
-            texts = (worded_in(fault, layout.place) for fault in faults.found)
-            verdict = _verdict((*wrong, *problems, *texts), self._forbidden(whole, layout))
-            usable = made if verdict.accepted else older.get(name)
-            stays = usable is not None and not verdict.accepted
-            found[name] = _Entry(
-                usable, replace(verdict, older=stays), cast("HostNodeTable | None", as_node)
-            )
+            name = one.metadata.name
+            found[name] = self._host(one, kind, secret, older.get(name))
         return found
+
+    def _host(self, one: Written, kind: str, secret: _Secrets, older: Raw | None) -> _Entry:
+        """Return a host as an entry; its labels and taints are judged apart from the rest."""
+        struct = host_tables(self.kinds)[kind]
+        layout = Layout(common=HostNodeTable, section=key_in_object(kind), own=struct)
+        whole, problems = table_of_spec(one.wanted, layout, secret)
+        own = known_keys(HostNodeTable)
+        made = {key: value for key, value in whole.items() if key not in own}
+        made |= {"name": one.metadata.name}
+        node = {key: value for key, value in whole.items() if key in own}
+        wrong = self._wrong_sections(one.wanted, layout, f"its provider is of kind {kind}")
+        box, _ = self._part(made, struct, layout, (*wrong, *problems))
+        rest, as_node = self._part(node, HostNodeTable, layout, ())
+        usable = made if box.accepted else older
+        stays = usable is not None and not box.accepted
+        verdict = _both(replace(box, older=stays), rest)
+        return _Entry(usable, verdict, cast("HostNodeTable | None", as_node))
+
+    def _part(
+        self, made: Raw, struct: type[object], layout: Layout, problems: tuple[str, ...]
+    ) -> tuple[Verdict, object | None]:
+        """Judge the keys of one table of a host, and decode them."""
+        faults = Faults()
+        (decoded,) = decode_table(made, (struct,), "", faults)
+        texts = tuple(worded_in(fault, layout.place) for fault in faults.found)
+        refused = (worded_in(one, layout.place) for one in forbidden(made, (struct,), self.allow))
+        return _verdict((*problems, *texts), tuple(refused)), decoded
+
+    def _bereft(self, provider: str, entries: Mapping[str, _Entry]) -> tuple[str, ...]:
+        """Return why a provider that is not in force yet is not run: hosts of its records lack.
+
+        An engine would hold their machines for lost, and start others beside them.
+        """
+        return tuple(
+            f"Host {name} is on record and cannot be in force, so no Host of this Provider is "
+            f"until it is mended: {entry.verdict.message}"
+            for name, entry in entries.items()
+            if entry.table is None and (provider, name) in self.recorded
+        )
 
     def _forbidden(self, made: Raw, layout: Layout) -> tuple[str, ...]:
         """Return what an object says that the installation does not allow."""
@@ -210,6 +241,15 @@ def _verdict(problems: tuple[str, ...], forbidden: tuple[str, ...]) -> Verdict:
     if forbidden:
         return Verdict(reason=Reason.NOT_ALLOWED, message="; ".join(forbidden))
     return Verdict(reason=Reason.INVALID, message="; ".join(problems)) if problems else IN_FORCE
+
+
+def _both(box: Verdict, node: Verdict) -> Verdict:
+    """Return what a host's object is told of its two parts together."""
+    if node.accepted:
+        return box
+    if box.accepted:
+        return replace(node, message=f"{node.message}{_REST}")
+    return replace(box, message=f"{box.message}; {node.message}")
 
 
 def _only(kinds: Mapping[str, str]) -> str:
