@@ -61,6 +61,7 @@ ALLOWED = AllowTable(images=(OURS,))
         {"hostNetwork": False, "serviceAccount": ""},
         {"securityContext": {"runAsUser": 1000, "runAsNonRoot": True, "privileged": False}},
         {"securityContext": {"readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}},
+        {"securityContext": {"capabilities": {"drop": ["NET_RAW", "ALL"]}}},
     ],
 )
 def test_a_job_of_an_allowed_image_with_no_rights_is_in_force(
@@ -69,6 +70,29 @@ def test_a_job_of_an_allowed_image_with_no_rights_is_in_force(
     assert judged(tmp_path, a_job(**container), ALLOWED).accepted
 
 
+MORE_RIGHTS: tuple[Mapping[str, object], ...] = (
+    {"privileged": True},
+    {"allowPrivilegeEscalation": True},
+    {"capabilities": {"add": ["SYS_ADMIN"]}},
+    {"capabilities": {"add": ["SYS_ADMIN"], "drop": ["ALL"]}},
+    {"capabilities": {"drop": ["CHOWN"]}},
+    {"capabilities": {"drop": "ALL"}},
+    {"capabilities": {"drop": []}},
+    {"capabilities": {}},
+    {"capabilities": None},
+    {"allowPrivilegeEscalation": None},
+    {"runAsNonRoot": False},
+    {"runAsUser": True},
+    {"runAsGroup": 0},
+    {"seccompProfile": None},
+    {"seLinuxOptions": {"type": "spc_t"}},
+    {"appArmorProfile": {"type": "Unconfined"}},
+    {"windowsOptions": {"hostProcess": True}},
+    {"anything": False},
+    {"runAsUser": 0},
+    {"seccompProfile": {"type": "Unconfined"}},
+    {"procMount": "Unmasked"},
+)
 ASKED: tuple[tuple[str, Mapping[str, object], AllowTable], ...] = (
     ("images", a_job(image="evil:1"), AllowTable(images=(OURS, "evil:1"))),
     (
@@ -89,14 +113,7 @@ ASKED: tuple[tuple[str, Mapping[str, object], AllowTable], ...] = (
     ("host_network", a_job(hostNetwork=True), AllowTable(images=(OURS,), host_network=True)),
     *(
         ("privileged", a_job(securityContext=context), AllowTable(images=(OURS,), privileged=True))
-        for context in (
-            {"privileged": True},
-            {"allowPrivilegeEscalation": True},
-            {"capabilities": {"add": ["SYS_ADMIN"]}},
-            {"runAsUser": 0},
-            {"seccompProfile": {"type": "Unconfined"}},
-            {"procMount": "Unmasked"},
-        )
+        for context in MORE_RIGHTS
     ),
     (
         "namespaces",

@@ -18,16 +18,31 @@ _CURE = (
     "whoever installs hostler allows it: `{key}` of [frontend.kubernetes.allow], or `allow` of "
     "the chart"
 )
+
+
+def _is_no_root(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _drops_all(value: object) -> bool:
+    """Tell whether capabilities are given up, all of them, and none is asked for."""
+    dropped = table(value).get("drop") if is_table(value) else None
+    return isinstance(dropped, list) and "ALL" in dropped and set(table(value)) == {"drop"}
+
+
 _LESS: Mapping[str, Callable[[object], bool]] = {
     "allowPrivilegeEscalation": lambda value: value is False,
     "privileged": lambda value: value is False,
     "readOnlyRootFilesystem": lambda value: isinstance(value, bool),
     "runAsNonRoot": lambda value: value is True,
-    "runAsUser": lambda value: isinstance(value, int) and value > 0,
-    "runAsGroup": lambda value: isinstance(value, int) and value > 0,
-    "capabilities": lambda value: is_table(value) and set(table(value)) <= {"drop"},
+    "runAsUser": _is_no_root,
+    "runAsGroup": _is_no_root,
+    "capabilities": _drops_all,
 }
-"""Keys of a security context by which a container has fewer rights than ours, where this holds."""
+"""Keys of a security context by which a container has fewer rights than ours, where this holds.
+
+What stands there takes the place of ours whole: it has to give up as much.
+"""
 
 
 def forbidden(written: Raw, structs: Sequence[type[object]], allow: AllowTable) -> Iterator[Fault]:
