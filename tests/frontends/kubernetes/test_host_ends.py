@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
+from msgspec import structs
 
 from hostler.domain.ids import AccountName, HostId, Zone, machine_id
 from hostler.domain.model.hold import Hold, HoldKind
-from hostler.domain.model.host import Host, HostCondition
+from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.snapshot import RequestKind
 from hostler.domain.reporting.hosts import HostStatus
 from hostler.frontends.kubernetes.fleets.host_ends import left, wanted_at_end
@@ -117,6 +119,31 @@ def test_a_hold_brings_the_host_of_a_deleted_object_there(
     accepted = about_hold(one, wanted_at_end(one, host), host, HERE)
     assert accepted is not None
     assert (accepted.request.kind, accepted.request.hold) == (RequestKind.HOLD, kind)
+
+
+def retired(**more: Any) -> Known:
+    """Return a host that somebody gave up."""
+    one = known(**more)
+    assert one.host.record is not None
+    record = replace(one.host.record, goal=HostGoal.RETIRED, condition=HostCondition.RETIRING)
+    return replace(one, host=replace(one.host, record=record))
+
+
+@pytest.mark.parametrize("policy", ["", "leave", "on", "off"])
+@pytest.mark.parametrize("power", [PowerState.ON, PowerState.OFF, PowerState.UNKNOWN])
+def test_a_retired_host_is_asked_nothing_and_let_go(policy: str, power: PowerState) -> None:
+    """No machine takes it, and no hold is granted on it that would bring its power there."""
+    one, host = tower(policy), retired(power=power)
+    assert left(one, host, HERE) == ""
+    assert about_hold(one, wanted_at_end(one, host), host, HERE) is None
+    living = structs.replace(one, metadata=Metadata(name="tower", namespace="home"))
+    assert about_hold(living, wanted_at_end(one, host), host, HERE) is None
+
+
+def test_an_object_stays_while_its_retired_host_has_a_machine() -> None:
+    """What counts as its way down may never come to an end, where the box has left already."""
+    assert "m-" in left(tower(), retired(machine=True), HERE)
+    assert left(tower(), retired(operation=DOWN), HERE) == ""
 
 
 def test_what_was_switched_on_for_its_end_is_then_barred() -> None:

@@ -8,6 +8,7 @@ its power is as `deletionPolicy` says: only then the object goes, and hostler kn
 from collections.abc import Mapping
 
 from hostler.domain.model.hold import HoldKind
+from hostler.domain.model.host import HostGoal
 from hostler.frontends.kubernetes.objects.models import Written
 from hostler.ports.power import PowerState
 
@@ -34,13 +35,16 @@ def wanted_at_end(one: Written, known: Known) -> Wanted:
 def left(one: Written, known: Known | None, around: Around) -> str:
     """Return what a deleted object still waits for; empty where it may go.
 
-    Where its account has no fleets nobody takes the host, and nobody switches it.
+    Where its account has no fleets nobody takes the host, and nobody switches it. One that is
+    retired takes no machine any more, is granted no hold, and may never be seen off.
     """
     if known is None or known.host.record is None:
         return ""
     if known.host.binding is not None:
         return f"machine {known.host.binding} has it, and keeps it until it ends"
     if all(fleet.account != known.host.account for fleet in around.fleets):
+        return ""
+    if known.host.record.goal is HostGoal.RETIRED:
         return ""
     held = known.host.record.held(around.now)
     if held is None or not held.kind.bars_machines:

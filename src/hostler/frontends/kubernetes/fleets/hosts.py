@@ -7,6 +7,7 @@ from typing import cast
 
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.hold import Hold, HoldKind
+from hostler.domain.model.host import HostGoal
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.domain.reporting.hosts import HostStatus
@@ -71,11 +72,11 @@ class Around:
 def about_hold(one: Written, aim: Wanted | None, known: Known, around: Around) -> Accepted | None:
     """Return the request that brings the hold on a host to what its object says, if one does.
 
-    What a person holds otherwise is left alone. Raises RequestRefused where no fleet has the
-    host's account.
+    What a person holds otherwise is left alone, and so is what is retired: no hold is granted
+    there. Raises RequestRefused where no fleet has the host's account.
     """
     host, record, now = known.host, known.host.record, around.now
-    if record is None:
+    if record is None or record.goal is HostGoal.RETIRED:
         return None
     held = record.held(now)
     actor = f"{one.metadata.namespace}/{one.metadata.name} (Host)"
