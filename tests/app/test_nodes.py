@@ -6,7 +6,7 @@ import pytest
 
 from hostler.app.clock import SystemClock
 from hostler.app.compose import Composed
-from hostler.app.nodes import Nodes, at_work
+from hostler.app.nodes import Nodes, at_work, node_groups
 from hostler.config.values import Config
 from hostler.domain.ids import InstallationId
 from hostler.stores.memory import MemoryStore
@@ -27,6 +27,30 @@ def read(folder: Path, *, managed: bool) -> Config:
     path = folder / "fleets.toml"
     path.write_text(FILE + ("[fleet.nodes.node.managed]" if managed else ""))
     return Composed().load(path)
+
+
+GROUPS = """
+[provider.hosts]
+kind = "static"
+hosts = [{ address = "192.0.2.1" }, { address = "192.0.2.2" }]
+[fleet.nodes]
+size = 0
+maximum = 1
+renews = false
+[fleet.steady]
+size = 1
+"""
+
+
+@pytest.mark.parametrize("served", [True, False])
+def test_cluster_autoscaler_asks_for_what_it_is_served_alone(
+    tmp_path: Path, *, served: bool
+) -> None:
+    """Of a fleet with `renews = false` Cluster API may ask, or anybody."""
+    path = tmp_path / "fleets.toml"
+    frontend = '[frontend.externalgrpc]\nlisten = "127.0.0.1:0"\n' if served else ""
+    path.write_text(GROUPS + frontend)
+    assert node_groups(Composed().load(path)) == ({"nodes"} if served else set())
 
 
 async def attached(folder: Path, *, managed: bool) -> str:

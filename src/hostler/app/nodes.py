@@ -40,6 +40,12 @@ def managed(config: Config) -> tuple[FleetName, ...]:
     return tuple(name for name, node in config.nodes.items() if node.managed is not None)
 
 
+def node_groups(config: Config) -> frozenset[FleetName]:
+    """Return the fleets of which Cluster Autoscaler asks for nodes."""
+    asked = config.externalgrpc
+    return frozenset(group.fleet for group in asked.groups) if asked is not None else frozenset()
+
+
 def problem(environment: Mapping[str, str], clock: Clock) -> str:
     """Return why no cluster can be spoken to, or an empty string; nothing is sent."""
     from hostler.frontends.kubernetes.connecting import Target, config_of
@@ -109,13 +115,21 @@ class Nodes:
             self._open()
         if self.controller is None or not isinstance(engine, Engine):
             return
-        fleets = list[ManagedFleet]()
+        fleets, groups = list[ManagedFleet](), node_groups(config)
         for name in managed(config):
             fleet = config.fleet(name)
             (loop,) = (one for one in engine.loops if fleet in one.state.account.fleets)
             records = EngineRecords(loop, fleet.name)
             table = config.nodes[name]
-            fleets.append(ManagedFleet(fleet=fleet, table=table, records=records, hosts=self._host))
+            fleets.append(
+                ManagedFleet(
+                    fleet=fleet,
+                    table=table,
+                    records=records,
+                    hosts=self._host,
+                    autoscaled=name in groups,
+                )
+            )
         installation = (await ports.store.identity()).own
         self.controller.attach(
             Attached(fleets=tuple(fleets), store=ports.store, installation=installation)

@@ -14,7 +14,6 @@ from engine_records import ONE, TABLE, History, Records, node_id
 from node_cluster import Body, FakeCluster
 
 from hostler.config.node_tables import ManagedTable, NodeTable
-from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Deletion, Machine, Protection
 from hostler.domain.model.phases import Goal, Phase
 from hostler.frontends.kubernetes.nodes.autoscaler import TO_BE_DELETED, UNWANTED, UNWANTED_BY
@@ -45,10 +44,10 @@ class Scene:
         self.cluster.node("n", ready=ready, **spec, **_owned(one))
         self.clock = clock
 
-    async def go_over(self, table: NodeTable = KEPT, fleet: Fleet | None = None) -> Body:
+    async def go_over(self, table: NodeTable = KEPT, *, autoscaled: bool = True) -> Body:
         """Go over it twice, and return what the Node is then."""
-        asks = fleet or replace(FLEET, renews=False)
-        managed = ManagedFleet(fleet=asks, table=table, records=self.records)
+        asks = replace(FLEET, renews=False)
+        managed = ManagedFleet(fleet=asks, table=table, records=self.records, autoscaled=autoscaled)
         attached = Attached(fleets=(managed,), store=self.store, installation=HOME)
         rounds = Rounds(client=self.cluster.client, clock=self.clock, attached=attached)
         await rounds.go_over()
@@ -108,7 +107,7 @@ async def test_a_node_is_not_tainted_by_us_where(why: str) -> None:
     speaks = why == "its kubelet speaks"
     scene = Scene(ONE, "", ready="True" if speaks else "Unknown")
     scene.records.living, scene.store.ended[ONE.id] = [], ENDED
-    spec = await scene.go_over(fleet=None if speaks else FLEET)
+    spec = await scene.go_over(autoscaled=speaks)
     assert spec["taints"] == [OTHER]
 
 
@@ -137,7 +136,18 @@ async def test_what_somebody_else_keeps_from_cluster_autoscaler_stays_so(one: Ma
     assert UNWANTED_BY not in annotations
 
 
-async def test_a_fleet_that_renews_itself_is_none_of_cluster_autoscaler_s() -> None:
+async def test_a_fleet_that_is_no_node_group_is_none_of_cluster_autoscaler_s() -> None:
+    """Nor is one whose machines Cluster API asks for: it does not keep a size by itself either."""
     scene = Scene(PROTECTED, "")
-    await scene.go_over(fleet=FLEET)
+    await scene.go_over(autoscaled=False)
     assert UNWANTED not in scene.cluster.nodes["n"]["metadata"]["annotations"]
+
+
+async def test_what_we_kept_from_cluster_autoscaler_is_taken_off_where_it_asks_no_more() -> None:
+    scene = Scene(PROTECTED, "")
+    await scene.go_over()
+    annotations = scene.cluster.nodes["n"]["metadata"]["annotations"]
+    assert annotations[UNWANTED] == "true"
+    await scene.go_over(autoscaled=False)
+    annotations = scene.cluster.nodes["n"]["metadata"]["annotations"]
+    assert not {UNWANTED, UNWANTED_BY} & annotations.keys()

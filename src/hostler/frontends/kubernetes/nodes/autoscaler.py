@@ -21,14 +21,14 @@ UNWANTED_BY = "hostler.dev/scale-down-disabled-by"
 """For which machine we put that there: only then is it taken off."""
 
 
-def protecting(node: Node, machine: Machine, now: datetime) -> Mapping[str, str | None]:
-    """Return what is to change so that a protected machine's Node is left alone.
+def protecting(node: Node, machine: Machine, *, protected: bool) -> Mapping[str, str | None]:
+    """Return what is to change so that a protected machine's Node is left alone, and no other.
 
     Its end is refused anyway; but Cluster Autoscaler drains a Node before it asks for that, and
     would drain it again and again. What somebody else put there stays.
     """
     there = node.metadata.annotations or {}
-    if machine.is_protected(now):
+    if protected:
         ours = {UNWANTED: "true", UNWANTED_BY: str(machine.id)}
         return {} if UNWANTED in there else ours
     return {UNWANTED: None, UNWANTED_BY: None} if UNWANTED_BY in there else {}

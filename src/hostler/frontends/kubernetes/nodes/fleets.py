@@ -44,12 +44,16 @@ class NodeRecords(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagedFleet:
-    """A fleet whose Nodes are worked at; `hosts` tells what single hosts are as Nodes."""
+    """A fleet whose Nodes are worked at; `hosts` tells what single hosts are as Nodes.
+
+    `autoscaled` says that Cluster Autoscaler asks for its machines: it is a node group.
+    """
 
     fleet: Fleet
     table: NodeTable
     records: NodeRecords
     hosts: ByHost = no_hosts
+    autoscaled: bool = False
 
     @property
     def managed(self) -> ManagedTable:

@@ -88,9 +88,8 @@ class Rounds:
         """Write what a Node lacks; where somebody wrote in between, the next round does."""
         if why := guarded(node, self.own_node, fleet.table):
             await self._protect(fleet, machine, why)
-        more = dict[str, str | None]()
-        if not fleet.fleet.renews:  # Cluster Autoscaler asks for the machines
-            more |= protecting(node, machine, self.clock.now())
+        protected = fleet.autoscaled and machine.is_protected(self.clock.now())
+        more = protecting(node, machine, protected=protected)
         table = fleet.table_of(machine)
         change = change_of(node, machine, table, self.attached.installation, more)
         await self._write(node, change, machine.id)
@@ -135,5 +134,5 @@ class Rounds:
             return
         if fleet.managed.remove:
             await remove(self.client, node)
-        elif not fleet.fleet.renews:
+        elif fleet.autoscaled:
             await self._write(node, retained(node, self.clock.now()), found.id)
