@@ -303,6 +303,42 @@ def test_while_calls_wait_listings_take_a_few_hundredths_of_the_rate(
     assert tuple(s.kind for s in scopes(scene, *scene.machines.values(), load=CROWDED)) == due
 
 
+@pytest.mark.parametrize(
+    ("limit", "seconds", "due"),
+    [
+        (30, 22, ("server",)),
+        (30, 23, ("server", "address")),
+        (60, 59, ("server",)),
+        (60, 60, ("server", "address")),
+        (600, 59, ("server",)),
+        (600, 60, ("server", "address")),
+    ],
+)
+def test_while_calls_wait_listings_come_before_a_fleet_with_a_shorter_limit_disbelieves_them(
+    limit: int, seconds: int, due: tuple[str, ...]
+) -> None:
+    """They came each minute: half of the time nothing was made."""
+    scene = large(3)
+    for number in range(1, 4):
+        scene.keep(replace(scene.the(number), phase=Phase.STARTING))
+    scene.later(seconds * S)
+    load = replace(CROWDED, limit=limit * S)
+    assert tuple(s.kind for s in scopes(scene, *scene.machines.values(), load=load)) == due
+
+
+@pytest.mark.looptime
+async def test_no_listing_is_older_than_a_fleet_believes_while_calls_wait() -> None:
+    """Machines are made in steps otherwise: nothing is begun until a listing has ended again."""
+    timers = replace(FLEET.timers, observation_limit=30 * S)
+    rig = FakeScene(replace(FLEET, size=60, caps=Caps(), timers=timers), rate=1.0, burst=2.0)
+    async with rig.running():
+        begun = rig.clock.now()
+        await rig.pass_by(3 * MIN)
+    looks = [at for at, scopes in rig.provider.observations if at > begun and WHOLE[1] in scopes]
+    assert len(looks) > 3
+    assert all(gap < 30 for gap in gaps(looks))
+
+
 def test_listing_that_failed_is_tried_again_at_once_only_while_no_calls_wait() -> None:
     scene = large(3)
     scene.keep(replace(scene.the(1), phase=Phase.STARTING))

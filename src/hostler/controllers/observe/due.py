@@ -34,10 +34,14 @@ def zones_of(
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How busy an account's rate limit is: requests a second, and whether makers wait for them."""
+    """How busy an account's rate limit is: requests a second, and whether makers wait for them.
+
+    `limit` is the age at which the first of the account's fleets believes no listing any more.
+    """
 
     rate: float
     crowded: bool
+    limit: timedelta | None = None
 
 
 _CROWDED_SHARE = 0.0075
@@ -47,6 +51,12 @@ _CROWDED_MOST = timedelta(seconds=60)
 """However many pages there are, every kind is listed this often, and the others no oftener.
 
 A leak is to be seen by then (S1), and nothing more is begun where listings are older (S3).
+"""
+
+_BELIEVED = 0.75
+"""The share of a shorter age of listings after which the next one is due, as it takes its time.
+
+At the usual minute more listings would take longer from making than pausing for them does.
 """
 
 
@@ -105,8 +115,16 @@ def _limits(
     if not load.crowded:
         return _Limits(main, others)
     share = timedelta(seconds=1 / (load.rate * _CROWDED_SHARE))
-    main = max(main, min(_pages(inventory, capabilities) * share, _CROWDED_MOST))
-    return _Limits(main, max(others, _CROWDED_MOST), again=main)
+    most = _most(load)
+    main = max(main, min(_pages(inventory, capabilities) * share, most))
+    return _Limits(main, max(others, most), again=main)
+
+
+def _most(load: Load) -> timedelta:
+    """Return how old listings may become where calls wait."""
+    if load.limit is None or load.limit >= _CROWDED_MOST:
+        return _CROWDED_MOST
+    return load.limit * _BELIEVED
 
 
 def _pages(inventory: Inventory, capabilities: Capabilities) -> int:

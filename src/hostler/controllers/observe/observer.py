@@ -154,6 +154,7 @@ class Observer:
         fleets = (tuple(o.zone for o in fleet.offers) for fleet in self._account.fleets)
         machines = {f.name: self._state.living(f.name) for f in self._account.fleets}
         lived = tuple({m.offer.zone for ms in machines.values() for m in ms})
+        limits = (fleet.timers.observation_limit for fleet in self._account.fleets)
         suspected = tuple(orphan.zone for orphan in self._state.orphans)
         recorded, now = self._state.host_records.zones(), self._ports.clock.now()
         return due_scopes(
@@ -165,7 +166,11 @@ class Observer:
             inventory=self._believed(now),
             now=now,
             settings=replace(self._settings, quiet=self._state.quiet(self._settings.quiet)),
-            load=Load(rate=self._account.rate, crowded=self._is_crowded()),
+            load=Load(
+                rate=self._account.rate,
+                crowded=self._is_crowded(),
+                limit=min(limits, default=None),
+            ),
         )
 
     def _is_crowded(self) -> bool:
