@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from hostler.domain.errors import Remedy, RequestRefused
+from hostler.domain.fleets.requested import room
 from hostler.domain.ids import MachineId
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import HostCondition, HostGoal
@@ -47,7 +48,8 @@ def add_to_pool(
 class Adoption:
     """Hosts that are to become machines of a fleet, under these ids, and the fleet's records.
 
-    `keep_disk` leaves their disks as they are.
+    `keep_disk` leaves their disks as they are; `requested` is how many machines more were asked
+    for, and are not on record yet.
     """
 
     fleet: Fleet
@@ -56,6 +58,7 @@ class Adoption:
     hosts: tuple[HostStatus, ...]
     ids: tuple[MachineId, ...]
     keep_disk: bool = False
+    requested: int = 0
 
 
 def adopt(author: Author, adoption: Adoption) -> tuple[Accepted, ...]:
@@ -64,29 +67,32 @@ def adopt(author: Author, adoption: Adoption) -> tuple[Accepted, ...]:
     Raises RequestRefused, with every reason, where one of them cannot, or the fleet has no room.
     A frontend has a person confirm those that `unconfirmed` returns.
     """
-    fleet = adoption.fleet
     _check(adoption.hosts, _unavailable)
     _require_room(adoption)
+    return _adopting(author, adoption)
+
+
+def adopt_requested(author: Author, adoption: Adoption, requester: Requester) -> Accepted:
+    """Ask that a host becomes the machine that somebody asks for under its id.
+
+    Raises RequestRefused where it cannot, where the fleet makes up for machines by itself, and
+    where it has no room.
+    """
+    _check(adoption.hosts, _unavailable)
+    _require_room_by_id(adoption)
+    (accepted,) = _adopting(author, adoption)
+    return Accepted(request=replace(accepted.request, requester=requester))
+
+
+def _adopting(author: Author, adoption: Adoption) -> tuple[Accepted, ...]:
     return tuple(
         replace(
             accepted,
             request=replace(accepted.request, machines=(machine,), keep=adoption.keep_disk),
         )
         for machine, host in zip(adoption.ids, adoption.hosts, strict=True)
-        for accepted in (_about(RequestKind.POOL_ADOPT, author, fleet, host),)
+        for accepted in (_about(RequestKind.POOL_ADOPT, author, adoption.fleet, host),)
     )
-
-
-def adopt_requested(
-    author: Author, fleet: Fleet, host: HostStatus, machine: MachineId, requester: Requester
-) -> Accepted:
-    """Ask that a host becomes the machine that somebody asks for under this id; its disk is kept.
-
-    Raises RequestRefused where it cannot.
-    """
-    _check((host,), _unavailable)
-    request = _about(RequestKind.POOL_ADOPT, author, fleet, host).request
-    return Accepted(request=replace(request, machines=(machine,), keep=True, requester=requester))
 
 
 def unconfirmed(hosts: Iterable[HostStatus], names: Iterable[str]) -> tuple[HostStatus, ...]:
@@ -219,3 +225,15 @@ def _require_room(adoption: Adoption) -> None:
             f"fleet {fleet.name} has at most {fleet.maximum} machines, and {wanted} of them exist: "
             "raise `maximum` in its file"
         )
+
+
+def _require_room_by_id(adoption: Adoption) -> None:
+    """Raise RequestRefused where a fleet whose user requests each machine has no room for these."""
+    fleet, row = adoption.fleet, adoption.row
+    if fleet.renews:
+        raise RequestRefused(
+            f"fleet {fleet.name} makes up for machines by itself: set `renews = false`"
+        )
+    if row is None or room(fleet, row, adoption.machines) < adoption.requested + len(adoption.ids):
+        most = fleet.most(row.desired(fleet) if row is not None else fleet.size)
+        raise RequestRefused(f"fleet {fleet.name} has at most {most} machines: raise `maximum`")

@@ -85,16 +85,23 @@ OLD = "m-aaaaaaaaaa"
 IMPORTED = "workers-abcde"
 
 
-async def imported(roll: Roll, confirmed: str, called: str = IMPORTED) -> str:
+async def imported(
+    roll: Roll,
+    confirmed: str,
+    called: str = IMPORTED,
+    item: str = IMPORTED,
+    machine: str = OLD,
+) -> str:
     """Let a person import an object of the older provider, with a host of that name; its id."""
     (host,) = roll.rig.rig.world.stock_macs(1, "M2-L", ZONE, "elsewhere-")
     roll.rig.rename(host, called)
     roll.rig.truth.used[host] = 0
     await asyncio.sleep(120)
-    roll.cluster.machine(IMPORTED, providerID=f"scw-applesilicon://{ZONE}/{host}", machineID=OLD)
+    provider_id = f"scw-applesilicon://{ZONE}/{host}"
+    roll.cluster.machine(item, providerID=provider_id, machineID=machine)
     if confirmed:
         annotations = {ADOPT: confirmed}
-        roll.cluster.api.change("HostlerMachine", IMPORTED, metadata={"annotations": annotations})
+        roll.cluster.api.change("HostlerMachine", item, metadata={"annotations": annotations})
     return host
 
 

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
 import pytest
-from roll_kit import IMPORTED, OLD, Roll, imported, play_adoption, taken_over
+from roll_kit import IMPORTED, MACS, OLD, Roll, imported, play_adoption, taken_over
 
 from hostler.domain.errors import StoreBusy
 from hostler.domain.ids import InstallationId, MachineId
@@ -16,6 +18,23 @@ from hostler.lab.scenes.macs import MINUTE, POOL
 from hostler.lab.scenes.servers import ZONE
 from hostler.ports.store import Fence
 from hostler.stores.memory import MemoryStore
+
+
+class Busy(MemoryStore):
+    """A store that makes no record of a machine while it is busy."""
+
+    busy = True
+
+    async def save_fleet(
+        self,
+        row: FleetRow,
+        inserts: tuple[Machine, ...],
+        events: tuple[Event, ...],
+        fence: Fence,
+    ) -> FleetRow:
+        if self.busy and inserts:
+            raise StoreBusy("database is locked")
+        return await super().save_fleet(row, inserts, events, fence)
 
 
 def test_an_imported_mac_is_taken_over_as_it_is() -> None:
@@ -68,24 +87,43 @@ def test_no_mac_is_taken_over_that_a_person_did_not_name(
     play_adoption(scene)
 
 
+@pytest.mark.parametrize(
+    ("changes", "reason", "text"),
+    [
+        ({"renews": True}, "FleetUnsuitable", "renews = false"),
+        ({"maximum": 0}, "Refused", "has at most 0 machines"),
+    ],
+    ids=["it keeps its size", "it is full"],
+)
+def test_no_mac_is_taken_over_by_a_fleet_that_would_make_no_machine(
+    changes: dict[str, Any], reason: str, text: str
+) -> None:
+    async def scene(roll: Roll) -> None:
+        host = await imported(roll, IMPORTED)
+        await roll.cluster.until(lambda: roll.cluster.ready(IMPORTED) == reason)
+        assert text in str(roll.cluster.status(IMPORTED))
+        await asyncio.sleep(300)
+        assert not await roll.cluster.machines()
+        assert roll.rig.mac(host).name == IMPORTED
+
+    play_adoption(scene, replace(MACS, **changes))
+
+
+def test_the_room_of_a_fleet_is_not_promised_twice() -> None:
+    """What was asked for and is not on record yet counts."""
+    store = Busy(InstallationId("i-held"))
+
+    async def scene(roll: Roll) -> None:
+        await imported(roll, IMPORTED)
+        await roll.cluster.until(lambda: roll.cluster.ready(IMPORTED) == "Provisioning")
+        await imported(roll, "other", "other", "other", "m-bbbbbbbbbb")
+        await roll.cluster.until(lambda: roll.cluster.ready("other") == "Refused")
+        assert _kinds(await store.requests()) == [RequestKind.POOL_ADOPT]
+
+    play_adoption(scene, replace(MACS, maximum=1), store)
+
+
 # ---------------------------------------------------------------- deleted before it was answered
-
-
-class Busy(MemoryStore):
-    """A store that makes no record of a machine while it is busy."""
-
-    busy = True
-
-    async def save_fleet(
-        self,
-        row: FleetRow,
-        inserts: tuple[Machine, ...],
-        events: tuple[Event, ...],
-        fence: Fence,
-    ) -> FleetRow:
-        if self.busy and inserts:
-            raise StoreBusy("database is locked")
-        return await super().save_fleet(row, inserts, events, fence)
 
 
 @pytest.mark.parametrize("goes_on", ["the same", "another"])

@@ -15,6 +15,8 @@ SETTLE = timedelta(seconds=10)
 """How long an object may wait for others before that is written into it: most do not wait long, and
 each write has a price for all who watch."""
 
+_LATER = timedelta(seconds=30)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
@@ -107,3 +109,15 @@ def waiting(
     if left > timedelta(0) and not view.status.conditions:
         return Decision(again=left)
     return unready(view, reason, message, again)
+
+
+def without_fleet(view: View) -> Decision | None:
+    """Return that there is no fleet that is asked for each machine; None where there is one."""
+    fleet, name = view.standing.fleet, view.wants.fleet_name
+    if fleet is None:
+        text = f"there is no fleet {name}: make one, with `renews = false`"
+        return unready(view, ReadyReason.FLEET_NOT_FOUND, text, _LATER)
+    if fleet.renews:
+        text = f"fleet {name} makes up for machines by itself: set `renews = false`"
+        return unready(view, ReadyReason.FLEET_UNSUITABLE, text, _LATER)
+    return None

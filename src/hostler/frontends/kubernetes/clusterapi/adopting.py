@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from hostler.domain.ids import MachineId
 
-from .acts import Adopt, Decision, unready
+from .acts import Adopt, Decision, unready, without_fleet
 from .identity import former_host
 from .names import ADOPT
 from .reasons import ReadyReason
@@ -29,9 +29,8 @@ def decide(view: View, machine: MachineId) -> Decision:
     if view.standing.requested:
         text = f"host {host} is being taken over as machine {machine}"
         return unready(view, ReadyReason.PROVISIONING, text, _SOON)
-    if view.standing.fleet is None:
-        text = f"there is no fleet {view.wants.fleet_name}: make one, with `renews = false`"
-        return unready(view, ReadyReason.FLEET_NOT_FOUND, text, _LATER)
+    if lacking := without_fleet(view):
+        return lacking
     if view.standing.refused:
         return unready(view, ReadyReason.REFUSED, view.standing.refused, _LATER)
     name = (view.item.metadata.annotations or {}).get(ADOPT, "")

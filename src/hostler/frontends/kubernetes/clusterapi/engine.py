@@ -23,6 +23,7 @@ from hostler.requests.hosts import adopt_requested
 from hostler.requests.recording import refusals
 
 from .acts import Adopt
+from .adoptions import adopted_by, adoption
 from .standing import Standing, addresses
 
 _REFUSAL = 60.0
@@ -124,8 +125,8 @@ class EngineAccess:
             return
         author = access.machines.author("an imported HostlerMachine")
         try:
-            host = _called(act, access.hosts())
-            accepted = adopt_requested(author, access.machines.fleet, host, act.machine, requester)
+            found = adoption(act, access.machines, access.hosts(), await self.store.requests())
+            accepted = adopt_requested(author, found, requester)
         except RequestRefused as error:
             self._refused[act.machine] = _Refused(str(error), self.clock.boot() + _REFUSAL)
             return
@@ -190,7 +191,7 @@ class EngineAccess:
                 deleting = machine in access.machines.deleting
                 return Standing(fleet=access.machines.fleet, requested=True, deleting=deleting)
         requests = await self.store.requests()
-        if any(r.kind is RequestKind.POOL_ADOPT and machine in r.machines for r in requests):
+        if machine in adopted_by(requests):
             return self._adopted(access, machine, requests)
         record = await self.store.machine(machine)
         if record is not None:
@@ -228,15 +229,6 @@ class EngineAccess:
             self._refused.pop(machine, None)
             return ""
         return refused.text
-
-
-def _called(act: Adopt, hosts: Iterable[HostStatus]) -> HostStatus:
-    """Return the host that is to be taken over. Raises RequestRefused where its name is another."""
-    found = next((host for host in hosts if host.id == act.host), None)
-    if found is not None and found.name == act.name:
-        return found
-    seen = f"is called {found.name}" if found is not None else "is not observed"
-    raise RequestRefused(f"host {act.host} {seen}, and not {act.name}")
 
 
 def _of_fleet(access: FleetAccess | None, refused: str = "") -> Standing:

@@ -13,7 +13,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase, Reason, sentence
 
 from . import adopting
-from .acts import Claim, Decision, Grow, Place, unready, waiting
+from .acts import Claim, Decision, Grow, Place, unready, waiting, without_fleet
 from .conditions import READY, condition, merged, paused
 from .identity import is_same_host, next_id
 from .objects import Condition, Initialization, MachineStatus
@@ -72,12 +72,8 @@ def _held(view: View) -> Decision | None:
 def _unsuitable(view: View) -> Decision | None:
     """Return why this fleet can never have such a machine."""
     fleet, name = view.standing.fleet, view.wants.fleet_name
-    if fleet is None:
-        text = f"there is no fleet {name}: make one, with `renews = false`"
-        return unready(view, ReadyReason.FLEET_NOT_FOUND, text, _LATER)
-    if fleet.renews:
-        text = f"fleet {name} makes up for machines by itself: set `renews = false`"
-        return unready(view, ReadyReason.FLEET_UNSUITABLE, text, _LATER)
+    if fleet is None or fleet.renews:
+        return without_fleet(view)
     capabilities = view.standing.capabilities
     if capabilities is not None and (why := bootstrap_problem(view.spec, capabilities)):
         text = f"fleet {name}: {why}; with empty data its own setup makes the machine join"
