@@ -4,7 +4,7 @@ No cache is asked: a watch that was cut may be behind by minutes, and what is co
 nobody asks for a machine.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -55,31 +55,49 @@ async def system_uid(server: Reads) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """All HostlerMachines of a cluster, or of one namespace of it, at one moment."""
+    """All HostlerMachines of a cluster, or of one namespace of it, at one moment.
+
+    `by_id` are the first that ask for each machine, `by_uid` those that do not say which, each with
+    its place in `items`.
+    """
 
     cluster: str
     items: tuple[HostlerMachine, ...]
+    by_id: Mapping[str, int] = field(init=False, repr=False)
+    by_uid: Mapping[str, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Note where each one is: thousands are looked for, one after the other."""
+        by_id, by_uid = dict[str, int](), dict[str, int]()
+        for place, item in enumerate(self.items):
+            if item.spec is not None and item.spec.machine_id:
+                by_id.setdefault(item.spec.machine_id, place)
+            else:
+                by_uid.setdefault(item.metadata.uid, place)
+        object.__setattr__(self, "by_id", by_id)
+        object.__setattr__(self, "by_uid", by_uid)
 
     def owner(self, machine: Machine) -> HostlerMachine | None:
         """Return the object that asks for a machine, wherever it was moved to; None: none does."""
         requester = machine.spec.requester
-        uid = requester.uid if requester is not None else None
-        for item in self.items:
-            asked = item.spec.machine_id if item.spec is not None else ""
-            if asked == machine.id or (not asked and item.metadata.uid == uid):
-                return item
-        return None
+        by_uid = self.by_uid.get(requester.uid) if requester is not None else None
+        places = (self.by_id.get(machine.id), by_uid)
+        first = min((place for place in places if place is not None), default=None)
+        return self.items[first] if first is not None else None
 
-    def proves(self, requester: Requester, machines: Iterable[Machine]) -> bool:
+    def has_ours(self, machines: Iterable[Machine]) -> bool:
+        """Tell whether any object asks for one of these machines."""
+        return any(machine.id in self.by_id for machine in machines)
+
+    def proves(self, requester: Requester, *, has_ours: bool) -> bool:
         """Tell whether what it lacks is lacking where the requester was.
 
         Either it is the very cluster; or, where that cannot be told, it has other objects that ask
-        for machines of ours: an empty list might be anybody's.
+        for machines of ours (`has_ours`): an empty list might be anybody's.
         """
         if requester.cluster and self.cluster:
             return requester.cluster == self.cluster
-        known = {machine.id for machine in machines}
-        return any(one.spec is not None and one.spec.machine_id in known for one in self.items)
+        return has_ours
 
 
 async def look(server: Reads, namespace: str) -> Look:

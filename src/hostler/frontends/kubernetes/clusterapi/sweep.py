@@ -77,13 +77,14 @@ class Sweep:
             return ""
         seen = await look(self.server, self.namespace)
         known = tuple(machine for _, machine in held)
-        whys = [await self._compare(access, machine, seen, known) for access, machine in held]
+        ours = seen.has_ours(known)
+        whys = [await self._compare(access, machine, seen, ours=ours) for access, machine in held]
         if any(machine.health.abandoned for machine in known):
             await self._reclaim(held)
         return next((why for why in whys if why), "")
 
     async def _compare(
-        self, access: FleetAccess, machine: Machine, seen: Look, known: Iterable[Machine]
+        self, access: FleetAccess, machine: Machine, seen: Look, *, ours: bool
     ) -> str:
         """Say of one machine who asks for it, or that nobody does; return why neither is known."""
         before, owner = machine.spec.requester, seen.owner(machine)
@@ -96,7 +97,7 @@ class Sweep:
         if before is None or not self._concerns(before):
             self._missing.pop(machine.id, None)
             return ""
-        if not seen.proves(before, known):
+        if not seen.proves(before, has_ours=ours):
             self._missing.pop(machine.id, None)
             return f"this seems to be another cluster than that of {before}"
         self._missing.setdefault(machine.id, self.clock.boot())
@@ -168,8 +169,8 @@ class Sweep:
 
     async def _is_abandoned(self, machine: Machine, requester: Requester) -> bool:
         seen = await look(self.server, self.namespace)
-        known = tuple(one for _, one in self.engine.by_id())
-        if seen.owner(machine) is not None or not seen.proves(requester, known):
+        ours = seen.has_ours(one for _, one in self.engine.by_id())
+        if seen.owner(machine) is not None or not seen.proves(requester, has_ours=ours):
             return False
         return await is_gone(self.server, requester)
 
