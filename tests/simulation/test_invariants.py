@@ -54,6 +54,11 @@ def thing(owner_tag: InstallationId | None = OURS, created: float = 0.0) -> Thin
     return Thing(id=ResourceId("s1"), kind="server", created=created, owner_tag=made, slot=SERVER)
 
 
+def advance(machine: Machine) -> Advance:
+    verdict = Verdict(machine=machine.id, reason="refused")
+    return Advance(machine=machine, changed=True, events=(), verdict=verdict)
+
+
 def create(attempt: int = 1) -> Call:
     return Call(
         kind="server.create",
@@ -88,6 +93,24 @@ def test_s2_fires_when_inserts_exceed_request_and_surge():
     machines = [machine(number=number) for number in range(4)]
     assert not invariants.grown(FLEET, ROW, machines[:3], machines[2:3])
     assert names(invariants.grown(FLEET, ROW, machines, machines[3:])) == ["S2"]
+
+
+def test_s2_lets_new_machines_come_beside_those_that_end_only_where_they_are_asked_for_by_id():
+    machines = [machine(number=number) for number in range(4)]
+    by_id, ending = replace(FLEET, renews=False), [machines[0].id]
+    assert not invariants.grown(by_id, ROW, machines, machines[3:], ending)
+    assert names(invariants.grown(by_id, ROW, machines, machines[3:])) == ["S2"]
+    assert names(invariants.grown(FLEET, ROW, machines, machines[3:], ending)) == ["S2"]
+
+
+def test_s2_knows_what_the_newest_decision_ends():
+    shadow, ended = shadow_for(OURS, [FLEET], 30.0), machine(Phase.STOPPING)
+    shadow.inserted([machine(), machine(number=1)])
+    stays, ends = advance(machine(number=1)), advance(ended)
+    shadow.decides(WEB, [ends, stays], 0.0)
+    assert shadow.ending[WEB] == {ended.id}
+    shadow.decides(WEB, [stays], 1.0)
+    assert not shadow.ending[WEB]
 
 
 def test_s2_fires_when_inserts_exceed_the_maximum():
@@ -143,11 +166,9 @@ def test_a_move_counts_from_its_decision_however_late_it_is_saved():
     shadow, before = shadow_for(OURS, (FLEET,), 60.0), machine(Phase.STARTING)
     shadow.inserted((before,))
     failed = replace(before, phase=Phase.FAILED)
-    verdict = Verdict(machine=failed.id, reason="refused")
-    shadow.decides([Advance(machine=failed, changed=True, events=(), verdict=verdict)], 80.0)
+    shadow.decides(WEB, [advance(failed)], 80.0)
     shadow.machines[failed.id] = failed
-    again = Advance(machine=replace(failed, version=7), changed=True, events=(), verdict=verdict)
-    shadow.decides([again], 95.0)
+    shadow.decides(WEB, [advance(replace(failed, version=7))], 95.0)
     assert shadow.decided_at(failed, 100.0) == 80.0
     assert shadow.decided_at(before, 100.0) == 100.0
 

@@ -92,22 +92,27 @@ def in_maximum(machines: Iterable[Machine]) -> int:
 
 
 def grown(
-    fleet: Fleet, row: FleetRow, machines: Iterable[Machine], inserts: Collection[Machine]
+    fleet: Fleet,
+    row: FleetRow,
+    machines: Iterable[Machine],
+    inserts: Collection[Machine],
+    ending: Collection[MachineId] = (),
 ) -> Found:
     """S2: a save that inserts takes the fleet beyond neither its size and surge nor its maximum.
 
-    A fleet whose machines are asked for by id has no size but what was asked: one pass may take up
-    ends and new machines together, and the row with these is saved before the records of those.
+    `ending` are machines that the same pass ends. Where machines are asked for by id, the row with
+    new ones is saved before the records of those.
     """
     if not inserts:
         return _FINE
     living = tuple(machines)
     size = row.desired(fleet)
-    wanted = sum(m.phase in COUNTED and m.deletion is None for m in living)
+    staying = (m for m in living if fleet.renews or m.id not in ending)
+    wanted = sum(m.phase in COUNTED and m.deletion is None for m in staying)
     held = in_maximum(living)
     most = fleet.most(size)
     found = list[Violation]()
-    if fleet.renews and wanted > size + fleet.surge:
+    if wanted > size + fleet.surge:
         text = f"{wanted} machines are desired; {size} were asked for, {fleet.surge} may be more"
         found.append(Violation(invariant="S2", text=text, machine=next(iter(inserts)).id))
     if held > most:

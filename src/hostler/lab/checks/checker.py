@@ -103,7 +103,7 @@ class Checker(Findings):
     def decided(self, shadow: ShadowStore, process: str, fleet: FleetName, made: Decision) -> None:
         """Note what a process decides, and which counts it knows by then (S3)."""
         self.commands += len(made.commands)
-        shadow.decides(made.commands, self.now)
+        shadow.decides(fleet, made.commands, self.now)
         known = shadow.machines
         self.known_counts.decides(process, shadow.fleets[fleet], made.commands, known, self.now)
 
@@ -175,7 +175,8 @@ class Checker(Findings):
             self.trace.note(f"  {about} {event.kind} {event.reason} {event.detail}", about)
         fleet = shadow.fleets[row.name]
         made = tuple(machine for machine in inserts if machine.origin == "made")
-        self.found(invariants.grown(fleet, row, shadow.living(row.name), made))
+        living, ending = shadow.living(row.name), shadow.ending.get(row.name, ())
+        self.found(invariants.grown(fleet, row, living, made, ending))
         self.found(shadow.failures.inserted(made, self.now))
 
     def fleet_removed(self, shadow: ShadowStore, row: FleetRow) -> None:

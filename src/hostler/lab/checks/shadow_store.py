@@ -13,7 +13,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Orphan
 from hostler.domain.policy.host_keys import HostKey
-from hostler.testing.invariants import SLACK, Attempts, Bounds
+from hostler.testing.invariants import COUNTED, SLACK, Attempts, Bounds
 from hostler.testing.sureness import Failures, Onces, Records
 
 from .jobs import ProtectedJobs
@@ -63,8 +63,8 @@ class ShadowStore:
     in its report; `removed` are machines whose records somebody removed by force; `disks` are how
     often the disk of a host was written when its machine last got ready; `bought` are when the
     hosts came to be that a fleet ordered, and how many euros each commits to; `decided` is when it
-    was last decided into which phase each machine is to move; `runs` are the names of all runs of
-    its processes.
+    was last decided into which phase each machine is to move; `ending` are the machines that a
+    fleet's newest decision ends; `runs` are the names of all runs of its processes.
     """
 
     own: InstallationId
@@ -94,6 +94,7 @@ class ShadowStore:
     decided: dict[MachineId, tuple[Phase, float]] = field(
         default_factory=dict[MachineId, tuple[Phase, float]]
     )
+    ending: dict[FleetName, set[MachineId]] = field(default_factory=dict[FleetName, set[MachineId]])
     runs: set[str] = field(default_factory=set[str])
     lost: bool = False
     fresh: float = FRESH
@@ -127,11 +128,14 @@ class ShadowStore:
         if self.bounds is not None:
             self.bounds.spent.clear()
 
-    def decides(self, commands: Iterable[Command], now: float) -> None:
+    def decides(self, fleet: FleetName, commands: Iterable[Command], now: float) -> None:
         """Note which machines a decision moves: a process may stand still before that is saved."""
+        self.ending[fleet] = set()
         for command in commands:
             if isinstance(command, Advance):
                 before = self.machines.get(command.machine.id)
+                if command.machine.phase not in COUNTED or command.machine.deletion is not None:
+                    self.ending[fleet].add(command.machine.id)
                 if before is None or before.phase is not command.machine.phase:
                     self.decided[command.machine.id] = command.machine.phase, now
 
