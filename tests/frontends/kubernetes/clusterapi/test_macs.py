@@ -69,7 +69,7 @@ def test_a_host_that_is_given_up_keeps_nobody_waiting_until_it_may_be_deleted(
 
 
 @pytest.mark.parametrize("policy", ["", "terminate"], ids=["released", "given up"])
-@pytest.mark.parametrize("point", range(1, 8))
+@pytest.mark.parametrize("point", range(1, 4))
 def test_a_crash_at_any_answer_of_a_deletion_leaves_its_mac_where_it_belongs(
     policy: str, point: int
 ) -> None:
@@ -92,6 +92,8 @@ def test_a_crash_at_any_answer_of_a_deletion_leaves_its_mac_where_it_belongs(
             cluster.api.delete("Machine", name)
             cluster.api.delete("HostlerMachine", name)
             await asyncio.wait([first], timeout=120)
+            assert cluster.api.crash_at == 0, "it died"
+            assert cluster.api.raw("HostlerMachine", name) is not None, "before it was done"
         cluster.api.crash_at = None
         async with cluster.provided():
             await cluster.until(lambda: cluster.api.raw("HostlerMachine", name) is None)
