@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 from hostler.domain.ids import HostId, MachineId
-from hostler.domain.model.resource import Condition
+from hostler.domain.model.resource import Condition, OrphanClass
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.harness.process import Home
 from hostler.lab.scenario.course import EngineCourse
@@ -102,17 +102,22 @@ class ClusterCourse(EngineCourse):
                 return
             await asyncio.sleep(self.cadence.tick)
             self._tick()
-            await self._end_removed()
+            await self._end_abandoned()
             reached = self._is_reached(machines)
             if not reached or site.written != written:
                 written, calm = site.written, self.loop.time()
 
-    async def _end_removed(self) -> None:
-        """Let a person end the machines whose objects were removed by force, once for each."""
+    async def _end_abandoned(self) -> None:
+        """Let a person end the machines that the program reports as abandoned, once for each.
+
+        People know of them from that report alone: what it lacks stays, and nothing is reached.
+        """
         (home,) = self.session.homes
-        machines = {m.id: m for m in home.shadow.living() if m.id in self._environment.site.removed}
-        for machine in machines.values():
-            if machine.deletion is None and machine.id not in self._asked:
+        orphans = home.shadow.orphans.values()
+        abandoned = {one.machine for one in orphans if one.cls is OrphanClass.ABANDONED}
+        for machine in tuple(home.shadow.living()):
+            asked = machine.deletion is not None or machine.id in self._asked
+            if machine.id in abandoned and not asked:
                 self._asked.add(machine.id)
                 await Operator(self.session).request(home, RequestKind.DELETE, machine=machine.id)
 

@@ -27,16 +27,12 @@ _HELD = "machine.cluster.x-k8s.io"
 
 
 class Site(SimulatedCluster):
-    """The objects of one cluster, written without any fault: core's own calls are not judged.
-
-    `removed` are the machines whose objects somebody removed past their finalizers.
-    """
+    """The objects of one cluster, written without any fault: core's own calls are not judged."""
 
     def __init__(self, clock: Clock, random: Random, fleet: str) -> None:
         super().__init__(clock, random)
         self._random, self._fleet, self._made = random, fleet, 0
         self._boot, self._unready = clock.boot, dict[str, float]()
-        self.removed = set[str]()
         for document in (*definitions(), _kind("Cluster"), _kind("Machine")):
             self.must("POST", DEFINITIONS, document)
         self._found_namespace()
@@ -139,8 +135,6 @@ class Site(SimulatedCluster):
         if not items:
             return False
         chosen = items[number % len(items)]
-        if kind == OURS and (machine := str(chosen["spec"].get("machineID", ""))):
-            self.removed.add(machine)
         return self.gateway.delete_by_force(kind, NAMESPACE, _name(chosen))
 
     def delete_data(self) -> bool:

@@ -134,6 +134,15 @@ def _whatever_was_read(good: Any) -> Any:
     return claimed
 
 
+def _looks_for_none(_: Any) -> Any:
+    """Look for no machine whose object is gone."""
+
+    async def once(*_arguments: object) -> str:
+        return ""
+
+    return once
+
+
 _HOUR_LONG = (Replicas(at=_MINUTE, machines=_BOXES),)
 _BY_HAND = tuple(
     Disruption(at=at * _MINUTE, fault="switched_off_by_hand", who=who)
@@ -144,6 +153,7 @@ _NO_OWNERS = tuple(
     Disruption(at=at * _MINUTE, fault=fault)
     for at, fault in ((10.0, faults.OWNER_REMOVED), (50.0, faults.NAMESPACE_DELETED))
 )
+_OBJECT_GONE = (Disruption(at=20 * _MINUTE, fault=faults.OBJECT_REMOVED),)
 _BEHIND: Mapping[Fault, float] = {Fault.WATCH_BEHIND: 1.0}
 _PROVIDER = "frontends.kubernetes.clusterapi"
 _MACHINES = "frontends.kubernetes.clusterapi.machines:MachineReconciler"
@@ -172,6 +182,12 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
         summary="a deleted object is left alone once its Machine or its Cluster is gone",
         puts=((f"{_PROVIDER}.machines:decide", _needs_its_owner),),
         scenario=Alone(disruptions=_NO_OWNERS, wanted=_HOUR_LONG),
+        caught=("L1",),
+    ),
+    "abandoned-never-looked-for": Mutant(
+        summary="a machine whose object was removed past its finalizer is not looked for",
+        puts=((f"{_PROVIDER}.sweep:Sweep.once", _looks_for_none),),
+        scenario=Alone(disruptions=_OBJECT_GONE, wanted=_HOUR_LONG),
         caught=("L1",),
     ),
     "claimed-from-a-stale-cache": Mutant(
