@@ -12,12 +12,14 @@ from hostler.access.preparer import SshPreparer
 from hostler.access.prober import SystemProber
 from hostler.access.shell import SshShell
 from hostler.app.compose import Composed
-from hostler.domain.ids import MachineId
+from hostler.domain.ids import AccountName, FleetName, InstallationId, MachineId
 from hostler.domain.model.fleet import Probe, ProbeKind
 from hostler.frontends.cli.context import ClusterOptions
 from hostler.ports.command import Question
 from hostler.ports.provider import Connection
 from hostler.ports.shell import Denied, Login, Lost, NotReached, Printed, Stranger, pinned
+from hostler.stores.memory import MemoryStore
+from hostler.testing.scenes.builders import FLEET
 
 USER_KEY = asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - untyped there
 HOST_KEY = asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - untyped there
@@ -131,15 +133,52 @@ async def test_objects_of_a_cluster_are_lent_no_key_of_the_engine(login: Login) 
     machine = MachineId("m-aaaaaaaaaa")
     passed, why = await SystemProber(lends=False).probe(machine, _reached(login), SSH)
     assert (passed, "no private key is named" in why) == (False, True)
+    lent = replace(_reached(login), lent=True)
+    assert (await SystemProber(lends=False).probe(machine, lent, SSH))[0]
     question = Question(machine=machine, command="true", fingerprint="SHA256:any")
     reply = await SshPreparer(lends=False).ask(_reached(login), question)
     assert (reply.status, "no private key is named" in reply.text) == (None, True)
+    assert (await SshPreparer(lends=False).ask(lent, question)).text != reply.text
 
 
-def test_an_engine_of_objects_lends_nothing() -> None:
+BESIDE = """
+[provider.rack]
+kind = "power"
+[fleet.own]
+provider = "rack"
+[fleet.strange]
+provider = "object"
+"""
+
+
+@pytest.mark.parametrize(
+    ("fleet", "account", "lends"),
+    [
+        ("own", "rack", True),
+        ("own", "object", False),
+        ("object", "rack", False),
+        ("object", "object", False),
+    ],
+)
+def test_an_engine_of_objects_lends_its_keys_to_what_stands_in_its_file_alone(
+    tmp_path: Path, fleet: str, account: str, *, lends: bool
+) -> None:
+    """An object that has a say in a login is lent nothing: an account leads there too."""
+    file = tmp_path / "fleets.toml"
+    file.write_text(BESIDE)
+    services = Composed().for_objects(ClusterOptions(file=file), {})
+    ports = services.ports(MemoryStore(InstallationId("i")))
+    one = replace(FLEET, name=FleetName(fleet), account=AccountName(account))
+    assert ports.lent(Connection(address="a"), one).lent is lends
+    assert services.lends_to(AccountName(account)) is (account == "rack")
+
+
+def test_an_engine_of_objects_alone_lends_its_keys_to_nobody_and_another_one_to_all() -> None:
     services = Composed()
-    assert services.lends
-    assert not services.for_objects(ClusterOptions(), {}).lends
+    assert services.lends_to(AccountName("any"))
+    alone = services.for_objects(ClusterOptions(), {})
+    assert not alone.lends_to(AccountName("any"))
+    assert not alone.ports(MemoryStore(InstallationId("i"))).lends(FLEET)
 
 
 SSH = Probe(kind=ProbeKind.SSH)

@@ -8,16 +8,18 @@ from datetime import timedelta
 
 import pytest
 
+from hostler.controllers.runtime.settings import Ports
 from hostler.domain.errors import StoreDamaged
-from hostler.domain.ids import Zone, machine_id
+from hostler.domain.ids import MachineId, Zone, machine_id
 from hostler.domain.model.calls import Refusal, Refused
-from hostler.domain.model.fleet import Caps, Probe, ProbeKind
+from hostler.domain.model.fleet import Caps, Fleet, Probe, ProbeKind
 from hostler.domain.model.machine import Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Observation, Scope
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.fake import SETTINGS, FakeScene
 from hostler.ports.metrics import Count, Gauge
+from hostler.ports.provider import Connection
 from hostler.ports.store import Lease
 from hostler.testing.fakes.planner import (
     MAKE_ADDRESS,
@@ -27,8 +29,10 @@ from hostler.testing.fakes.planner import (
     REMOVE_SERVER,
     TERMINATE,
 )
+from hostler.testing.fakes.prober import FakeProber
 from hostler.testing.fakes.script import Lost
-from hostler.testing.scenes.builders import ABROAD, FLEET, MIN, OFFER, S, server
+from hostler.testing.scenes.builders import ABROAD, FLEET, MIN, OFFER, WEB, S, server
+from hostler.testing.time.clock import SimClock
 
 pytestmark = pytest.mark.looptime
 
@@ -88,6 +92,42 @@ async def test_fleet_that_grows_and_shrinks_again_at_once_makes_no_more_than_it_
         await rig.until([], 15 * MIN)
     assert len(rig.calls(MAKE_SERVER)) < 5, "machines in flight are called back"
     assert rig.world.resources == {}
+
+
+class Lending(FakeScene):
+    """An engine that lends its keys to one fleet; whoever probes notes whether it may try them."""
+
+    lends = True
+
+    def ports(self, clock: SimClock | None = None) -> Ports:
+        return replace(super().ports(clock), lends=self._lends_to)
+
+    def _lends_to(self, fleet: Fleet) -> bool:
+        return self.lends and fleet.name == WEB
+
+
+class Noting(FakeProber):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lent = set[bool]()
+
+    async def probe(
+        self, machine: MachineId, connection: Connection, probe: Probe
+    ) -> tuple[bool, str]:
+        self.lent.add(connection.lent)
+        return await super().probe(machine, connection, probe)
+
+
+@pytest.mark.parametrize("lends", [True, False])
+async def test_a_probe_may_try_the_engines_own_keys_where_they_are_lent_to_its_fleet(
+    *, lends: bool
+) -> None:
+    probe = Probe(kind=ProbeKind.SSH)
+    rig, prober = Lending(replace(FLEET, size=1, probe=probe)), Noting()
+    rig.lends, rig.prober = lends, prober
+    async with rig.running():
+        await rig.until([READY], 60 * S)
+    assert prober.lent == {lends}
 
 
 # ---------------------------------------------------------------- healing

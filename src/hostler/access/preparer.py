@@ -16,7 +16,7 @@ class SshPreparer:
     """
 
     def __init__(self, keys: tuple[bytes, ...] = (), *, lends: bool = True) -> None:
-        """Try these keys; `lends` what an agent and the user's own files offer, or not."""
+        """Try these keys; `lends` to all logins what an agent and the user's own files offer."""
         self._keys, self._lends = keys, lends
 
     async def prepare(self, connection: Connection, order: Order) -> Prepared:
@@ -48,5 +48,5 @@ class SshPreparer:
             user=order.user or connection.user,
             keys=self._keys or connection.keys,
             check=pinned(order.fingerprint),
-            lent=self._lends,
+            lent=self._lends or connection.lent,
         )

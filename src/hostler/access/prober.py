@@ -28,7 +28,7 @@ class SystemProber:
     """
 
     def __init__(self, keys: tuple[bytes, ...] = (), *, lends: bool = True) -> None:
-        """Try these keys; `lends` what an agent and the user's own files offer, or not."""
+        """Try these keys; `lends` to all logins what an agent and the user's own files offer."""
         self._keys, self._lends = keys, lends
 
     async def probe(self, machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
@@ -69,7 +69,7 @@ class SystemProber:
             user=probe.user or connection.user,
             keys=self._keys or own,
             check=pinned(connection.fingerprint),
-            lent=self._lends,
+            lent=self._lends or connection.lent,
         )
         reached = await dial(login, probe.timeout)
         await hang_up(reached)

@@ -16,7 +16,7 @@ from hostler.config.load import load
 from hostler.config.values import AccountConfig, Config, WrongFile
 from hostler.controllers.runtime.settings import Account, Ports
 from hostler.domain.errors import RequestRefused, StoreError
-from hostler.domain.ids import FleetName, InstallationId, machine_id
+from hostler.domain.ids import AccountName, FleetName, InstallationId, machine_id
 from hostler.frontends.cli.context import ClusterOptions, Frontends, Purpose, Runnable
 from hostler.ports.bootstrap import NoBootstraps, ReadsBootstraps
 from hostler.ports.clock import Clock
@@ -28,6 +28,7 @@ from hostler.ports.store import Store
 
 from .clock import SystemClock
 from .collector import collect_seldom
+from .lending import Own, own_of
 from .nodes import NodeProber, Nodes, at_work, managed, problem
 from .provider_registry import KINDS
 from .store_registry import STORES
@@ -74,7 +75,7 @@ class Composed:
         self._fleets = list[FleetName]()
         self._nodes: Nodes | None = None
         self.cluster = ClusterOptions()
-        self.lends = True
+        self.own: Own | None = None
 
     def load(self, path: Path) -> Config:
         """Return the fleet file's values."""
@@ -196,7 +197,7 @@ class Composed:
             folder=config.folder,
             environment=self._environment,
             clock=self._clock,
-            shell=SshShell(lends=self.lends),
+            shell=SshShell(lends=self.lends_to(account.name)),
             connect=_connect,
             bootstraps=self._bootstraps,
         )
@@ -268,12 +269,20 @@ class Composed:
     ) -> "Composed":
         """Return adapters for objects of a cluster, which find these variables too.
 
-        Whoever writes such objects is lent no private key of the engine's own.
+        Whoever writes such objects is lent no private key of the engine's own. ConfigError where
+        the file beside them cannot be read.
         """
         environment = ChainMap(variables, dict(self._environment))
         services = Composed(self._clock, environment, bootstraps)
-        services.cluster, services.lends = options, False
+        services.cluster, services.own = options, own_of(options.file)
         return services
+
+    def lends_to(self, account: AccountName) -> bool:
+        """Tell whether logins of an account may try what this computer's SSH agent and user have.
+
+        All may in an engine of a file; beside objects, those of the file.
+        """
+        return self.own is None or account in self.own.accounts
 
     def holder(self) -> str:
         """Return a name for this engine alone: whose leases these are."""
@@ -286,7 +295,8 @@ class Composed:
 
         from .null_metrics import NullMetrics
 
-        preparer, prober = SshPreparer(lends=self.lends), SystemProber(lends=self.lends)
+        own, lends = self.own or Own(), self.own is None
+        preparer, prober = SshPreparer(lends=lends), SystemProber(lends=lends)
         return Ports(
             store=store,
             clock=self._clock,
@@ -296,6 +306,7 @@ class Composed:
             preparer=preparer,
             asker=preparer,
             workloads=self._nodes,
+            lends=own.has,
         )
 
 

@@ -312,6 +312,7 @@ class AccountLoop:
             if connection is None and snapshot.fleet.probe.kind is ProbeKind.NODE:
                 connection = Connection(address="")  # it is asked about at its cluster
             if connection is not None:
+                connection = self._ports.lent(connection, snapshot.fleet)
                 probed = await self._probed(machine, connection, snapshot, tenure)
                 result = "passed" if probed.passed else "failed"
             kind = snapshot.fleet.probe.kind

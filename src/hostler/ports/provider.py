@@ -17,7 +17,8 @@ class Connection:
 
     `internal` is its address in a private network, `arch` its processor as Go calls it (`amd64`,
     `arm64`); both are empty where no observation tells. `keys` are files of private keys that let
-    us in, and `fingerprint` is of the host key that it must show, where settings name them.
+    us in, and `fingerprint` is of the host key that it must show, where settings name them. `lent`
+    says that the engine's own keys may be tried too, by whoever does not try them for everybody.
     """
 
     address: str
@@ -27,6 +28,7 @@ class Connection:
     arch: str = ""
     keys: tuple[Path, ...] = field(default=(), repr=False)
     fingerprint: str = ""
+    lent: bool = False
 
 
 class Provider(Planner, Protocol):

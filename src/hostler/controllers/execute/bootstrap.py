@@ -110,7 +110,8 @@ class Outfitter:
         if connection is None:
             answers[machine.id] = replace(answers[machine.id], text="it has no address")
             return
-        answers[machine.id] = await self._asked(machine, connection, snapshot)
+        lent = self._ports.lent(connection, snapshot.fleet)
+        answers[machine.id] = await self._asked(machine, lent, snapshot)
 
     async def _drained(self, machine: Machine) -> Answered:
         """Ask the cluster whether the machine's Node is free, which drains it."""

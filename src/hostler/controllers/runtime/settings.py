@@ -1,7 +1,7 @@
 """Settings of the engine itself: rates, leases and cadence, with DESIGN's defaults."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from hostler.domain.ids import AccountName, MachineId
@@ -11,7 +11,7 @@ from hostler.ports.command import Asker
 from hostler.ports.metrics import Metrics
 from hostler.ports.preparer import Preparer
 from hostler.ports.prober import Prober
-from hostler.ports.provider import Provider
+from hostler.ports.provider import Connection, Provider
 from hostler.ports.store import Store
 from hostler.ports.workload import Workloads
 
@@ -54,12 +54,18 @@ class Account:
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
+def _to_none(fleet: Fleet) -> bool:
+    del fleet
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
     """The store, the clock, the prober, the metrics, and a source of fresh machine ids.
 
     Without a `preparer`, hosts that are asked to be logged in to are probed as servers are; without
     an `asker` nobody knows whether a host is busy, and without `workloads` whether a Node is.
+    `lends` tells for which fleets the engine's own keys are tried, where they are not for all.
     """
 
     store: Store
@@ -70,3 +76,8 @@ class Ports:
     preparer: Preparer | None = None
     asker: Asker | None = None
     workloads: Workloads | None = None
+    lends: Callable[[Fleet], bool] = _to_none
+
+    def lent(self, connection: Connection, fleet: Fleet) -> Connection:
+        """Return a connection with what a fleet's logins may try."""
+        return replace(connection, lent=self.lends(fleet))
