@@ -23,7 +23,6 @@ MANY = 40
 AT_ONCE = 10
 
 PAST_FAILURES = {
-    43000035: "S1: an orphan was in no report while the newest list was an empty one",
     18300353: "S4: wipes that failed between two observations did not count as failures",
     21000124: "E1: an adopted machine was recalled while its call waited for the rate (the judge)",
     17030138: "S2: a pause of the fleet made a wipe overdue, and a host was ordered instead",
