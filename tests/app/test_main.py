@@ -10,6 +10,7 @@ import pytest
 from hostler.app import command_line, main
 from hostler.frontends.cli.console.guard import guarded
 from hostler.frontends.cli.console.screen import Screen
+from hostler.frontends.cli.engine_process import Signals
 
 INTERRUPTED = 130
 
@@ -78,3 +79,30 @@ def test_a_command_that_was_started_to_ignore_ctrl_c_ignores_it(
     with pytest.raises(SystemExit) as ended:
         main.main()
     assert ended.value.code == 7
+
+
+@pytest.mark.usefixtures("own_handlers")
+def test_who_hears_ctrl_c_itself_hears_it_however_it_was_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An engine that a script ran beside itself did not end by SIGINT any more."""
+    signals = Signals()
+
+    async def work(screen: Screen) -> int:
+        del screen
+        with signals.heard(signal.SIGINT):
+            signal.raise_signal(signal.SIGINT)
+            async with asyncio.timeout(5):
+                await signals.came.wait()
+        return 7
+
+    def run(argv: list[str]) -> int:
+        del argv
+        return guarded(json=False, work=work)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    monkeypatch.setattr(command_line, "run", run)
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    assert ended.value.code == 7
+    assert signals.stop

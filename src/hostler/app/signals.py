@@ -7,5 +7,7 @@ import signal
 def end_by_signals() -> None:
     """Let Ctrl-C and SIGTERM cancel the present task."""
     serving, loop = asyncio.current_task(), asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    ends = (signal.SIGINT, signal.SIGTERM)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ends)  # as an engine hears them: Signals.heard
+    for number in ends:
         loop.add_signal_handler(number, serving.cancel if serving else loop.stop)

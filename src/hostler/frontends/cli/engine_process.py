@@ -44,8 +44,12 @@ class Signals:
 
     @contextmanager
     def heard(self, *numbers: signal.Signals) -> Generator[None]:
-        """Hear these signals in the block; a second one that stops ends the process at once."""
+        """Hear these signals in the block; a second one that stops ends the process at once.
+
+        Ctrl-C is kept away from what a script started beside itself; who runs an engine hears it.
+        """
         loop = asyncio.get_running_loop()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)
         for number in numbers:
             loop.add_signal_handler(number, self._hear, number)
         try:
