@@ -1,8 +1,7 @@
 """Service: the provider of Cluster API in each run of the engine's process."""
 
 import asyncio
-import contextvars
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 
 from hostler.domain.errors import StoreError
@@ -15,13 +14,10 @@ from hostler.kubernetes.informer import Surroundings
 from hostler.lab.harness.process import Incarnation, Process
 from hostler.queries.live import EngineRecords
 from hostler.requests.by_id import open_by_id
-from hostler.testing.time.loop import LIFE
 
 from .connection import Connection
+from .runs import AGAIN, EachRun
 from .site import NAMESPACE, Site
-
-_AGAIN = 1.0
-"""How often a run is looked for, in seconds."""
 
 
 @dataclass(slots=True)
@@ -31,27 +27,10 @@ class Service:
     process: Process
     site: Site
     random: Random
-    _run: Incarnation | None = None
-    _task: "asyncio.Task[None] | None" = field(default=None)
 
     async def run(self) -> None:
         """Serve whatever run of the process there is, for ever."""
-        async with asyncio.TaskGroup() as group:
-            while True:
-                run = self.process.incarnation
-                if run is not self._run:
-                    self._begin(run, group)
-                await asyncio.sleep(_AGAIN)
-
-    def _begin(self, run: Incarnation | None, group: asyncio.TaskGroup) -> None:
-        """End what served the run before, and serve this one on its own time."""
-        if self._task is not None:
-            self._task.cancel()
-        self._run, self._task = run, None
-        if run is not None:
-            context = contextvars.copy_context()
-            context.run(LIFE.set, run.gate.life)
-            self._task = group.create_task(self._serve(run), context=context)
+        await EachRun(self.process, self._serve).run()
 
     async def _serve(self, run: Incarnation) -> None:
         access = EngineAccess(run.ports.store, run.ports.clock)
@@ -59,7 +38,7 @@ class Service:
         while (found := await _opened(run, fleet)) is None:
             if run.gate.dead:
                 return
-            await asyncio.sleep(_AGAIN)
+            await asyncio.sleep(AGAIN)
         access.attach({FleetName(fleet.name): found})
         draw = Random(self.random.getrandbits(64)).random
         connection = Connection(self.site.gateway, passes=run.gate.pass_through)

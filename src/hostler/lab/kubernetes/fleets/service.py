@@ -1,9 +1,8 @@
 """Service: what follows objects and reports on them, in each run of the engine's process."""
 
 import asyncio
-import contextvars
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -29,16 +28,14 @@ from hostler.kubernetes.client import Client
 from hostler.kubernetes.informer import Surroundings as Following
 from hostler.lab.harness.process import Incarnation, Process
 from hostler.lab.kubernetes.connection import Connection
+from hostler.lab.kubernetes.runs import AGAIN, EachRun
 from hostler.ports.clock import Clock
 from hostler.ports.engine_record import EngineRecord
 from hostler.ports.store import Store
 from hostler.queries.removed import removed_fleets
-from hostler.testing.time.loop import LIFE
 
 from .objects import KINDS, NAMESPACE, Objects
 
-_AGAIN = 1.0
-"""How often a run is looked for, in seconds."""
 _REPORTS, _SECRETS = timedelta(seconds=15), timedelta(minutes=10)
 """How often all objects are gone over, and Secrets are read again: seldom, to save time."""
 Taken = Callable[[tuple[Fleet, ...]], None]
@@ -84,27 +81,10 @@ class ObjectsService:
     random: Random
     folder: Path
     take: Taken
-    _run: Incarnation | None = None
-    _task: "asyncio.Task[None] | None" = field(default=None)
 
     async def run(self) -> None:
         """Serve whatever run of the process there is, for ever."""
-        async with asyncio.TaskGroup() as group:
-            while True:
-                run = self.process.incarnation
-                if run is not self._run:
-                    self._begin(run, group)
-                await asyncio.sleep(_AGAIN)
-
-    def _begin(self, run: Incarnation | None, group: asyncio.TaskGroup) -> None:
-        """End what served the run before, and serve this one on its own time."""
-        if self._task is not None:
-            self._task.cancel()
-        self._run, self._task = run, None
-        if run is not None:
-            context = contextvars.copy_context()
-            context.run(LIFE.set, run.gate.life)
-            self._task = group.create_task(self._serve(run), context=context)
+        await EachRun(self.process, self._serve).run()
 
     async def _serve(self, run: Incarnation) -> None:
         """Serve one run until it dies; its store may be away when it begins."""
@@ -164,7 +144,7 @@ class ObjectsService:
                 await reporter.ask_for_pauses()
                 config = await reporter.of.with_removed(source.config(), reporter.of.store)
             except StoreError:
-                await asyncio.sleep(_AGAIN)
+                await asyncio.sleep(AGAIN)
             else:
                 break
         self.take(config.fleets)
@@ -177,7 +157,7 @@ async def _until_read(store: Store, followed: Followed) -> dict[Place, Raw]:
         try:
             rows = await store.fleets()
         except StoreError:
-            await asyncio.sleep(_AGAIN)
+            await asyncio.sleep(AGAIN)
         else:
             break
     known = (row for row in rows if str(row.name) in names and row.definition)
