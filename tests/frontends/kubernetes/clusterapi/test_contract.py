@@ -126,7 +126,11 @@ def test_a_template_hands_on_labels_and_annotations(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "is_one"), [("500M", True), ("500Mi", True), ("2", True), ("500mb", False)]
+    ("text", "is_one"),
+    [
+        *(("500M", True), ("500Mi", True), ("2", True), ("-1.5e3", True), (".5", True)),
+        *(("500mb", False), ("about 4", False), (" 4", False), ("1Gi2", False), ("", False)),
+    ],
 )
 def test_a_capacity_is_a_quantity(text: str, is_one: bool) -> None:
     """The sample of core's own book is none."""
