@@ -109,8 +109,8 @@ def a_provider(name: str, endpoint: str) -> Manifest:
     return an_object("Provider", name, kind="scaleway", secretName="cloud", scaleway=scaleway)
 
 
-def _accepted(kubectl: Kubectl, kind: str, name: str) -> bool:
-    found = kubectl.read(f"{kind}s.hostler.dev", name, "-n", NAMESPACE)
+def _accepted(kubectl: Kubectl, kind: str, name: str, namespace: str = NAMESPACE) -> bool:
+    found = kubectl.read(f"{kind}s.hostler.dev", name, "-n", namespace)
     return conditions(found).get("Accepted") == "True"
 
 
@@ -188,6 +188,28 @@ def test_each_set_of_frontends_has_the_rights_that_it_uses(
     serves = "clusterApi" in frontends
     refused = [line for line in _log(one) if "forbidden" in line.lower() or "may not" in line]
     assert [line for line in refused if serves or UNUSED not in line] == []
+
+
+@pytest.mark.parametrize("watch", [{"namespaces": ["team"]}, {"all": True}], ids=["two", "all"])
+def test_the_rights_of_the_chart_suffice_in_other_namespaces_that_are_watched(
+    here: Here, watch: Mapping[str, object]
+) -> None:
+    """A Secret is read there, a status written, an Event and a finalizer; Leases are at home."""
+    kubectl, name = here.kubectl, f"web-{here.port}"
+    kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+    made = enabled(here.port, frozenset({"fleets", "clusterApi"})) | {"watch": watch}
+    secret: Manifest = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "cloud"}}
+    secret["data"] = {"KEY": base64.b64encode(KEY).decode()}
+    fleet = an_object("Fleet", name, size=0, provider=name, scaleway={"types": ["DEV1-S"]})
+    with here.run(here.helm.objects(made)) as one:
+        for each in (secret, a_provider(name, here.cloud), fleet):
+            kubectl.apply({**each, "metadata": {**each["metadata"], "namespace": "team"}})
+        kinds = ("provider", "fleet")
+        until(lambda: all(_accepted(kubectl, kind, name, "team") for kind in kinds))
+        for kind in reversed(kinds):
+            kubectl.run("delete", f"{kind}s.hostler.dev", name, "-n", "team", "--timeout=30s")
+    refused = [line for line in _log(one) if "forbidden" in line.lower() or "may not" in line]
+    assert [line for line in refused if UNUSED not in line] == []
 
 
 LACKING = (

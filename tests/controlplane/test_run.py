@@ -9,7 +9,7 @@ import secrets
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,9 +105,10 @@ class Cluster:
     def log(self) -> Path:
         return self.folder / "engine.log"
 
-    def start(self, *, file: bool = True) -> "subprocess.Popen[bytes]":
+    def start(self, *, file: bool = True, options: Sequence[str] = ()) -> "subprocess.Popen[bytes]":
         """Start an engine, with a file for its haste, or without any: then records are objects."""
-        options = [f"--kubeconfig={self.server.kubeconfig}", f"--namespace={self.namespace}"]
+        place = (f"--kubeconfig={self.server.kubeconfig}", f"--namespace={self.namespace}")
+        options = [*place, *options]
         if file:
             (self.folder / "engine.toml").write_text(ENGINE)
             options.append(str(self.folder / "engine.toml"))

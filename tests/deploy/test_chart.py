@@ -118,6 +118,78 @@ def test_templates_are_guarded_where_cluster_api_is_served(
     assert bool(names) is is_there
 
 
+# ---------------------------------------------------------------- namespaces
+
+FRONTENDS = dict.fromkeys(("fleets", "clusterApi", "jobs"), ON)
+
+
+def _granted(found: Sequence[Manifest], group: str, resource: str) -> set[str]:
+    """Return the namespaces in which a right is granted, `*` for the whole cluster."""
+    roles = of_kind(found, "Role", "ClusterRole")
+    return {
+        one["metadata"].get("namespace", "*")
+        for one in roles
+        for rule in one["rules"]
+        if group in rule["apiGroups"] and resource in rule["resources"]
+    }
+
+
+def _arguments(found: Sequence[Manifest]) -> list[str]:
+    (container,) = one_of(found, "Deployment")["spec"]["template"]["spec"]["containers"]
+    return [one for one in container["args"] if "namespace" in one]
+
+
+@pytest.mark.parametrize(
+    ("watch", "named", "read", "jobs"),
+    [
+        ({}, ["--namespace=keepers"], {"keepers"}, {"keepers"}),
+        ({"namespace": "a"}, ["--namespace=a"], {"a"}, {"keepers"}),
+        (
+            {"namespaces": ["a", "keepers", "b"]},
+            ["--namespace=keepers", "--namespace=a", "--namespace=b"],
+            {"keepers", "a", "b"},
+            {"keepers", "a", "b"},
+        ),
+        (
+            {"namespace": "a", "all": True},
+            ["--namespace=a", "--all-namespaces"],
+            {"*"},
+            {"keepers"},
+        ),
+    ],
+    ids=["one", "another", "several", "all"],
+)
+def test_rights_are_granted_where_objects_are_watched_and_leases_at_home(
+    helm: Helm,
+    watch: Mapping[str, object],
+    named: list[str],
+    read: set[str],
+    jobs: set[str],
+) -> None:
+    """Jobs are granted nowhere in the whole cluster: whoever makes them is anybody there."""
+    found = helm.objects({"watch": watch, "frontends": FRONTENDS})
+    assert _arguments(found) == named
+    for resource in (
+        ("hostler.dev", "fleets"),
+        ("hostler.dev", "hosts/status"),
+        ("infrastructure.cluster.x-k8s.io", "hostlermachines"),
+        ("", "secrets"),
+        ("events.k8s.io", "events"),
+    ):
+        assert _granted(found, *resource) == read
+    home = str(watch.get("namespace", "keepers"))
+    assert _granted(found, "coordination.k8s.io", "leases") == {home}
+    assert _granted(found, "batch", "jobs") == jobs
+    assert _granted(found, "hostler.dev", "journals") == {"keepers"}
+    bound = of_kind(found, "RoleBinding", "ClusterRoleBinding")
+    assert {
+        (one["kind"], one["metadata"]["name"], one["metadata"].get("namespace")) for one in bound
+    } == {
+        (f"{one['kind']}Binding", one["metadata"]["name"], one["metadata"].get("namespace"))
+        for one in of_kind(found, "Role", "ClusterRole")
+    }
+
+
 # ---------------------------------------------------------------- what is refused
 
 
@@ -133,6 +205,9 @@ def test_templates_are_guarded_where_cluster_api_is_served(
             "set replicas to 1",
         ),
         ({"existingConfig": "a", "config": {"engine": {}}}, "exclude each other"),
+        ({"watch": {"all": True, "namespaces": ["a"]}}, "watch.all and watch.namespaces exclude"),
+        ({"watch": {"namespaces": ["a_b"]}}, "watch"),
+        ({"watch": {"namespaces": "a"}}, "watch"),
         ({"config": {"metrics": {"listen": "a"}}}, "the chart writes it"),
         ({"config": {"engine": {"quiet": [None]}}}, "a key without a value"),
         ({"secretEnv": [{"env": "A", "value": "hidden"}]}, "secretEnv"),

@@ -15,7 +15,7 @@ from hostler.kubernetes import errors
 from hostler.kubernetes.backoff import Backoff
 from hostler.kubernetes.cache import Change
 from hostler.kubernetes.client import Client
-from hostler.kubernetes.informer import Informer, Surroundings
+from hostler.kubernetes.informer import Informer, Informers, Surroundings
 from hostler.kubernetes.objects import Key, Listing
 from hostler.kubernetes.requests import EVERYTHING, Selection, Watching
 from hostler.kubernetes.watch import Bookmark, Event, EventKind, lines
@@ -260,3 +260,55 @@ async def test_a_storm_of_410_is_paced_by_the_back_off() -> None:
         async with asyncio.timeout(600):
             await informer.run()
     assert 20 < server.watches < 60
+
+
+# ---------------------------------------------------------------- several namespaces
+
+
+class Spaces:
+    """A server with boxes in namespaces; its watches expire now and then, and lists follow."""
+
+    def __init__(self, **boxes: set[str]) -> None:
+        self.boxes = boxes
+
+    async def list_all(self, _: object, __: Selection) -> Listing[Box]:
+        raise NotImplementedError
+
+    async def watch(self, _: object, watching: Watching) -> AsyncGenerator[Event[Box] | Bookmark]:
+        namespace = watching.selection.namespace
+        for name in sorted(self.boxes[namespace]):
+            raw = box(name, "1")
+            metadata = {**msgspec.convert(raw["metadata"], dict[str, object])}
+            metadata["namespace"] = namespace
+            made = msgspec.convert({**raw, "metadata": metadata}, Box)
+            yield Event(EventKind.ADDED, made)
+        yield Bookmark("1", complete=True)
+        await asyncio.sleep(10)
+        raise errors.Expired("too old", code=410)
+
+
+@pytest.mark.looptime
+async def test_namespaces_are_followed_into_one_cache_and_none_empties_another() -> None:
+    """A list of one, which lacks what is in the others, says of these nothing."""
+    server = Spaces(a={"x", "y"}, b={"x"})
+    clock = SimClock(asyncio.get_running_loop())
+    around = Surroundings(clock=clock, draw=random.Random(1).random)
+    selections = (Selection(namespace="a"), Selection(namespace="b"))
+    informers = Informers(server, BOXES, around, selections)  # pyright: ignore[reportArgumentType] - boxes alone
+    changes, late = list[Change[Box]](), list[Change[Box]]()
+    informers.on_change(changes.append)
+    task = asyncio.get_running_loop().create_task(informers.run())
+    await informers.synced()
+    assert sorted(map(str, (change.key for change in changes))) == ["a/x", "a/y", "b/x"]
+    informers.on_change(late.append)
+    assert len(late) == 3
+    server.boxes["a"] = {"x"}
+    await asyncio.sleep(60)
+    assert [str(change.key) for change in changes[3:] if change.new is None] == ["a/y"]
+    assert len(changes) == 4
+    assert {str(Key(one.metadata.namespace, one.metadata.name)) for one in informers.cache} == {
+        "a/x",
+        "b/x",
+    }
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

@@ -16,7 +16,7 @@ from scaleway_kit import (
     server_body,
 )
 
-from hostler.domain.ids import MachineId
+from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.resource import Observation, Resource, Scope, Slot
 from hostler.ports.http import NoAnswer
 from hostler.providers.scaleway.common.owner_tags import name_of, server_name
@@ -135,3 +135,8 @@ async def test_a_server_that_a_listing_lacks_is_not_told_of() -> None:
     assert observation.resources == ()
     script.exchanges += [page(SERVERS, "servers"), *disks()]
     assert servers(await source.observe(WHOLE)) == []
+
+
+def test_a_servers_name_is_a_host_name_also_for_a_fleet_of_another_namespace() -> None:
+    assert server_name(FleetName("team-a_web"), MACHINE) == f"team-a-web-{MACHINE}"
+    assert server_name(FleetName("web"), MACHINE) == f"web-{MACHINE}"

@@ -12,6 +12,9 @@
 {{- fail "frontends.externalgrpc.tlsSecret: name a Secret with tls.crt, tls.key and ca.crt; whoever reaches the port can make and delete machines" -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.watch.all .Values.watch.namespaces -}}
+{{- fail "watch.all and watch.namespaces exclude each other: leave one out" -}}
+{{- end -}}
 {{- if and .Values.existingConfig .Values.config -}}
 {{- fail "existingConfig and config exclude each other: leave one out" -}}
 {{- end -}}

@@ -17,6 +17,11 @@
 {{- printf "%s-%s" .Release.Namespace (include "hostler.fullname" .) | trunc 52 | trimSuffix "-" -}}
 {{- end -}}
 
+{{/* The namespace with Leases, whose fleets have their own names. */}}
+{{- define "hostler.home" -}}
+{{- default .Release.Namespace .Values.watch.namespace -}}
+{{- end -}}
+
 {{- define "hostler.account" -}}
 {{- if .Values.serviceAccount.create -}}
 {{- default (include "hostler.fullname" .) .Values.serviceAccount.name -}}

@@ -3,7 +3,14 @@
 - run
 {{- if include "hostler.kubernetes" . }}
 - --kubernetes
-- --namespace={{ default .Release.Namespace .Values.watch.namespace }}
+- --namespace={{ include "hostler.home" . }}
+{{- if .Values.watch.all }}
+- --all-namespaces
+{{- else }}
+{{- range without .Values.watch.namespaces (include "hostler.home" .) | uniq }}
+- --namespace={{ . }}
+{{- end }}
+{{- end }}
 {{- end }}
 - --log={{ .Values.logLevel }}
 - --json

@@ -38,12 +38,32 @@
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]
-{{- if ne .Values.store.kind "sqlite" }}
+{{- end }}
+{{- end -}}
+
+{{/* Rules in the home namespace alone. */}}
+{{- define "hostler.rules.home" -}}
+{{- if and (include "hostler.kubernetes" .) (ne .Values.store.kind "sqlite") }}
 - apiGroups: [coordination.k8s.io]  # which of several replicas writes on objects
   resources: [leases]
   verbs: [get, list, create, update]
 {{- end }}
+{{- end -}}
+
+{{/* Rules in the other namespaces that are named: a Host's Jobs are in its own. */}}
+{{- define "hostler.rules.others" -}}
+{{- if .Values.frontends.jobs.enabled }}
+{{- include "hostler.rules.jobs" . }}
 {{- end }}
+{{- end -}}
+
+{{- define "hostler.rules.jobs" }}
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [get, list, watch, create, delete]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch]
 {{- end -}}
 
 {{/* Rules in the release's own namespace: records, and Jobs that switch machines. */}}
@@ -54,12 +74,7 @@
   verbs: [get, list, watch, create, update, delete]
 {{- end }}
 {{- if .Values.frontends.jobs.enabled }}
-- apiGroups: [batch]
-  resources: [jobs]
-  verbs: [get, list, watch, create, delete]
-- apiGroups: [""]
-  resources: [pods]
-  verbs: [get, list, watch]
+{{- include "hostler.rules.jobs" . }}
 {{- end }}
 {{- end -}}
 

@@ -49,11 +49,11 @@ reclaim = {{ .Values.orphanReclaim.activeReclaim }}
 [metrics]
 listen = "0.0.0.0:{{ .Values.frontends.metrics.port }}"
 {{- end }}
-{{- if .Values.frontends.fleets.enabled }}
+{{- if or .Values.frontends.fleets.enabled .Values.allow.fleets }}
 
 [frontend.kubernetes.allow]
 images = {{ include "hostler.toml.value" (prepend .Values.allow.images (include "hostler.image" .)) }}
-{{- range $key, $name := dict "service_accounts" "serviceAccounts" "secrets" "secrets" "namespaces" "namespaces" "labels" "labels" "webhooks" "webhooks" }}
+{{- range $key, $name := dict "service_accounts" "serviceAccounts" "secrets" "secrets" "namespaces" "namespaces" "labels" "labels" "webhooks" "webhooks" "fleets" "fleets" "nodes" "nodes" }}
 {{- with index $.Values.allow $name }}
 {{ $key }} = {{ include "hostler.toml.value" . }}
 {{- end }}

@@ -69,6 +69,20 @@ class AllowTable(Struct, frozen=True, kw_only=True):
             "http://plugs.lan: it sends any request that an object names"
         ),
     ] = ()
+    fleets: Annotated[
+        tuple[Text, ...],
+        Meta(
+            description="the fleets of this file of which the HostlerMachines of every namespace "
+            "that is read may ask for machines, and not those of the home namespace alone"
+        ),
+    ] = ()
+    nodes: Annotated[
+        tuple[Text, ...],
+        Meta(
+            description="the namespaces, besides the home namespace, whose Fleets may have "
+            "`node.managed`: Nodes belong to the whole cluster"
+        ),
+    ] = ()
 
 
 class KubernetesTable(Struct, frozen=True, kw_only=True):

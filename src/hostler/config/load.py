@@ -39,7 +39,12 @@ from .values import AccountConfig, Config, Listen, WrongFile
 _SHORTEST_MEMORY, _LONGEST_MEMORY = timedelta(days=1), timedelta(days=36_500)
 TABLES = ("provider", "fleet", "engine", "metrics", "frontend")
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?", re.ASCII)
+_NAMESPACE = r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?_)?"
+_WITH_NAMESPACE = re.compile(_NAMESPACE + _NAME.pattern, re.ASCII)
+_LONGEST_NAME = 63
 A_NAME = "a name of at most 40 lower-case letters, digits and inner dashes (it is put into tags)"
+
+A_SHORT_NAME = "a name that has, together with its namespace's, at most 62 characters (tags)"
 
 Kinds = Mapping[str, Callable[[], Kind]]
 """The kinds of provider by name; each is imported when it is asked for."""
@@ -71,6 +76,7 @@ class Bought:
 class Reading:
     """One reading of one file, gathering faults; `partial` where accounts and fleets may lack.
 
+    `objects` may be among its tables, with the namespace before their names.
     `reclaims` is what the file says of fleets that do not say whether they reclaim orphans.
     """
 
@@ -81,6 +87,7 @@ class Reading:
     warnings: list[str] = field(default_factory=list[str])
     nodes: dict[FleetName, NodeTable] = field(default_factory=dict[FleetName, NodeTable])
     partial: bool = False
+    objects: bool = False
     reclaims: bool = False
 
     def read(self, raw: Raw) -> Config | None:
@@ -127,8 +134,10 @@ class Reading:
         if not is_table(raw):
             self.faults.add(path, raw, f"tables such as [{path}.NAME]")
         for name in table(raw):
-            if not _NAME.fullmatch(name):
+            if not (_WITH_NAMESPACE if self.objects else _NAME).fullmatch(name):
                 self.faults.add(join(path, name), None, A_NAME)
+            elif len(name) > _LONGEST_NAME:
+                self.faults.add(join(path, name), None, A_SHORT_NAME)
         if is_table(raw) and not table(raw) and not self.partial:
             self.faults.add(path, None, f"at least one table [{path}.NAME]; there is none")
         return table(raw)

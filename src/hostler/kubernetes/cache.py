@@ -68,10 +68,11 @@ class Cache(Generic[M]):
         if old is not None:
             yield Change(key, old, None)
 
-    def replace(self, items: Iterable[M]) -> Iterator[Change[M]]:
-        """Know these and no others: deletions are what is missing."""
+    def replace(self, items: Iterable[M], namespace: str = "") -> Iterator[Change[M]]:
+        """Know these and no others, in a namespace or everywhere: deletions are what is missing."""
         present = {key_of(item): item for item in items}
-        for key in [key for key in self._items if key not in present]:
+        concerned = (key for key in self._items if namespace in {"", key.namespace})
+        for key in [key for key in concerned if key not in present]:
             yield from self.remove(key)
         for item in present.values():
             yield from self.put(item)

@@ -5,7 +5,7 @@ deleted unseen is noticed by comparing with the next list.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -70,19 +70,23 @@ class Informer(Generic[M]):
         indexes: Mapping[str, Index[M]] | None = None,
     ) -> None:
         self.cache = Cache[M](indexes)
+        self.handlers: list[Handler[M]] = []
         self.synced = asyncio.Event()
         self._reader, self._resource = reader, resource
         self._around, self._selection = surroundings, selection
-        self._handlers: list[Handler[M]] = []
         self._version = ""
         self._streams = True
         self._failures = 0
 
     def on_change(self, handler: Handler[M]) -> None:
         """Call a handler with every change from now on, and with what is known already."""
-        self._handlers.append(handler)
+        self.handlers.append(handler)
         for item in self.cache:
             handler(Change(key_of(item), None, item))
+
+    def join(self, other: "Informer[M]") -> None:
+        """Know what another one knows, of a selection beside its own; nobody has asked this yet."""
+        self.cache, self.handlers = other.cache, other.handlers
 
     async def run(self) -> None:
         """Follow for ever; ends by being cancelled, or by a handler's own error."""
@@ -157,7 +161,7 @@ class Informer(Generic[M]):
         return False
 
     def _complete(self, items: tuple[M, ...], version: str) -> None:
-        for change in self.cache.replace(items):
+        for change in self.cache.replace(items, self._selection.namespace):
             self._notify(change)
         self._version = version
         self.synced.set()
@@ -173,7 +177,7 @@ class Informer(Generic[M]):
         self._version = event.item.metadata.resource_version or self._version
 
     def _notify(self, change: Change[M]) -> None:
-        for handler in self._handlers:
+        for handler in self.handlers:
             handler(change)
 
     def _watching(self, *, initial: bool) -> Watching:
@@ -195,3 +199,37 @@ class Informer(Generic[M]):
             error=str(error),
             failures=self._failures,
         )
+
+
+class Informers(Generic[M]):
+    """Knows all objects of a kind in several selections, of which no two have one in common.
+
+    It is as one informer to those who ask; each selection has lists and a watch of its own.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        resource: Resource[M],
+        surroundings: Surroundings,
+        selections: Iterable[Selection],
+        indexes: Mapping[str, Index[M]] | None = None,
+    ) -> None:
+        self._each = tuple(
+            Informer(reader, resource, surroundings, selection, indexes) for selection in selections
+        )
+        first = self._each[0] if self._each else Informer(reader, resource, surroundings)
+        for informer in self._each:
+            informer.join(first)
+        self.cache, self.on_change = first.cache, first.on_change
+
+    async def synced(self) -> None:
+        """Return once the first whole list of each selection is in the cache."""
+        for informer in self._each:
+            await informer.synced.wait()
+
+    async def run(self) -> None:
+        """Follow all of them for ever; ends as one informer does."""
+        async with asyncio.TaskGroup() as group:
+            for informer in self._each:
+                group.create_task(informer.run())

@@ -14,6 +14,7 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.reporting.hosts import HostStatus
 from hostler.frontends.kubernetes.definitions.host import host_kind
 from hostler.frontends.kubernetes.fleets.hosts import Known, host_fields
+from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.nodes.standing import Readiness, Standing
 from hostler.frontends.kubernetes.objects.assembly import PROVIDER, Place, Reason
 from hostler.frontends.kubernetes.objects.candidates import Candidates, Objects
@@ -26,6 +27,7 @@ from hostler.testing.scenes.builders import machine
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 NODE = Standing(readiness=Readiness.NOT_READY, name="tower.home", since=NOW)
+HOME = Namespaces(home="")
 
 
 def tower() -> Known:
@@ -83,7 +85,9 @@ def judged(folder: Path, **spec: object) -> tuple[Any, HostNodeTable | None]:
     host = Written(
         metadata=Metadata(name="tower"), spec={"provider": "rack", "power": power, **spec}
     )
-    making = Candidates(kinds=KINDS, base={}, places=SecretPlaces(folder, {}, b"salt"))
+    making = Candidates(
+        namespaces=HOME, kinds=KINDS, base={}, places=SecretPlaces(folder, {}, b"salt")
+    )
     objects = Objects(providers=(rack,), fleets=(), hosts=(host,))
     found = making.of(objects, {})[Place(PROVIDER, "rack")]
     return found.hosts["tower"], found.nodes.get("tower")

@@ -11,6 +11,7 @@ from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
 from hostler.config.cluster_tables import AllowTable
 from hostler.frontends.kubernetes.importing.homelab import Imported, Importer, OldGroup, OldNode
+from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.objects.assembly import FLEET, PROVIDER, Assembler, Place
 from hostler.frontends.kubernetes.objects.candidates import Candidates, Objects
 from hostler.frontends.kubernetes.objects.models import Written
@@ -34,6 +35,7 @@ POD: Mapping[str, Any] = {
     "volumes": [{"name": "key", "mountPath": "/keys", "secretName": "ssh"}],
     "serviceAccount": "power",
 }
+HOME = Namespaces(home="home")
 
 
 def a_node(name: str, power: object = "off", **spec: object) -> OldNode:
@@ -71,12 +73,14 @@ def test_what_is_imported_is_accepted_as_it_is(tmp_path: Path) -> None:
 
     places = SecretPlaces(tmp_path / "secrets", dict[str, str](), b"salt")
     allow = AllowTable(images=("wol:1",), service_accounts=("power",), secrets=("ssh",))
-    making = Candidates(kinds=KINDS, base={}, places=places, allow=allow)
+    making = Candidates(namespaces=HOME, kinds=KINDS, base={}, places=places, allow=allow)
     objects = Objects(providers=of("Provider"), fleets=of("Fleet"), hosts=of("Host"))
     candidates = making.of(objects, {})
     hosts = candidates[Place(PROVIDER, "homelab")].hosts
     assert [hosts[name].message for name in ("one", "two")] == ["in force", "in force"]
-    assembler = Assembler(path=tmp_path / "a.toml", base={}, kinds=KINDS, stores=STORES)
+    assembler = Assembler(
+        namespaces=HOME, path=tmp_path / "a.toml", base={}, kinds=KINDS, stores=STORES
+    )
     assembly = assembler.assemble(candidates, {})
     messages = {place.path: one.message for place, one in assembly.verdicts.items()}
     assert messages == {"provider.homelab": "in force", "fleet.workers": "in force"}

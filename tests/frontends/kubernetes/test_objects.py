@@ -12,6 +12,7 @@ from hostler.config.decode import Raw
 from hostler.config.values import Config, WrongFile
 from hostler.domain.ids import FleetName
 from hostler.domain.model.fleet import OnRemove
+from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.objects.assembly import (
     FLEET,
     PROVIDER,
@@ -36,6 +37,7 @@ CLOUD = {"kind": "scaleway", "secretName": "cloud", "scaleway": {"project": PROJ
 WEB = {"size": 2, "provider": "cloud", "scaleway": {"types": ["DEV1-S"]}}
 SECRET = SecretData(name="cloud", values={"SCW_SECRET_KEY": b"very-secret\n", "init": b"#cloud"})
 WEB_PLACE, CLOUD_PLACE = Place(FLEET, "web"), Place(PROVIDER, "cloud")
+HOME = Namespaces(home="ns")
 
 
 def an_object(name: str, spec: Mapping[str, object]) -> Written:
@@ -63,9 +65,13 @@ class Namespace:
         return self
 
     def judged(self) -> Assembly:
-        making = Candidates(kinds=KINDS, base=self.base, places=self.places, recorded=self.recorded)
+        making = Candidates(
+            namespaces=HOME, kinds=KINDS, base=self.base, places=self.places, recorded=self.recorded
+        )
         path = self.folder / "ns.toml"
-        assembler = Assembler(path=path, base=self.base, kinds=KINDS, stores=STORES)
+        assembler = Assembler(
+            namespaces=HOME, path=path, base=self.base, kinds=KINDS, stores=STORES
+        )
         assembly = assembler.assemble(making.of(self.objects, self.force), self.force)
         self.force = assembly.tables
         return assembly
@@ -238,7 +244,7 @@ def test_a_host_that_is_wrong_stops_no_other(tmp_path: Path) -> None:
     namespace = Namespace(tmp_path).write(
         providers={"rack": RACK}, hosts={"tower": a_box(), "attic": a_box(price=-1)}
     )
-    making = Candidates(kinds=KINDS, base={}, places=namespace.places)
+    making = Candidates(namespaces=HOME, kinds=KINDS, base={}, places=namespace.places)
     candidate = making.of(namespace.objects, {})[Place(PROVIDER, "rack")]
     assert candidate.hosts["tower"].accepted
     assert "spec.power.price" in candidate.hosts["attic"].message
@@ -258,7 +264,7 @@ def test_a_fault_in_the_labels_of_a_host_leaves_its_box_in_force(tmp_path: Path)
     namespace.recorded = frozenset({("rack", "tower")})
     assembly = namespace.judged()
     assert boxes_of(assembly) == ["tower"]
-    making = Candidates(kinds=KINDS, base={}, places=namespace.places)
+    making = Candidates(namespaces=HOME, kinds=KINDS, base={}, places=namespace.places)
     verdict = making.of(namespace.objects, {})[RACK_PLACE].hosts["tower"]
     assert verdict.reason is Reason.NOT_ALLOWED
     assert "the rest of it is in force" in verdict.message

@@ -17,6 +17,7 @@ from hostler.config.structure import extra, fields_of, struct_of
 from hostler.frontends.kubernetes.definitions.sections import hosts as host_tables
 from hostler.frontends.kubernetes.fleets.hosts import host_condition
 from hostler.frontends.kubernetes.fleets.status import Condition
+from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.objects.assembly import FLEET, PROVIDER, Place, Reason, Verdict
 from hostler.frontends.kubernetes.objects.candidates import Candidates, Objects
 from hostler.frontends.kubernetes.objects.models import StoredSecret, Written
@@ -29,6 +30,8 @@ from hostler.providers.power.settings import BoxTable
 
 OURS = "hostler:1"
 MAC = {"mac": "52:54:00:12:34:56"}
+HOME = Namespaces(home="")
+OF_NAMESPACES = {"fleets", "nodes"}  # no field's: what other namespaces may do
 
 
 def judged(
@@ -40,7 +43,9 @@ def judged(
     """Return what becomes of a Host with this section, whose provider is right."""
     rack = Written(metadata=Metadata(name="rack"), spec={"kind": "power", "power": {}})
     host = Written(metadata=Metadata(name="tower"), spec={"provider": "rack", "power": power})
-    making = Candidates(kinds=KINDS, base={}, places=SecretPlaces(folder, {}, b"salt"), allow=allow)
+    making = Candidates(
+        namespaces=HOME, kinds=KINDS, base={}, places=SecretPlaces(folder, {}, b"salt"), allow=allow
+    )
     objects = Objects(providers=(rack,), fleets=(), hosts=(host,))
     earlier = {Place(PROVIDER, "rack"): {"boxes": [before]}} if before is not None else {}
     return making.of(objects, earlier)[Place(PROVIDER, "rack")].hosts["tower"]
@@ -223,7 +228,11 @@ def test_labels_that_say_what_a_node_is_are_the_installations(tmp_path: Path) ->
     for key in ("node-role.kubernetes.io/worker", "kubernetes.io/hostname", "hostler.dev/fleet"):
         for allow in (AllowTable(), AllowTable(labels=(key,))):
             making = Candidates(
-                kinds=KINDS, base={}, places=SecretPlaces(tmp_path, {}, b"salt"), allow=allow
+                namespaces=HOME,
+                kinds=KINDS,
+                base={},
+                places=SecretPlaces(tmp_path, {}, b"salt"),
+                allow=allow,
             )
             candidates = making.of(labelled(key), {})
             found = candidates[Place(PROVIDER, "rack")].hosts["tower"]
@@ -267,7 +276,9 @@ def test_every_permission_is_a_key_of_the_file_and_the_other_way_round() -> None
     hosts = set[str]().union(*(permissions(table) for table in host_tables(KINDS).values()))
     assert permissions(BoxTable) == hosts
     assert permissions(HostNodeTable) == permissions(NodeTable) == {"labels"}
-    assert hosts | {"labels"} == {field.encode_name for field in fields_of(AllowTable)}
+    assert hosts | {"labels"} | OF_NAMESPACES == {
+        field.encode_name for field in fields_of(AllowTable)
+    }
 
 
 @pytest.mark.parametrize(
@@ -320,6 +331,6 @@ class OneSecret:
 async def test_secrets_of_the_cluster_itself_are_lent_to_nobody(
     kind: str, *, is_read: bool
 ) -> None:
-    found = await read_secret_data(OneSecret(kind), "ns", "one")
+    found = await read_secret_data(OneSecret(kind), Key("ns", "one"))
     assert (found.values == {"a": b"b"}) is is_read
     assert bool(found.problem) is not is_read

@@ -19,7 +19,6 @@ from hostler.frontends.kubernetes.clusterapi.provider import ClusterApi
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.kubernetes.informer import Surroundings
 from hostler.ports.clock import Clock
-from hostler.ports.store import Store
 from hostler.queries.live import EngineRecords
 from hostler.requests.by_id import open_by_id
 
@@ -42,15 +41,15 @@ class _Attached:
 
 @asynccontextmanager
 async def cluster_api(
-    cluster: Connected, store: Store, clock: Clock, frontends: Frontends, leads: Callable[[], bool]
+    cluster: Connected, access: EngineAccess, frontends: Frontends, leads: Callable[[], bool]
 ) -> AsyncGenerator[Frontends]:
     """Serve Cluster API while the block lasts; gives the frontends with it among them."""
-    access = EngineAccess(store, clock)
+    clock = access.clock
     provider = ClusterApi(
         server=cluster.client,
         around=Surroundings(clock=clock, draw=random.random),
         engine=access,
-        namespace=cluster.namespace,
+        namespaces=access.namespaces,
     )
     async with asyncio.TaskGroup() as group:
         running = group.create_task(_while_leading(provider, clock, leads))

@@ -1,4 +1,4 @@
-"""Run: an engine whose fleets, providers and hosts are objects of a cluster's namespace."""
+"""Run: an engine whose fleets, providers and hosts are objects of a cluster's namespaces."""
 
 import random
 import secrets
@@ -28,15 +28,17 @@ from hostler.domain.reporting.hosts import HostStatus
 from hostler.frontends.cli.context import ClusterOptions, Purpose, Services
 from hostler.frontends.cli.engine_process import EngineProcess, Signals
 from hostler.frontends.kubernetes.clusterapi.bootstrap import BootstrapSecrets
+from hostler.frontends.kubernetes.clusterapi.engine import EngineAccess
 from hostler.frontends.kubernetes.connecting import Connected, Target, connected
 from hostler.frontends.kubernetes.definitions.manifests import manifests
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.following import KINDS as OBJECTS
-from hostler.frontends.kubernetes.fleets.following import Followed
+from hostler.frontends.kubernetes.fleets.following import Followed, Selections
 from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
 from hostler.frontends.kubernetes.fleets.source import Base, Source, Surroundings
 from hostler.frontends.kubernetes.fleets.writing import Writer
 from hostler.frontends.kubernetes.install import DEFINITIONS, definition_of
+from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.objects.assembly import FLEET, Place
 from hostler.frontends.kubernetes.objects.candidates import HostPlace
 from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS, PROVIDERS
@@ -79,23 +81,37 @@ class Process:
 async def run_in_cluster(options: ClusterOptions, process: Process) -> None:
     """Run until SIGINT or SIGTERM. ConfigError, ApiError or StoreError say why it cannot begin."""
     target = Target(
-        kubeconfig=options.kubeconfig, context=options.context, namespace=options.namespace
+        kubeconfig=options.kubeconfig,
+        context=options.context,
+        namespace=next(iter(options.namespaces), None),
     )
     clock, signals = process.services.clock(), Signals()
     with signals.heard(signal.SIGHUP):
         async with connected(target, process.environment, clock) as cluster:
             process.bootstraps.api = cluster.client.within(_SECRET)
-            kinds = await _readable(cluster)
+            namespaces = Namespaces.of(
+                options.namespaces, cluster.namespace, every=options.all_namespaces
+            )
+            readable = await _readable(cluster, namespaces)
             base = _base(options, cluster.namespace, process.environment)
             around = Following(clock=clock, draw=random.random)
-            followed = Followed(cluster.client, cluster.namespace, around, kinds)
-            await _run(process, cluster, base, followed, signals)
+            followed = Followed(cluster.client, around, readable)
+            site = _Site(cluster=cluster, namespaces=namespaces, followed=followed)
+            await _run(process, site, base, signals)
 
 
-async def _run(
-    process: Process, cluster: Connected, base: Base, followed: Followed, signals: Signals
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Site:
+    """The cluster, which of its namespaces are read, and their objects."""
+
+    cluster: Connected
+    namespaces: Namespaces
+    followed: Followed
+
+
+async def _run(process: Process, site: _Site, base: Base, signals: Signals) -> None:
     alone, services = _alone(base), process.services
+    cluster, followed = site.cluster, site.followed
     async with (
         services.store(alone, Purpose.ENGINE) as store,
         services.metrics(alone) as metrics,
@@ -103,13 +119,11 @@ async def _run(
         _leading(process, cluster, store) as leads,
         TaskGroup() as group,
     ):
-        source = Source(base, _surroundings(process, cluster, base, followed, store))
+        source = Source(base, _surroundings(process, site, base, store))
         tasks = [group.create_task(run()) for run in followed.runs()]
         nodes = frontends if isinstance(frontends, Nodes) else Nodes({}, services.clock())
         nodes.by_host = source.node_of
-        config = await source.first(
-            await _earlier(store, followed), await _recorded(store, followed)
-        )
+        config = await source.first(await _earlier(store, site), await _recorded(store, site))
         reported = Reported(
             followed=followed,
             source=source,
@@ -129,18 +143,17 @@ async def _run(
 
         source.on_new = reload
         tasks += [group.create_task(source.run()), group.create_task(reporter.run())]
-        async with cluster_api(cluster, store, services.clock(), frontends, leads) as served:
+        access = EngineAccess(store, services.clock(), site.namespaces, source.lent)
+        async with cluster_api(cluster, access, frontends, leads) as served:
             engines = EngineProcess(services, store, metrics, served, signals)
             engines.read = source.config
-            log.info("following objects", namespace=cluster.namespace, cluster=cluster.origin)
+            log.info("following objects", namespaces=str(site.namespaces), cluster=cluster.origin)
             await engines.run(config)
         for task in tasks:
             task.cancel()
 
 
-def _surroundings(
-    process: Process, cluster: Connected, base: Base, followed: Followed, store: Store
-) -> Surroundings:
+def _surroundings(process: Process, site: _Site, base: Base, store: Store) -> Surroundings:
     folder = base.path.parent / f"{base.path.stem}-secrets"
     places = SecretPlaces(folder, process.variables, secrets.token_bytes(32))
     places.clear()
@@ -150,8 +163,9 @@ def _surroundings(
             return
 
     return Surroundings(
-        cluster=cluster,
-        followed=followed,
+        cluster=site.cluster,
+        namespaces=site.namespaces,
+        followed=site.followed,
         places=places,
         opens=opens,
         clock=process.services.clock(),
@@ -178,10 +192,10 @@ def _always() -> bool:
     return True
 
 
-async def _earlier(store: Store, followed: Followed) -> Mapping[Place, Raw]:
+async def _earlier(store: Store, site: _Site) -> Mapping[Place, Raw]:
     """Return the tables that an engine last ran for the fleets that are objects now."""
-    await followed.synced()
-    names = {one.metadata.name for one in followed.of(FLEETS.kind)}
+    await site.followed.synced()
+    names = {site.namespaces.name_of(one.metadata) for one in site.followed.of(FLEETS.kind)}
     found = dict[Place, Raw]()
     for row in await store.fleets():
         if str(row.name) in names and row.definition:
@@ -189,9 +203,10 @@ async def _earlier(store: Store, followed: Followed) -> Mapping[Place, Raw]:
     return found
 
 
-async def _recorded(store: Store, followed: Followed) -> frozenset[HostPlace]:
+async def _recorded(store: Store, site: _Site) -> frozenset[HostPlace]:
     """Return the hosts that an engine knows of the providers that are objects now."""
-    providers = {AccountName(one.metadata.name) for one in followed.of(PROVIDERS.kind)}
+    objects = site.followed.of(PROVIDERS.kind)
+    providers = {AccountName(site.namespaces.name_of(one.metadata)) for one in objects}
     return frozenset(
         (str(host.account), name)
         for host in await recorded_hosts(store, providers)
@@ -204,23 +219,25 @@ def _is_absent(host: HostStatus) -> bool:
     return host.record is not None and host.record.condition is HostCondition.ABSENT
 
 
-async def _readable(cluster: Connected) -> tuple[str, ...]:
-    """Return which of our kinds are read: all, but for Hosts where we may not.
+async def _readable(cluster: Connected, namespaces: Namespaces) -> Selections:
+    """Return what is read of our kinds: all, but for Hosts where we may not.
 
-    Raises KindNotServed, or Forbidden, where they cannot be; both name the cure.
+    Raises KindNotServed, or Forbidden, where they cannot be; both name the cure, and the second
+    the namespace that it is about.
     """
-    found = list[str]()
+    found: dict[str, list[Selection]] = {kind: [] for kind in OBJECTS}
     for resource in OBJECTS.values():
-        try:
-            await cluster.client.list_all(resource, Selection(namespace=cluster.namespace))
-        except Forbidden as error:
-            if resource is not HOSTS:
-                raise
-            log.warning("kubernetes.no_hosts", why=str(error))
-        else:
-            found.append(resource.kind)
+        for selection in namespaces.selections:
+            try:
+                await cluster.client.list_all(resource, selection)
+            except Forbidden as error:
+                if resource is not HOSTS:
+                    raise
+                log.warning("kubernetes.no_hosts", why=str(error))
+            else:
+                found[resource.kind].append(selection)
     await _compare_definitions(cluster)
-    return tuple(found)
+    return found
 
 
 async def _compare_definitions(cluster: Connected) -> None:

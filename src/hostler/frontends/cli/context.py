@@ -33,12 +33,16 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOptions:
-    """Which cluster's objects are run, beside a file or without one; None: as usual."""
+    """Which cluster's objects are run, beside a file or without one; what is left out: as usual.
+
+    The first of `namespaces` is the home: Leases and, without a file, records are there.
+    """
 
     file: Path | None = None
     kubeconfig: Path | None = None
     context: str | None = None
-    namespace: str | None = None
+    namespaces: tuple[str, ...] = ()
+    all_namespaces: bool = False
     state: Path | None = None
 
 

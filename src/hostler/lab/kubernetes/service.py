@@ -9,6 +9,7 @@ from hostler.domain.ids import FleetName
 from hostler.domain.model.fleet import Fleet
 from hostler.frontends.kubernetes.clusterapi.engine import EngineAccess, FleetAccess
 from hostler.frontends.kubernetes.clusterapi.provider import ClusterApi
+from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.kubernetes.client import Client
 from hostler.kubernetes.informer import Surroundings
 from hostler.lab.harness.process import Incarnation, Process
@@ -18,6 +19,8 @@ from hostler.requests.by_id import open_by_id
 from .connection import Connection
 from .runs import AGAIN, EachRun
 from .site import NAMESPACE, Site
+
+_NAMESPACES = Namespaces(home=NAMESPACE)
 
 
 @dataclass(slots=True)
@@ -33,7 +36,7 @@ class Service:
         await EachRun(self.process, self._serve).run()
 
     async def _serve(self, run: Incarnation) -> None:
-        access = EngineAccess(run.ports.store, run.ports.clock)
+        access = EngineAccess(run.ports.store, run.ports.clock, _NAMESPACES)
         (fleet,) = self.process.home.fleets
         while (found := await _opened(run, fleet)) is None:
             if run.gate.dead:
@@ -46,7 +49,7 @@ class Service:
             server=Client(session=connection),
             around=Surroundings(clock=run.ports.clock, draw=draw),
             engine=access,
-            namespace=NAMESPACE,
+            namespaces=_NAMESPACES,
         )
         try:
             await provider.run()

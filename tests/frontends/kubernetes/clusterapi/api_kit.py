@@ -29,8 +29,9 @@ class Crashed(BaseException):
 class FakeApi:
     """Objects by kind and key, as raw documents.
 
-    `refusals` are what readings of a kind end with; `empty_lists` are the lists of a kind that lack
-    everything: those of which the number, counted from 0, is in it.
+    `refusals` are what readings of a kind end with, `unread` what lists of a namespace do.
+    `empty_lists` are the lists of a kind that lack everything: those of which the number, counted
+    from 0, is in it. `namespace` is where others act.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -40,9 +41,11 @@ class FakeApi:
         self.writes = list[tuple[str, Key, object]]()
         self.crash_at: int | None = None
         self.refusals = dict[str, ApiError]()
+        self.unread = dict[str, ApiError]()
         self.empty_lists = dict[str, Callable[[int], bool]]()
         self.listed = Counter[str]()
         self.on_get: Callable[[str, Key], None] | None = None
+        self.namespace = "fleet"
 
     # ------------------------------------------------------------ what a client does
 
@@ -71,21 +74,21 @@ class FakeApi:
         return self._typed(resource, changed)
 
     async def list_all(self, resource: Resource[M], selection: Selection) -> Listing[M]:
-        del selection
         await asyncio.sleep(0)
         self._refuse(resource.kind)
+        if selection.namespace in self.unread:
+            raise self.unread[selection.namespace]
         number = self.listed[resource.kind]
         self.listed[resource.kind] += 1
         if self.empty_lists.get(resource.kind, lambda _: False)(number):
             return Listing((), str(self.version))
         found = self.objects.get(resource.kind, {}).values()
-        items = tuple(self._typed(resource, raw) for raw in found)
+        items = tuple(self._typed(resource, raw) for raw in found if _is_in(selection, raw))
         return Listing(items, str(self.version))
 
     async def watch(
         self, resource: Resource[M], watching: Watching
     ) -> AsyncGenerator[Event[M] | Bookmark]:
-        del watching
         events = asyncio.Queue[tuple[EventKind, Raw]]()
         for raw in self.objects.get(resource.kind, {}).values():
             events.put_nowait((EventKind.ADDED, raw))
@@ -93,18 +96,20 @@ class FakeApi:
         count = events.qsize()
         for _ in range(count):
             kind, raw = events.get_nowait()
-            yield Event(kind, self._typed(resource, raw))
+            if _is_in(watching.selection, raw):
+                yield Event(kind, self._typed(resource, raw))
         yield Bookmark(str(self.version), complete=True)
         while True:
             kind, raw = await events.get()
             await asyncio.sleep(0.01)
-            yield Event(kind, self._typed(resource, raw))
+            if _is_in(watching.selection, raw):
+                yield Event(kind, self._typed(resource, raw))
 
     # ------------------------------------------------------------ what others do
 
     def put(self, kind: str, raw: Mapping[str, Any]) -> Raw:
         """Create an object, as anybody does."""
-        name, namespace = raw["metadata"]["name"], raw["metadata"].get("namespace", "fleet")
+        name, namespace = raw["metadata"]["name"], raw["metadata"].get("namespace", self.namespace)
         key = Key(namespace, name)
         if key in self.objects.get(kind, {}):
             raise ValueError(f"{kind} {key} is there already")
@@ -118,26 +123,26 @@ class FakeApi:
 
     def change(self, kind: str, name: str, **parts: object) -> Raw:
         """Merge into an object, as anybody does."""
-        key = Key("fleet", name)
+        key = Key(self.namespace, name)
         return self._store(kind, key, _merge(self._find(kind, key), parts))
 
     def delete(self, kind: str, name: str) -> None:
         """Delete an object; finalizers put it off."""
-        key = Key("fleet", name)
+        key = Key(self.namespace, name)
         raw = self._find(kind, key)
         deletion = raw["metadata"].get("deletionTimestamp") or self._now()
         self._store(kind, key, _merge(raw, {"metadata": {"deletionTimestamp": deletion}}))
 
     def vanish(self, kind: str, name: str) -> Raw:
         """Remove an object whatever finalizers it has; return what it was."""
-        raw = self.objects[kind].pop(Key("fleet", name))
+        raw = self.objects[kind].pop(Key(self.namespace, name))
         self.version += 1
         self._notify(kind, EventKind.DELETED, raw)
         return raw
 
     def raw(self, kind: str, name: str) -> Raw | None:
         """Return an object as it is, or None."""
-        return self.objects.get(kind, {}).get(Key("fleet", name))
+        return self.objects.get(kind, {}).get(Key(self.namespace, name))
 
     def names(self, kind: str) -> list[str]:
         """Return the names of all objects of a kind."""
@@ -188,6 +193,10 @@ class FakeApi:
 
     def _typed(self, resource: Resource[M], raw: Raw) -> M:
         return msgspec.json.decode(msgspec.json.encode(raw), type=resource.model)
+
+
+def _is_in(selection: Selection, raw: Raw) -> bool:
+    return selection.namespace in {"", raw["metadata"].get("namespace", "")}
 
 
 def _merge(old: Raw, changes: Mapping[str, Any]) -> Raw:

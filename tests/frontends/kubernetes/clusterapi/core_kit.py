@@ -17,6 +17,7 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
 from hostler.frontends.kubernetes.clusterapi.engine import EngineAccess
 from hostler.frontends.kubernetes.clusterapi.provider import ClusterApi
+from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.kubernetes.informer import Surroundings
 from hostler.lab.scenes.fake import FakeScene
 from hostler.stores.memory import MemoryStore
@@ -26,6 +27,7 @@ from hostler.testing.time.clock import SimClock
 CORE = "cluster.x-k8s.io/v1beta2"
 WORKERS = replace(FLEET, size=0, maximum=10, renews=False)
 KIND = "HostlerMachine"
+NAMESPACES = Namespaces(home="fleet")
 LONG = timedelta(minutes=10)
 
 
@@ -54,6 +56,8 @@ class Cluster(Generic[S_co]):
     scene: S_co
     api: FakeApi = field(init=False)
     engine: Engine | None = None
+    namespaces: Namespaces = NAMESPACES
+    lent: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.api = FakeApi(self.scene.clock)
@@ -62,13 +66,15 @@ class Cluster(Generic[S_co]):
     def provider(self, access: EngineAccess) -> ClusterApi:
         """Return a provider that does not run yet."""
         around = Surroundings(clock=self.scene.clock, draw=lambda: 0.5)
-        return ClusterApi(server=self.api, around=around, engine=access)
+        return ClusterApi(server=self.api, around=around, engine=access, namespaces=self.namespaces)
 
     @asynccontextmanager
     async def provided(self) -> AsyncGenerator["asyncio.Task[None]"]:
         """Run a provider beside the engine that runs."""
         assert self.engine is not None
-        access = EngineAccess(self.scene.store, self.scene.clock)
+        access = EngineAccess(
+            self.scene.store, self.scene.clock, self.namespaces, lambda: self.lent
+        )
         access.attach(await fleets_of(self.engine, self.scene.ports()))
         task = asyncio.get_running_loop().create_task(self.provider(access).run())
         try:

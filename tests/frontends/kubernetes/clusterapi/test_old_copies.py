@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from core_kit import KIND, Site
+from core_kit import KIND, NAMESPACES, Site
 
 from hostler.app.kubernetes.cluster_api import fleets_of
 from hostler.domain.model.snapshot import Request, RequestKind
@@ -37,14 +37,14 @@ async def _reconciler(here: Site) -> tuple[MachineReconciler, Caches]:
     """Return a reconciler whose caches have everything as it is now, and follow nothing."""
     assert here.engine is not None
     around = Surroundings(clock=here.scene.clock, draw=lambda: 0.5)
-    caches = watched(here.api, around)
+    caches = watched(here.api, around, NAMESPACES)
     for _ in caches.items.cache.put(_seen(here, MACHINES, "w-0")):
         pass
     for _ in caches.owners.cache.put(_seen(here, CORE_MACHINES, "w-0")):
         pass
     for _ in caches.clusters.cache.put(_seen(here, CLUSTERS, "c1")):
         pass
-    access = EngineAccess(here.scene.store, here.scene.clock)
+    access = EngineAccess(here.scene.store, here.scene.clock, NAMESPACES)
     access.attach(await fleets_of(here.engine, here.scene.ports()))
     made = MachineReconciler(
         api=here.api,

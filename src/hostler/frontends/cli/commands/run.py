@@ -1,5 +1,6 @@
 """Run: the engine in the foreground, its events on standard output, until it is stopped."""
 
+import re
 import signal
 import sys
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from hostler.frontends.cli.engine_process import EngineProcess, Signals
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
 
+_NAMESPACE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
+
 Level = Literal["debug", "info", "warning", "error"]
 
 
@@ -31,10 +34,10 @@ RunFile = Annotated[
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterArguments:
-    """Whether objects of a cluster are run, and of which."""
+    """Whether objects of a cluster are run, and of which of its namespaces."""
 
     kubernetes: Annotated[
-        bool, Parameter(negative=(), help="run what objects of a cluster's namespace ask for")
+        bool, Parameter(negative=(), help="run what objects of a cluster ask for")
     ] = False
     kubeconfig: Annotated[
         Path | None,
@@ -44,8 +47,17 @@ class ClusterArguments:
         str | None, Parameter(help="the context in it; default: its current one")
     ] = None
     namespace: Annotated[
-        str | None, Parameter(help="the namespace; default: the context's, or the Pod's")
-    ] = None
+        tuple[str, ...],
+        Parameter(
+            help="a namespace whose objects are run, several times or with commas for several; the "
+            "first is the home, where Leases are; default: the context's, or the Pod's",
+            negative=(),
+        ),
+    ] = ()
+    all_namespaces: Annotated[
+        bool,
+        Parameter(negative=(), help="run the objects of all namespaces; --namespace is the home"),
+    ] = False
     state: Annotated[
         Path | None,
         Parameter(
@@ -75,7 +87,7 @@ class RunCommand:
         """Run the engine for every fleet of the file until Ctrl-C; machines stay as they are.
 
         SIGHUP, or `hostler reload`, makes it read the file again. With `--kubernetes`, fleets,
-        providers and hosts are objects of a cluster's namespace, beside those of the file or
+        providers and hosts are objects of a cluster's namespaces, beside those of the file or
         without any file.
         """
         log_to(sys.stdout, json=json or not sys.stdout.isatty(), level=log_level)
@@ -91,7 +103,8 @@ class RunCommand:
             file=file,
             kubeconfig=named.kubeconfig,
             context=named.context,
-            namespace=named.namespace,
+            namespaces=_namespaces(named.namespace),
+            all_namespaces=named.all_namespaces,
             state=named.state,
         )
         await self.services.run_in_cluster(options)
@@ -114,10 +127,22 @@ class RunCommand:
 def _named(file: Path | None, named: ClusterArguments) -> Path:
     """Return the file; UsageError where there is none, or what only goes with a cluster."""
     if named != ClusterArguments():
-        raise UsageError("--kubeconfig, --context, --namespace and --state go with --kubernetes")
+        raise UsageError(
+            "--kubeconfig, --context, --namespace, --all-namespaces and --state go with "
+            "--kubernetes"
+        )
     if file is None:
         raise UsageError("name the fleet file, or say --kubernetes")
     return file
+
+
+def _namespaces(named: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the namespaces that were named, each once; UsageError where one cannot be."""
+    found = tuple(dict.fromkeys(name for text in named for name in text.split(",")))
+    wrong = [name for name in found if _NAMESPACE.fullmatch(name) is None]
+    if wrong:
+        raise UsageError(f"--namespace {wrong[0]!r}: that is not the name of a namespace")
+    return found
 
 
 def _stopped(screen: Screen) -> int:

@@ -115,7 +115,8 @@ def without_fleet(view: View) -> Decision | None:
     """Return that there is no fleet that is asked for each machine; None where there is one."""
     fleet, name = view.standing.fleet, view.wants.fleet_name
     if fleet is None:
-        text = f"there is no fleet {name}: make one, with `renews = false`"
+        namespace = view.item.metadata.namespace
+        text = f"there is no fleet {name} in {namespace}: make one, with `renews = false`"
         return unready(view, ReadyReason.FLEET_NOT_FOUND, text, _LATER)
     if fleet.renews:
         text = f"fleet {name} makes up for machines by itself: set `renews = false`"

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.kubernetes.cache import Change
-from hostler.kubernetes.informer import Informer, Reader, Surroundings
+from hostler.kubernetes.informer import Informers, Reader, Surroundings
 from hostler.kubernetes.objects import HasMetadata, Key, Metadata, Owner, key_of
-from hostler.kubernetes.requests import EVERYTHING, Selection
 
 from .names import CLUSTER_LABEL, CORE
 from .objects import (
@@ -27,9 +27,9 @@ BY_PROVIDER_ID = "providerID"
 class Caches:
     """The informers of one controller; `run` them until it ends."""
 
-    items: Informer[HostlerMachine]
-    owners: Informer[CoreMachine]
-    clusters: Informer[Cluster]
+    items: Informers[HostlerMachine]
+    owners: Informers[CoreMachine]
+    clusters: Informers[Cluster]
 
     async def run(self) -> None:
         """Follow all of them for ever."""
@@ -40,7 +40,7 @@ class Caches:
     async def synced(self) -> None:
         """Return once each has a whole list."""
         for informer in (self.items, self.owners, self.clusters):
-            await informer.synced.wait()
+            await informer.synced()
 
     def on_change(self, look: Callable[[Key], None]) -> None:
         """Call with the key of each HostlerMachine that a change may concern."""
@@ -67,9 +67,13 @@ class Caches:
         yield from (key_of(found) for found in self.items.cache.find(BY_MACHINE, machine))
 
     def rival(self, provider_id: str, key: Key) -> str:
-        """Return another object that has this providerID already; empty where none does."""
+        """Return another object that has this providerID already; empty where none does.
+
+        It is one of the same namespace: others are of other clusters, and hold up nothing here.
+        """
         found = self.items.cache.find(BY_PROVIDER_ID, provider_id) if provider_id else ()
-        return next((str(other) for one in found if (other := key_of(one)) != key), "")
+        others = (key_of(one) for one in found if one.metadata.namespace == key.namespace)
+        return next((str(other) for other in others if other != key), "")
 
     def owner(self, metadata: Metadata) -> CoreMachine | None:
         """Return the Machine that owns an object, and not another one under its name."""
@@ -87,9 +91,9 @@ class Caches:
         return self.clusters.cache.get(Key(metadata.namespace, name)) if name else None
 
 
-def watched(reader: Reader, around: Surroundings, namespace: str = "") -> Caches:
-    """Return what is watched, in one namespace or in all."""
-    selection = Selection(namespace=namespace) if namespace else EVERYTHING
+def watched(reader: Reader, around: Surroundings, namespaces: Namespaces) -> Caches:
+    """Return what is watched in the namespaces that are read."""
+    selections = namespaces.selections
     indexes = {
         BY_OWNER: _owners,
         BY_CLUSTER: _clusters,
@@ -97,9 +101,9 @@ def watched(reader: Reader, around: Surroundings, namespace: str = "") -> Caches
         BY_PROVIDER_ID: _provider_ids,
     }
     return Caches(
-        items=Informer(reader, MACHINES, around, selection, indexes),
-        owners=Informer(reader, CORE_MACHINES, around, selection),
-        clusters=Informer(reader, CLUSTERS, around, selection),
+        items=Informers(reader, MACHINES, around, selections, indexes),
+        owners=Informers(reader, CORE_MACHINES, around, selections),
+        clusters=Informers(reader, CLUSTERS, around, selections),
     )
 
 

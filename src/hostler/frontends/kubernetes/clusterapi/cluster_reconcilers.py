@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from hostler.kubernetes.errors import NotFound
-from hostler.kubernetes.informer import Informer
+from hostler.kubernetes.informer import Informers
 from hostler.kubernetes.objects import Key, Metadata
 from hostler.ports.clock import Clock
 
@@ -36,8 +36,8 @@ class ClusterReconciler:
     """Brings one HostlerCluster after the other to where it should be; errors go through."""
 
     api: Api
-    items: Informer[HostlerCluster]
-    clusters: Informer[Cluster]
+    items: Informers[HostlerCluster]
+    clusters: Informers[Cluster]
     clock: Clock
 
     async def reconcile(self, key: Key) -> timedelta | None:
@@ -58,8 +58,8 @@ class ControlPlaneReconciler:
     """Brings one control plane after the other to where it should be; errors go through."""
 
     api: Api
-    items: Informer[ControlPlane]
-    clusters: Informer[Cluster]
+    items: Informers[ControlPlane]
+    clusters: Informers[Cluster]
     clock: Clock
 
     async def reconcile(self, key: Key) -> timedelta | None:
@@ -88,7 +88,7 @@ class TemplateReconciler:
     """Writes into templates what their nodes will have; errors go through."""
 
     api: Api
-    items: Informer[MachineTemplate]
+    items: Informers[MachineTemplate]
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Write what a template says of its nodes, where that changed."""
@@ -102,7 +102,7 @@ class TemplateReconciler:
         return None
 
 
-def cluster_of(metadata: Metadata, known: Informer[Cluster]) -> Cluster | None:
+def cluster_of(metadata: Metadata, known: Informers[Cluster]) -> Cluster | None:
     """Return the Cluster that owns an object, once core has said so."""
     owner = owner_of(metadata, "Cluster")
     name = owner.name if owner is not None else (metadata.labels or {}).get(CLUSTER_LABEL, "")

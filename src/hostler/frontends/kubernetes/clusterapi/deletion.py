@@ -60,7 +60,8 @@ def _blocked(view: View, machine: MachineId) -> Decision | None:
     """Return why the engine would not be asked for the machine's end, or would refuse it."""
     fleet = view.standing.fleet
     if fleet is None:
-        text = f"there is no fleet {view.wants.fleet_name} to end machine {machine}"
+        named = f"fleet {view.wants.fleet_name} in {view.item.metadata.namespace}"
+        text = f"there is no {named} to end machine {machine}"
         return unready(view, ReadyReason.DELETION_BLOCKED, text, _LATER)
     if fleet.protected:
         text = f"fleet {fleet.name} is protected: change `protected` in its settings first"

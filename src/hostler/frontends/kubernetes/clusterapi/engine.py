@@ -4,7 +4,7 @@ What lives is read from the engine's memory; what does not, from the store, each
 strength of an absence must not come from an old memory.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -15,6 +15,7 @@ from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.requester import Requester
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.domain.reporting.hosts import HostStatus
+from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.ports.clock import Clock
 from hostler.ports.store import Store
 from hostler.queries.live import LiveRecords
@@ -24,6 +25,7 @@ from hostler.requests.recording import refusals
 
 from .acts import Adopt
 from .adoptions import adopted_by, adoption
+from .names import ACTOR
 from .standing import Standing, addresses
 
 _REFUSAL = 60.0
@@ -66,12 +68,15 @@ class _Refused:
 class EngineAccess:
     """All fleets of the engine of this process. Its store's errors go through.
 
+    `lent` are the fleets of the file of which objects of all namespaces may ask for machines.
     `_adopting` are those that the store was seen to be asked for with a host, and that are not in
     the engine's memory yet: so long it counts that their ends were requested.
     """
 
     store: Store
     clock: Clock
+    namespaces: Namespaces
+    lent: Callable[[], Collection[str]] = tuple
     _fleets: Mapping[FleetName, FleetAccess] | None = None
     _living: dict[MachineId, Machine] = field(default_factory=dict[MachineId, Machine])
     _pending: dict[MachineId, _Request] = field(default_factory=dict[MachineId, _Request])
@@ -95,9 +100,40 @@ class EngineAccess:
                 yield name
         yield from (name for name in before if name not in now)
 
-    async def standing(self, fleet: str, machine: MachineId | None) -> Standing:
-        """Return how the engine stands to a machine of a fleet, or to none yet."""
-        access = (self._fleets or {}).get(FleetName(fleet))
+    def fleet_of(self, namespace: str, name: str) -> FleetName:
+        """Return the fleet that an object of a namespace names.
+
+        It is one of its own namespace, or else one of the file that is lent to all.
+        """
+        own = FleetName(self.namespaces.name(namespace, name))
+        is_there = self.namespaces.is_home(namespace) or own in (self._fleets or {})
+        return own if is_there or name not in self.lent() else FleetName(name)
+
+    def concerns(self, machine: Machine, namespace: str) -> bool:
+        """Tell whether a machine is any matter of the objects of a namespace.
+
+        It is where one of them asked for it; where nobody is on record as having asked, by its
+        fleet. An id in a spec proves nothing: whoever writes an object may write any.
+        """
+        requester = machine.spec.requester
+        if requester is not None and requester.frontend == ACTOR and requester.namespace:
+            return requester.namespace == namespace
+        return self.namespaces.namespace_of(machine.fleet) == namespace
+
+    async def standing(
+        self, fleet: FleetName, machine: MachineId | None, namespace: str
+    ) -> Standing:
+        """Return how the engine stands to a machine of a fleet, or to none yet, for an object.
+
+        The machine of another namespace's object is none to this one: its id was used up.
+        """
+        found = await self._standing(fleet, machine)
+        if found.machine is None or self.concerns(found.machine, namespace):
+            return found
+        return Standing(fleet=found.fleet, issued=True)
+
+    async def _standing(self, fleet: FleetName, machine: MachineId | None) -> Standing:
+        access = (self._fleets or {}).get(fleet)
         if not self._is_known(access):
             return Standing(known=False)
         if machine is None:
@@ -107,9 +143,9 @@ class EngineAccess:
             return self._recorded(record)
         return await self._unrecorded(access, machine)
 
-    async def grow(self, fleet: str, machine: MachineId, spec: MachineSpec) -> bool:
+    async def grow(self, fleet: FleetName, machine: MachineId, spec: MachineSpec) -> bool:
         """Ask for a machine; tell whether that was accepted. StoreError: it was not recorded."""
-        access = (self._fleets or {}).get(FleetName(fleet))
+        access = (self._fleets or {}).get(fleet)
         if access is None or access.machines.admit(1).count < 1:
             return False
         after = await self.store.newest_event()
@@ -118,9 +154,9 @@ class EngineAccess:
         access.hear()
         return True
 
-    async def adopt(self, fleet: str, act: Adopt, requester: Requester) -> None:
+    async def adopt(self, fleet: FleetName, act: Adopt, requester: Requester) -> None:
         """Ask for a host to be taken over, if it is called as was said. StoreError goes through."""
-        access = (self._fleets or {}).get(FleetName(fleet))
+        access = (self._fleets or {}).get(fleet)
         if access is None:
             return
         author = access.machines.author("an imported HostlerMachine")
@@ -135,10 +171,10 @@ class EngineAccess:
         self._pending[act.machine] = _Request(request.number, after)
         access.hear()
 
-    async def end(self, fleet: str, machine: MachineId, *, retires: bool) -> None:
+    async def end(self, fleet: FleetName, machine: MachineId, *, retires: bool) -> None:
         """Ask for the end of a machine, on record or not; RequestRefused, StoreError."""
         record = self._living.get(machine) or await self.store.machine(machine)
-        access = (self._fleets or {}).get(record.fleet if record is not None else FleetName(fleet))
+        access = (self._fleets or {}).get(record.fleet if record is not None else fleet)
         if access is None:
             return
         why = "its Machine of Cluster API was deleted"

@@ -4,19 +4,23 @@ No cache is asked: a watch that was cut may be behind by minutes, and what is co
 nobody asks for a machine.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.requester import Requester
+from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.kubernetes.errors import Forbidden, KindNotServed, NotFound
 from hostler.kubernetes.objects import Key, Listing, M
-from hostler.kubernetes.requests import EVERYTHING, Selection
+from hostler.kubernetes.requests import Selection
 from hostler.kubernetes.resources import Resource
 
 from .names import ACTOR, SYSTEM
 from .objects import MACHINES, NAMESPACES, HostlerMachine
+
+Concerns = Callable[[Machine, str], bool]
+"""Tells whether a machine is any matter of the objects of a namespace."""
 
 
 class Reads(Protocol):
@@ -55,35 +59,38 @@ async def system_uid(server: Reads) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """All HostlerMachines of a cluster, or of one namespace of it, at one moment.
+    """All HostlerMachines of the namespaces of a cluster that are read, at one moment.
 
-    `by_id` are the first that ask for each machine, `by_uid` those that do not say which, each with
-    its place in `items`.
+    `by_id` are those that ask for each machine, `by_uid` those that do not say which, each with its
+    place in `items`.
     """
 
     cluster: str
     items: tuple[HostlerMachine, ...]
-    by_id: Mapping[str, int] = field(init=False, repr=False)
+    by_id: Mapping[str, list[int]] = field(init=False, repr=False)
     by_uid: Mapping[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Note where each one is: thousands are looked for, one after the other."""
-        by_id, by_uid = dict[str, int](), dict[str, int]()
+        by_id, by_uid = dict[str, list[int]](), dict[str, int]()
         for place, item in enumerate(self.items):
             if item.spec is not None and item.spec.machine_id:
-                by_id.setdefault(item.spec.machine_id, place)
+                by_id.setdefault(item.spec.machine_id, []).append(place)
             else:
                 by_uid.setdefault(item.metadata.uid, place)
         object.__setattr__(self, "by_id", by_id)
         object.__setattr__(self, "by_uid", by_uid)
 
-    def owner(self, machine: Machine) -> HostlerMachine | None:
-        """Return the object that asks for a machine, wherever it was moved to; None: none does."""
+    def owner(self, machine: Machine, concerns: Concerns) -> HostlerMachine | None:
+        """Return the object that asks for a machine, wherever it was moved to; None: none does.
+
+        An object of a namespace that the machine does not concern asks for nothing by its id.
+        """
         requester = machine.spec.requester
         by_uid = self.by_uid.get(requester.uid) if requester is not None else None
-        places = (self.by_id.get(machine.id), by_uid)
-        first = min((place for place in places if place is not None), default=None)
-        return self.items[first] if first is not None else None
+        places = (*self.by_id.get(machine.id, ()), *(() if by_uid is None else (by_uid,)))
+        found = (self.items[place] for place in sorted(places))
+        return next((one for one in found if concerns(machine, one.metadata.namespace)), None)
 
     def has_ours(self, machines: Iterable[Machine]) -> bool:
         """Tell whether any object asks for one of these machines."""
@@ -100,11 +107,13 @@ class Look:
         return has_ours
 
 
-async def look(server: Reads, namespace: str) -> Look:
+async def look(server: Reads, namespaces: Namespaces) -> Look:
     """Read everything afresh. ApiError: nothing is known, least of all that something is gone."""
     cluster = await system_uid(server)
-    selection = Selection(namespace=namespace) if namespace else EVERYTHING
-    return Look(cluster=cluster, items=tuple((await server.list_all(MACHINES, selection)).items))
+    items = list[HostlerMachine]()
+    for selection in namespaces.selections:
+        items += (await server.list_all(MACHINES, selection)).items
+    return Look(cluster=cluster, items=tuple(items))
 
 
 async def is_gone(server: Reads, requester: Requester) -> bool:

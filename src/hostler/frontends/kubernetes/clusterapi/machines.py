@@ -6,6 +6,7 @@ from typing import Protocol, assert_never
 
 import msgspec
 
+from hostler.domain.ids import FleetName
 from hostler.kubernetes.objects import Key, M, Metadata, key_of
 from hostler.kubernetes.requests import Patch
 from hostler.kubernetes.resources import Resource
@@ -98,12 +99,17 @@ class MachineReconciler:
             owner=owner,
             cluster=self.caches.cluster(item.metadata, owner),
         )
-        standing = await self.engine.standing(view.wants.fleet_name, view.id)
+        fleet, namespace = self._fleet(item), item.metadata.namespace
+        standing = await self.engine.standing(fleet, view.id, namespace)
         rival = self.caches.rival(standing.provider_id, key_of(item))
         view = replace(view, standing=standing, rival=rival)
         if view.needs_bootstrap:
             view = replace(view, bootstrap=await self._bootstrap(item.metadata, owner))
         return view
+
+    def _fleet(self, item: HostlerMachine) -> FleetName:
+        name = item.spec.fleet_name if item.spec is not None else ""
+        return self.engine.fleet_of(item.metadata.namespace, name)
 
     async def _bootstrap(
         self, metadata: Metadata, owner: CoreMachine | None
@@ -128,10 +134,10 @@ class MachineReconciler:
                 return await self._grow(item, act)
             case Adopt():
                 requester = requester_of(item, await self.identity.uid())
-                await self.engine.adopt(_fleet(item), act, requester)
+                await self.engine.adopt(self._fleet(item), act, requester)
                 return item
             case End():
-                await self.engine.end(_fleet(item), act.machine, retires=act.retires)
+                await self.engine.end(self._fleet(item), act.machine, retires=act.retires)
                 return item
             case Leave():
                 await self._patch(item, patches.left(read))
@@ -162,7 +168,7 @@ class MachineReconciler:
         if not fresh.metadata.finalizers:
             return fresh
         spec = replace(act.spec, requester=requester_of(fresh, await self.identity.uid()))
-        await self.engine.grow(_fleet(item), act.machine, spec)
+        await self.engine.grow(self._fleet(item), act.machine, spec)
         return fresh
 
     async def _write(self, item: HostlerMachine, status: MachineStatus | None) -> timedelta | None:
@@ -180,10 +186,6 @@ class MachineReconciler:
         await self._patch(item, patch, "status")
         self._written[key] = now
         return None
-
-
-def _fleet(item: HostlerMachine) -> str:
-    return item.spec.fleet_name if item.spec is not None else ""
 
 
 def _without_texts(status: MachineStatus) -> MachineStatus:

@@ -7,12 +7,12 @@ from typing import Protocol
 
 import structlog
 
+from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.kubernetes.cache import Change
 from hostler.kubernetes.errors import ApiError
-from hostler.kubernetes.informer import Informer, Reader, Surroundings
+from hostler.kubernetes.informer import Informers, Reader, Surroundings
 from hostler.kubernetes.objects import Key, M, key_of
 from hostler.kubernetes.queue import WorkQueue
-from hostler.kubernetes.requests import EVERYTHING, Selection
 from hostler.kubernetes.resources import Resource
 
 from .caches import Caches, watched
@@ -45,23 +45,22 @@ class ClusterApi:
     """The infrastructure provider: machines, clusters, control planes and templates.
 
     `engine` is given its fleets by `attach`, before this runs or while it does, and again whenever
-    another engine begins. One process at a time runs this: whoever leads. Without a namespace it
-    is about all of them.
+    another engine begins. One process at a time runs this: whoever leads.
     """
 
     server: Server
     around: Surroundings
     engine: EngineAccess
-    namespace: str = ""
+    namespaces: Namespaces
 
     async def run(self) -> None:
         """Work for ever; ends by being cancelled."""
         await self._installed()
-        caches = watched(self.server, self.around, self.namespace)
+        caches = watched(self.server, self.around, self.namespaces)
         async with asyncio.TaskGroup() as group:
             group.create_task(caches.run())
             await caches.synced()
-            log.info("serving Cluster API", namespace=self.namespace or "all")
+            log.info("serving Cluster API", namespaces=str(self.namespaces))
             group.create_task(self._machines(caches))
             group.create_task(self._clusters(caches))
             group.create_task(self._control_planes(caches))
@@ -71,11 +70,11 @@ class ClusterApi:
     async def _installed(self) -> None:
         """Return once the cluster serves Cluster API's kinds and ours; not all clusters do."""
         missing = ""
-        selection = Selection(namespace=self.namespace) if self.namespace else EVERYTHING
         while True:
             try:
-                await self.server.list_all(CLUSTERS, selection)
-                await self.server.list_all(MACHINES, selection)
+                for selection in self.namespaces.selections:
+                    await self.server.list_all(CLUSTERS, selection)
+                    await self.server.list_all(MACHINES, selection)
             except ApiError as error:
                 if str(error) != missing:
                     missing = str(error)
@@ -105,7 +104,7 @@ class ClusterApi:
             server=self.server,
             engine=self.engine,
             clock=self.around.clock,
-            namespace=self.namespace,
+            namespaces=self.namespaces,
         )
         await sweep.run()
 
@@ -137,16 +136,15 @@ class ClusterApi:
         reconciler = TemplateReconciler(api=self.server, items=items)
         await self._run("HostlerMachineTemplate", items, reconciler.reconcile, None)
 
-    def _informer(self, resource: Resource[M]) -> Informer[M]:
-        selection = Selection(namespace=self.namespace) if self.namespace else EVERYTHING
-        return Informer(self.server, resource, self.around, selection)
+    def _informer(self, resource: Resource[M]) -> Informers[M]:
+        return Informers(self.server, resource, self.around, self.namespaces.selections)
 
     async def _run(
         self,
         kind: str,
-        items: Informer[M],
+        items: Informers[M],
         reconcile: Reconcile,
-        clusters: Informer[Cluster] | None,
+        clusters: Informers[Cluster] | None,
     ) -> None:
         """Follow a kind, and reconcile each object when it or its cluster changes."""
         queue = WorkQueue[Key](self.around.clock)

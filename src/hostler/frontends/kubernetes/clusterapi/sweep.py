@@ -19,6 +19,7 @@ from hostler.domain.model.fleet import destructions_left
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.requester import Requester
 from hostler.domain.model.resource import OrphanClass
+from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.ports.clock import Clock
 from hostler.requests import machines as requests
 
@@ -37,7 +38,7 @@ _GONE = "its HostlerMachine is gone"
 
 @dataclass(slots=True, kw_only=True)
 class Sweep:
-    """Looks for machines that no object asks for; without a namespace in all of them.
+    """Looks for machines that no object asks for in the namespaces that are read.
 
     `_missing` is since when nothing was seen to ask for a machine, in boot time; `_written` is the
     last reason for which nothing was concluded.
@@ -46,7 +47,7 @@ class Sweep:
     server: Reads
     engine: EngineAccess
     clock: Clock
-    namespace: str = ""
+    namespaces: Namespaces
     _missing: dict[MachineId, float] = field(default_factory=dict[MachineId, float])
     _written: str = ""
 
@@ -75,7 +76,7 @@ class Sweep:
         self._forget_others({machine.id for _, machine in held})
         if not held:
             return ""
-        seen = await look(self.server, self.namespace)
+        seen = await look(self.server, self.namespaces)
         known = tuple(machine for _, machine in held)
         ours = seen.has_ours(known)
         whys = [await self._compare(access, machine, seen, ours=ours) for access, machine in held]
@@ -87,7 +88,7 @@ class Sweep:
         self, access: FleetAccess, machine: Machine, seen: Look, *, ours: bool
     ) -> str:
         """Say of one machine who asks for it, or that nobody does; return why neither is known."""
-        before, owner = machine.spec.requester, seen.owner(machine)
+        before, owner = machine.spec.requester, seen.owner(machine, self.engine.concerns)
         if owner is not None:
             self._missing.pop(machine.id, None)
             requester = requester_of(owner, seen.cluster, before)
@@ -114,7 +115,7 @@ class Sweep:
 
     def _concerns(self, requester: Requester) -> bool:
         """Tell whether a requester is an object of those that are read here."""
-        return requester.frontend == ACTOR and self.namespace in {"", requester.namespace}
+        return requester.frontend == ACTOR and self.namespaces.has(requester.namespace)
 
     def _forget_others(self, living: set[MachineId]) -> None:
         for machine in self._missing.keys() - living:
@@ -168,9 +169,11 @@ class Sweep:
         return True
 
     async def _is_abandoned(self, machine: Machine, requester: Requester) -> bool:
-        seen = await look(self.server, self.namespace)
+        seen = await look(self.server, self.namespaces)
         ours = seen.has_ours(one for _, one in self.engine.by_id())
-        if seen.owner(machine) is not None or not seen.proves(requester, has_ours=ours):
+        if seen.owner(machine, self.engine.concerns) is not None or not seen.proves(
+            requester, has_ours=ours
+        ):
             return False
         return await is_gone(self.server, requester)
 

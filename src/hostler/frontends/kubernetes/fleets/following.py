@@ -1,14 +1,18 @@
-"""Following: the objects of a namespace as they change, in one view."""
+"""Following: the objects of the namespaces that are read as they change, in one view."""
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 
 from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS, PROVIDERS, Written
 from hostler.kubernetes.cache import Change
 from hostler.kubernetes.client import Client
-from hostler.kubernetes.informer import Informer, Surroundings
+from hostler.kubernetes.informer import Informers, Surroundings
+from hostler.kubernetes.objects import key_of
 from hostler.kubernetes.requests import Selection
 from hostler.kubernetes.resources import Resource
+
+Selections = Mapping[str, Iterable[Selection]]
+"""What is read of each kind."""
 
 KINDS: Mapping[str, Resource[Written]] = {
     resource.kind: resource for resource in (FLEETS, PROVIDERS, HOSTS)
@@ -16,34 +20,31 @@ KINDS: Mapping[str, Resource[Written]] = {
 
 
 class Followed:
-    """All objects of these kinds in a namespace; `changed` is set by what people write.
+    """All objects of what is read of each kind; `changed` is set by what people write.
 
     What is written on them by us changes no generation, and sets nothing.
     """
 
-    def __init__(
-        self, client: Client, namespace: str, around: Surroundings, kinds: Collection[str]
-    ) -> None:
-        selection = Selection(namespace=namespace)
+    def __init__(self, client: Client, around: Surroundings, selections: Selections) -> None:
         self.changed = asyncio.Event()
         self._informers = {
-            kind: Informer(client, resource, around, selection)
+            kind: Informers(client, resource, around, selections[kind])
             for kind, resource in KINDS.items()
-            if kind in kinds
+            if kind in selections
         }
         for informer in self._informers.values():
             informer.on_change(self._heed)
 
     def of(self, kind: str) -> tuple[Written, ...]:
-        """Return all objects of a kind, by name."""
+        """Return all objects of a kind, by namespace and name."""
         informer = self._informers.get(kind)
         found = informer.cache if informer is not None else ()
-        return tuple(sorted(found, key=lambda one: one.metadata.name))
+        return tuple(sorted(found, key=key_of))
 
     async def synced(self) -> None:
         """Return when all that there is was read once."""
         for informer in self._informers.values():
-            await informer.synced.wait()
+            await informer.synced()
 
     def runs(self) -> tuple[Callable[[], Coroutine[None, None, None]], ...]:
         """Return what is to be run, each in a task of its own, for ever."""

@@ -18,7 +18,9 @@ from hostler.domain.model.machine import Machine
 from hostler.frontends.kubernetes.nodes.standing import Standing
 from hostler.frontends.kubernetes.objects.assembly import FLEET, PROVIDER, Place, Verdict
 from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS, PROVIDERS, Written
+from hostler.frontends.kubernetes.objects.reach import provider_key
 from hostler.kubernetes.errors import ApiError
+from hostler.kubernetes.objects import key_of
 from hostler.ports.clock import Clock
 from hostler.ports.engine_record import KeepsEngineRecord
 from hostler.ports.store import Store
@@ -87,7 +89,7 @@ class Reporter:
         rows = {row.name: row for row in await of.store.fleets()}
         requests = await of.store.requests()
         for one in of.followed.of(FLEETS.kind):
-            fleet = of.source.config().known(one.metadata.name)
+            fleet = of.source.config().known(self._name(one))
             if fleet is not None and not one.ends:
                 asked = Asked(row=rows.get(fleet.name), requests=requests, now=of.clock.now())
                 await self._request(about_pause(one, fleet, asked))
@@ -98,7 +100,7 @@ class Reporter:
         config = await of.with_removed(of.source.config(), of.store)
         rows = {row.name: row for row in await of.store.fleets()}
         for one in of.followed.of(FLEETS.kind):
-            row = rows.get(FleetName(one.metadata.name))
+            row = rows.get(FleetName(self._name(one)))
             await self.writer.safely(one, partial(self._fleet, one, config, row))
         for one in of.followed.of(PROVIDERS.kind):
             await self.writer.safely(one, partial(self._provider, one, config))
@@ -107,8 +109,8 @@ class Reporter:
     # ------------------------------------------------------------ fleets
 
     async def _fleet(self, one: Written, config: Config, row: FleetRow | None) -> None:
-        of, place = self.of, Place(FLEET, one.metadata.name)
-        fleet = config.known(one.metadata.name)
+        of, place = self.of, Place(FLEET, self._name(one))
+        fleet = config.known(place.name)
         found: FleetStatus | None = None
         if fleet is not None:
             found = await fleet_status(of.store, fleet, of.clock.now(), runs=True)
@@ -148,9 +150,9 @@ class Reporter:
     # ------------------------------------------------------------ providers
 
     async def _provider(self, one: Written, config: Config) -> None:
-        name, of = one.metadata.name, self.of
+        name, of = self._name(one), self.of
         fleets = [fleet for fleet in config.fleets if str(fleet.account) == name]
-        hosts = [h for h in of.followed.of(HOSTS.kind) if h.wanted.get("provider") == name]
+        hosts = [h for h in of.followed.of(HOSTS.kind) if provider_key(h) == key_of(one)]
         if one.ends and not await self._is_used(fleets):
             await self.writer.release(PROVIDERS, one)
             return
@@ -166,6 +168,15 @@ class Reporter:
             if not fleet.removed or await self.of.store.machines(fleet.name):
                 return True
         return False
+
+    def _name(self, one: Written) -> str:
+        """Return how the engine calls an object."""
+        return self.of.source.namespaces.name_of(one.metadata)
+
+    def _provider_name(self, host: Written) -> str:
+        """Return how the engine calls the provider that a Host names."""
+        key = provider_key(host)
+        return self.of.source.namespaces.name(key.namespace, key.name)
 
     def _verdict(self, place: Place) -> tuple[Verdict | None, int]:
         judged = self.of.source.judged
@@ -186,8 +197,7 @@ class Reporter:
             now=of.clock.now(),
         )
         for one in objects:
-            provider = str(one.wanted.get("provider", ""))
-            found = known.get((provider, one.metadata.name))
+            found = known.get((self._provider_name(one), self._name(one)))
             await self.writer.safely(one, partial(self._host, one, found, around))
 
     async def _known_hosts(self, config: Config) -> Mapping[tuple[str, str], Known]:
@@ -213,13 +223,13 @@ class Reporter:
 
     async def _host(self, one: Written, known: Known | None, around: Around) -> None:
         now, judged = around.now, self.of.source.judged
-        provider = Place(PROVIDER, str(one.wanted.get("provider", "")))
+        provider, name = Place(PROVIDER, self._provider_name(one)), self._name(one)
         verdict = judged.assembly.verdicts.get(provider)
         condition = host_condition(
-            judged.hosts.get(one.metadata.name),
+            judged.hosts.get(name),
             statuses.accepted(verdict) if verdict is not None else None,
         )
-        generation = judged.generations.get(Place("host", one.metadata.name), 0)
+        generation = judged.generations.get(Place("host", name), 0)
         fields = host_fields(known, now)
         waits = await self._ends(one, known, around)
         if one.ends and waits is None:

@@ -1,4 +1,4 @@
-"""Source: the configuration that a file and the objects of a namespace say, as it is now.
+"""Source: the configuration that a file and the objects of namespaces say, as it is now.
 
 It is made anew when somebody writes an object, and now and then, for Secrets change too. What an
 API server cannot tell for a while stays as it was.
@@ -13,7 +13,7 @@ from pathlib import Path
 import structlog
 
 from hostler.config.cluster_tables import AllowTable
-from hostler.config.decode import Raw
+from hostler.config.decode import Raw, table
 from hostler.config.digests import differing, digests
 from hostler.config.load import Kinds
 from hostler.config.node_tables import HostNodeTable
@@ -22,6 +22,7 @@ from hostler.config.values import Config
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import AccountName, HostId
 from hostler.frontends.kubernetes.connecting import Connected
+from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.objects.assembly import (
     PROVIDER,
     Assembler,
@@ -35,7 +36,7 @@ from hostler.frontends.kubernetes.objects.candidates import (
     Candidates,
     HostPlace,
     Objects,
-    secret_names,
+    secret_keys,
 )
 from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS, PROVIDERS, Written
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces, read_secret_data
@@ -89,6 +90,7 @@ class Surroundings:
     """
 
     cluster: Connected
+    namespaces: Namespaces
     followed: Followed
     places: SecretPlaces
     opens: Opens
@@ -102,6 +104,7 @@ class Source:
     def __init__(self, base: Base, surroundings: Surroundings) -> None:
         self._base = base
         self._cluster, self._followed = surroundings.cluster, surroundings.followed
+        self.namespaces = surroundings.namespaces
         self._places, self._opens = surroundings.places, surroundings.opens
         self._clock, self._again = surroundings.clock, surroundings.again
         self._before: dict[Place, Raw] = {}
@@ -166,10 +169,11 @@ class Source:
         providers = self._followed.of(PROVIDERS.kind)
         fleets = tuple(one for one in self._followed.of(FLEETS.kind) if not one.ends)
         hosts = self._followed.of(HOSTS.kind)
-        names = secret_names((*providers, *fleets, *hosts))
+        keys = sorted(secret_keys((*providers, *fleets, *hosts)))
+        places = {key: self.namespaces.name(key.namespace, key.name) for key in keys}
         secrets = {
-            name: await read_secret_data(self._cluster.client, self._cluster.namespace, name)
-            for name in sorted(names)
+            place: await read_secret_data(self._cluster.client, key, place)
+            for key, place in places.items()
         }
         return Objects(providers=providers, fleets=fleets, hosts=hosts, secrets=secrets)
 
@@ -177,6 +181,7 @@ class Source:
         """Return what is in force, once every account of it could be opened."""
         base = self._base
         making = Candidates(
+            namespaces=self.namespaces,
             kinds=base.kinds,
             base=base.raw,
             places=self._places,
@@ -187,7 +192,11 @@ class Source:
         refused = dict[Place, Verdict]()
         while True:
             assembler = Assembler(
-                path=base.path, base=base.raw, kinds=base.kinds, stores=base.stores
+                namespaces=self.namespaces,
+                path=base.path,
+                base=base.raw,
+                kinds=base.kinds,
+                stores=base.stores,
             )
             assembler.verdicts.update(refused)
             assembly = assembler.assemble(candidates, self._before)
@@ -199,7 +208,7 @@ class Source:
         hosts = {name: why for one in candidates.values() for name, why in one.hosts.items()}
         return Judged(
             assembly=assembly,
-            generations=_generations(objects),
+            generations=self._generations(objects),
             hosts=hosts,
             nodes=self._nodes(candidates),
         )
@@ -215,6 +224,23 @@ class Source:
             for place, one in candidates.items()
             for name, verdict in one.hosts.items()
         }
+
+    def _generations(self, objects: Objects) -> dict[Place, int]:
+        kinds: tuple[tuple[str, tuple[Written, ...]], ...] = (
+            ("provider", objects.providers),
+            ("fleet", objects.fleets),
+            ("host", objects.hosts),
+        )
+        return {
+            Place(table, self.namespaces.name_of(one.metadata)): one.metadata.generation
+            for table, found in kinds
+            for one in found
+        }
+
+    def lent(self) -> frozenset[str]:
+        """Return the fleets of the file of which objects of all namespaces may ask for machines."""
+        base = self._base
+        return frozenset(base.allow.fleets).intersection(table(base.raw.get("fleet", {})))
 
     def node_of(self, account: AccountName, host: HostId) -> HostNodeTable | None:
         """Return what the object of a host says of its Node; None without one."""
@@ -237,19 +263,6 @@ class Source:
                 return place, str(error)
             self._opened[place.path] = digest
         return None, ""
-
-
-def _generations(objects: Objects) -> dict[Place, int]:
-    kinds: tuple[tuple[str, tuple[Written, ...]], ...] = (
-        ("provider", objects.providers),
-        ("fleet", objects.fleets),
-        ("host", objects.hosts),
-    )
-    return {
-        Place(table, one.metadata.name): one.metadata.generation
-        for table, found in kinds
-        for one in found
-    }
 
 
 async def _nobody() -> None:

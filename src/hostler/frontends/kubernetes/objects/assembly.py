@@ -1,4 +1,4 @@
-"""Assembly: what a file and the objects of a namespace say together, each object judged by itself.
+"""Assembly: what a file and the objects of namespaces say together, each object judged by itself.
 
 An object that is wrong stops no other. What was in force for it before stays in force, so that a
 slip of the pen ends nothing; where nothing was, it is as if it were not there.
@@ -15,6 +15,7 @@ from hostler.config.load import Kinds, Reading
 from hostler.config.node_tables import HostNodeTable
 from hostler.config.store_url import Stores
 from hostler.config.values import Config, WrongFile
+from hostler.frontends.kubernetes.namespaces import Namespaces
 
 PROVIDER, FLEET = "provider", "fleet"
 NO_PROVIDER = "spec.provider: expected a Provider that is in force; there is none"
@@ -22,7 +23,7 @@ NO_PROVIDER = "spec.provider: expected a Provider that is in force; there is non
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which table: `provider` or `fleet`, and its name."""
+    """Which table: `provider` or `fleet`, and its name as the engine has it."""
 
     table: str
     name: str
@@ -90,6 +91,7 @@ class Assembly:
 class Assembler:
     """Puts a file's tables and those of objects together; `base` is right by itself."""
 
+    namespaces: Namespaces
     path: Path
     base: Raw
     kinds: Kinds
@@ -144,21 +146,32 @@ class Assembler:
         self.verdicts[place] = Verdict(reason=reason, message=why, older=stays)
 
     def _is_right(self, place: Place, table: Raw) -> bool:
-        reading, config = self._alone({place: table})
+        reading, config = self._alone(place, table)
         return not reading.faults.found and config is not None and _has(config, place)
 
     def _faults(self, place: Place, candidate: Candidate) -> tuple[str, ...]:
-        reading, config = self._alone({place: candidate.table})
+        reading, config = self._alone(place, candidate.table)
         found = reading.faults.found
         if not found and config is not None and not _has(config, place):
             return (NO_PROVIDER,)
         return tuple(dict.fromkeys(worded(fault, place, candidate.tell) for fault in found))
 
-    def _alone(self, tables: Mapping[Place, Raw]) -> tuple[Reading, Config | None]:
-        """Return the reading of these tables with the providers that are in force, and no more."""
-        providers = {p: raw for p, raw in self.force.items() if p.table == PROVIDER}
-        bare = {key: value for key, value in self.base.items() if key not in {FLEET, "frontend"}}
-        return self._read(bare, {**providers, **tables})
+    def _alone(self, place: Place, own: Raw) -> tuple[Reading, Config | None]:
+        """Return the reading of a table with the providers of its namespace that are in force.
+
+        Those of the file are of the home namespace.
+        """
+        namespace = self.namespaces.namespace_of(place.name)
+        providers = {
+            other: raw
+            for other, raw in self.force.items()
+            if other.table == PROVIDER and self.namespaces.namespace_of(other.name) == namespace
+        }
+        without = {FLEET, "frontend"}
+        if not self.namespaces.is_home(namespace):
+            without.add(PROVIDER)
+        bare = {key: value for key, value in self.base.items() if key not in without}
+        return self._read(bare, {**providers, place: own})
 
     def _together(
         self, candidates: Mapping[Place, Candidate], before: Mapping[Place, Raw]
@@ -201,7 +214,9 @@ class Assembler:
         for name in (PROVIDER, FLEET):
             own = {place.name: one for place, one in tables.items() if place.table == name}
             raw[name] = {**table(raw.get(name, {})), **own}
-        reading = Reading(path=self.path, kinds=self.kinds, stores=self.stores, partial=True)
+        reading = Reading(
+            path=self.path, kinds=self.kinds, stores=self.stores, partial=True, objects=True
+        )
         return reading, reading.read(raw)
 
 

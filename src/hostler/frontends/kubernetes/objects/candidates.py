@@ -1,6 +1,7 @@
-"""Candidates: the objects of a namespace as tables that may come into force. Pure but for secrets.
+"""Candidates: the objects of namespaces as tables that may come into force. Pure but for secrets.
 
-A host is an entry in the list of its provider; a fleet has the section of its provider's kind.
+A host is an entry in the list of its provider; a fleet has the section of its provider's kind. What
+an object names, a provider or a Secret, is in its own namespace; the file is of the home namespace.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -19,15 +20,27 @@ from hostler.config.tables import FleetTable, ProviderTable
 from hostler.frontends.kubernetes.definitions.notation import key_in_object
 from hostler.frontends.kubernetes.definitions.sections import hosts as host_tables
 from hostler.frontends.kubernetes.definitions.sections import inventory_key
+from hostler.frontends.kubernetes.namespaces import Namespaces
+from hostler.kubernetes.objects import Key, key_of
 
-from .assembly import FLEET, IN_FORCE, PROVIDER, Candidate, Place, Reason, Verdict, worded_in
+from .assembly import (
+    FLEET,
+    IN_FORCE,
+    PROVIDER,
+    Candidate,
+    Place,
+    Reason,
+    Verdict,
+    worded_in,
+)
 from .models import Fields, Written
 from .permissions import forbidden
+from .reach import Reach, provider_key
 from .secrets import SecretData, SecretPlaces
 from .tables import Layout, other_sections, table_of_spec
 
 HostPlace = tuple[str, str]
-"""A provider's name, and that of a host of its list."""
+"""A provider's name, and that of a host of its list, as the engine has them."""
 
 _REST = "; the rest of it is in force, and what its Node bears stays as it was"
 _OF_FLEETS = frozenset({"paused", "deletionPolicy", "secretName"})
@@ -48,7 +61,7 @@ class _Nothing(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objects:
-    """All objects of a namespace that are read, by kind, and the Secrets that they name."""
+    """All objects that are read, by kind, and the Secrets that they name by their places."""
 
     providers: tuple[Written, ...]
     fleets: tuple[Written, ...]
@@ -60,9 +73,11 @@ class Objects:
         return self.secrets.get(name, SecretData(name="")) if name else SecretData(name="")
 
 
-def secret_names(objects: Iterable[Written]) -> frozenset[str]:
-    """Return the Secrets that objects name."""
-    return frozenset(name for one in objects if (name := secret_name(one)))
+def secret_keys(objects: Iterable[Written]) -> frozenset[Key]:
+    """Return the Secrets that objects name: each those of its own namespace."""
+    return frozenset(
+        Key(one.metadata.namespace, name) for one in objects if (name := secret_name(one))
+    )
 
 
 def secret_name(one: Written) -> str:
@@ -94,34 +109,46 @@ class Candidates:
     hosts of the records: without one of them a provider does not come into force anew.
     """
 
+    namespaces: Namespaces
     kinds: Kinds
     base: Raw
     places: SecretPlaces
     allow: AllowTable = AllowTable()
     recorded: Collection[HostPlace] = frozenset()
 
+    @property
+    def _reach(self) -> Reach:
+        return Reach(namespaces=self.namespaces, allow=self.allow)
+
     def of(self, objects: Objects, before: Mapping[Place, Raw]) -> Mapping[Place, Candidate]:
         """Return a candidate for each provider and fleet; `before` are the tables in force."""
         found = dict[Place, Candidate]()
         for one in objects.providers:
-            place = Place(PROVIDER, one.metadata.name)
+            place = Place(PROVIDER, self.namespaces.name_of(one.metadata))
             found[place] = self._provider(one, objects, before.get(place, {}))
         kinds = self._kinds(objects.providers)
-        secrets = {one.metadata.name: secret_name(one) for one in objects.providers}
+        secrets = {self.namespaces.name_of(p.metadata): secret_name(p) for p in objects.providers}
         for one in objects.fleets:
-            name = one.wanted.get("provider") or _only(kinds)
-            own = secret_name(one) or secrets.get(str(name), "")
-            secret = _Secrets(self.places, objects.secret(own), stable=True)
-            found[Place(FLEET, one.metadata.name)] = self._fleet(
-                one, kinds.get(str(name), ""), secret
-            )
+            provider = self._reach.provider_of(one, kinds)
+            own = secret_name(one) or secrets.get(provider, "")
+            secret = self._secret(one, own, objects, stable=True)
+            place = Place(FLEET, self.namespaces.name_of(one.metadata))
+            found[place] = self._fleet(one, provider, kinds, secret)
         return found
+
+    def _secret(
+        self, one: Written, name: str, objects: Objects, *, stable: bool = False
+    ) -> "_Secrets":
+        """Return a Secret of the namespace of an object."""
+        place = self.namespaces.name(one.metadata.namespace, name) if name else ""
+        return _Secrets(self.places, objects.secret(place), stable=stable)
 
     def _kinds(self, providers: Iterable[Written]) -> dict[str, str]:
         """Return the kind of each provider, of the file and of objects."""
         tables = table(self.base.get(PROVIDER, {}))
         found = {name: str(table(raw).get("kind", name)) for name, raw in tables.items()}
-        return {**found, **{p.metadata.name: str(p.wanted.get("kind", "")) for p in providers}}
+        name_of = self.namespaces.name_of
+        return {**found, **{name_of(p.metadata): str(p.wanted.get("kind", "")) for p in providers}}
 
     def _provider(self, one: Written, objects: Objects, before: Raw) -> Candidate:
         kind = str(one.wanted.get("kind", ""))
@@ -131,10 +158,11 @@ class Candidates:
         settings = self.kinds[kind]().settings
         layout = Layout(common=ProviderTable, section=key_in_object(kind), own=settings)
         spec = {key: value for key, value in one.wanted.items() if key != "secretName"}
-        secret = _Secrets(self.places, objects.secret(secret_name(one)))
+        secret = self._secret(one, secret_name(one), objects)
         made, problems = table_of_spec(spec, layout, secret)
         wrong = self._wrong_sections(spec, layout, f"it is of kind {kind}")
-        hosts = tuple(h for h in objects.hosts if h.wanted.get("provider") == one.metadata.name)
+        provider = key_of(one)
+        hosts = tuple(h for h in objects.hosts if provider_key(h) == provider)
         listed = inventory_key(settings)
         tell: Callable[[str], str] = layout.place
         entries = dict[str, _Entry]()
@@ -142,7 +170,10 @@ class Candidates:
             older = {str(entry.get("name")): entry for entry in table_list(before.get(listed))}
             entries = self._hosts(kind, hosts, objects, older)
             if not before:
-                problems = (*problems, *self._bereft(one.metadata.name, entries))
+                problems = (
+                    *problems,
+                    *self._bereft(self.namespaces.name_of(one.metadata), entries),
+                )
             usable = [one.table for one in entries.values() if one.table is not None]
             made = {**made, listed: usable}
             tell = partial(_of_host, layout, listed, tuple(str(one["name"]) for one in usable))
@@ -151,7 +182,7 @@ class Candidates:
         return Candidate(
             table=made,
             problems=(*wrong, *problems),
-            forbidden=self._forbidden(made, layout),
+            forbidden=self._forbidden(one, made, layout),
             tell=tell,
             hosts={name: entry.verdict for name, entry in entries.items()},
             nodes={name: entry.node for name, entry in entries.items() if entry.node is not None},
@@ -163,8 +194,8 @@ class Candidates:
         """Return hosts as entries of a provider's list; those that are wrong as they were."""
         found = dict[str, _Entry]()
         for one in hosts:
-            secret = _Secrets(self.places, objects.secret(secret_name(one)))
-            name = one.metadata.name
+            secret = self._secret(one, secret_name(one), objects)
+            name = self.namespaces.name_of(one.metadata)
             found[name] = self._host(one, kind, secret, older.get(name))
         return found
 
@@ -175,24 +206,30 @@ class Candidates:
         whole, problems = table_of_spec(one.wanted, layout, secret)
         own = known_keys(HostNodeTable)
         made = {key: value for key, value in whole.items() if key not in own}
-        made |= {"name": one.metadata.name}
+        made |= {"name": self.namespaces.name_of(one.metadata)}
+        made, allow = self._reach.with_job(one, made), self._reach.allowed(one)
         node = {key: value for key, value in whole.items() if key in own}
         wrong = self._wrong_sections(one.wanted, layout, f"its provider is of kind {kind}")
-        box, _ = self._part(made, struct, layout, (*wrong, *problems))
-        rest, as_node = self._part(node, HostNodeTable, layout, ())
+        box, _ = self._part(made, struct, layout, (*wrong, *problems), allow)
+        rest, as_node = self._part(node, HostNodeTable, layout, (), allow)
         usable = made if box.accepted else older
         stays = usable is not None and not box.accepted
         verdict = _both(replace(box, older=stays), rest)
         return _Entry(usable, verdict, cast("HostNodeTable | None", as_node))
 
     def _part(
-        self, made: Raw, struct: type[object], layout: Layout, problems: tuple[str, ...]
+        self,
+        made: Raw,
+        struct: type[object],
+        layout: Layout,
+        problems: tuple[str, ...],
+        allow: AllowTable,
     ) -> tuple[Verdict, object | None]:
         """Judge the keys of one table of a host, and decode them."""
         faults = Faults()
         (decoded,) = decode_table(made, (struct,), "", faults)
         texts = tuple(worded_in(fault, layout.place) for fault in faults.found)
-        refused = (worded_in(one, layout.place) for one in forbidden(made, (struct,), self.allow))
+        refused = (worded_in(one, layout.place) for one in forbidden(made, (struct,), allow))
         return _verdict((*problems, *texts), tuple(refused)), decoded
 
     def _bereft(self, provider: str, entries: Mapping[str, _Entry]) -> tuple[str, ...]:
@@ -207,26 +244,31 @@ class Candidates:
             if entry.table is None and (provider, name) in self.recorded
         )
 
-    def _forbidden(self, made: Raw, layout: Layout) -> tuple[str, ...]:
+    def _forbidden(self, one: Written, made: Raw, layout: Layout) -> tuple[str, ...]:
         """Return what an object says that the installation does not allow."""
-        found = forbidden(made, (layout.common, layout.own), self.allow)
+        found = forbidden(made, (layout.common, layout.own), self._reach.allowed(one))
         return tuple(worded_in(fault, layout.place) for fault in found)
 
-    def _fleet(self, one: Written, kind: str, secret: _Secrets) -> Candidate:
+    def _fleet(
+        self, one: Written, provider: str, kinds: Mapping[str, str], secret: _Secrets
+    ) -> Candidate:
         spec = {key: value for key, value in one.wanted.items() if key not in _OF_FLEETS}
+        kind = kinds.get(provider, "")
         if kind not in self.kinds:
             layout = Layout(common=FleetTable, section="", own=_Nothing)
             made, problems = table_of_spec(spec, layout, secret)
-            return Candidate(table=made, problems=problems, tell=layout.place)
+            lacking = self._reach.without_provider(one, kinds) if provider not in kinds else ()
+            named = {**made, **({PROVIDER: provider} if provider else {})}
+            return Candidate(table=named, problems=(*problems, *lacking), tell=layout.place)
         layout = Layout(
             common=FleetTable, section=key_in_object(kind), own=self.kinds[kind]().template
         )
         made, problems = table_of_spec(spec, layout, secret)
         wrong = self._wrong_sections(spec, layout, f"its provider is of kind {kind}")
         return Candidate(
-            table=made,
+            table={**made, PROVIDER: provider},
             problems=(*wrong, *problems),
-            forbidden=self._forbidden(made, layout),
+            forbidden=(*self._forbidden(one, made, layout), *self._reach.at_nodes(one)),
             tell=layout.place,
         )
 
@@ -250,10 +292,6 @@ def _both(box: Verdict, node: Verdict) -> Verdict:
     if box.accepted:
         return replace(node, message=f"{node.message}{_REST}")
     return replace(box, message=f"{box.message}; {node.message}")
-
-
-def _only(kinds: Mapping[str, str]) -> str:
-    return next(iter(kinds)) if len(kinds) == 1 else ""
 
 
 def _of_host(layout: Layout, listed: str, names: tuple[str, ...], path: str) -> str:

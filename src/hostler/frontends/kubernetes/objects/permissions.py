@@ -20,6 +20,11 @@ _CURE = (
 )
 
 
+def cure(key: str) -> str:
+    """Return who allows what an object may not say, and where."""
+    return _CURE.format(key=key)
+
+
 def _is_no_root(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
@@ -82,7 +87,7 @@ def _judged(name: str, value: object, allow: AllowTable, path: str) -> Iterator[
     expected = judge(value, allow) if judge is not None else "nothing: it cannot be allowed"
     if expected:
         text = f'"{value}"' if isinstance(value, str) else ""
-        yield Fault(path=path, value=text, expected=expected, hint=_CURE.format(key=name))
+        yield Fault(path=path, value=text, expected=expected, hint=cure(name))
 
 
 def _images(value: object, allow: AllowTable) -> str:

@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import shutil
 from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -45,19 +45,29 @@ class ReadsSecrets(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretData:
-    """What is in one Secret; `problem` says why nothing can be read of it."""
+    """What is in one Secret; `problem` says why nothing can be read of it.
+
+    `place` is its name among those of all namespaces; left out, it is its own.
+    """
 
     name: str
+    place: str = ""
     values: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     problem: str = ""
 
 
-async def read_secret_data(reader: ReadsSecrets, namespace: str, name: str) -> SecretData:
+async def read_secret_data(reader: ReadsSecrets, key: Key, place: str = "") -> SecretData:
     """Return a Secret's values; an ApiError that time may heal is raised."""
+    read = await _read(reader, key)
+    return replace(read, place=place)
+
+
+async def _read(reader: ReadsSecrets, key: Key) -> SecretData:
+    name = key.name
     try:
-        found = await reader.get(SECRETS, Key(namespace, name))
+        found = await reader.get(SECRETS, key)
     except NotFound:
-        return SecretData(name=name, problem=f"there is no Secret {name} in {namespace}")
+        return SecretData(name=name, problem=f"there is no Secret {name} in {key.namespace}")
     except ApiError as error:
         if error.retry_at:
             raise
@@ -65,7 +75,7 @@ async def read_secret_data(reader: ReadsSecrets, namespace: str, name: str) -> S
     if found.type in SYSTEMS_OWN:
         return SecretData(name=name, problem=f"the Secret {name} is of type {found.type}: {_OTHER}")
     try:
-        values = {key: base64.b64decode(one) for key, one in (found.data or {}).items()}
+        values = {each: base64.b64decode(one) for each, one in (found.data or {}).items()}
     except (binascii.Error, ValueError):
         return SecretData(name=name, problem=f"the Secret {name} cannot be read: no base64")
     return SecretData(name=name, values=values)
@@ -85,7 +95,7 @@ class SecretPlaces:
     def variable(self, secret: SecretData, key: str) -> str:
         """Return the variable that has this value; ConfigError where the Secret lacks it."""
         value = self._value(secret, key)
-        name = f"S{self._digest(secret.name, key, value)}"
+        name = f"S{self._digest(_place(secret), key, value)}"
         try:
             self._variables[name] = value.decode().strip()
         except UnicodeDecodeError:
@@ -95,8 +105,8 @@ class SecretPlaces:
     def file(self, secret: SecretData, key: str, *, stable: bool) -> str:
         """Return the path of a file with this value, which changes with it unless `stable`."""
         value = self._value(secret, key)
-        suffix = "" if stable else f"-{self._digest(secret.name, key, value)}"
-        folder = self._folder / f"{secret.name}{suffix}"
+        suffix = "" if stable else f"-{self._digest(_place(secret), key, value)}"
+        folder = self._folder / f"{_place(secret)}{suffix}"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = folder / key
         if not path.exists() or path.read_bytes() != value:
@@ -120,3 +130,7 @@ class SecretPlaces:
     def _digest(self, name: str, key: str, value: bytes) -> str:
         text = b"\0".join((name.encode(), key.encode(), value))
         return hmac.new(self._salt, text, hashlib.sha256).hexdigest()[:24]
+
+
+def _place(secret: SecretData) -> str:
+    return secret.place or secret.name

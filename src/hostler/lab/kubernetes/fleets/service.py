@@ -21,6 +21,7 @@ from hostler.frontends.kubernetes.fleets.following import Followed
 from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
 from hostler.frontends.kubernetes.fleets.source import Base, Source, Surroundings
 from hostler.frontends.kubernetes.fleets.writing import Writer
+from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.objects.assembly import FLEET, Place
 from hostler.frontends.kubernetes.objects.models import FLEETS
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
@@ -36,6 +37,7 @@ from hostler.queries.removed import removed_fleets
 
 from .objects import KINDS, NAMESPACE, Objects
 
+_NAMESPACES = Namespaces(home=NAMESPACE)
 _REPORTS, _SECRETS = timedelta(seconds=15), timedelta(minutes=10)
 """How often all objects are gone over, and Secrets are read again: seldom, to save time."""
 Taken = Callable[[tuple[Fleet, ...]], None]
@@ -101,9 +103,11 @@ class ObjectsService:
     async def _follow(self, run: Incarnation, client: Client) -> None:
         store, clock = run.ports.store, run.ports.clock
         draw = Random(self.random.getrandbits(64)).random
-        followed = Followed(client, NAMESPACE, Following(clock=clock, draw=draw), OBJECTS)
+        selections = dict.fromkeys(OBJECTS, _NAMESPACES.selections)
+        followed = Followed(client, Following(clock=clock, draw=draw), selections)
         around = Surroundings(
             cluster=Connected(client=client, namespace=NAMESPACE, origin="simulated"),
+            namespaces=_NAMESPACES,
             followed=followed,
             places=SecretPlaces(self.folder, {}, b"salt"),
             opens=_opens,

@@ -124,8 +124,11 @@ def name_of(claim: Claim) -> str:
 
 
 def server_name(fleet: FleetName, machine: MachineId) -> str:
-    """Return what a machine's server is called: no owner tag, for it has no check."""
-    return f"{fleet[:48]}-{machine}"
+    """Return what a machine's server is called: no owner tag, for it has no check.
+
+    It is its host name too, which may have no underscore.
+    """
+    return f"{fleet[:48].replace('_', '-')}-{machine}"
 
 
 def from_name(name: str, kind: str) -> Claim | None:
