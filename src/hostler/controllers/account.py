@@ -10,6 +10,7 @@ import structlog
 from hostler.domain.errors import Conflict, Fenced, StoreError, StoreUnusable
 from hostler.domain.ids import CycleId, FleetName
 from hostler.domain.machines.rollout import is_prepared_by_ssh
+from hostler.domain.model.capabilities import HostCapabilities
 from hostler.domain.model.commands import Advance, Reclaim, SaveFleet
 from hostler.domain.model.fleet import ProbeKind
 from hostler.domain.model.machine import Machine
@@ -105,6 +106,11 @@ class AccountLoop:
     def host_kind(self) -> str:
         """The kind of resource that outlives machines, where there is one."""
         return self._account.provider.capabilities.host_kind
+
+    @property
+    def hosts(self) -> HostCapabilities | None:
+        """What is true of the account's hosts; None where its machines have none."""
+        return self._account.provider.capabilities.hosts
 
     @property
     def rests(self) -> bool:

@@ -7,9 +7,11 @@ from typing import Protocol
 
 from hostler.controllers.account import AccountLoop
 from hostler.domain.ids import FleetName, MachineId
-from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.capabilities import Ownership
+from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import Machine
 from hostler.domain.reporting.hosts import HostStatus, host_statuses
+from hostler.domain.reporting.room import room
 from hostler.ports.provider import Connection
 
 
@@ -39,6 +41,13 @@ class LiveRecords(Protocol):
 
     def creation_blocker(self) -> str:
         """Return why nothing may be created in this fleet at all now; empty where it may."""
+        ...
+
+    def room(self, fleet: Fleet, now: datetime) -> int | None:
+        """Return on how many hosts machines of the fleet are or may come now.
+
+        None where more hosts can be made or ordered, or others decide over them too.
+        """
         ...
 
     def connection(self, machine: Machine) -> Connection | None:
@@ -95,6 +104,17 @@ class EngineRecords:
     def creation_blocker(self) -> str:
         """Return why nothing may be created in this fleet at all now; empty where it may."""
         return self.loop.state.world.get(self.fleet, "")
+
+    def room(self, fleet: Fleet, now: datetime) -> int | None:
+        """Return on how many hosts machines of the fleet are or may come now.
+
+        None where more hosts can be made or ordered, or others decide over them too.
+        """
+        terms, capabilities = self.loop.state.terms(self.fleet), self.loop.hosts
+        if terms is None or capabilities is None or capabilities.ownership is not Ownership.RECORD:
+            return None
+        machines = {machine.id for machine in self.machines() or ()}
+        return room(self.hosts(), machines, fleet, terms.fits, now)
 
     def connection(self, machine: Machine) -> Connection | None:
         """Return how to reach a machine, by the newest observations; None while not known."""

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from hostler.config.node_tables import NodeTable
 from hostler.domain.ids import HostId, InstallationId, MachineId, machine_id
-from hostler.domain.model.fleet import FleetRow, Setback
+from hostler.domain.model.fleet import Fleet, FleetRow, Setback
 from hostler.domain.model.machine import Deletion, Machine, MachineHealth, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import RequestKind
@@ -49,6 +49,11 @@ class FakeLive:
     has_observed: bool = True
     blocker: str = ""
     supports_standby: bool = False
+    hosts: int | None = None
+
+    def room(self, fleet: Fleet, now: datetime) -> int | None:
+        del fleet, now
+        return self.hosts
 
     def row(self) -> FleetRow | None:
         return self.fleet_row if self.has_read else None

@@ -51,6 +51,26 @@ async def test_an_increase_beyond_the_maximum_asks_for_nothing() -> None:
     assert len(await cluster.store.requests()) == 1
 
 
+@pytest.mark.parametrize(
+    ("hosts", "minimum", "most"),
+    [(None, 0, 10), (12, 0, 10), (10, 0, 10), (3, 0, 3), (0, 0, 0), (1, 2, 2)],
+)
+def test_a_group_has_no_more_nodes_than_its_hosts_can_bear(
+    hosts: int | None, minimum: int, most: int
+) -> None:
+    cluster = Cluster(NodeTable(minimum=minimum))
+    cluster.live.hosts = hosts
+    assert cluster.group.maximum == most
+
+
+async def test_an_increase_beyond_the_hosts_that_nobody_holds_says_so() -> None:
+    cluster = Cluster()
+    await cluster.group.increase(2)
+    cluster.live.hosts = 2
+    text = await refused(Status.INVALID_ARGUMENT, cluster.group.increase(1))
+    assert text == "web has at most 2 nodes on the hosts that it may have now, and 2 by now"
+
+
 async def test_an_increase_by_several_is_granted_once_the_offer_that_failed_may_be_tried() -> None:
     """Cluster Autoscaler asks for as many as the pods need, and never for one to try."""
     cluster = Cluster()

@@ -61,8 +61,11 @@ class NodeGroup:
 
     @property
     def maximum(self) -> int:
-        """How many nodes it may ask for."""
-        return self.machines.fleet.most(0)
+        """How many nodes it may ask for: no more than its hosts that nobody holds can bear."""
+        fleet = self.machines.fleet
+        room = self.live.room(fleet, self.machines.clock.now())
+        most = fleet.most(0)
+        return most if room is None else max(self.minimum, min(most, room))
 
     @property
     def is_known(self) -> bool:
@@ -103,7 +106,9 @@ class NodeGroup:
             raise GRPCError(Status.INVALID_ARGUMENT, f"delta: expected 1 or more, not {delta}")
         target = self.members().target
         if target + delta > self.maximum:
-            text = f"{self.id} has at most {self.maximum} nodes, and {target} by now"
+            room = self.maximum < self.machines.fleet.most(0)
+            on = " on the hosts that it may have now" if room else ""
+            text = f"{self.id} has at most {self.maximum} nodes{on}, and {target} by now"
             raise GRPCError(Status.INVALID_ARGUMENT, text)
         admission = self.machines.admit(delta, whole=True)
         if admission.count < delta:

@@ -1,0 +1,35 @@
+"""Room: how many machines of a fleet the hosts that there are can bear at the same time."""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+
+from hostler.domain.hosts.free import Fits
+from hostler.domain.ids import MachineId
+from hostler.domain.model.fleet import Fleet
+
+from .hosts import HostStatus
+
+
+def room(
+    hosts: Iterable[HostStatus],
+    machines: Collection[MachineId],
+    fleet: Fleet,
+    fits: Fits,
+    now: datetime,
+) -> int:
+    """Return on how many of these hosts one of the fleet's `machines` is, or may come.
+
+    None comes on a host that is another fleet's, or that a person keeps machines from. One that is
+    broken or in quarantine counts: it may be well in a minute.
+    """
+    return sum(
+        host.binding in machines if host.binding is not None else not _is_barred(host, now)
+        for host in hosts
+        if host.resource is not None
+        and any(not fits(offer, host.resource) for offer in fleet.offers)
+    )
+
+
+def _is_barred(host: HostStatus, now: datetime) -> bool:
+    hold = host.record.held_as(now) if host.record is not None else None
+    return hold is not None and hold.bars_machines
