@@ -73,6 +73,14 @@ def untag_volume(rig: Rig, server: Server) -> None:
     touch(rig.world.cloud, server)
 
 
+def strip_volume(rig: Rig, server: Server) -> None:
+    """Take the tags of a volume away, whose name still says whose it is."""
+    volume = server.volumes["1"]
+    assert volume.name.startswith("hostler.")
+    volume.tags = []
+    touch(rig.world.cloud, server)
+
+
 def resize(rig: Rig, server: Server) -> None:
     server.commercial_type = "DEV1-M"
     touch(rig.world.cloud, server)
@@ -93,6 +101,7 @@ MENDED: tuple[tuple[ByHand, str, str], ...] = (
     (untag_server, "the server's owner tag is gone", "server.update"),
     (untag_address, "the owner tag of address 0 is gone", "ip.update"),
     (untag_volume, "the owner tag of volume 1 is gone", "volume.update"),
+    (strip_volume, "the owner tag of volume 1 is gone", "volume.update"),
 )
 TOLD: tuple[tuple[ByHand, str], ...] = (
     (resize, "the server is a DEV1-M, and was made as a DEV1-S"),

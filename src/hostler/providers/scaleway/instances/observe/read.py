@@ -9,7 +9,13 @@ from typing import TypeVar
 
 from hostler.domain.ids import FleetName, MachineId, ResourceId, Zone
 from hostler.domain.model.resource import Condition, Resource, Slot
-from hostler.providers.scaleway.common.owner_tags import Claim, claim_of, pool_of, taken_id
+from hostler.providers.scaleway.common.owner_tags import (
+    Claim,
+    claim_of,
+    from_tags,
+    pool_of,
+    taken_id,
+)
 from hostler.providers.scaleway.common.settings import GIGABYTE, Prices
 from hostler.providers.scaleway.common.wire import (
     BlockVolume,
@@ -29,6 +35,7 @@ _FAMILIES = {"routed_ipv4": 0, "routed_ipv6": 1, "inet": 0, "inet6": 1}
 ARCHES: Mapping[str, str] = {"x86_64": "amd64", "arm64": "arm64", "arm": "arm"}
 """Processors, as the API calls them and as Go does."""
 _NO_TAGS: Sequence[str] = ()
+Note = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +146,7 @@ class Reader:
             price=size * self.prices.l_ssd_gb,
             name=volume.name or "",
             type=volume.volume_type or "l_ssd",
-            notes=_shared((("size", str(size)),)),
+            notes=_volume_notes(volume.tags, ("size", str(size))),
         )
 
     def block(self, volume: BlockVolume) -> Resource:
@@ -162,7 +169,7 @@ class Reader:
             price=size * rate,
             name=volume.name or "",
             type="sbs_volume",
-            notes=_shared((("size", str(size)), ("iops", str(iops)))),
+            notes=_volume_notes(volume.tags, ("size", str(size)), ("iops", str(iops))),
         )
 
     def _place(self, claim: Claim | None, owner: ResourceId | None, volume: ResourceId) -> Slot:
@@ -247,6 +254,12 @@ def _server_notes(server: Server, private: str, *, tagged: bool) -> tuple[tuple[
         ("untagged", "" if tagged else "yes"),
     ]
     return tuple((key, value) for key, value in notes if value)
+
+
+def _volume_notes(tags: Sequence[str] | None, *notes: Note) -> tuple[Note, ...]:
+    """Return these notes, and that its name alone says whose a volume is, if it does."""
+    tagged = from_tags(tags or _NO_TAGS, "volume") is not None
+    return _shared(notes if tagged else (*notes, ("untagged", "yes")))
 
 
 def _plain(text: str | None) -> bool:

@@ -22,7 +22,7 @@ from .calls import (
 from .site import GROUP, NETWORK, Site
 
 UNTAGGED = "untagged"
-"""The note on a server that carries no owner tag, and is known to be ours all the same."""
+"""The note on what carries no owner tag, and is known to be ours all the same."""
 
 
 def drifts(site: Site, server: Resource) -> tuple[Call, ...]:
@@ -86,7 +86,8 @@ def _of_volume(site: Site, volume: Resource, server: Resource) -> Iterator[Call]
     elif volume.owner not in {None, server.id}:
         yield _person(site, volume, f"{volume.slot} is attached to server {volume.owner}")
     name = _former(site, volume)
-    if (volume.owner_tag is None or name) and volume.owner == server.id:
+    gone = volume.owner_tag is None or volume.note(UNTAGGED)
+    if (gone or name) and volume.owner == server.id:
         disks, index = site.template.volumes, volume.slot.index
         rate = disks[index].iops if index < len(disks) else 0
         what = f"the owner tag of {volume.slot} " + (f"names fleet {name}" if name else "is gone")
