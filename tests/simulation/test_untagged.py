@@ -3,19 +3,22 @@
 from dataclasses import replace
 from random import Random
 
+import msgspec
 import pytest
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId
-from hostler.domain.model.resource import OwnerTag
+from hostler.domain.model.resource import OwnerTag, Slot
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.scaleway.bystanders import crowd
+from hostler.lab.scaleway.owner_tags import Owned, tags_for
 from hostler.lab.scaleway.world import open_world
 from hostler.lab.scenario.faults import Size
 from hostler.lab.servers.address_pool import AddressPool
 from hostler.lab.servers.checker import ServerChecker
 from hostler.lab.servers.faults import draw_servers
-from hostler.lab.servers.untagged import Untagged
+from hostler.lab.servers.untagged import Untagged, strips
+from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.options import Options
 from hostler.testing.invariants import Thing
 from hostler.testing.scenes.builders import FLEET
@@ -53,6 +56,20 @@ def test_what_a_record_had_is_known_whoever_took_its_tags() -> None:
 def test_what_was_there_before_any_process_is_nobodys_business() -> None:
     untagged = Untagged(frozenset({ADDRESS}))
     assert not untagged.is_taken(BARE, recorded=())
+
+
+def patch(**body: object) -> HttpRequest:
+    content = msgspec.json.encode(body)
+    return HttpRequest(method="PATCH", path="/instance/v1/zones/fr-par-1/ips/1", body=content)
+
+
+def test_a_program_takes_its_owner_tag_off_nothing_that_stays_on_its_bill() -> None:
+    owned = tags_for(Owned(TAG, Slot("address")))
+    (found,) = strips(TAGGED, patch(tags=["team=red"]))
+    assert found.invariant == "S1"
+    assert strips(TAGGED, patch(tags=[*owned, "team=red"])) == ()
+    assert strips(TAGGED, patch(server="another")) == ()
+    assert strips(BARE, patch(tags=[])) == ()
 
 
 @pytest.mark.parametrize("stranger", [True, False])

@@ -45,7 +45,7 @@ def differs(world: World, scenario: Scenario, fleet: Fleet, machine: Machine) ->
     if server is None:
         text = f"{machine.id} is ready, and has no server"
         return (Violation(invariant="L1", text=text, machine=machine.id),)
-    of_server = _of_server(server, scenario, fleet)
+    of_server = chain(_of_server(server, scenario, fleet), _of_tags(server, machine))
     first = next(chain(of_server, _of_addresses(world, server, scenario, machine)), None)
     if first is None:
         return ()
@@ -66,6 +66,14 @@ def _of_server(server: Server, scenario: Scenario, fleet: Fleet) -> Iterator[str
         yield f"its server is in the private networks {networks}"
     if scenario.protected and not server.protected:
         yield "its server is not protected"
+
+
+def _of_tags(server: Server, machine: Machine) -> Iterator[str]:
+    volumes = (("volume", volume.id, volume.tags) for volume in server.volumes.values())
+    for kind, id_, tags in (("server", server.id, server.tags), *volumes):
+        owned = owned_by(tuple(tags), "", kind)
+        if owned is None or owned.owner_tag.machine != machine.id:
+            yield f"the tags of its {kind} {id_} do not say whose it is"
 
 
 def _of_addresses(

@@ -21,9 +21,10 @@ from hostler.testing.invariants import Found, Thing, Touch, Violation
 
 from .address_pool import AddressPool, bare
 from .as_asked import differs
+from .first_start import first_start
 from .ground_truth import is_healthy, is_of, things_in
 from .requests import is_counted, is_destroying, is_given_back
-from .untagged import Untagged
+from .untagged import Untagged, strips
 
 _MISSING, _REFUSED = 404, 400
 _GAP = Timers().absence_gap.total_seconds()
@@ -140,11 +141,13 @@ class ServerChecker(ScalewayChecker):
         if thing is None:
             return
         self.found(issued_ids.changed(shadow, thing, line))
+        self.found(() if bare(thing.id) in self.pool.stands else strips(thing, request))
         destroys = is_destroying(request) or is_given_back(thing, request)
         if self.pool.is_claimed_anew(thing):
             return
         touch = Touch(thing=thing, by=shadow.ours, destroys=destroys)
         owner = self._owner(thing.id, shadow)
+        self.found(first_start(self.world, request, owner, joins=self._scenario.network))
         self.found(invariants.touched(touch, owner))
         if owner is not None and touch.destroys and is_healthy(self.world, owner):
             self.found(shadow.jobs.ended(owner.id, line, self.now))
