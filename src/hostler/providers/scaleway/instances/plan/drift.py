@@ -86,8 +86,8 @@ def _of_volume(site: Site, volume: Resource, server: Resource) -> Iterator[Call]
     elif volume.owner not in {None, server.id}:
         yield _person(site, volume, f"{volume.slot} is attached to server {volume.owner}")
     name = _former(site, volume)
-    gone = volume.owner_tag is None or volume.note(UNTAGGED)
-    if (gone or name) and volume.owner == server.id:
+    lacking = volume.owner_tag is None or volume.note(UNTAGGED)
+    if (lacking or name) and volume.owner == server.id:
         disks, index = site.template.volumes, volume.slot.index
         rate = disks[index].iops if index < len(disks) else 0
         what = f"the owner tag of {volume.slot} " + (f"names fleet {name}" if name else "is gone")
