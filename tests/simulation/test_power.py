@@ -21,6 +21,7 @@ PAST_FAILURES = {
     17010143: "power: a free box was started while a machine's box was asked once more",
     17010423: "power: a brown-out that nobody saw before boxes were bound (the judge)",
     21000103: "L1: a woken machine passed for one in standby after the clock had jumped back",
+    60001157: "L1: a machine that somebody had woken by hand was never found off again",
 }
 """Seeds of failures that were found and mended, and what each found."""
 

@@ -136,6 +136,24 @@ def test_machine_that_somebody_switched_on_is_up() -> None:
     assert (one(scene).phase, one(scene).goal) == (Phase.READY, Goal.PRESENT)
 
 
+@pytest.mark.parametrize("phase", [Phase.READY, Phase.DRAINING])
+@pytest.mark.parametrize("down", [Condition.OFF, Condition.STANDBY])
+def test_machine_that_somebody_switched_on_is_lost_when_it_goes_off(
+    down: Condition, phase: Phase
+) -> None:
+    """Nobody but a person asked it to come up: its last command is the one to go to rest."""
+    scene = stand(Condition.UP, Phase.STANDBY)
+    scene.reconcile()
+    assert one(scene).phase is Phase.READY
+    scene.keep(replace(one(scene), phase=phase))
+    become(scene, down)
+    for _ in range(6):
+        scene.later(30 * S)
+        scene.observe()
+        scene.reconcile()
+    assert one(scene).phase in {Phase.FAILED, Phase.STOPPING, Phase.DELETED}
+
+
 @pytest.mark.parametrize("condition", [Condition.OFF, Condition.LOCKED])
 def test_machine_that_does_not_stand_as_it_was_left_is_removed_with_patience(
     condition: Condition,

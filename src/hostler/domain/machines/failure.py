@@ -27,6 +27,8 @@ _WORDS = {
     Condition.FAILED: Reason.FAILED,
 }
 
+_SEEN_UP = frozenset({Phase.READY, Phase.DRAINING})
+
 REFUSALS = {
     Refusal.STOCK: Reason.OUT_OF_STOCK,
     Refusal.QUOTA: Reason.QUOTA,
@@ -42,8 +44,8 @@ def switched_on(machine: Machine, snapshot: Snapshot) -> bool:
     sighting = snapshot.inventory.sightings.get(bound) if bound else None
     if sighting is None:
         return False
-    if machine.woken:
-        return False
+    if machine.woken and machine.phase not in _SEEN_UP:
+        return False  # it was left off; in these phases somebody switched it on by hand
     powered = [asked for asked in machine.asked if asked.shows is Shows.POWER]
     if not powered or powered[-1].call_state is not CallState.DONE:
         waking = bool(powered) and machine.phase is Phase.STARTING
