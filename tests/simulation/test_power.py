@@ -21,6 +21,8 @@ PAST_FAILURES = {
     17010143: "power: a free box was started while a machine's box was asked once more",
     17010423: "power: a brown-out that nobody saw before boxes were bound (the judge)",
     21000103: "L1: a woken machine passed for one in standby after the clock had jumped back",
+    60000757: "power: a machine got a free box that was on, and not up yet (the judge)",
+    60000859: "power: the same, of one that a person had switched on (the judge)",
     60001157: "L1: a machine that somebody had woken by hand was never found off again",
 }
 """Seeds of failures that were found and mended, and what each found."""

@@ -236,16 +236,24 @@ class MetalChecker(Checker):
         off = self.truth.condition(box) is Condition.OFF and since > _SEEN
         if off and self._was_on(box) > _SEEN and since < limits.least_off.total_seconds() - 1.0:
             self._wrong("power", f"{box} was off for {since:.0f} s", machine.id)
-        fresh = [m for m in shadow.living() if self._is_starting(m, machine)]
+        fresh = [m for m in shadow.living() if self._is_starting(m, machine, shadow)]
         if len(fresh) > limits.parallel_starts:
             self._wrong("power", f"{len(fresh)} boxes start at a time", machine.id)
 
-    def _is_starting(self, machine: Machine, newest: Machine) -> bool:
-        """Tell whether a machine's box is started for the first time, and truly not up yet."""
-        if machine.host is None or machine.health.was_ready is not None:
+    def _is_starting(self, machine: Machine, newest: Machine, shadow: ShadowStore) -> bool:
+        """Tell whether a machine's box is started for the first time, and truly not up yet.
+
+        One that had been switched on before its machine got it is not started for that one.
+        """
+        box = machine.host
+        if box is None or machine.health.was_ready is not None:
+            return False
+        on, bound = self.truth.last(box, Condition.STARTING), shadow.bound_at.get(box, self.now)
+        condition = self.truth.condition(box)
+        if condition is Condition.STARTING and on is not None and on < bound:
             return False
         starting = machine.id == newest.id or machine.phase is Phase.STARTING
-        return starting and self.truth.condition(machine.host) is not Condition.UP
+        return starting and condition is not Condition.UP
 
     def _is_clean(self, box: HostId, since: float) -> bool:
         """Tell whether a box is clean, as its capability says, since a machine let go of it."""
