@@ -92,6 +92,32 @@ async def test_saves_at_the_same_time_are_one_write() -> None:
     assert {one.version for one in await place.open().machines(WEB)} == {2}
 
 
+async def test_saves_that_follow_closely_share_a_write_where_some_came_together() -> None:
+    place = Place()
+    store = place.open(session := place.session())
+    await filled(store, *(machine(number) for number in range(20)))
+    machines = await store.machines(WEB)
+    before = len(session.writes)
+    async with asyncio.TaskGroup() as tasks:
+        for number, one in enumerate(machines):
+            tasks.create_task(store.save_machine(one, (event(one),), OPEN))
+            if number > 2:
+                await asyncio.sleep(0.001)
+    assert len(session.writes) - before <= 4
+    assert {one.version for one in await place.open().machines(WEB)} == {2}
+
+
+async def test_a_save_that_comes_alone_does_not_wait_for_others() -> None:
+    place = Place()
+    store = place.open()
+    await filled(store, machine(1))
+    (one,) = await store.machines(WEB)
+    await store.save_machine(one, (event(one),), OPEN)
+    begun = place.clock.boot()
+    one = await store.save_machine(replace(one, version=2), (event(one),), OPEN)
+    assert place.clock.boot() == begun
+
+
 async def test_of_saves_at_the_same_time_each_has_its_own_answer() -> None:
     place = Place()
     store = place.open()

@@ -31,6 +31,9 @@ T = TypeVar("T")
 PATIENCE = timedelta(seconds=10)
 """How long a save or a read is tried while the API server does not answer."""
 
+GATHER = timedelta(milliseconds=60)
+"""How long a write waits for others, where some came together last: each costs the API a write."""
+
 EVENTS = 20_000
 """How many events there are before the oldest are forgotten, however long ago they were."""
 
@@ -113,6 +116,7 @@ class Batches:
         self._lock = asyncio.Lock()
         self._number = 0
         self._alone = 0
+        self._crowded = False
         self._swept = False
         self._full = EVENTS + TRIM
 
@@ -148,10 +152,13 @@ class Batches:
     async def _serve(self) -> None:
         """Do what the last one left, else a batch of all who wait."""
         if self._batch is None:
+            if self._crowded:
+                await self._writing.clock.sleep(GATHER)
             number = 1 if self._alone else len(self._waiting)
             taken, self._waiting = self._waiting[:number], self._waiting[number:]
             self._alone = max(self._alone - 1, 0)
             self._batch = _Batch(tuple(ask for ask in taken if not ask.left))
+            self._crowded = sum(ask.writes for ask in taken) > 1
         await self._complete(self._batch)
         self._batch = None
         await self._tidy()
