@@ -14,7 +14,11 @@ from .values import Config
 
 
 def digests(config: Config) -> dict[str, str]:
-    """Return the digest of each table by its path, and of the store's URL."""
+    """Return the digest of each table by its path, and of the store's URL.
+
+    `reclaim` at the top is among them where it is set: it is for fleets too that no table has, such
+    as removed ones.
+    """
     accounts = {f"provider.{account.name}": account for account in config.accounts}
     served = config.externalgrpc
     nodes = {group.fleet: group.node for group in served.groups} if served is not None else {}
@@ -34,6 +38,7 @@ def digests(config: Config) -> dict[str, str]:
         "engine": config.settings,
         "metrics": config.metrics,
         "frontend": replace(served, groups=()) if served is not None else None,
+        **({"reclaim": True} if config.reclaims else {}),
     }
     return {path: _digest(values) for path, values in tables.items()}
 
