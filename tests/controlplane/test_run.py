@@ -105,12 +105,14 @@ class Cluster:
     def log(self) -> Path:
         return self.folder / "engine.log"
 
-    def start(self, *, file: bool = True, options: Sequence[str] = ()) -> "subprocess.Popen[bytes]":
+    def start(
+        self, *, file: bool = True, options: Sequence[str] = (), text: str = ENGINE
+    ) -> "subprocess.Popen[bytes]":
         """Start an engine, with a file for its haste, or without any: then records are objects."""
         place = (f"--kubeconfig={self.server.kubeconfig}", f"--namespace={self.namespace}")
         options = [*place, *options]
         if file:
-            (self.folder / "engine.toml").write_text(ENGINE)
+            (self.folder / "engine.toml").write_text(text)
             options.append(str(self.folder / "engine.toml"))
         with self.log.open("ab") as log:
             return subprocess.Popen(

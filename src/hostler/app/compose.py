@@ -77,9 +77,9 @@ class Composed:
         self.cluster = ClusterOptions()
         self.own: Own | None = None
 
-    def load(self, path: Path) -> Config:
+    def load(self, path: Path, *, partial: bool = False) -> Config:
         """Return the fleet file's values."""
-        return load(path, KINDS, STORES)
+        return load(path, KINDS, STORES, partial=partial)
 
     def lacks(self, config: Config) -> Mapping[str, tuple[Lack, ...]]:
         """Return what an engine would not find on this computer, by the path of the table."""
@@ -252,8 +252,10 @@ class Composed:
         from .kubernetes.run import Process, run_in_cluster
 
         variables, bootstraps = dict[str, str](), BootstrapSecrets()
+        services = self.for_objects(options, variables, bootstraps)
         process = Process(
-            services=self.for_objects(options, variables, bootstraps),
+            services=services,
+            lend=services.lend,
             environment=self._environment,
             variables=variables,
             bootstraps=bootstraps,
@@ -283,6 +285,10 @@ class Composed:
         All may in an engine of a file; beside objects, those of the file.
         """
         return self.own is None or account in self.own.accounts
+
+    def lend(self, own: Own) -> None:
+        """Take this for what stands in the file beside objects from now on."""
+        self.own = own
 
     def holder(self) -> str:
         """Return a name for this engine alone: whose leases these are."""

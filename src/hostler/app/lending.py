@@ -30,6 +30,10 @@ class Own:
 
 def own_of(file: Path | None) -> Own:
     """Return what stands in a file; nothing without one. ConfigError where it cannot be read."""
-    raw: Raw = read_toml(file) if file is not None else {}
+    return own_in(read_toml(file) if file is not None else {})
+
+
+def own_in(raw: Raw) -> Own:
+    """Return what stands in the tables of a file."""
     accounts, fleets = (table(raw.get(name, {})) for name in ("provider", "fleet"))
     return Own(accounts=frozenset(accounts), fleets=frozenset(fleets))

@@ -50,10 +50,10 @@ Kinds = Mapping[str, Callable[[], Kind]]
 """The kinds of provider by name; each is imported when it is asked for."""
 
 
-def load(path: Path, kinds: Kinds, stores: Stores) -> Config:
+def load(path: Path, kinds: Kinds, stores: Stores, *, partial: bool = False) -> Config:
     """Return what the file says. Raises ConfigError; WrongFile has every fault in the file."""
     raw = read_toml(path)
-    reading = Reading(path=path, kinds=kinds, stores=stores)
+    reading = Reading(path=path, kinds=kinds, stores=stores, partial=partial)
     config = reading.read(raw)
     if config is None or reading.faults.found:
         raise WrongFile(path, _in_order(reading.faults))

@@ -12,6 +12,8 @@ class EngineRecord:
 
     `tables` has a digest of each of its tables by path (`fleet.web`). `refused` says why the newest
     attempt to read the file again was refused, at `refused_at`; empty where the file was taken.
+    `objects` are those of the tables that are objects of a cluster, beside those of the file; None
+    where the file is alone.
     """
 
     file: str
@@ -19,6 +21,13 @@ class EngineRecord:
     tables: Mapping[str, str] = field(default_factory=dict[str, str])
     refused: str = ""
     refused_at: datetime | None = None
+    objects: tuple[str, ...] | None = None
+
+    @property
+    def of_file(self) -> Mapping[str, str]:
+        """Return the digests of the file's own tables."""
+        theirs = self.objects or ()
+        return {path: digest for path, digest in self.tables.items() if path not in theirs}
 
 
 @runtime_checkable

@@ -72,7 +72,7 @@ async def standing(
 
 
 def _compared(found: Standing, config: Config, record: EngineRecord) -> Standing:
-    changed = differing(record.tables, digests(config))
+    changed = differing(record.of_file, digests(config))
     elsewhere = Path(record.file) != config.path.resolve()
     return replace(
         found,

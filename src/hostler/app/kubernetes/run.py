@@ -8,20 +8,15 @@ from collections.abc import AsyncGenerator, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 
 import structlog
 
+from hostler.app.lending import Own
 from hostler.app.nodes import Nodes
 from hostler.app.provider_registry import KINDS
-from hostler.app.store_registry import STORES
 from hostler.config.decode import Raw
 from hostler.config.definition import table_of
-from hostler.config.frontends import allowed
-from hostler.config.load import Reading
-from hostler.config.source import read_toml
-from hostler.config.values import Config, WrongFile
-from hostler.domain.errors import ConfigError
+from hostler.config.values import Config
 from hostler.domain.ids import AccountName
 from hostler.domain.model.host import HostCondition
 from hostler.domain.reporting.hosts import HostStatus
@@ -51,8 +46,8 @@ from hostler.kubernetes.objects import Key
 from hostler.kubernetes.requests import Selection
 from hostler.ports.store import Store
 from hostler.queries.hosts import recorded_hosts
-from hostler.stores.kubernetes.opening import ClusterPlace
 
+from .beside import Beside, alone, base_of
 from .cluster_api import cluster_api
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.kubernetes")
@@ -69,6 +64,7 @@ class Process:
     """What this process is given: its adapters, which find `variables` in their environment too.
 
     `bootstraps` is what they read machines' bootstrap data by; `holder` is whose leases these are.
+    `lend` hears what stands in the file beside objects, whenever that is another.
     """
 
     services: Services
@@ -76,6 +72,7 @@ class Process:
     variables: MutableMapping[str, str]
     bootstraps: BootstrapSecrets
     holder: str
+    lend: Callable[[Own], None]
 
 
 async def run_in_cluster(options: ClusterOptions, process: Process) -> None:
@@ -93,7 +90,7 @@ async def run_in_cluster(options: ClusterOptions, process: Process) -> None:
                 options.namespaces, cluster.namespace, every=options.all_namespaces
             )
             readable = await _readable(cluster, namespaces)
-            base = _base(options, cluster.namespace, process.environment)
+            base = base_of(options, cluster.namespace, process.environment)
             around = Following(clock=clock, draw=random.random)
             followed = Followed(cluster.client, around, readable)
             site = _Site(cluster=cluster, namespaces=namespaces, followed=followed)
@@ -110,12 +107,12 @@ class _Site:
 
 
 async def _run(process: Process, site: _Site, base: Base, signals: Signals) -> None:
-    alone, services = _alone(base), process.services
+    own, services = alone(base), process.services
     cluster, followed = site.cluster, site.followed
     async with (
-        services.store(alone, Purpose.ENGINE) as store,
-        services.metrics(alone) as metrics,
-        services.frontends(alone) as frontends,
+        services.store(own, Purpose.ENGINE) as store,
+        services.metrics(own) as metrics,
+        services.frontends(own) as frontends,
         _leading(process, cluster, store) as leads,
         TaskGroup() as group,
     ):
@@ -146,7 +143,7 @@ async def _run(process: Process, site: _Site, base: Base, signals: Signals) -> N
         access = EngineAccess(store, services.clock(), site.namespaces, source.lent)
         async with cluster_api(cluster, access, frontends, leads) as served:
             engines = EngineProcess(services, store, metrics, served, signals)
-            engines.read = source.config
+            engines.reads = Beside(base, source, process.lend)
             log.info("following objects", namespaces=str(site.namespaces), cluster=cluster.origin)
             await engines.run(config)
         for task in tasks:
@@ -250,45 +247,3 @@ async def _compare_definitions(cluster: Connected) -> None:
             return
         if found.digest != wanted.digest:
             log.warning("kubernetes.other_definitions", name=wanted.metadata.name, cure=INSTALL)
-
-
-def _base(options: ClusterOptions, namespace: str, environment: Mapping[str, str]) -> Base:
-    """Return the file beside the objects; where none is named, one that says where records are.
-
-    Those are in the cluster too, or in SQLite in the folder that `--state` names.
-    """
-    if options.file is not None:
-        raw = read_toml(options.file)
-        return Base(path=options.file, raw=raw, kinds=KINDS, stores=STORES, allow=allowed(raw))
-    folder = options.state or _state_folder(environment)
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        text = f"{folder} cannot be made: {error.strerror}; name another --state"
-        raise ConfigError(text) from error
-    raw: Raw = {} if options.state is not None else {"store": _records(options, namespace)}
-    return Base(path=folder / f"{namespace}.toml", raw=raw, kinds=KINDS, stores=STORES)
-
-
-def _records(options: ClusterOptions, namespace: str) -> str:
-    """Return the store that is the cluster itself, in the namespace whose objects are run."""
-    kubeconfig = options.kubeconfig.resolve() if options.kubeconfig is not None else ""
-    place = ClusterPlace(
-        namespace=namespace, context=options.context or "", kubeconfig=str(kubeconfig)
-    )
-    return f"kubernetes:{place}"
-
-
-def _state_folder(environment: Mapping[str, str]) -> Path:
-    state = environment.get("XDG_STATE_HOME")
-    home = Path(environment.get("HOME", "/var/lib"))
-    return (Path(state) if state else home / ".local" / "state") / "hostler"
-
-
-def _alone(base: Base) -> Config:
-    """Return what the file says without any object; WrongFile has all that is wrong with it."""
-    reading = Reading(path=base.path, kinds=base.kinds, stores=base.stores, partial=True)
-    config = reading.read(base.raw)
-    if config is None or reading.faults.found:
-        raise WrongFile(base.path, tuple(dict.fromkeys(reading.faults.found)))
-    return config

@@ -65,8 +65,11 @@ class Frontends(Protocol):
 class Services(Protocol):
     """Everything that has a real adapter."""
 
-    def load(self, path: Path) -> Config:
-        """Return the fleet file's values; ConfigError has all that is wrong with it."""
+    def load(self, path: Path, *, partial: bool = False) -> Config:
+        """Return the fleet file's values; ConfigError has all that is wrong with it.
+
+        One that stands beside objects is `partial`: it may have no account and no fleet.
+        """
         ...
 
     def lacks(self, config: Config) -> Mapping[str, tuple[Lack, ...]]:

@@ -6,9 +6,10 @@ only then that engine ends, in order, and the next one goes on from the records,
 
 import asyncio
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import structlog
 
@@ -36,10 +37,11 @@ _FIXED = ("store", "metrics", "frontend")
 
 @dataclass(slots=True)
 class Signals:
-    """What this process was asked for: to stop, or to read its file again."""
+    """What this process was asked for: to stop, or to read again what is run, and its file too."""
 
     stop: bool = False
     reload: bool = False
+    file: bool = False
     came: asyncio.Event = field(default_factory=asyncio.Event)
 
     @contextmanager
@@ -59,13 +61,13 @@ class Signals:
                 loop.remove_signal_handler(number)
 
     def ask_to_reload(self) -> None:
-        """Have what is run be read again."""
+        """Have what is run be read again, but for its file."""
         self.reload = True
         self.came.set()
 
     def _hear(self, number: signal.Signals) -> None:
         if number is signal.SIGHUP:
-            self.reload = True
+            self.reload = self.file = True
         else:
             log.info("stopping", hint="a second signal ends at once")
             self.stop = True
@@ -83,8 +85,27 @@ class _Opened:
     stack: AsyncExitStack
 
 
+class Reads(Protocol):
+    """Where a configuration is read that is more than a file."""
+
+    async def read(self, *, file: bool) -> Config:
+        """Return what is to be run; with `file` its file is read anew first.
+
+        ConfigError: the file is refused whole, and all is as it was.
+        """
+        ...
+
+    def refuse(self) -> None:
+        """Hear that the file that was read last is not run: what was before it counts again."""
+        ...
+
+    def objects(self) -> tuple[str, ...]:
+        """Return the paths of the tables that no file has."""
+        ...
+
+
 class EngineProcess:
-    """Runs engines over one store, one after the other; `read` is how else than from a file."""
+    """Runs engines over one store, one after the other; `reads` is what it reads but a file."""
 
     def __init__(
         self,
@@ -96,7 +117,7 @@ class EngineProcess:
     ) -> None:
         self._services, self._store, self._metrics = services, store, metrics
         self._frontends, self._signals = frontends, signals
-        self.read: Callable[[], Config] | None = None
+        self.reads: Reads | None = None
         self._next: _Opened | None = None
         self._runs: EngineRecord | None = None
 
@@ -143,11 +164,13 @@ class EngineProcess:
     async def _read_again(self, config: Config) -> _Opened | None:
         """Return the file as it is now, opened; None where it is refused, or says the same."""
         try:
-            fresh = self._services.load(config.path) if self.read is None else self.read()
+            fresh = await self._fresh(config)
             changed = differing(digests(config), digests(fresh))
             _check(changed)
             opened = await self._open(fresh) if changed else None
         except HostlerError as error:
+            if self.reads is not None:
+                self.reads.refuse()
             log.warning("file refused, the engine goes on with the old one", why=str(error))
             await self._refused(str(error))
             return None
@@ -156,12 +179,20 @@ class EngineProcess:
             await self._record(config)
         return opened
 
+    async def _fresh(self, config: Config) -> Config:
+        """Read what is to be run; the file beside objects only where somebody asked for that."""
+        file, self._signals.file = self._signals.file, False
+        if self.reads is None:
+            return self._services.load(config.path)
+        return await self.reads.read(file=file)
+
     async def _record(self, config: Config) -> None:
         """Write which file this process runs."""
         self._runs = EngineRecord(
             file=str(config.path.resolve()),
             since=self._services.clock().now(),
             tables=digests(config),
+            objects=self.reads.objects() if self.reads is not None else None,
         )
         await self._save(self._runs)
 

@@ -1,5 +1,6 @@
 """Reload: make the running engine read its file again, and show what changes by that."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -74,12 +75,14 @@ class ReloadCommand:
         return self.guard(json, lambda screen: self._reload(file, screen, dry_run=dry_run))
 
     async def _reload(self, file: Path, screen: Screen, *, dry_run: bool) -> int:
-        config = self.services.load(file)
+        config = self.services.load(file, partial=True)
         async with self.services.store(config, Purpose.READ) as store:
             record = await self._record(config, store)
-            changed = differing(record.tables, digests(config))
+            if record.objects is None:
+                config = self.services.load(file)  # a file that is alone has fleets
+            changed = differing(record.of_file, digests(config))
             config = await self.services.with_removed(config, store)
-            made = await self._plans(config, store, screen)
+            made = await self._plans(config, store, screen, record.objects or ())
             answer = None if dry_run else await self._ask(config, store)
         value = {
             "changed": changed,
@@ -105,11 +108,14 @@ class ReloadCommand:
             raise RequestRefused(f"the engine runs another file: {record.file}")
         return record
 
-    async def _plans(self, config: Config, store: Store, screen: Screen) -> list[Plan]:
-        """Return what a cycle would do now by the new file."""
+    async def _plans(
+        self, config: Config, store: Store, screen: Screen, objects: Collection[str]
+    ) -> list[Plan]:
+        """Return what a cycle would do now by the new file, which is none of objects' fleets."""
+        fleets = [fleet for fleet in config.fleets if f"fleet.{fleet.name}" not in objects]
         async with open_providers(self.services, config, store) as providers:
             with screen.waiting("observing the providers"):
-                return [await providers.plan(fleet) for fleet in config.fleets]
+                return [await providers.plan(fleet) for fleet in fleets]
 
     async def _ask(self, config: Config, store: Store) -> _Answer:
         """Ask the engine, and wait for its answer."""
@@ -131,5 +137,5 @@ class ReloadCommand:
         if record.refused_at is not None and record.refused_at >= asked:
             return _Answer(refused=record.refused)
         if record.since >= asked:
-            return _Answer(taken=not differing(record.tables, digests(config)))
+            return _Answer(taken=not differing(record.of_file, digests(config)))
         return None

@@ -19,7 +19,7 @@ from hostler.config.load import Kinds
 from hostler.config.node_tables import HostNodeTable
 from hostler.config.store_url import Stores
 from hostler.config.values import Config
-from hostler.domain.errors import ConfigError
+from hostler.domain.errors import ConfigError, HostlerError
 from hostler.domain.ids import AccountName, HostId
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.namespaces import Namespaces
@@ -43,6 +43,7 @@ from hostler.frontends.kubernetes.objects.secrets import SecretPlaces, read_secr
 from hostler.kubernetes.errors import ApiError
 from hostler.ports.clock import Clock
 
+from .exchange import Verdicts, objections
 from .following import Followed
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.kubernetes")
@@ -56,7 +57,7 @@ AGAIN = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    """The file beside the objects: its path, also where there is none, and its tables.
+    """The file beside the objects: its path, also where none is `written`, and its tables.
 
     `allow` is what it allows objects to ask for.
     """
@@ -66,6 +67,7 @@ class Base:
     kinds: Kinds
     stores: Stores
     allow: AllowTable = AllowTable()
+    written: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +113,7 @@ class Source:
         self._recorded: Collection[HostPlace] = frozenset()
         self._opened: dict[str, str] = {}
         self._judged: Judged | None = None
-        self._first = asyncio.Event()
+        self._making = asyncio.Lock()
         self.on_new: Callable[[], Awaitable[None]] = _nobody
 
     @property
@@ -138,12 +140,12 @@ class Source:
         return self.config()
 
     async def run(self) -> None:
-        """Follow the objects for ever, after `first`."""
+        """Follow the objects for ever, after `first`; what cannot be read stays as it was."""
         while True:
             await self._wait()
             try:
                 await self._make()
-            except ApiError as error:
+            except (ApiError, ConfigError) as error:
                 log.warning("kubernetes.not_read", error=str(error))
 
     async def _wait(self) -> None:
@@ -155,15 +157,50 @@ class Source:
         await self._clock.sleep(GATHER)
 
     async def _make(self) -> None:
-        self._followed.changed.clear()
-        objects = await self._objects()
-        earlier = self._judged.assembly.config if self._judged is not None else None
-        self._judged = await self._judge(objects)
+        async with self._making:
+            self._followed.changed.clear()
+            objects = await self._objects()
+            earlier = self._judged.assembly.config if self._judged is not None else None
+            self._judged = await self._judge(objects)
         for place, verdict in self._judged.assembly.verdicts.items():
             if not verdict.accepted:
                 log.warning("kubernetes.refused", object=place.path, why=verdict.message)
         if earlier is not None and differing(digests(earlier), digests(self.config())):
             await self.on_new()
+
+    async def take(self, base: Base) -> Callable[[], None]:
+        """Have another file beside the objects; return what undoes that.
+
+        ConfigError names what the file would take from an object that is in force, WrongFile what
+        is wrong with it: then all is as it was.
+        """
+        async with self._making:
+            objects = await self._objects()
+            stood = self._judged = await self._judge(objects)
+            undo, self._base = self._undoing(), base
+            try:
+                self._judged = await self._judge(objects)
+                found = objections(_verdicts(stood), _verdicts(self._judged), self.namespaces)
+                if texts := tuple(found):
+                    raise ConfigError("; ".join(texts))
+            except HostlerError:
+                undo()
+                raise
+        return undo
+
+    def _undoing(self) -> Callable[[], None]:
+        """Return what makes all be as it is now; objects that changed meanwhile are read again."""
+        base, judged, before = self._base, self._judged, self._before
+
+        def undo() -> None:
+            self._base, self._judged, self._before = base, judged, before
+            self._followed.changed.set()
+
+        return undo
+
+    def paths(self) -> tuple[str, ...]:
+        """Return the paths of the tables in force that are objects."""
+        return tuple(place.path for place in self.judged.assembly.tables)
 
     async def _objects(self) -> Objects:
         providers = self._followed.of(PROVIDERS.kind)
@@ -263,6 +300,11 @@ class Source:
                 return place, str(error)
             self._opened[place.path] = digest
         return None, ""
+
+
+def _verdicts(judged: Judged) -> Verdicts:
+    assembly = judged.assembly
+    return Verdicts(tables=assembly.tables, verdicts=assembly.verdicts, hosts=judged.hosts)
 
 
 async def _nobody() -> None:

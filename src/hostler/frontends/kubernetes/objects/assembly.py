@@ -178,7 +178,7 @@ class Assembler:
     ) -> Config:
         """Return all that is in force as one; what does not go together with the others goes."""
         while True:
-            reading, config = self._read(self.base, self.force)
+            reading, config = self._read(_with_providers(self.base), self.force)
             if config is not None and not reading.faults.found:
                 return config
             blamed = dict(self._blamed(reading.faults.found))
@@ -218,6 +218,15 @@ class Assembler:
             path=self.path, kinds=self.kinds, stores=self.stores, partial=True, objects=True
         )
         return reading, reading.read(raw)
+
+
+def _with_providers(base: Raw) -> Raw:
+    """Return a file's tables with the provider of each fleet: beside objects there are others."""
+    names, fleets = tuple(table(base.get(PROVIDER, {}))), table(base.get(FLEET, {}))
+    if len(names) != 1:
+        return base
+    named = {name: {PROVIDER: names[0], **table(raw)} for name, raw in fleets.items()}
+    return {**base, FLEET: named}
 
 
 def _why(place: Place, blamed: Mapping[Place, Fault], candidates: Mapping[Place, Candidate]) -> str:
