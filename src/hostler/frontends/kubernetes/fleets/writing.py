@@ -1,6 +1,7 @@
 """Writing: statuses, finalizers and annotations on objects, only where they differ from what is.
 
-A server that refuses one object is left alone about it for a while, and stops no other.
+A server that refuses one object, or breaks about it as a webhook may, is left alone about that one
+for a while, and stops no other.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -24,6 +25,8 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.kubernetes")
 FINALIZER = "hostler.dev/ends"
 TRUSTED = 15.0
 """Seconds for which what was just written is believed to be there, whatever the cache shows."""
+_OF_ALL = frozenset({0, 429, 503})
+"""Codes of a server that answers nobody now: no answer, a limit, and one that is not available."""
 REFUSED = 30.0
 """Seconds for which an object is left alone that could not be written."""
 
@@ -50,7 +53,7 @@ class Writer:
         except (Conflict, NotFound) as error:
             log.debug("kubernetes.written_meanwhile", object=str(key_of(one)), error=str(error))
         except ApiError as error:
-            if error.retry_at:
+            if error.code in _OF_ALL:
                 raise
             self._refused[uid] = self.clock.boot() + REFUSED
             log.warning("kubernetes.not_written", object=str(key_of(one)), error=str(error))
