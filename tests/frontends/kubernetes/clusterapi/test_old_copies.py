@@ -8,7 +8,10 @@ import pytest
 from core_kit import KIND, NAMESPACES, Site
 
 from hostler.app.kubernetes.cluster_api import fleets_of
+from hostler.domain.ids import FleetName
+from hostler.domain.model.requester import Requester
 from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.frontends.kubernetes.clusterapi.acts import Adopt
 from hostler.frontends.kubernetes.clusterapi.caches import Caches, watched
 from hostler.frontends.kubernetes.clusterapi.engine import EngineAccess
 from hostler.frontends.kubernetes.clusterapi.looking import Identity
@@ -26,6 +29,17 @@ from hostler.kubernetes.resources import Resource
 pytestmark = pytest.mark.looptime
 
 KEY = Key("fleet", "w-0")
+HOST = "11111111-1111-1111-1111-111111111111"
+
+
+class Heard(EngineAccess):
+    """An engine that only hears which hosts it is to take over."""
+
+    adopted: list[Adopt] = []  # noqa: RUF012 - emptied by each test that reads it
+
+    async def adopt(self, fleet: FleetName, act: Adopt, requester: Requester) -> None:
+        del fleet, requester
+        self.adopted.append(act)
 
 
 def _seen(here: Site, resource: Resource[M], name: str) -> M:
@@ -44,7 +58,7 @@ async def _reconciler(here: Site) -> tuple[MachineReconciler, Caches]:
         pass
     for _ in caches.clusters.cache.put(_seen(here, CLUSTERS, "c1")):
         pass
-    access = EngineAccess(here.scene.store, here.scene.clock, NAMESPACES)
+    access = Heard(here.scene.store, here.scene.clock, NAMESPACES)
     access.attach(await fleets_of(here.engine, here.scene.ports()))
     made = MachineReconciler(
         api=here.api,
@@ -146,3 +160,28 @@ async def test_a_host_is_given_up_by_a_provider_that_has_just_begun() -> None:
         store.request_all = heard
         await reconciler.reconcile(KEY)
     assert asked == [RequestKind.RETIRE]
+
+
+@pytest.mark.parametrize("change", ["none", "taken back", "another name", "deleted", "paused"])
+async def test_a_host_is_taken_over_only_as_the_object_says_now(change: str) -> None:
+    """A cache may be behind by minutes; whoever said which host it is may have taken that back."""
+    here = _site()
+    annotations = {"hostler.dev/adopt": "mac-1"}
+    spec = {"providerID": f"scw-applesilicon://fr-par-1/{HOST}"}
+    here.api.change(KIND, "w-0", metadata={"annotations": annotations}, spec=spec)
+    Heard.adopted.clear()
+    changes: dict[str, dict[str, object]] = {
+        "taken back": {"hostler.dev/adopt": None},
+        "another name": {"hostler.dev/adopt": "mac-2"},
+        "paused": {"cluster.x-k8s.io/paused": ""},
+    }
+    async with here.scene.running() as here.engine:
+        await asyncio.sleep(2)
+        reconciler, _ = await _reconciler(here)
+        if change == "deleted":
+            here.api.delete(KIND, "w-0")
+        elif change in changes:
+            here.api.change(KIND, "w-0", metadata={"annotations": changes[change]})
+        await reconciler.reconcile(KEY)
+    names = {"none": {"mac-1"}, "another name": {"mac-2"}}
+    assert {act.name for act in Heard.adopted} == names.get(change, set())

@@ -133,9 +133,7 @@ class MachineReconciler:
             case Grow():
                 return await self._grow(item, act)
             case Adopt():
-                requester = requester_of(item, await self.identity.uid())
-                await self.engine.adopt(self._fleet(item), act, requester)
-                return item
+                return await self._adopt(item, act)
             case End():
                 await self.engine.end(self._fleet(item), act.machine, retires=act.retires)
                 return item
@@ -169,6 +167,18 @@ class MachineReconciler:
             return fresh
         spec = replace(act.spec, requester=requester_of(fresh, await self.identity.uid()))
         await self.engine.grow(self._fleet(item), act.machine, spec)
+        return fresh
+
+    async def _adopt(self, item: HostlerMachine, act: Adopt) -> HostlerMachine:
+        """Ask for the host if the object is still as it was, by a fresh read; else return that.
+
+        A person says which host it is, and may have taken that back: then it is decided anew.
+        """
+        fresh = await self.api.get(MACHINES, key_of(item))
+        if fresh.metadata.resource_version != item.metadata.resource_version:
+            return fresh
+        requester = requester_of(fresh, await self.identity.uid())
+        await self.engine.adopt(self._fleet(fresh), act, requester)
         return fresh
 
     async def _write(self, item: HostlerMachine, status: MachineStatus | None) -> timedelta | None:
