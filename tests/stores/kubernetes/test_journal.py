@@ -399,12 +399,12 @@ async def test_a_save_too_large_for_one_object_is_in_several_and_whole() -> None
     store = place.open(session := place.session())
     await store.add_fleet(row())
     (saved,) = await store.fleets()
-    new = tuple(machine(number) for number in range(900))
+    new = tuple(machine(number) for number in range(2500))
     await store.save_fleet(saved, new, tuple(event(one) for one in new), OPEN)
     assert len(session.writes) > 3
     found = place.open()
-    assert len(await found.machines(WEB)) == 900
-    assert len(await found.events(limit=5000)) == 900
+    assert len(await found.machines(WEB)) == 2500
+    assert len(await found.events(limit=5000)) == 2500
 
 
 async def test_of_more_events_than_there_is_room_for_the_oldest_are_forgotten(
