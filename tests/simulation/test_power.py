@@ -24,6 +24,7 @@ PAST_FAILURES = {
     60000757: "power: a machine got a free box that was on, and not up yet (the judge)",
     60000859: "power: the same, of one that a person had switched on (the judge)",
     60001157: "L1: a machine that somebody had woken by hand was never found off again",
+    60001570: "E3: a person asked each minute for what a fleet that ends refuses (the judge)",
     60002711: "S9: a start was taken over from who had a clock that ran ahead (the judge)",
 }
 """Seeds of failures that were found and mended, and what each found."""

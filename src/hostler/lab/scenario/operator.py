@@ -164,6 +164,11 @@ class Operator:
         }
         for installation in sorted(str(i) for i in foreign):
             await self.request(home, RequestKind.ADOPT, fleet=fleet.name, adopts=installation)
-        left_to_people = _UNISSUED if fleet.reclaim else _OURS
+        row, left_to_people = (
+            home.shadow.rows.get(fleet.name),
+            _UNISSUED if fleet.reclaim else _OURS,
+        )
+        if row is not None and row.ends:
+            return  # nothing is adopted into a fleet that is being deleted
         if not foreign and any(s.cls in left_to_people for s in orphans):
             await self.request(home, RequestKind.ADOPT, fleet=fleet.name)
