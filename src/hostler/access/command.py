@@ -43,7 +43,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A command, how long it may take, and how sudo asks in it; without that its input is empty.
+    """A command, how long it may take, and how sudo asks in it; else its input is its `content`.
 
     The password is its input when it is asked for the first time, and nothing follows: a second
     time means that it is wrong, and trying on could lock the account.
@@ -52,6 +52,7 @@ class Command:
     text: str
     within: timedelta
     prompt: Prompt | None = None
+    content: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +112,7 @@ class _Running:
         )
         self.process = process
         if self.command.prompt is None:
+            process.stdin.write(self.command.content)
             process.stdin.write_eof()
         while data := await self._more(process):
             self.feed(data)

@@ -30,7 +30,7 @@ class Tail:
         recognize. Secrets are blotted out first, so that the cut at the margin halves none.
         """
         whole = _hidden(self._data.decode(errors="replace"), self._secret)
-        return _printable(whole[self._margin :] if self._cut else whole)[-self._most :]
+        return printable(whole[self._margin :] if self._cut else whole)[-self._most :]
 
     @property
     def _room(self) -> int:
@@ -40,7 +40,7 @@ class Tail:
 
 def line(text: str, secret: Hides | None = None, most: int = 200) -> str:
     """Return text from outside in one line that is not too long, without the secret."""
-    words = " ".join(_printable(_hidden(text, secret)).split())
+    words = " ".join(printable(_hidden(text, secret)).split())
     return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
@@ -48,7 +48,7 @@ def _hidden(text: str, secret: Hides | None) -> str:
     return secret.hidden_in(text) if secret else text
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Return text with everything but lines and what can be seen written as an escape."""
     return "".join(c if c.isprintable() or c in "\n\t" else _escape(c) for c in text)
 

@@ -8,9 +8,9 @@ from shlex import quote
 
 from hostler.domain.policy.bootstrap import Applied, asks
 
-_END = "hostler: end"
+END = "hostler: end"
 _NOTED = "hostler: applied "
-_BORN = 'born() { cut -d" " -f22 "/proc/$1/stat" 2>/dev/null || LC_ALL=C ps -o lstart= -p "$1"; }\n'
+BORN = 'born() { cut -d" " -f22 "/proc/$1/stat" 2>/dev/null || LC_ALL=C ps -o lstart= -p "$1"; }\n'
 """When a process was started: in ticks where there is /proc, and otherwise as `ps` says it."""
 
 
@@ -21,8 +21,8 @@ def opening(wanted: Applied, *, forced: bool) -> str:
     carries a part of two configurations.
     """
     keeps = "false" if forced else f'[ "$was" = {quote(str(wanted))} ]'
-    return _sh(
-        f"{_BORN}d=$HOME/.hostler; pid= began= was=\n"
+    return in_shell(
+        f"{BORN}d=$HOME/.hostler; pid= began= was=\n"
         '[ -r "$d/running" ] && read -r pid began <"$d/running"\n'
         'case "$pid" in *[!0-9]*|""|0|1) ;; *)\n'
         '  [ -n "$began" ] && [ "$began" = "$(echo $(born "$pid"))" ] && kill -9 "-$pid" ;; esac\n'
@@ -30,16 +30,16 @@ def opening(wanted: Applied, *, forced: bool) -> str:
         f'printf "{_NOTED}%s\\n" "$was"\n'
         f'{keeps} || rm -f "$d/applied"\n'
         'rm -f "$d/running" && '
-        f'echo "{_END}"'
+        f'echo "{END}"'
     )
 
 
 def noting(wanted: Applied) -> str:
     """Return the script that notes that all commands have run: whole, or not at all."""
-    return _sh(
+    return in_shell(
         'd=$HOME/.hostler; umask 077; mkdir -p "$d" &&\n'
         f'printf "%s\\n" {quote(str(wanted))} >"$d/applied.new" &&\n'
-        f'mv -f "$d/applied.new" "$d/applied" && rm -f "$d/running" && echo "{_END}"'
+        f'mv -f "$d/applied.new" "$d/applied" && rm -f "$d/running" && echo "{END}"'
     )
 
 
@@ -50,22 +50,22 @@ def running(command: str, address: str, machine: str, prompt: str) -> str:
         environment["SUDO_PROMPT"] = prompt
     words = " ".join(f"{name}={quote(value)}" for name, value in environment.items())
     first = (
-        f'({_BORN}umask 077; mkdir -p "$HOME/.hostler"\n'
+        f'({BORN}umask 077; mkdir -p "$HOME/.hostler"\n'
         'echo $$ $(born $$) >"$HOME/.hostler/running") 2>/dev/null\n'
     )
-    return f"exec env {words} {_sh(first + command)}"
+    return f"exec env {words} {in_shell(first + command)}"
 
 
 def asking(command: str, address: str, machine: str) -> str:
     """Return what runs a command that only asks."""
     environment = {"HOSTLER_ADDRESS": address, "HOSTLER_MACHINE": machine}
     words = " ".join(f"{name}={quote(value)}" for name, value in environment.items())
-    return f"exec env {words} {_sh(command)}"
+    return f"exec env {words} {in_shell(command)}"
 
 
 def ended(output: str) -> bool:
     """Tell whether a script ran to its end; the shell's own greetings do not matter."""
-    return _END in output.splitlines()
+    return END in output.splitlines()
 
 
 def noted(output: str) -> str:
@@ -74,6 +74,6 @@ def noted(output: str) -> str:
     return next(lines, "").removeprefix(_NOTED)
 
 
-def _sh(script: str) -> str:
+def in_shell(script: str) -> str:
     """Return a script for whatever shell the user has there, run by the one that we know."""
     return f"/bin/sh -c {quote(script)}"

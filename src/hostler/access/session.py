@@ -10,6 +10,7 @@ from hostler.ports.shell import Login
 
 from . import scripts
 from .command import Command, Ended, Prompt, output_of, run
+from .data_session import DataSession
 from .output import Tail, line
 
 _MOST = 4096
@@ -28,7 +29,17 @@ class Session:
         self._prompts = list[Prompt]()
 
     async def prepare(self, host_key: str) -> Prepared:
-        """Run the wanted setup script on the host; `host_key` is the key that it showed."""
+        """Run the wanted setup script on the host, and then the machine's own script.
+
+        `host_key` is the key that it showed.
+        """
+        found, data = await self._set_up(host_key), self._order.data
+        if found.error or data is None:
+            return found
+        return await DataSession(self._connection, self._login, self._order, data).run(found)
+
+    async def _set_up(self, host_key: str) -> Prepared:
+        """Run the wanted setup script."""
         found = Prepared(login=True, fingerprint=host_key)
         noted: Applied | None = None
         if self._order.commands:

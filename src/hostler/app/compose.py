@@ -312,6 +312,7 @@ class Composed:
             preparer=preparer,
             asker=preparer,
             workloads=self._nodes,
+            bootstraps=self._bootstraps,
             lends=own.has,
         )
 

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from hostler.domain.ids import MachineId
 from hostler.domain.policy.bootstrap import Cause, digest_of
+from hostler.domain.policy.bootstrap_data import DataState
 
 from .provider import Connection
 
@@ -23,6 +24,21 @@ class Hides(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MachineData:
+    """A script that is for this machine alone; it is run once on the disk that the host has.
+
+    It begins with `#!`. Where it is empty, `problem` says why, and nothing is begun: `state` is
+    *waiting* where it may be there later, and *failed* where no host could ever run it. Whoever
+    runs it ends it after `within`.
+    """
+
+    script: bytes = field(default=b"", repr=False)
+    problem: str = ""
+    state: DataState = DataState.WAITING
+    within: timedelta = timedelta(minutes=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """What a host is to be prepared for.
 
@@ -30,7 +46,8 @@ class Order:
     of the host (`SHA256:…`); where it is empty the key that is shown is trusted. `commands` are
     shell commands, run one after the other by `/bin/sh` as `user`; each must be idempotent: it may
     have run before, to its end or not. `applied` is the digest that our record has of the last
-    configuration. `login` bounds each login, and the reading and writing of the host's note;
+    configuration. `data` is what this machine alone is given, once all of them have run; it is left
+    out when it has run. `login` bounds each login, and the reading and writing of the host's note;
     `command` bounds each command.
     """
 
@@ -42,6 +59,7 @@ class Order:
     applied: str = ""
     forced: bool = False
     password: Hides | None = field(default=None, repr=False)
+    data: MachineData | None = None
     login: timedelta = timedelta(seconds=15)
     command: timedelta = timedelta(minutes=10)
 
@@ -62,7 +80,8 @@ class Prepared:
     none, a resource, or what is not known. `output`: the last of what the commands printed.
     `error`: empty where all is well, or else a sentence with what to do. `failed`: the number of
     the command that failed, 0 where none did; `ended`: how it ended (`exit 1`), with no word of the
-    command.
+    command. `data`: how far the machine's own script came; None where none was ordered,
+    or it was not come to.
     """
 
     login: bool = False
@@ -75,6 +94,7 @@ class Prepared:
     error: str = ""
     failed: int = 0
     ended: str = ""
+    data: DataState | None = None
 
     @property
     def well(self) -> bool:
@@ -92,6 +112,8 @@ class Preparer(Protocol):
         repeated after any break: the host's note of a configuration is taken away before its
         first command and written after its last one, and a command that an earlier try left
         running is ended first. With no commands nothing is run at all. The password is sent only
-        when `sudo -S` asks for it, once for each command, and only as its input.
+        when `sudo -S` asks for it, once for each command, and only as its input. The machine's own
+        script is begun once on a disk, whatever breaks off, and goes on without a connection; no
+        text of the answer has a word of it that may be a secret.
         """
         ...

@@ -20,6 +20,7 @@ from hostler.domain.observation.certainty import resources_of
 from hostler.domain.observation.effects import Shows
 from hostler.domain.policy.bootstrap import asks as asks_password
 from hostler.domain.policy.bootstrap import digest_of
+from hostler.domain.policy.bootstrap_data import DataState
 from hostler.domain.policy.host_keys import Ruling, expected, judge
 from hostler.domain.policy.remediation import (
     LADDER,
@@ -35,6 +36,8 @@ from hostler.ports.command import Question
 from hostler.ports.hosts import DiagnosesHosts, KnowsPasswords
 from hostler.ports.preparer import Hides, Order, Prepared
 from hostler.ports.provider import Connection
+
+from .bootstrap_data import DataReader, with_run
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.bootstrap")
 
@@ -56,6 +59,7 @@ class Outfitter:
         self._ports, self._state, self._leases = ports, state, leases
         self._provider = state.account.provider
         self._sealed = dict[MachineId, datetime]()
+        self._data = DataReader(ports.bootstraps)
 
     async def prepare(
         self, machine: Machine, connection: Connection, snapshot: Snapshot, tenure: Tenure
@@ -74,7 +78,12 @@ class Outfitter:
             return Probed(begun=begun, passed=False, text=text)
         if not self._may(tenure):
             return Probed(begun=begun, passed=False, text="the lease ran out before its login")
-        order = _order(machine, connection, snapshot, host, password)
+        data = await self._data.read(machine, host, snapshot, begun)
+        if data is not None and data.script:
+            host = with_run(host, machine, DataState.ASKED, begun)
+            if not await self._keep(host, machine, tenure) or not self._may(tenure):
+                return Probed(begun=begun, passed=False, text="its host or the lease passed on")
+        order = replace(_order(machine, connection, snapshot, host, password), data=data)
         prepared = await preparer.prepare(connection, order)
         judged = await self._judged(
             _pinned(host, machine, prepared, snapshot, begun), machine, prepared, snapshot
@@ -82,7 +91,8 @@ class Outfitter:
         await self._keep(judged, machine, tenure)
         text = prepared.error or (str(prepared.cause) if prepared.cause else "logged in")
         log.info("prepared", machine=machine.id, host=host.id, well=prepared.well, text=text)
-        ended = self._ports.clock.now()
+        goes_on = prepared.data in {DataState.WAITING, DataState.RUNNING}
+        ended = None if goes_on else self._ports.clock.now()
         return Probed(
             begun=begun, passed=prepared.well, text=text, output=prepared.output, ended=ended
         )
@@ -147,20 +157,22 @@ class Outfitter:
         log.info("asked whether busy", machine=machine.id, answer=answer, text=reply.text)
         return Answered(answer=answer, at=begun, text=reply.text)
 
-    async def _keep(self, judged: Host, machine: Machine, tenure: Tenure) -> None:
-        """Keep what was learnt of a host, unless it passed on to others in the meantime."""
+    async def _keep(self, judged: Host, machine: Machine, tenure: Tenure) -> bool:
+        """Keep what was learnt of a host; false where it passed on to others in the meantime."""
         host_records = self._state.host_records
         newest = host_records.hosts.get(judged.id, judged)
         if host_records.bindings.get(judged.id) != machine.id:
-            return
+            return False
         changed = newest.with_bootstrap(
             host_key=judged.bootstrap.host_key,
             applied=judged.bootstrap.applied,
             drift=judged.bootstrap.drift,
             tried=judged.bootstrap.tried,
+            run=judged.bootstrap.run,
         ).with_health(trouble=judged.health.trouble)
         if changed != newest:
             await host_records.keep(self._ports.store, changed, tenure.fence)
+        return True
 
     async def _password(self, host: Host, snapshot: Snapshot) -> Hides | None:
         provider = self._provider
@@ -186,6 +198,10 @@ class Outfitter:
         known = self._state.rows.get(snapshot.fleet.name, snapshot.row).revision
         host = host.with_health(trouble=trouble_of(host, known))
         host = _tried(host, machine, prepared, snapshot, now)
+        if prepared.data is not None:
+            host = with_run(host, machine, prepared.data, now, prepared.error)
+            if not prepared.well:  # it is neither the host's fault nor the fleet's
+                return host.with_bootstrap(applied=prepared.applied or host.bootstrap.applied)
         if prepared.well:
             return host.with_bootstrap(applied=prepared.applied, drift=Drift()).with_health(
                 trouble=settled(host.health.trouble)

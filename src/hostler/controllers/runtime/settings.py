@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from hostler.domain.ids import AccountName, MachineId
 from hostler.domain.model.fleet import Fleet
+from hostler.ports.bootstrap import NoBootstraps, ReadsBootstraps
 from hostler.ports.clock import Clock
 from hostler.ports.command import Asker
 from hostler.ports.metrics import Metrics
@@ -65,6 +66,7 @@ class Ports:
 
     Without a `preparer`, hosts that are asked to be logged in to are probed as servers are; without
     an `asker` nobody knows whether a host is busy, and without `workloads` whether a Node is.
+    `bootstraps` reads what single machines are given on their hosts.
     `lends` tells for which fleets the engine's own keys are tried, where they are not for all.
     """
 
@@ -76,6 +78,7 @@ class Ports:
     preparer: Preparer | None = None
     asker: Asker | None = None
     workloads: Workloads | None = None
+    bootstraps: ReadsBootstraps = field(default_factory=NoBootstraps)
     lends: Callable[[Fleet], bool] = _to_none
 
     def lent(self, connection: Connection, fleet: Fleet) -> Connection:

@@ -6,7 +6,7 @@ from datetime import datetime
 from hostler.domain.hosts import claims
 from hostler.domain.hosts import free as free_
 from hostler.domain.machines import failure, rollout
-from hostler.domain.model.fleet import FleetRow, Setback, creations_left
+from hostler.domain.model.fleet import Fleet, FleetRow, ProbeKind, Setback, creations_left
 from hostler.domain.model.machine import BootstrapFormat, MachineSpec, Offer
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.provider import Capabilities
@@ -60,7 +60,7 @@ def unfit(spec: MachineSpec, snapshot: Snapshot) -> str:
     """Return why no machine of this fleet can be what was asked for, or an empty string."""
     if spec.template and not snapshot.capabilities.own_templates:
         return "machines of this provider have no template of their own"
-    if problem := bootstrap_problem(spec, snapshot.capabilities):
+    if problem := bootstrap_problem(spec, snapshot.capabilities, snapshot.fleet):
         return problem
     if any(spec.accepts(offer) for offer in snapshot.fleet.offers):
         return ""
@@ -68,16 +68,24 @@ def unfit(spec: MachineSpec, snapshot: Snapshot) -> str:
     return f"no offer of this fleet is {spec}; it has {offered}"
 
 
+NO_LOGIN = (
+    "a script as bootstrap data is run by SSH, and nobody logs in to the hosts of this fleet: "
+    'let it be ready by `probe = "ssh"`'
+)
+
 _FORMATS = {
     BootstrapFormat.CLOUD_INIT: "user data for cloud-init",
     BootstrapFormat.SCRIPT: "a shell script, which begins with #!",
 }
 
 
-def bootstrap_problem(spec: MachineSpec, capabilities: Capabilities) -> str:
-    """Return why a machine of this provider cannot have such bootstrap data, or an empty string."""
-    if not spec.bootstrap or spec.bootstrap_format in capabilities.bootstraps:
+def bootstrap_problem(spec: MachineSpec, capabilities: Capabilities, fleet: Fleet) -> str:
+    """Return why a machine of this fleet cannot have such bootstrap data, or an empty string."""
+    if not spec.bootstrap:
         return ""
+    if spec.bootstrap_format in capabilities.bootstraps:
+        logs_in = capabilities.hosts is None or fleet.probe.kind is ProbeKind.SSH
+        return "" if logs_in else NO_LOGIN
     taken = sorted(_FORMATS[one] for one in capabilities.bootstraps)
     if not taken:
         return "machines of this provider have no bootstrap data of their own"

@@ -14,6 +14,7 @@ from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.model.machine import CallState
 from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
+from hostler.domain.policy.bootstrap_data import DataRun
 from hostler.domain.policy.revisions import Drift
 
 from . import idle, wiping
@@ -69,7 +70,9 @@ def _proved(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     if _is_proof(resource, _of(snapshot).cleaning):
         proved = host.with_cleaning(wiped=snapshot.now, cleaned=snapshot.now)
         trusted = _of(snapshot).cleaning is Cleaning.TRUSTED
-        return proved if trusted else proved.with_bootstrap(applied="", drift=Drift())
+        return (
+            proved if trusted else proved.with_bootstrap(applied="", drift=Drift(), run=DataRun())
+        )
     failed = resource.condition is Condition.FAILED and _was_tried(host, at, snapshot)
     return wiping.struck(host, snapshot, "it could not be cleaned") if failed else host
 

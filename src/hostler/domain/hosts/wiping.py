@@ -24,6 +24,7 @@ from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.observation import effects
 from hostler.domain.observation.blockers import paused_by
+from hostler.domain.policy.bootstrap_data import DataRun
 from hostler.domain.policy.remediation import LADDER, pause_after, wipe_failed
 from hostler.domain.policy.revisions import Drift
 
@@ -104,7 +105,10 @@ def wiped(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
         host = host.with_cleaning(
             wiped=snapshot.now, cleaned=snapshot.now, witness=resource.host.witness
         )
-        host = replace(host.with_bootstrap(applied="", drift=Drift()), asked=_without_wipes(host))
+        host = replace(
+            host.with_bootstrap(applied="", drift=Drift(), run=DataRun()),
+            asked=_without_wipes(host),
+        )
     return host if host.cleaning.wiped is None else _clean(host, resource, snapshot)
 
 

@@ -9,12 +9,14 @@ from dataclasses import replace
 from datetime import datetime
 
 from hostler.domain.hosts import allocation
+from hostler.domain.model.calls import Refusal
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, event, move, wait
 from hostler.domain.policy.bootstrap import digest_of
+from hostler.domain.policy.bootstrap_data import DataState
 from hostler.domain.policy.remediation import LADDER, Remedy, Trouble, next_remedy, pause_after
 from hostler.domain.policy.revisions import ROLLS, next_roll
 
@@ -40,6 +42,14 @@ def starting(transition: Transition, snapshot: Snapshot) -> Transition:
     machine = transition.machine
     if host is None or machine.phase is not Phase.STARTING:
         return transition
+    if machine.spec.bootstrap and host.bootstrap.run.of(machine.id).state is DataState.FAILED:
+        return _without_data(transition, host.bootstrap.run.text, snapshot)
+    return _judged(transition, host, snapshot)
+
+
+def _judged(transition: Transition, host: Host, snapshot: Snapshot) -> Transition:
+    """Judge a host's failures."""
+    machine = transition.machine
     trouble = rollout.trouble_of(host, snapshot.revision)
     if not trouble.failures:
         return transition
@@ -62,6 +72,13 @@ def starting(transition: Transition, snapshot: Snapshot) -> Transition:
             return move(given_up, Phase.FAILED, Reason.NOT_PREPARED, snapshot, remedy.why)
         case _:
             return _in_time(transition, trouble, snapshot)
+
+
+def _without_data(transition: Transition, why: str, snapshot: Snapshot) -> Transition:
+    """Give up a machine whose own script failed; neither the host nor the fleet is to blame."""
+    refused = replace(transition.machine.with_health(refused=Refusal.BOOTSTRAP), error=why)
+    failed = replace(transition, machine=refused, probe=False)
+    return move(failed, Phase.FAILED, Reason.BOOTSTRAP_REFUSED, snapshot, why)
 
 
 def _is_no_news(host: Host, snapshot: Snapshot) -> bool:

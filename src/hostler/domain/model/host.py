@@ -11,6 +11,7 @@ from enum import StrEnum
 from hostler.domain.ids import AccountName, FleetName, HostId, MachineId, ResourceId, Zone, evolve
 from hostler.domain.model.resource import Stage
 from hostler.domain.policy.billing import Billing
+from hostler.domain.policy.bootstrap_data import DataRun
 from hostler.domain.policy.host_keys import HostKey
 from hostler.domain.policy.remediation import Trouble
 from hostler.domain.policy.revisions import Drift, Tried
@@ -157,12 +158,14 @@ class HostBootstrap:
     """What was set up on the host: its SSH host key, and the digest of the script that it carries.
 
     `drift` is how rolling out a newer script failed; `tried` how the newest run came out.
+    `run` is the one of a script that is for its machine alone.
     """
 
     host_key: HostKey | None = None
     applied: str = ""
     drift: Drift = Drift()
     tried: Tried = Tried()
+    run: DataRun = DataRun()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -218,7 +218,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.FAILED: "the provider says that its host is in error",
     Reason.NOT_PREPARED: "its host could not be prepared: it is wiped, or left alone",
     Reason.BOOTSTRAP_FAILED: "the fleet's setup script is at fault: its host is not blamed",
-    Reason.BOOTSTRAP_REFUSED: "its bootstrap data is none that it could be given",
+    Reason.BOOTSTRAP_REFUSED: "its bootstrap data could not be given to it, or failed there",
     Reason.START_OVERDUE: "it did not become ready within its start bound",
     Reason.OUT_OF_STOCK: "the provider has none of this type left in this zone",
     Reason.QUOTA: "the provider's quota for this type is used up",

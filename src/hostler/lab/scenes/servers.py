@@ -218,6 +218,7 @@ class Hostler:
             metrics=rig.metrics,
             fresh=rig.fresh,
             preparer=rig.preparer,
+            bootstraps=rig.bootstraps,
             asker=rig.asker,
         )
 

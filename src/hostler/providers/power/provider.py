@@ -13,7 +13,7 @@ from hostler.domain.ids import FleetName, ResourceId, Zone
 from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused
 from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership, PowerLimits
 from hostler.domain.model.host import HOST, Host, HostGoal, host_of
-from hostler.domain.model.machine import Machine, Offer
+from hostler.domain.model.machine import BootstrapFormat, Machine, Offer
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import (
@@ -107,6 +107,7 @@ class PowerBoxes:
             consistency_delay=2 * rack.settles,
             deadline=rack.deadline,
             standby=True,
+            bootstraps=frozenset({BootstrapFormat.SCRIPT}),
             zones=tuple(dict.fromkeys(box.zone for box in rack.boxes)),
             quiet=rack.quiet,
             hosts=HostCapabilities(

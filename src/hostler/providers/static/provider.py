@@ -9,7 +9,7 @@ from hostler.domain.ids import FleetName, HostId, InstallationId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
 from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership
 from hostler.domain.model.host import HOST, Host, HostGoal, host_of
-from hostler.domain.model.machine import Machine, Offer
+from hostler.domain.model.machine import BootstrapFormat, Machine, Offer
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Observation, Resource, Scope, Stage
@@ -52,6 +52,7 @@ class StaticHosts:
             consistency_delay=settings.CONSISTENCY_DELAY,
             deadline=settings.DEADLINE,
             zones=zones,
+            bootstraps=frozenset({BootstrapFormat.SCRIPT}),
             hosts=HostCapabilities(
                 kind=HOST.kind,
                 ownership=Ownership.TAGS,

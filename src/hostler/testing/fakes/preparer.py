@@ -1,27 +1,36 @@
 """FakePreparer: the preparer port, and the asker's, over hosts that are but records."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from hostler.domain.ids import MachineId
 from hostler.domain.policy.bootstrap import Applied, cause_of
+from hostler.domain.policy.bootstrap_data import DataState
 from hostler.ports.command import Question, Reply
-from hostler.ports.preparer import Order, Prepared
+from hostler.ports.preparer import MachineData, Order, Prepared
 from hostler.ports.provider import Connection
 
 
 @dataclass(slots=True)
 class FakeDisk:
-    """What a host knows: how often it was installed, what is noted, and what ran since."""
+    """What a host knows: how often it was installed, what is noted, what ran since.
+
+    `begun` are the scripts of single machines that were begun there.
+    """
 
     generation: int = 1
     noted: Applied | None = None
     ran: list[str] = field(default_factory=list[str])
+    begun: dict[MachineId, bytes] = field(default_factory=dict[MachineId, bytes])
 
 
 class FakePreparer:
     """Every host can be logged in to and prepared, but for what is said here.
+
+    A machine's own script exits with what its last line says after `exit `, or with 0; `unended`
+    are the machines whose scripts go on running. `crash` is called once a script was begun.
 
     `unwilling` machines get no login, `failing` commands fail, an answer takes `pause`. Hosts are
     told apart by their addresses; whoever simulates a reinstallation says so (`reinstall`).
@@ -31,6 +40,8 @@ class FakePreparer:
     def __init__(self) -> None:
         self.unwilling, self.failing = set[MachineId](), set[str]()
         self.pause = timedelta(0)
+        self.unended = set[MachineId]()
+        self.crash: Callable[[], None] | None = None
         self.asked = list[MachineId]()
         self.statuses = dict[MachineId, int]()
         self.questions = list[Question]()
@@ -63,7 +74,29 @@ class FakePreparer:
             )
         if order.machine in self.unwilling:
             return Prepared(fingerprint=fingerprint, error="no login: see that the host is up")
-        return self._run(self.disk(address), order, fingerprint)
+        disk = self.disk(address)
+        found = self._run(disk, order, fingerprint)
+        if found.error or order.data is None:
+            return found
+        return self._data(disk, order, order.data, found)
+
+    def _data(self, disk: FakeDisk, order: Order, data: MachineData, found: Prepared) -> Prepared:
+        """Begin the machine's own script unless it was begun on this disk; tell how it stands."""
+        if order.machine not in disk.begun:
+            if not data.script:
+                return replace(found, data=data.state, error=data.problem)
+            disk.begun[order.machine] = data.script
+            disk.ran.append(data.script.decode(errors="replace"))
+            if self.crash is not None:
+                self.crash()
+        if order.machine in self.unended:
+            return replace(found, data=DataState.RUNNING, error="its bootstrap script runs")
+        last = disk.begun[order.machine].decode(errors="replace").strip().splitlines()[-1]
+        status = last.removeprefix("exit ") if last.startswith("exit ") else "0"
+        if status == "0":
+            return replace(found, data=DataState.DONE)
+        error = f"its bootstrap script failed with {status}"
+        return replace(found, data=DataState.FAILED, error=error)
 
     async def ask(self, connection: Connection, question: Question) -> Reply:
         """Tell what `busy` exits with on a machine's host."""

@@ -9,6 +9,8 @@ from view_kit import BOOTSTRAP, WORKERS, condition, grows, machine, ready, view
 
 from hostler.domain.ids import Epoch
 from hostler.domain.model.calls import Shows
+from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership
+from hostler.domain.model.fleet import Probe, ProbeKind
 from hostler.domain.model.machine import Asked, BootstrapFormat, Machine, MachineSpec
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.provider import Capabilities
@@ -60,6 +62,12 @@ async def test_a_shell_script_is_told_apart() -> None:
     assert found == BootstrapPlace(place=PLACE, format=BootstrapFormat.SCRIPT)
 
 
+@pytest.mark.parametrize("word", ["", "cloud-config", "script"])
+async def test_a_script_is_known_by_its_first_line(word: str) -> None:
+    found = await examined(Api(value="#!/bin/sh\ntrue\n", format=word), KEY)
+    assert found == BootstrapPlace(place=PLACE, format=BootstrapFormat.SCRIPT)
+
+
 @pytest.mark.parametrize("value", ["", " \n"])
 async def test_empty_data_leaves_the_setup_to_the_fleet(value: str) -> None:
     assert await examined(Api(value=value), KEY) == BootstrapPlace()
@@ -101,20 +109,44 @@ async def test_a_machine_is_asked_for_with_the_place_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("taken", "why"),
+    ("taken", "reason", "why"),
     [
-        (frozenset[BootstrapFormat](), "have no bootstrap data of their own"),
-        (frozenset({BootstrapFormat.SCRIPT}), "a shell script, which begins with #!"),
+        (
+            frozenset[BootstrapFormat](),
+            ReadyReason.FLEET_UNSUITABLE,
+            "have no bootstrap data of their own",
+        ),
+        (
+            frozenset({BootstrapFormat.SCRIPT}),
+            ReadyReason.BOOTSTRAP_UNSUPPORTED,
+            "a shell script, which begins with #!",
+        ),
     ],
 )
 async def test_a_fleet_whose_machines_cannot_have_the_data_is_not_asked(
-    taken: frozenset[BootstrapFormat], why: str
+    taken: frozenset[BootstrapFormat], reason: ReadyReason, why: str
 ) -> None:
     capabilities = Capabilities(bootstraps=taken)
     decision = decide(view(standing=Standing(fleet=WORKERS, capabilities=capabilities)))
     assert decision.act is None
-    assert condition(decision).reason == ReadyReason.FLEET_UNSUITABLE
+    assert condition(decision).reason == reason
+    assert reason in TERMINAL
     assert why in condition(decision).message
+
+
+@pytest.mark.parametrize("kind", ProbeKind)
+async def test_a_script_is_run_by_ssh_so_that_a_fleet_of_hosts_must_log_in(kind: ProbeKind) -> None:
+    fleet = replace(WORKERS, probe=Probe(kind=kind))
+    hosts = HostCapabilities(ownership=Ownership.TAGS, cleaning=Cleaning.TRUSTED)
+    capabilities = Capabilities(hosts=hosts, bootstraps=frozenset({BootstrapFormat.SCRIPT}))
+    script = replace(BOOTSTRAP, format=BootstrapFormat.SCRIPT)
+    standing = Standing(fleet=fleet, capabilities=capabilities)
+    decision = decide(view(standing=standing, bootstrap=script))
+    if kind is ProbeKind.SSH:
+        assert grows(decision).spec.bootstrap == "secret/fleet/data"
+        return
+    assert condition(decision).reason == ReadyReason.FLEET_UNSUITABLE
+    assert 'probe = "ssh"' in condition(decision).message
 
 
 async def test_a_fleet_without_bootstrap_data_is_asked_where_the_data_is_empty() -> None:

@@ -45,7 +45,9 @@ def test_a_mac_is_not_asked_for_with_data_that_only_cloud_init_reads() -> None:
     async def scene(roll: Roll) -> None:
         roll.cluster.secret("config", b"#cloud-config\nruncmd: [true]\n")
         roll.cluster.machine("mac-0", secret="config")
-        await roll.cluster.until(lambda: roll.cluster.ready("mac-0") == "FleetUnsuitable")
+        await roll.cluster.until(
+            lambda: roll.cluster.ready("mac-0") == "BootstrapFormatUnsupported"
+        )
         assert await roll.cluster.machines() == ()
         assert await roll.cluster.scene.store.requests() == ()
 

@@ -135,9 +135,9 @@ def test_data_that_no_server_takes_is_told_and_costs_no_server() -> None:
     async def scene(site: Site) -> None:
         async with site.cluster.provided():
             site.add(b"#!" + TOKEN.encode() + b"x" * 130_000)
-            await site.until(lambda: site.cluster.ready(NAME) == "Refused")
+            await site.until(lambda: site.cluster.ready(NAME) == "BootstrapFailed")
             text = str(site.cluster.status(NAME)["conditions"])
-            assert "its bootstrap data is none that it could be given" in text
+            assert "127,998 are the most" in text
             history = repr(await site.hostler.events())
             assert "127,998 are the most" in history
             assert TOKEN not in text + history

@@ -16,7 +16,7 @@ from hostler.kubernetes.objects import Key, M
 from hostler.kubernetes.resources import Resource
 from hostler.ports.bootstrap import BootstrapRefused, BootstrapUnavailable
 
-from .names import BOOTSTRAP_KEY, CLOUD_CONFIG, FORMAT_KEY
+from .names import BOOTSTRAP_KEY, CLOUD_CONFIG, FORMAT_KEY, SCRIPT
 from .objects import SECRETS, Secret
 from .reasons import ReadyReason
 
@@ -107,10 +107,10 @@ def _data(secret: Secret, key: Key) -> bytes:
     if BOOTSTRAP_KEY not in values:
         raise _Unreadable(f"the Secret {key} has no key `{BOOTSTRAP_KEY}`")
     format_ = _decoded(values, FORMAT_KEY, key).decode(errors="replace").strip()
-    if format_ not in {"", CLOUD_CONFIG}:
+    if format_ not in {"", CLOUD_CONFIG, SCRIPT}:
         raise _Foreign(
             f"the bootstrap data in the Secret {key} is {format_[:_LONGEST]!r}: "
-            f"let the bootstrap provider write {CLOUD_CONFIG!r}"
+            f"let the bootstrap provider write {CLOUD_CONFIG!r}, or {SCRIPT!r} for hosts by SSH"
         )
     return _decoded(values, BOOTSTRAP_KEY, key)
 

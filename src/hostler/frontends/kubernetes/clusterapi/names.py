@@ -39,8 +39,8 @@ TERMINATE = "terminate"
 BOOTSTRAP_KEY = "value"
 """The key of a secret that has bootstrap data, or a kubeconfig."""
 
-FORMAT_KEY, CLOUD_CONFIG = "format", "cloud-config"
-"""The key that names the format of bootstrap data, and what it is where that is missing."""
+FORMAT_KEY, CLOUD_CONFIG, SCRIPT = "format", "cloud-config", "script"
+"""The key that names the format of bootstrap data; what it is without one; and another one."""
 
 KUBECONFIG_SUFFIX = "-kubeconfig"
 

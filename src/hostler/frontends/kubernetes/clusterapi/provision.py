@@ -6,9 +6,10 @@ machine that was ready once and is lost stays lost here: whoever owns the Machin
 
 from datetime import timedelta
 
-from hostler.domain.fleets.offers import bootstrap_problem
+from hostler.domain.fleets.offers import NO_LOGIN, bootstrap_problem
 from hostler.domain.ids import MachineId
 from hostler.domain.machines.failure import REFUSALS
+from hostler.domain.model.calls import Refusal
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase, Reason, sentence
 
@@ -75,9 +76,11 @@ def _unsuitable(view: View) -> Decision | None:
     if fleet is None or fleet.renews:
         return without_fleet(view)
     capabilities = view.standing.capabilities
-    if capabilities is not None and (why := bootstrap_problem(view.spec, capabilities)):
+    if capabilities is not None and (why := bootstrap_problem(view.spec, capabilities, fleet)):
         text = f"fleet {name}: {why}; with empty data its own setup makes the machine join"
-        return unready(view, ReadyReason.FLEET_UNSUITABLE, text, _LATER)
+        foreign = bool(capabilities.bootstraps) and why != NO_LOGIN
+        reason = ReadyReason.BOOTSTRAP_UNSUPPORTED if foreign else ReadyReason.FLEET_UNSUITABLE
+        return unready(view, reason, text, _LATER)
     if any(view.spec.accepts(offer) for offer in fleet.offers):
         return None
     offered = ", ".join(str(offer) for offer in fleet.offers) or "none"
@@ -169,18 +172,24 @@ def _held_up(view: View, machine: Machine) -> tuple[ReadyReason, str]:
         return ReadyReason.BOOTSTRAP_MISSING, text
     if bootstrap is not None and bootstrap.reason is not None:
         return bootstrap.reason, bootstrap.problem
+    if machine.health.refused is Refusal.BOOTSTRAP:
+        return ReadyReason.BOOTSTRAP_FAILED, _trouble(machine)
     if machine.phase in {Phase.STOPPING, Phase.FAILED}:
         return ReadyReason.RETRYING, _trouble(machine)
     if machine.phase is Phase.PENDING and view.standing.condition:
         text = view.standing.condition
     if machine.reason in _NO_HOST:
         return ReadyReason.NO_AVAILABLE_HOST, text
+    if machine.host is not None and machine.spec.bootstrap and machine.error:
+        text = f"{text}: {machine.error}"
     waits = machine.phase is Phase.PENDING and view.standing.condition
     return ReadyReason.NO_CAPACITY if waits else ReadyReason.PROVISIONING, text
 
 
 def _came_to_nothing(view: View, machine: Machine) -> Decision:
     """Ask for another one after a pause, unless this one was refused for good."""
+    if machine.health.refused is Refusal.BOOTSTRAP:
+        return unready(view, ReadyReason.BOOTSTRAP_FAILED, _why_no_data(view, machine), _SELDOM)
     if machine.phase is not Phase.DELETED:
         return unready(view, ReadyReason.RETRYING, _trouble(machine), _LATER)
     if machine.health.refused is not None or machine.reason == Reason.REFUSED:
@@ -189,6 +198,14 @@ def _came_to_nothing(view: View, machine: Machine) -> Decision:
     if left > timedelta(0):
         return unready(view, ReadyReason.RETRYING, _trouble(machine), left)
     return _again(view)
+
+
+def _why_no_data(view: View, machine: Machine) -> str:
+    """Return why its bootstrap data was to no avail: as it was said while the record had it."""
+    earlier = next((one for one in view.status.conditions if one.type == READY), None)
+    if earlier is not None and earlier.reason == ReadyReason.BOOTSTRAP_FAILED and not machine.error:
+        return earlier.message
+    return _why_refused(machine)
 
 
 def _why_refused(machine: Machine) -> str:

@@ -15,6 +15,7 @@ class ReadyReason(StrEnum):
     BOOTSTRAP_UNREADABLE = "BootstrapDataUnreadable"
     BOOTSTRAP_UNSUPPORTED = "BootstrapFormatUnsupported"
     BOOTSTRAP_MISSING = "BootstrapDataMissing"
+    BOOTSTRAP_FAILED = "BootstrapFailed"
     PROVISIONING = "Provisioning"
     NO_CAPACITY = "NoCapacity"
     NO_AVAILABLE_HOST = "NoAvailableHost"
@@ -37,6 +38,7 @@ class ReadyReason(StrEnum):
 TERMINAL = frozenset(
     {
         ReadyReason.BOOTSTRAP_UNSUPPORTED,
+        ReadyReason.BOOTSTRAP_FAILED,
         ReadyReason.FLEET_UNSUITABLE,
         ReadyReason.NO_SUCH_OFFER,
         ReadyReason.REFUSED,

@@ -89,6 +89,8 @@ class View:
         machine = self.standing.machine
         if machine is None:
             return not self.standing.requested and not self.wants.provider_id
+        if machine.host is not None:  # it is read when somebody logs in; what came of that is told
+            return False
         switched_on = any(asked.shows is Shows.POWER for asked in machine.asked)
         return bool(machine.spec.bootstrap and machine.error) and not switched_on
 

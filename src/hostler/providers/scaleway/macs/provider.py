@@ -9,7 +9,7 @@ from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership
 from hostler.domain.model.fleet import Order
 from hostler.domain.model.host import AT_HOME, HOST, Host, HostGoal, host_of
-from hostler.domain.model.machine import Machine, Offer
+from hostler.domain.model.machine import BootstrapFormat, Machine, Offer
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition, Observation, Resource, Scope, Stage
@@ -84,6 +84,7 @@ class Macs:
             deadline=client.deadline,
             standby=True,
             zones=zones,
+            bootstraps=frozenset({BootstrapFormat.SCRIPT}),
             hosts=HostCapabilities(
                 kind=HOST.kind,
                 ownership=Ownership.NAMES,
