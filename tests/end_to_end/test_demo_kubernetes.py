@@ -89,3 +89,22 @@ def test_a_kubeconfig_that_is_not_there_is_said() -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
     assert "/nowhere" in json.loads(done.stdout)["error"]["message"]
+
+
+def test_a_cluster_that_is_there_is_not_touched_before_its_address_was_said(
+    tmp_path: Path,
+) -> None:
+    """Nobody listens there: whoever spoke to it would say so."""
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(
+        "current-context: shop\n"
+        "contexts: [{name: shop, context: {cluster: shop, user: me}}]\n"
+        "clusters: [{name: shop, cluster: {server: 'https://127.0.0.1:9'}}]\n"
+        "users: [{name: me, user: {token: s3cret}}]\n"
+    )
+    command = (str(HOSTLER), "demo", "kubernetes", "--kubeconfig", str(kubeconfig), "--json")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    message = json.loads(done.stdout)["error"]["message"]
+    assert "--server https://127.0.0.1:9" in message
+    assert "'shop'" in message

@@ -76,6 +76,13 @@ def demo(  # noqa: PLR0913 - options of one command
         Path | None,
         Parameter(help="of kubernetes: a cluster with Cluster API's core and kwok to use instead"),
     ] = None,
+    server: Annotated[
+        str,
+        Parameter(
+            help="of kubernetes: the address of that cluster, which says that it is meant: it gets "
+            "hostler's kinds, and Nodes that are none"
+        ),
+    ] = "",
     json: Json = False,
 ) -> int:
     """Keep simulated servers, Macs or a rack through troubles, and leave nothing behind."""
@@ -84,7 +91,9 @@ def demo(  # noqa: PLR0913 - options of one command
         from hostler.lab.demo.kubernetes.demo import Options as KubernetesOptions
         from hostler.lab.demo.kubernetes.demo import main as give_kubernetes
 
-        chosen = KubernetesOptions(choice=Choice(control_plane), kubeconfig=kubeconfig, seed=seed)
+        chosen = KubernetesOptions(
+            choice=Choice(control_plane), kubeconfig=kubeconfig, server=server, seed=seed
+        )
         return give_kubernetes(Composed(), chosen, json=json)
     if play == "macs":
         from hostler.lab.demo.macs.demo import main as give_macs

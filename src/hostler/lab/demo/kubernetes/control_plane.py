@@ -74,11 +74,14 @@ class Opening:
 
 @asynccontextmanager
 async def opened(
-    choice: Choice, kubeconfig: Path | None, opening: Opening
+    choice: Choice, existing: ControlPlane | None, opening: Opening
 ) -> AsyncGenerator[ControlPlane]:
-    """Give a control plane until the block is left; ConfigError says why there can be none."""
-    if kubeconfig is not None:
-        yield _existing(kubeconfig)
+    """Give a control plane until the block is left; ConfigError says why there can be none.
+
+    `existing` is one that is there, and stays.
+    """
+    if existing is not None:
+        yield existing
         return
     programs = None if choice is Choice.SIMULATED else await _built(choice, opening)
     if programs is None:
@@ -87,12 +90,6 @@ async def opened(
     else:
         async with _real(programs, opening) as real:
             yield real
-
-
-def _existing(kubeconfig: Path) -> ControlPlane:
-    if not kubeconfig.is_file():
-        raise ConfigError(f"{kubeconfig}: there is no such kubeconfig file")
-    return ControlPlane(kubeconfig.resolve(), Kind.GIVEN, f"the cluster of {kubeconfig}")
 
 
 # ---------------------------------------------------------------- real

@@ -11,9 +11,10 @@ from random import Random
 from hostler.frontends.kubernetes.clusterapi.names import CLUSTER_LABEL
 from hostler.ports.clock import Clock
 
-from .api import Api, Raw, Sort, is_going, is_true, name_of
+from .api import Api, Raw, is_going, is_true, name_of
 from .manifests import (
     CLUSTERS,
+    DEFINITIONS,
     HOSTLER_CLUSTERS,
     HOSTLER_MACHINES,
     MACHINE_DEPLOYMENTS,
@@ -151,13 +152,6 @@ class CoreModel:
         return not pods
 
 
-_DEFINITIONS = Sort(
-    "apiextensions.k8s.io",
-    "v1",
-    "customresourcedefinitions",
-    "CustomResourceDefinition",
-    namespaced=False,
-)
 _FREE: Raw = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
@@ -179,4 +173,4 @@ def definitions() -> Iterator[Manifest]:
             "names": names,
             "versions": [version],
         }
-        yield Manifest(_DEFINITIONS, f"{sort.plural}.{sort.group}", {"spec": spec})
+        yield Manifest(DEFINITIONS, f"{sort.plural}.{sort.group}", {"spec": spec})

@@ -16,6 +16,7 @@ from random import Random
 from hostler.config.store_url import StoreUrl
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Settings as EngineSettings
+from hostler.domain.errors import ConfigError
 from hostler.frontends.cli.console.guard import guarded
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Purpose, Services
@@ -30,6 +31,7 @@ from .control_plane import Choice, ControlPlane, Kind, Opening, opened
 from .core_model import CoreModel, definitions
 from .engine import Hostler, HostlerEnded
 from .environment import Display
+from .existing import clear, confirmed, examine
 from .manifests import NAMESPACES, POOL, REPLICAS, SPARE, Cloud
 from .nodes import Kubelets, WorkloadModel
 from .sampling import HostState, Sampler
@@ -46,10 +48,14 @@ _STOCK = f"{REPLICAS + SPARE}:M2-L:fr-par-1:{POOL}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What was asked of the demo."""
+    """What was asked of the demo.
+
+    `server` is the address of the cluster of `kubeconfig`, as a person said it.
+    """
 
     choice: Choice
     kubeconfig: Path | None
+    server: str = ""
     seed: int
 
 
@@ -82,20 +88,36 @@ class Demo:
             folder=self._folder, clock=self._clock, random=self._random, tell=self._display.tell
         )
         async with (
-            opened(self._options.choice, self._options.kubeconfig, opening) as plane,
+            opened(self._options.choice, self._existing(), opening) as plane,
             connected(plane.kubeconfig, NAMESPACE, self._clock) as api,
-            asyncio.TaskGroup() as group,
         ):
             self._display.control_plane = plane.name
             self._display.tell(f"{plane.name} serves")
-            await self._prepare(plane, api)
-            tasks = [group.create_task(run) for run in self._players(plane, api)]
+            if plane.kind is Kind.GIVEN:
+                await examine(api)
+            return await self._give(plane, api)
+
+    async def _give(self, plane: ControlPlane, api: Api) -> KubernetesTally:
+        """Play all scenes in a control plane, and leave nothing of them in it."""
+        async with asyncio.TaskGroup() as group:
+            tasks = list[asyncio.Task[None]]()
             try:
+                await self._prepare(plane, api)
+                tasks += [group.create_task(run) for run in self._players(plane, api)]
                 return await self._beside(plane, api)
             finally:
                 for task in tasks:
                     task.cancel()
                 await self._clear(plane, api)
+
+    def _existing(self) -> ControlPlane | None:
+        """Return the cluster that is there, if one is to be used; ConfigError says why not."""
+        kubeconfig, server = self._options.kubeconfig, self._options.server
+        if kubeconfig is None:
+            if server:
+                raise ConfigError("--server confirms which cluster --kubeconfig means: add that")
+            return None
+        return confirmed(kubeconfig, server, self._clock)
 
     async def _prepare(self, plane: ControlPlane, api: Api) -> None:
         """Install the kinds, and make the namespace."""
@@ -119,7 +141,8 @@ class Demo:
         """Take what is ours out of a cluster that stays."""
         if plane.kind is Kind.GIVEN:
             self._display.say(f"$ kubectl delete namespace {NAMESPACE}")
-            await api.delete(NAMESPACES, NAMESPACE)
+            if stays := await clear(api, self._clock):
+                self._display.say(stays)
 
     def _hostler(self, plane: ControlPlane) -> Hostler:
         return Hostler(self._folder, plane.kubeconfig, NAMESPACE)

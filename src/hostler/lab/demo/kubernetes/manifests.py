@@ -27,6 +27,13 @@ DEMO_LABEL = "hostler.dev/demo"
 """The label and the taint of Nodes, so that nothing but the workload of the demo comes there."""
 
 NAMESPACES = Sort("", "v1", "namespaces", "Namespace", namespaced=False)
+DEFINITIONS = Sort(
+    "apiextensions.k8s.io",
+    "v1",
+    "customresourcedefinitions",
+    "CustomResourceDefinition",
+    namespaced=False,
+)
 NODES = Sort("", "v1", "nodes", "Node", namespaced=False)
 PODS_SORT = Sort("", "v1", "pods", "Pod")
 SECRETS = Sort("", "v1", "secrets", "Secret")
