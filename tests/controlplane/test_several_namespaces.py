@@ -144,6 +144,22 @@ async def test_machines_go_on_when_a_second_namespace_is_read_too(two: Two) -> N
         await two.home.counts("web", machines=1)
 
 
+async def test_a_home_that_changed_is_refused_before_anything_is_made_twice(two: Two) -> None:
+    await two.home.cloud()
+    await two.home.fleet("web", 1)
+    async with two.engine():
+        await two.home.counts("web", machines=1)
+        await until(lambda: _is(two.servers(), {"web": 1}))
+    with two.team.start(options=("--all-namespaces",)) as process:
+        try:
+            assert await asyncio.to_thread(process.wait, 60) != 0
+        finally:
+            process.kill()
+    message = f"the home namespace of these records is {two.home.namespace}"
+    assert message in two.home.log.read_text()
+    assert two.servers() == {"web": 1}
+
+
 @pytest.mark.parametrize(
     ("options", "role"),
     [

@@ -13,7 +13,7 @@ class EngineRecord:
     `tables` has a digest of each of its tables by path (`fleet.web`). `refused` says why the newest
     attempt to read the file again was refused, at `refused_at`; empty where the file was taken.
     `objects` are those of the tables that are objects of a cluster, beside those of the file; None
-    where the file is alone.
+    where the file is alone. `home` is the namespace whose objects have their own names there.
     """
 
     file: str
@@ -22,6 +22,7 @@ class EngineRecord:
     refused: str = ""
     refused_at: datetime | None = None
     objects: tuple[str, ...] | None = None
+    home: str = ""
 
     @property
     def of_file(self) -> Mapping[str, str]:

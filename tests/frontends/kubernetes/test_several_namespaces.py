@@ -129,6 +129,27 @@ def test_the_first_namespace_is_the_home_and_each_is_read_once() -> None:
     assert not named.has("c")
 
 
+@pytest.mark.parametrize(
+    ("before", "fleets", "named", "expected"),
+    [
+        ("", (), ("a",), ""),
+        ("a", ("web",), ("a", "b"), ""),
+        ("a", ("web", "b_web"), ("a",), ""),
+        ("a", ("web",), ("b",), ""),
+        ("a", ("web",), ("b", "a"), "the home namespace of these records is a: name it first"),
+        ("a", ("b_web",), ("b",), "fleet b_web is on record as one of a namespace beside the home"),
+        ("", ("b_web",), ("b",), "name the home of before first, and b after it"),
+        ("a", ("bb_web",), ("b",), ""),
+    ],
+)
+def test_the_home_must_not_change_where_fleets_would_get_other_names(
+    before: str, fleets: tuple[str, ...], named: tuple[str, ...], expected: str
+) -> None:
+    why = Namespaces.of(named, "usual").moved(before, fleets)
+    assert expected in why
+    assert bool(why) is bool(expected)
+
+
 def test_fleets_of_one_name_in_two_namespaces_are_two_fleets(tmp_path: Path) -> None:
     assembly = both(tmp_path).judged()
     assert fleets(assembly) == {"web": "cloud", "team_web": "team_cloud"}

@@ -88,6 +88,10 @@ class Beside:
         """Return the paths of the tables that are objects."""
         return self._source.paths()
 
+    def home(self) -> str:
+        """Return the namespace whose objects have their own names."""
+        return self._source.namespaces.home
+
     def _take(self, base: Base) -> None:
         self._base = base
         self._lend(own_in(base.raw))

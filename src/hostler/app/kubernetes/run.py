@@ -17,6 +17,7 @@ from hostler.app.provider_registry import KINDS
 from hostler.config.decode import Raw
 from hostler.config.definition import table_of
 from hostler.config.values import Config
+from hostler.domain.errors import ConfigError
 from hostler.domain.ids import AccountName
 from hostler.domain.model.host import HostCondition
 from hostler.domain.reporting.hosts import HostStatus
@@ -44,6 +45,7 @@ from hostler.kubernetes.errors import Forbidden, NotFound
 from hostler.kubernetes.informer import Surroundings as Following
 from hostler.kubernetes.objects import Key
 from hostler.kubernetes.requests import Selection
+from hostler.ports.engine_record import KeepsEngineRecord
 from hostler.ports.store import Store
 from hostler.queries.hosts import recorded_hosts
 
@@ -116,6 +118,7 @@ async def _run(process: Process, site: _Site, base: Base, signals: Signals) -> N
         _leading(process, cluster, store) as leads,
         TaskGroup() as group,
     ):
+        await _check_home(store, site.namespaces)
         source = Source(base, _surroundings(process, site, base, store))
         tasks = [group.create_task(run()) for run in followed.runs()]
         nodes = frontends if isinstance(frontends, Nodes) else Nodes({}, services.clock())
@@ -187,6 +190,14 @@ async def _leading(
 
 def _always() -> bool:
     return True
+
+
+async def _check_home(store: Store, namespaces: Namespaces) -> None:
+    """Raise ConfigError where fleets on record would get other names."""
+    record = await store.engine_record() if isinstance(store, KeepsEngineRecord) else None
+    rows = [str(row.name) for row in await store.fleets()]
+    if why := namespaces.moved(record.home if record is not None and rows else "", rows):
+        raise ConfigError(why)
 
 
 async def _earlier(store: Store, site: _Site) -> Mapping[Place, Raw]:

@@ -103,6 +103,10 @@ class Reads(Protocol):
         """Return the paths of the tables that no file has."""
         ...
 
+    def home(self) -> str:
+        """Return the namespace whose objects have their own names."""
+        ...
+
 
 class EngineProcess:
     """Runs engines over one store, one after the other; `reads` is what it reads but a file."""
@@ -193,6 +197,7 @@ class EngineProcess:
             since=self._services.clock().now(),
             tables=digests(config),
             objects=self.reads.objects() if self.reads is not None else None,
+            home=self.reads.home() if self.reads is not None else "",
         )
         await self._save(self._runs)
 

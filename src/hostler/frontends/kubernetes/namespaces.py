@@ -66,6 +66,25 @@ class Namespaces:
         namespace, joint, _ = name.partition(JOINT)
         return namespace if joint else self.home
 
+    def moved(self, before: str, fleets: Iterable[str]) -> str:
+        """Return why these must not be read now; `before` was the home, with `fleets` on record.
+
+        Fleets would be called otherwise, and their machines be made once more. Empty where none is:
+        objects that were written anew in another home, and are read there alone, keep their names.
+        """
+        if before and not self.is_home(before) and self.has(before):
+            return (
+                f"the home namespace of these records is {before}: name it first (--namespace "
+                f"{before}), or fleets there would be others, and make their machines once more"
+            )
+        other = next((name for name in fleets if name.startswith(f"{self.home}{JOINT}")), "")
+        if not other:
+            return ""
+        return (
+            f"fleet {other} is on record as one of a namespace beside the home: name the home of "
+            f"before first{f' (--namespace {before})' if before else ''}, and {self.home} after it"
+        )
+
     def own(self, namespace: str, named: Mapping[str, object]) -> tuple[str, ...]:
         """Return which of these names of the engine's are in a namespace, as objects name them."""
         found = (name for name in named if self.namespace_of(name) == namespace)
