@@ -79,6 +79,12 @@ class Site:
             if one["state"] != "stopped"
         ]
 
+    def fleets(self) -> set[str]:
+        """Return of which fleets there are servers, by their tags."""
+        servers = json.loads(self._asked("servers"))["servers"]
+        tags = {tag for one in servers for tag in one["tags"] if tag.startswith("hostler-fleet=")}
+        return {tag.partition("=")[2] for tag in tags}
+
     def _asked(self, path: str) -> bytes:
         address = f"{self.cloud}/instance/v1/zones/fr-par-1/{path}"
         request = urllib.request.Request(address, headers={"X-Auth-Token": KEY})  # noqa: S310 - loopback only
@@ -156,16 +162,27 @@ def _running(command: list[str], log: Path) -> Generator["subprocess.Popen[bytes
 
 @pytest.fixture(scope="module")
 def site(core_cluster: ApiServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Hostler, a simulated cloud thirty times faster than life, and a Cluster without workers."""
-    folder, kubectl = tmp_path_factory.mktemp("machines"), Kubectl(core_cluster)
-    kubeconfig = f"--kubeconfig={core_cluster.kubeconfig}"
+    with serving(core_cluster, tmp_path_factory.mktemp("machines")) as one:
+        yield one
+
+
+@contextmanager
+def serving(core_cluster: ApiServer, folder: Path, home: str = "") -> Generator[Site]:
+    """Hostler, a simulated cloud thirty times faster than life, and a Cluster without workers.
+
+    With `home` hostler reads the namespace of the Cluster beside that one.
+    """
+    kubectl, kubeconfig = Kubectl(core_cluster), f"--kubeconfig={core_cluster.kubeconfig}"
     install = [str(HOSTLER), "kubernetes", "install", kubeconfig]
     subprocess.run(install, capture_output=True, check=True)
-    kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    namespaces = [name for name in (home, NAMESPACE) if name]
+    for name in namespaces:
+        kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     simulator = [str(HOSTLER), "simulator", "scaleway", "--port", "0", "--speed", "30"]
     cloud, file = folder / "cloud.log", folder / "engine.toml"
     file.write_text(ENGINE)
-    engine = [str(HOSTLER), "run", "--kubernetes", kubeconfig, f"--namespace={NAMESPACE}"]
+    read = [f"--namespace={name}" for name in namespaces]
+    engine = [str(HOSTLER), "run", "--kubernetes", kubeconfig, *read]
     with _running(simulator, cloud):
         wait_until(lambda: "simulator.listening" in cloud.read_text(), 30, "the simulator")
         port = re.findall(r"127\.0\.0\.1:(\d+)", cloud.read_text())[0]
