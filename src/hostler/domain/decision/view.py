@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hostler.domain.hosts.free import Fits, free_hosts
+from hostler.domain.hosts.free import free_hosts
 from hostler.domain.hosts.orphans import bereft, copied, orphans, others, set_aside, usurped
 from hostler.domain.hosts.outside import outside
 from hostler.domain.ids import FleetName, HostId, MachineId
@@ -11,6 +11,7 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import host_of
 from hostler.domain.model.resource import OrphanClass, OwnerTag, Resource
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
+from hostler.domain.model.unused import Fits
 from hostler.domain.observation.ownership import Explained, bound_in, explain, sort_out
 from hostler.domain.policy.purchasing import Limits
 

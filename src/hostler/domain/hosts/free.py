@@ -1,6 +1,5 @@
 """Free hosts: which may be taken now, which first, and why none can be taken."""
 
-from collections.abc import Callable
 from datetime import datetime
 
 from hostler.domain.ids import HostId
@@ -8,20 +7,16 @@ from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import Cleaning, Ownership
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import AT_HOME, OTHERS, WAITING, Free, Host, HostCondition, HostGoal
-from hostler.domain.model.machine import CallState, Offer
+from hostler.domain.model.machine import CallState
 from hostler.domain.model.phases import Reason
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
-from hostler.domain.model.unused import unfit
+from hostler.domain.model.unused import Fits, unfit
 
 from . import power
 
 _TAKEABLE = frozenset({HostCondition.FREE, HostCondition.DIRTY})
-
-
-Fits = Callable[[Offer, Resource], str]
-"""Says why a host is none for an offer, as the provider sees it; empty where it is one."""
 
 
 def free_hosts(account: AccountSnapshot, fleet: Fleet, fits: Fits) -> tuple[Free, ...]:

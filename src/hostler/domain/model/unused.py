@@ -4,8 +4,13 @@ What a name says only tells a person whom to ask. It is never a reason to do any
 """
 
 import re
+from collections.abc import Callable
 
+from .machine import Offer
 from .resource import Condition, Resource, Stage
+
+Fits = Callable[[Offer, Resource], str]
+"""Says why a host is none for an offer, as the provider sees it; empty where it is one."""
 
 _ILL = {
     Condition.FAILED: "it is in error",

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from hostler.domain.hosts.free import Fits
 from hostler.domain.ids import MachineId
 from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.unused import Fits
 
 from .hosts import HostStatus
 
