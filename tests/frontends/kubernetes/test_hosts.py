@@ -5,11 +5,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from hostler.app.provider_registry import KINDS
 from hostler.config.node_tables import HostNodeTable, TaintTable
 from hostler.domain.ids import AccountName, HostId, Zone
 from hostler.domain.model.host import Host, HostCondition
-from hostler.domain.model.machine import Protection
+from hostler.domain.model.machine import Machine, Protection
 from hostler.domain.model.phases import Phase
 from hostler.domain.reporting.hosts import HostStatus
 from hostler.frontends.kubernetes.definitions.host import host_kind
@@ -54,6 +56,29 @@ def test_a_host_says_which_moves_are_open_and_how_its_node_stands() -> None:
         "since": "2026-03-01T12:00:00Z",
     }
     assert (found["phase"], found["power"]) == ("ready", "on")
+
+
+def reached(machine: Machine | None) -> tuple[object, object]:
+    found = host_fields(replace(tower(), machine=machine), NOW)
+    return found["reachability"], found.get("reachedAt")
+
+
+def test_a_host_says_whether_its_address_answered_and_when() -> None:
+    one, at = machine(1, Phase.READY), "2026-03-01T12:00:00Z"
+    passed = one.with_fact("probe", NOW)
+    failing = replace(one, error="readiness probe (tcp) at 192.0.2.1: no answer")
+    assert reached(None) == ("unknown", None)
+    assert reached(one) == ("unknown", None)
+    assert reached(passed) == ("reachable", at)
+    assert reached(replace(passed, phase=Phase.DRAINING)) == ("reachable", at)
+    assert reached(replace(failing, phase=Phase.STARTING)) == ("unreachable", None)
+    assert reached(replace(passed, error=failing.error)) == ("unreachable", at)
+
+
+@pytest.mark.parametrize("phase", [Phase.STANDBY, Phase.STOPPING, Phase.STARTING, Phase.PENDING])
+def test_a_host_that_is_off_or_on_its_way_is_not_called_reachable(phase: Phase) -> None:
+    one = replace(machine(1, phase), error="its bootstrap script runs").with_fact("probe", NOW)
+    assert reached(one)[0] == "unknown"
 
 
 def test_no_move_is_open_to_a_machine_that_is_protected() -> None:

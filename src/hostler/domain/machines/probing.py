@@ -1,8 +1,9 @@
 """Probing: a machine that is up is ready when its readiness probe passed, and why that fails."""
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import StrEnum
 
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.fleet import ProbeKind
@@ -12,6 +13,8 @@ from hostler.domain.model.snapshot import Probed, Snapshot
 from hostler.domain.model.transition import Transition, event, move, wait
 
 _BEGIN = "readiness probe"
+_PROBED = "probe"
+_UP = frozenset({Phase.STARTING, Phase.READY, Phase.DRAINING})
 _NUMBERED = re.compile(r"\S*\d\S*")
 
 
@@ -26,7 +29,7 @@ def probe(transition: Transition, snapshot: Snapshot) -> Transition:
         return move(transition, Phase.READY, Reason.UP, snapshot)
     probed = snapshot.probed.get(machine.id)
     if probed is not None and probed.passed and probed.begun >= _probed_from(machine):
-        passed = machine.with_fact("probe", probed.begun)
+        passed = machine.with_fact(_PROBED, probed.begun)
         if failure_of(machine):
             passed = replace(passed, error="")
         return move(replace(transition, machine=passed), Phase.READY, Reason.PROBE_PASSED, snapshot)
@@ -36,6 +39,34 @@ def probe(transition: Transition, snapshot: Snapshot) -> Transition:
     due = probed is None or snapshot.now - probed.begun >= every
     at = None if due or probed is None else probed.begun + every
     return wait(replace(transition, probe=due), "probe", _message(transition, snapshot), at)
+
+
+class Reached(StrEnum):
+    """Whether a machine's address answered when it was last probed."""
+
+    REACHABLE = "reachable"
+    UNREACHABLE = "unreachable"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reachability:
+    """What the newest probe on record saw: `at` is when one last began that passed, if any did."""
+
+    reached: Reached
+    at: datetime | None = None
+
+
+def reachability(machine: Machine | None) -> Reachability:
+    """Return what is on record of probes of what a machine has now; unknown while it is off."""
+    if machine is None or machine.phase not in _UP:
+        return Reachability(reached=Reached.UNKNOWN)
+    passed = machine.fact(_PROBED)
+    if failure_of(machine):
+        return Reachability(reached=Reached.UNREACHABLE, at=passed)
+    if passed is None or machine.phase is Phase.STARTING:
+        return Reachability(reached=Reached.UNKNOWN, at=passed)
+    return Reachability(reached=Reached.REACHABLE, at=passed)
 
 
 def _message(transition: Transition, snapshot: Snapshot) -> str:

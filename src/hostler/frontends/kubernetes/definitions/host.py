@@ -36,6 +36,7 @@ COLUMNS = (
     Column(name="Node", path=".status.node.readiness"),
     Column(name="Machine", path=".status.machine", priority=1),
     Column(name="Phase", path=".status.phase", priority=1),
+    Column(name="Reachable", path=".status.reachability", priority=1),
     Column(name="Operation", path=".status.operation.kind", priority=1),
     condition_column("Accepted", "Accepted", priority=1),
     AGE,
@@ -126,6 +127,14 @@ _NODE: Schema = {
 _STATUS: dict[str, Schema] = {
     "observedGeneration": OBSERVED,
     "power": text("What was last read of its power.", "on", "off", "unknown"),
+    "reachability": text(
+        "Whether its machine's address answered the readiness probe that was made last; unknown "
+        "while it is off, and where its fleet makes no probe.",
+        "reachable",
+        "unreachable",
+        "unknown",
+    ),
+    "reachedAt": date("When a probe began that passed, last."),
     "progress": text(
         "Where it stands between off and on.", "shutdown", "startingup", "ready", "shuttingdown"
     ),

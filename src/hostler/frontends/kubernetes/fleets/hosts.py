@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
+from hostler.domain.machines.probing import Reachability, reachability
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.host import HostGoal
@@ -118,11 +119,17 @@ def host_fields(known: Known | None, now: datetime) -> dict[str, object]:
     found: dict[str, object] = {name: text for name, text in texts.items() if text}
     if machine is not None:
         found["moves"] = [str(phase) for phase in open_moves(machine, now)]
+    found |= _reached(reachability(machine))
     if known.node is not None:
         found["node"] = _node(known.node)
     if host.record is not None and host.record.since is not None:
         found["lastTransitionTime"] = _date(host.record.since)
     return found | (_power(power) if power is not None else {})
+
+
+def _reached(reachability: Reachability) -> dict[str, object]:
+    at = {"reachedAt": _date(reachability.at)} if reachability.at is not None else {}
+    return {"reachability": str(reachability.reached), **at}
 
 
 def _node(node: Standing) -> dict[str, str]:
