@@ -1,5 +1,6 @@
 """What a process remembers of an account: when an adoption may be taken up."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -49,3 +50,12 @@ async def test_adoption_waits_for_listings_of_everything_begun_since_but_not_for
 
 async def test_other_requests_wait_for_nothing() -> None:
     assert state(RequestKind.SCALE).adoption(ASKED) is None
+
+
+async def test_an_adoption_that_is_asked_for_again_and_again_waits_no_longer_for_that() -> None:
+    made = state(RequestKind.ADOPT, -1.0)
+    (first,) = made.requests
+    again = replace(first, number=2, at=ASKED + 60 * S)
+    made.requests = (first, again)
+    now = ASKED + 60 * S
+    assert [made.awaits_listing(one, now) for one in made.requests] == [False, True]

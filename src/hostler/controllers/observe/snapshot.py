@@ -12,7 +12,7 @@ from hostler.domain.decision.view import named
 from hostler.domain.ids import CycleId, FleetName, MachineId
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import AccountSnapshot, Orphan, Request, RequestKind
+from hostler.domain.model.snapshot import AccountSnapshot, Orphan, Request
 from hostler.ports.store import Identity
 
 
@@ -94,9 +94,7 @@ def _facts(
 
 def _requests(state: AccountState, now: datetime) -> tuple[Request, ...]:
     """Return what is asked for now: an adoption waits until everything was listed since."""
-    if state.adoption(now) is None:
-        return state.requests
-    return tuple(r for r in state.requests if r.kind is not RequestKind.ADOPT)
+    return tuple(r for r in state.requests if not state.awaits_listing(r, now))
 
 
 async def read_all(

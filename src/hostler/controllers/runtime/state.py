@@ -142,15 +142,19 @@ class AccountState:
         self.answers.clear()
 
     def adoption(self, now: datetime) -> datetime | None:
-        """Return when adoption was last asked for, where no whole observation is newer yet.
+        """Return when adoption was last asked for, where no whole observation is newer yet."""
+        return max((r.at for r in self.requests if self.awaits_listing(r, now)), default=None)
+
+    def awaits_listing(self, request: Request, now: datetime) -> bool:
+        """Tell whether an adoption waits until everything was listed since it was asked for.
 
         It is about what exists then: what an older listing lacked would be left behind. Where a
-        listing fails it is taken up all the same, after a minute.
+        listing fails it is taken up all the same, after a minute, however often it is asked again.
         """
-        asked = (r.at for r in self.requests if r.kind is RequestKind.ADOPT)
-        since = max((at for at in asked if at <= now < at + _ADOPTION_WAITS), default=None)
-        whole = self.inventory.whole.values()
-        return since if since and min(whole, default=since - _ADOPTION_WAITS) < since else None
+        at = request.at
+        if request.kind is not RequestKind.ADOPT or not at <= now < at + _ADOPTION_WAITS:
+            return False
+        return min(self.inventory.whole.values(), default=at - _ADOPTION_WAITS) < at
 
     def doubtful(self, now: datetime) -> datetime | None:
         """Return when a change of power was last asked for against which the last sighting speaks.
