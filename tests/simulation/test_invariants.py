@@ -263,6 +263,20 @@ def test_s2_fires_when_a_once_call_is_tried_again_unsure():
     assert names(checker.sending(second, retry_at, 30.0, there=False)) == ["S2"]
 
 
+def test_the_answer_of_a_call_that_hung_says_nothing_of_the_one_that_was_sent_since():
+    checker = Onces(consistency_delay=60.0)
+    hung, second, third = create(1), create(1), create(1)
+    record = ask(machine(Phase.STARTING), hung, NOW, Epoch(1))
+    checker.sending(hung, record, 0.0, there=False)
+    checker.sending(second, record, 100.0, there=False)
+    checker.sent(record.id, second, "done")
+    checker.sent(record.id, hung, "unknown")
+    assert not checker.sending(third, record, 130.0, there=False)
+    checker.sent(record.id, second, "done")
+    checker.sent(record.id, third, "unknown")
+    assert names(checker.sending(create(1), record, 140.0, there=False)) == ["S2"]
+
+
 def test_s2_fires_when_what_was_answered_is_made_twice():
     checker = Onces(consistency_delay=60.0)
     first, second = create(1), create(2)

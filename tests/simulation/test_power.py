@@ -26,6 +26,8 @@ PAST_FAILURES = {
     60001157: "L1: a machine that somebody had woken by hand was never found off again",
     60001570: "E3: a person asked each minute for what a fleet that ends refuses (the judge)",
     60002711: "S9: a start was taken over from who had a clock that ran ahead (the judge)",
+    63002642: "L1: an adoption that was asked for each minute was put off for ever",
+    63002846: "S2: a call hung until after the next one was answered (the judge)",
 }
 """Seeds of failures that were found and mended, and what each found."""
 

@@ -23,6 +23,7 @@ class Sent:
     attempt: int
     at: float
     outcome: str = ""
+    call: Call | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
@@ -39,7 +40,7 @@ class Onces:
         if not call.once or record is None:
             return _FINE
         key = (record.id, call.slot)
-        before, self.last[key] = self.last.get(key), Sent(call.kind, call.attempt, now)
+        before, self.last[key] = self.last.get(key), Sent(call.kind, call.attempt, now, call=call)
         asked = record.last_asked(call.slot, call.kind)
         if asked is None or (asked.attempt, asked.call_state) != (call.attempt, CallState.OPEN):
             return _twice(record.id, f"{call} was sent, and no record holds it")
@@ -53,9 +54,9 @@ class Onces:
         return _FINE
 
     def sent(self, machine: MachineId, call: Call, outcome: str) -> None:
-        """Note what came of a call."""
+        """Note what came of a call; one that hung since another was sent says nothing of that."""
         last = self.last.get((machine, call.slot))
-        if call.once and last is not None:
+        if call.once and last is not None and (last.call is call or not last.outcome):
             self.last[machine, call.slot] = replace(last, outcome=outcome)
 
     def proved(self, machine: MachineId, asked: Asked) -> None:
