@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -112,7 +113,8 @@ class _Running:
         )
         self.process = process
         if self.command.prompt is None:
-            process.stdin.write(self.command.content)
+            with suppress(BrokenPipeError):  # it ended already: its end says how
+                process.stdin.write(self.command.content)
             process.stdin.write_eof()
         while data := await self._more(process):
             self.feed(data)
