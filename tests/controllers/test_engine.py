@@ -531,6 +531,30 @@ async def test_second_replica_waits_and_takes_over_when_the_first_is_gone() -> N
     assert len(rig.world.resources) == 6
 
 
+async def test_engine_that_yields_lets_its_leases_run_out_to_the_other() -> None:
+    yielding = False
+
+    class Yielding(FakeScene):
+        def ports(self, clock: SimClock | None = None) -> Ports:
+            return replace(super().ports(clock), yields=lambda: yielding)
+
+    rig = Yielding(replace(FLEET, size=1), exclusive=False)
+    async with rig.running("a") as first:
+        await rig.until([READY], 60 * S)
+        other = FakeScene(rig.fleet, exclusive=False)
+        other.store, other.world, other.provider = rig.store, rig.world, rig.provider
+        other.numbers = rig.numbers
+        async with other.running("b") as second:
+            await rig.pass_by(1 * MIN)
+            held = first.leases.until("account/main")
+            yielding = True
+            await rig.pass_by((held - rig.clock.boot() - 1) * S)
+            assert second.leases.tenure("account/main") is None, "it is not given back at once"
+            await rig.pass_by(3 * MIN)
+            assert first.leases.tenure("account/main") is None
+            assert second.leases.tenure("fleet/web") is not None
+
+
 async def test_take_over_of_an_account_and_its_fleets_takes_one_ttl() -> None:
     rig = FakeScene(replace(FLEET, size=1), exclusive=False)
     async with rig.running("b"):

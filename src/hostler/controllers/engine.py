@@ -165,7 +165,12 @@ class Engine:
             await self._keep_leases_of(loop)
 
     async def _keep_leases_of(self, loop: AccountLoop) -> None:
-        """Renew and take; what cannot be renewed runs out, and with it every right to act."""
+        """Renew and take; what cannot be renewed runs out, and with it every right to act.
+
+        So does what another process is to have: nothing is given back in the middle of calls.
+        """
+        if self._ports.yields():
+            return
         try:
             async with self._keeping:
                 await loop.keep_leases()

@@ -119,6 +119,11 @@ class Elector:
         held = self._held.get(name)
         return held if held is not None and self._clock.boot() < held.until else None
 
+    def is_others(self, name: str) -> bool:
+        """Tell whether somebody else was seen to hold it, within its duration on our own clock."""
+        seen = self._seen.get(name)
+        return seen is not None and not self._may_take(name)
+
     async def run(self, names: Sequence[str]) -> None:
         """Ask for leases for ever; when cancelled, give back those that are held."""
         terms = self._candidate.terms

@@ -84,6 +84,10 @@ class EngineRecords:
         """Whether the engine of this process decides for the fleet."""
         return self.loop.leads(self.fleet)
 
+    def is_current(self) -> bool:
+        """Tell whether this is of now: an engine that does not lead knows what was when it led."""
+        return self.leads
+
     @property
     def has_observed(self) -> bool:
         """Whether the engine has observed the provider since it started."""

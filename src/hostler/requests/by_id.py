@@ -4,6 +4,7 @@ A request is durable before its user is answered, and on record as machines a mo
 then the ids count here: nothing is requested twice, and nothing that was accepted is missing.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -100,7 +101,7 @@ class MachinesById:
         """Request so many new machines durably, in one request; return their ids.
 
         Until the answer to that is known, the ids count as requested. Raises StoreError: nothing is
-        made then.
+        made then. Whoever is cancelled meanwhile finds on record what was made all the same.
         """
         ids = tuple(self.fresh() for _ in range(count))
         await self._grow(ids, (), why)
@@ -119,7 +120,7 @@ class MachinesById:
         self.requested |= dict.fromkeys(ids, _UNANSWERED)
         try:
             request = await self.record(grow(self.author(why), self.fleet, ids, specs))
-        except StoreError:
+        except (StoreError, asyncio.CancelledError):  # else they would count for ever
             for machine in ids:
                 self.requested.pop(machine, None)
             raise

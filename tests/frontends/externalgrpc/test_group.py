@@ -115,6 +115,22 @@ async def test_an_increase_that_is_not_recorded_counts_for_nothing() -> None:
     assert cluster.target == 0
 
 
+async def test_an_increase_whose_caller_goes_away_does_not_count_for_ever() -> None:
+    cluster = Cluster()
+
+    async def waits(requests: tuple[Request, ...]) -> tuple[Request, ...]:
+        await asyncio.sleep(3600)
+        return requests
+
+    cluster.store.request_all = waits
+    async with asyncio.TaskGroup() as group:
+        asking = group.create_task(cluster.group.increase(2))
+        await asyncio.sleep(0)
+        assert cluster.target == 2
+        asking.cancel()
+    assert cluster.target == 0
+
+
 def break_store(cluster: Cluster) -> None:
     async def fails(requests: tuple[Request, ...]) -> tuple[Request, ...]:
         del requests

@@ -5,7 +5,6 @@ import random
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 
 from hostler.config.values import Config
 from hostler.controllers.engine import Engine
@@ -17,12 +16,10 @@ from hostler.frontends.kubernetes.clusterapi.engine import EngineAccess, FleetAc
 from hostler.frontends.kubernetes.clusterapi.names import ACTOR
 from hostler.frontends.kubernetes.clusterapi.provider import ClusterApi
 from hostler.frontends.kubernetes.connecting import Connected
+from hostler.frontends.kubernetes.leading import while_leading
 from hostler.kubernetes.informer import Surroundings
-from hostler.ports.clock import Clock
 from hostler.queries.live import EngineRecords
 from hostler.requests.by_id import open_by_id
-
-_LOOK = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +49,7 @@ async def cluster_api(
         namespaces=access.namespaces,
     )
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(_while_leading(provider, clock, leads))
+        running = group.create_task(while_leading(provider.run, clock, leads))
         try:
             yield _Attached(frontends, access)
         finally:
@@ -80,19 +77,7 @@ async def fleets_of(engine: Engine, ports: Ports) -> Mapping[FleetName, FleetAcc
                 live=live,
                 hear=engine.hear,
                 hosts=live.hosts,
+                current=live.is_current,
                 capabilities=loop.state.account.provider.capabilities,
             )
     return found
-
-
-async def _while_leading(provider: ClusterApi, clock: Clock, leads: Callable[[], bool]) -> None:
-    """Run the provider whenever this process leads, and not otherwise."""
-    running: asyncio.Task[None] | None = None
-    async with asyncio.TaskGroup() as group:
-        while True:
-            if leads() and running is None:
-                running = group.create_task(provider.run())
-            elif running is not None and not leads():
-                running.cancel()
-                running = None
-            await clock.sleep(_LOOK)

@@ -34,13 +34,14 @@ from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
 from hostler.frontends.kubernetes.fleets.source import Base, Source, Surroundings
 from hostler.frontends.kubernetes.fleets.writing import Writer
 from hostler.frontends.kubernetes.install import DEFINITIONS, definition_of
+from hostler.frontends.kubernetes.leading import ALONE, Election, elected
 from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.objects.assembly import FLEET, Place
 from hostler.frontends.kubernetes.objects.candidates import HostPlace
 from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS, PROVIDERS
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
 from hostler.kubernetes.client import INSTALL
-from hostler.kubernetes.election import Candidate, Elector
+from hostler.kubernetes.election import Candidate
 from hostler.kubernetes.errors import Forbidden, NotFound
 from hostler.kubernetes.informer import Surroundings as Following
 from hostler.kubernetes.objects import Key
@@ -56,9 +57,6 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.kubernetes")
 
 _SECRET = timedelta(seconds=8)
 """How long the bootstrap data of a machine may take to be read, in the middle of a call."""
-
-LEASE = "hostler-objects"
-"""The Lease whose holder writes on objects, where several engines have one store."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +113,7 @@ async def _run(process: Process, site: _Site, base: Base, signals: Signals) -> N
         services.store(own, Purpose.ENGINE) as store,
         services.metrics(own) as metrics,
         services.frontends(own) as frontends,
-        _leading(process, cluster, store) as leads,
+        _elected(process, cluster, store) as election,
         TaskGroup() as group,
     ):
         await _check_home(store, site.namespaces)
@@ -129,7 +127,7 @@ async def _run(process: Process, site: _Site, base: Base, signals: Signals) -> N
             source=source,
             store=store,
             clock=services.clock(),
-            leads=leads,
+            leads=election.leads,
             with_removed=services.with_removed,
             node=nodes.standing,
         )
@@ -144,9 +142,10 @@ async def _run(process: Process, site: _Site, base: Base, signals: Signals) -> N
         source.on_new = reload
         tasks += [group.create_task(source.run()), group.create_task(reporter.run())]
         access = EngineAccess(store, services.clock(), site.namespaces, source.lent)
-        async with cluster_api(cluster, access, frontends, leads) as served:
+        async with cluster_api(cluster, access, frontends, election.leads) as served:
             engines = EngineProcess(services, store, metrics, served, signals)
             engines.reads = Beside(base, source, process.lend)
+            engines.yields = election.yields
             log.info("following objects", namespaces=str(site.namespaces), cluster=cluster.origin)
             await engines.run(config)
         for task in tasks:
@@ -173,23 +172,14 @@ def _surroundings(process: Process, site: _Site, base: Base, store: Store) -> Su
 
 
 @asynccontextmanager
-async def _leading(
-    process: Process, cluster: Connected, store: Store
-) -> AsyncGenerator[Callable[[], bool]]:
-    """Give what tells whether this process writes on objects: one of those with the store does."""
+async def _elected(process: Process, cluster: Connected, store: Store) -> AsyncGenerator[Election]:
+    """Give the election of the process that works, of those with the store."""
     if store.exclusive:
-        yield _always
+        yield ALONE
         return
     candidate = Candidate(identity=process.holder, namespace=cluster.namespace)
-    elector = Elector(cluster.client, candidate, process.services.clock(), random.random)
-    async with TaskGroup() as group:
-        running = group.create_task(elector.run((LEASE,)))
-        yield lambda: elector.holding(LEASE) is not None
-        running.cancel()
-
-
-def _always() -> bool:
-    return True
+    async with elected(cluster.client, candidate, process.services.clock(), random.random) as found:
+        yield found
 
 
 async def _check_home(store: Store, namespaces: Namespaces) -> None:

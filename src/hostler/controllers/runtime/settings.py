@@ -55,6 +55,10 @@ class Account:
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
+def _never() -> bool:
+    return False
+
+
 def _to_none(fleet: Fleet) -> bool:
     del fleet
     return False
@@ -67,7 +71,8 @@ class Ports:
     Without a `preparer`, hosts that are asked to be logged in to are probed as servers are; without
     an `asker` nobody knows whether a host is busy, and without `workloads` whether a Node is.
     `bootstraps` reads what single machines are given on their hosts.
-    `lends` tells for which fleets the engine's own keys are tried, where they are not for all.
+    `lends` tells for which fleets the engine's own keys are tried, where they are not for all;
+    `yields` tells whether another process is to lead: then leases are left to run out.
     """
 
     store: Store
@@ -80,6 +85,7 @@ class Ports:
     workloads: Workloads | None = None
     bootstraps: ReadsBootstraps = field(default_factory=NoBootstraps)
     lends: Callable[[Fleet], bool] = _to_none
+    yields: Callable[[], bool] = _never
 
     def lent(self, connection: Connection, fleet: Fleet) -> Connection:
         """Return a connection with what a fleet's logins may try."""

@@ -6,7 +6,7 @@ only then that engine ends, in order, and the next one goes on from the records,
 
 import asyncio
 import signal
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -109,7 +109,10 @@ class Reads(Protocol):
 
 
 class EngineProcess:
-    """Runs engines over one store, one after the other; `reads` is what it reads but a file."""
+    """Runs engines over one store, one after the other.
+
+    `reads` is what it reads but a file; `yields` tells when another process is to run it.
+    """
 
     def __init__(
         self,
@@ -122,6 +125,7 @@ class EngineProcess:
         self._services, self._store, self._metrics = services, store, metrics
         self._frontends, self._signals = frontends, signals
         self.reads: Reads | None = None
+        self.yields: Callable[[], bool] | None = None
         self._next: _Opened | None = None
         self._runs: EngineRecord | None = None
 
@@ -144,6 +148,7 @@ class EngineProcess:
     async def _run(self, opened: _Opened) -> None:
         """Run one engine until it is to stop, or another is to take its place."""
         ports = self._services.ports(self._store, self._metrics)
+        ports = replace(ports, yields=self.yields or ports.yields)
         engine = self._services.engine(opened.config, ports, opened.accounts)
         await self._frontends.attach(opened.config, ports, engine)
         await self._record(opened.config)

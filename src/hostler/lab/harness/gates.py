@@ -16,6 +16,10 @@ from hostler.testing.time.loop import Life, SimLoop
 T = TypeVar("T")
 
 
+_HOPS = 100
+"""After so many turns of the loop whoever still writes waits for time to go by."""
+
+
 @dataclass(slots=True)
 class Trap:
     """What strikes at a port call: the `skip`-th from now, `before` it has its effect or after.
@@ -35,7 +39,7 @@ class Gate:
     def __init__(self, loop: SimLoop, life: Life) -> None:
         self._loop, self.life = loop, life
         self.dead = False
-        self._writes = 0
+        self._writes = self._hops = 0
         self.full_until = 0.0
         self.no_renewal_until = 0.0
         self._traps = list[Trap]()
@@ -56,11 +60,14 @@ class Gate:
     def stop(self) -> None:
         """Let the process stand still, once what its store has written by now is noted.
 
-        What reads the records of a process that stood still in between would come too late.
+        What reads the records of a process that stood still in between would come too late. One
+        that waits before it tries again is not waited for: the store has nothing of that yet.
         """
-        if self._writes and not self.dead:
+        self._hops += 1
+        if self._writes and not self.dead and self._hops < _HOPS:
             self._loop.call_soon(self.stop)
         else:
+            self._hops = 0
             self._loop.stop_life(self.life)
 
     def close(self) -> None:

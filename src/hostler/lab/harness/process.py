@@ -112,6 +112,7 @@ class Process:
         self._rng = rng
         self._starts = 0
         self.retired = False
+        self.yields: Callable[[], bool] = lambda: False
         self._now: Incarnation | None = None
         self.down = False
 
@@ -153,7 +154,7 @@ class Process:
         prediction = PredictionCheck(loop.time, max(MOST_GAP, 1.5 * quiet), home.checker.plans)
         provider = watched(home.environment.provider(run), run, prediction)
         metrics = CheckedMetrics(home.checker, prediction)
-        raw = home.place.open()
+        raw = home.place.open(run)
         fresh = Random(self._rng.getrandbits(64))
         ports = Ports(
             store=GatedStore(
@@ -165,6 +166,7 @@ class Process:
             fresh=lambda: machine_id(fresh.getrandbits(50)),
             preparer=home.environment.preparer(run),
             asker=home.environment.asker(run),
+            yields=self._is_to_yield,
         )
         fleets = tuple(f for f in home.fleets if not f.removed or f.name in home.shadow.rows)
         account = Account(name=AccountName("main"), provider=provider, fleets=fleets)
@@ -182,6 +184,9 @@ class Process:
         """Tell whether a guest is up there, and our network too."""
         run.checker.catch_up()
         return self.home.environment.answers(address) and not run.down
+
+    def _is_to_yield(self) -> bool:
+        return self.yields()
 
     def _run_of(self, gate: Gate) -> ProcessRun:
         home = self.home
@@ -220,12 +225,14 @@ class Process:
 
         Where hosts outlive machines, some of their calls are made under the account's.
         """
-        run = self.incarnation
-        if run is None:
-            return False
         names = [f"fleet/{fleet.name}" for fleet in self.home.fleets]
         names += ["account/main"] if self.home.shadow.hosts else []
-        return any(self.clock.boot() < run.engine.leases.until(name) for name in names)
+        return any(self.holds(name) for name in names)
+
+    def holds(self, lease: str) -> bool:
+        """Tell whether a lease is ours, by our own clock."""
+        run = self.incarnation
+        return run is not None and self.clock.boot() < run.engine.leases.until(lease)
 
     # ------------------------------------------------------------ what happens to it
 

@@ -6,6 +6,8 @@ from typing import Protocol
 from hostler.domain.ids import MachineId
 from hostler.ports.store import Store
 
+from .process_run import ProcessRun
+
 
 class StorePlace(Protocol):
     """Where one installation's store lies, and what somebody may do to it beside the engines.
@@ -13,8 +15,8 @@ class StorePlace(Protocol):
     `put_back` and `remove_record` need that nobody has the store open.
     """
 
-    def open(self) -> Store:
-        """Open the store as an engine does; make it where there is none."""
+    def open(self, run: ProcessRun | None = None) -> Store:
+        """Open the store as an engine does, in a run of it; make it where there is none."""
         ...
 
     def open_beside(self) -> Store:

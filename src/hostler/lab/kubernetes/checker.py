@@ -3,6 +3,7 @@
 host      no HostlerMachine says that its machine is ready while no record has its host.
 same      no two objects have one machine, nor two that are ready one provider's id.
 waits     no HostlerMachine says for long that it waits for bootstrap data that is there.
+alone     of several engines no two believe at once that they decide, or that they write.
 fight     at rest nothing is written to the API.
 L1        when faults cease, the Machines that are wanted have hosts, and the others have left.
 """
@@ -67,6 +68,11 @@ class ClusterChecker(PowerChecker):
         # What is lost keeps its id until core lets it go, and its box may be another's by then.
         for name in self._for_long(shared):
             self.wrong("same", f"objects that are ready share {name}")
+
+    def alone(self, processes: list[str], act: str) -> None:
+        """Check that one process at most believes that it may act."""
+        if len(processes) > 1:
+            self.wrong("alone", f"{' and '.join(processes)} both believe that they {act}")
 
     def _waits_for_nothing(self, item: Raw) -> bool:
         """Tell whether an object says that it waits for data that is there."""

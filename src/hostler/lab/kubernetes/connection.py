@@ -13,6 +13,8 @@ from hostler.ports.http import HttpRequest, Response
 from hostler.simulators.kubernetes.gateway import Fate, Gateway, Reply
 from hostler.simulators.kubernetes.reads.watches import Watch
 
+from .routes import Route
+
 LATENCY = 0.005
 """Seconds that a call takes on its way."""
 
@@ -37,12 +39,18 @@ class Connection:
     """
 
     def __init__(
-        self, gateway: Gateway, token: str = "", latency: float = LATENCY, passes: Passes = free
+        self,
+        gateway: Gateway,
+        token: str = "",
+        latency: float = LATENCY,
+        passes: Passes = free,
+        route: Route | None = None,
     ) -> None:
         self._gateway, self._token, self._latency = gateway, token, latency
-        self._passes = passes
+        self._passes, self._route = passes, route or Route()
         self._watches: list[Watch] = []
         self._closed = False
+        self._route.watched.append(self._break_off)
 
     async def send(self, call: Call, deadline: timedelta) -> Answer:
         """Send a call and return its whole answer; Timeout or Unavailable else."""
@@ -72,6 +80,11 @@ class Connection:
     async def close(self) -> None:
         """Send nothing any more; break off what is watched."""
         self._closed = True
+        self._break_off()
+        if self._break_off in self._route.watched:
+            self._route.watched.remove(self._break_off)
+
+    def _break_off(self) -> None:
         for watch in self._watches:
             watch.break_off()
 
@@ -80,6 +93,7 @@ class Connection:
             raise Unavailable("the connections to the API server were closed")
         await asyncio.sleep(self._latency / 2)
         await self._passes("kubernetes", before=True)
+        self._route.check(f"{call.method} {call.path}")
         reply = self._gateway.handle(self._request(call))
         await self._passes("kubernetes", before=False)
         await asyncio.sleep(self._latency / 2)

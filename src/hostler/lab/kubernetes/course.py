@@ -16,7 +16,9 @@ from hostler.lab.scenario.operator import Operator
 from .environment import ClusterEnvironment
 from .faults import ClusterScenario
 from .service import Service
+from .shared_store import SharedStore
 from .site import provisioned
+from .unheard import differences
 
 REACHED = 3 * 3600.0
 """How long, in seconds without faults, it may take until the Machines have hosts, and no more."""
@@ -34,16 +36,21 @@ class ClusterCourse(EngineCourse):
         self.scenario = scenario
         self._final: int | None = None
         self._asked = set[MachineId]()
+        self._services = list[Service]()
+        self._shared: SharedStore | None = None
 
     async def _go(self) -> None:
         scenario, site = self.base, self._environment.site
         async with asyncio.TaskGroup() as group:
             home = self._found_home()
-            process = self.session.add_process(home, "a", scenario.skews[0])
-            await process.start(group)
-            service = Service(process, site, Random(f"hostler api {scenario.seed}"))
+            random = Random(f"hostler api {scenario.seed}")
+            for number in range(scenario.replicas):
+                name = "ab"[number]
+                process = self.session.add_process(home, name, scenario.skews[number])
+                await process.start(group)
+                self._services.append(Service(process, site, random))
             disruptions, operator = Disruptions(self.session, group), Operator(self.session)
-            serving = group.create_task(service.run())
+            serving = [group.create_task(one.run()) for one in self._services]
             wanting = group.create_task(self._want())
             faults = [group.create_task(disruptions.run()), group.create_task(operator.run())]
             await self._until(scenario.span)
@@ -59,12 +66,17 @@ class ClusterCourse(EngineCourse):
             for fault, times in site.gateway.faults.counts.items():
                 self.checker.struck(f"api_{fault.value}", times)
             wanting.cancel()
-            serving.cancel()
-            await process.end()
+            for task in serving:
+                task.cancel()
+            for process in self.session.processes:
+                await process.end()
 
     def _found_home(self) -> Home:
         """Return the installation; a judge of it knows that all boxes may be asked for."""
-        home = self.session.found_home(replicas=1)
+        scenario = self.base
+        home = self.session.found_home(replicas=scenario.replicas)
+        if scenario.cluster is not None:
+            home.place = self._shared = self._environment.place(home.shadow.own)
         home.shadow.fleets = {
             fleet.name: replace(fleet, size=self.scenario.boxes) for fleet in home.fleets
         }
@@ -85,7 +97,15 @@ class ClusterCourse(EngineCourse):
 
     def _tick(self) -> None:
         super()._tick()
-        self._environment.objects_checker.objects()
+        judge = self._environment.objects_checker
+        judge.objects()
+        for lease in (
+            "account/main",
+            *(f"fleet/{one.name}" for one in self.session.homes[0].fleets),
+        ):
+            holders = [one.name for one in self.session.processes if one.holds(lease)]
+            judge.alone(holders, f"hold {lease}")
+        judge.alone([one.process.name for one in self._services if one.is_leading], "are elected")
 
     # ------------------------------------------------------------ what is reached
 
@@ -103,7 +123,7 @@ class ClusterCourse(EngineCourse):
             await asyncio.sleep(self.cadence.tick)
             self._tick()
             await self._end_abandoned()
-            reached = self._is_reached(machines)
+            reached = self._is_reached(machines) and not self._lost()
             if not reached or site.written != written:
                 written, calm = site.written, self.loop.time()
 
@@ -130,12 +150,20 @@ class ClusterCourse(EngineCourse):
         counts = {len(items), len(site.machines()), len(provisioned(items)), by_records, len(up)}
         return counts == {wanted} and site.has_namespace
 
+    def _lost(self) -> str:
+        """Return what the store lacks of what was saved, where the engines share one."""
+        (home,) = self.session.homes
+        return "" if self._shared is None else differences(home.shadow, self._shared.tables())
+
     def _standing(self, wanted: int) -> str:
         site, judge = self._environment.site, self._environment.objects_checker
         records = [f"{m.id} {m.phase}" for shadow in judge.shadows for m in shadow.living()]
         boxes = [f"{box} {self._environment.truth.condition(box)}" for box in self._boxes()]
         objects = [(one["metadata"]["name"], one.get("status")) for one in site.hostler_machines()]
-        return f"{wanted} are wanted; there are {objects}, {records}, {boxes}"
+        lost = self._lost()
+        return (
+            f"{wanted} are wanted; there are {objects}, {records}, {boxes}; {lost or 'all saved'}"
+        )
 
     def _boxes(self) -> list[HostId]:
         return [HostId(box.id) for box in self._environment.truth.rack.boxes()]

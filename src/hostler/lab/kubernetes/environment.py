@@ -12,9 +12,10 @@ from hostler.lab.scenario.faults import Disruption
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import SimLoop
 
-from . import faults
+from . import faults, sharing
 from .checker import ClusterChecker
 from .faults import ClusterScenario
+from .shared_store import SharedStore
 from .site import OURS, THEIRS, Site
 
 
@@ -63,6 +64,8 @@ class ClusterEnvironment(PowerEnvironment):
                 self._loop.call_later(disruption.length, site.make_data)
             case faults.NAMESPACE_DELETED:
                 done = site.delete_namespace()
+            case sharing.CUT_OFF:
+                done = self._cut_off(disruption)
             case _ if site.strike(disruption, self._loop):
                 done = True
             case _:
@@ -70,9 +73,23 @@ class ClusterEnvironment(PowerEnvironment):
         self.judge.trace.note(f"{disruption.fault} for {disruption.length:.0f} s")
         return done
 
+    def _cut_off(self, disruption: Disruption) -> bool:
+        """Cut the way of one process to the API server for a while."""
+        route = self.site.routes.chosen(disruption.who)
+        if route is None:
+            return False
+        route.cut()
+        self._loop.call_later(disruption.length, route.mend)
+        return True
+
+    def place(self, own: InstallationId) -> SharedStore:
+        """Return where the records of engines lie that share them: beside the objects."""
+        return SharedStore(own, SimClock(self._loop), self.site, self.site.routes)
+
     def cease(self) -> None:
         """Let the faults of boxes and of the API cease."""
         super().cease()
         self.site.gateway.faults.rates = {}
         self.site.gateway.bring_up()
+        self.site.routes.mend()
         self.site.make_data()

@@ -13,6 +13,7 @@ from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
 from hostler.simulators.kubernetes.faults import Fault
 
 from .fleets.edits import Edit, draw_edits
+from .sharing import CUT_OFF, SHARED, sharing
 
 _ELSEWHERE = frozenset(
     {
@@ -28,7 +29,7 @@ _ELSEWHERE = frozenset(
 )
 """What makes it unknown for long what is true, or takes the fleet from the file.
 
-Both are simulated without Kubernetes.
+Both are simulated without Kubernetes. Two engines, and leases that are lost, are drawn apart.
 """
 
 CUT, COMPACTED, DOWN = "api_watches_cut", "api_compacted", "api_down"
@@ -51,6 +52,9 @@ ALL = (
     *CALLS,
     *_SPELLS,
     *BY_FORCE,
+    CUT_OFF,
+    "lease_lost",
+    SHARED,
 )
 """Every fault that a run of Cluster API knows."""
 
@@ -117,7 +121,7 @@ def draw_cluster(seed: int, size: Size) -> ClusterScenario:
     }
     times = sorted(rng.uniform(0, span) for _ in range(rng.randint(2, 8)))
     wanted = tuple(Replicas(at=at, machines=rng.randint(0, boxes)) for at in times)
-    return _with_fleets(ClusterScenario(**own, replicas=wanted, api=api))
+    return _with_engines(_with_fleets(ClusterScenario(**own, replicas=wanted, api=api)))
 
 
 def _behind(seed: int) -> dict[Fault, float]:
@@ -158,6 +162,16 @@ def _with_fleets(scenario: ClusterScenario) -> ClusterScenario:
     edits = draw_edits(rng, scenario.base.span, scenario.boxes)
     base = replace(scenario.base, disruptions=disruptions, faults=faults)
     return replace(scenario, base=base, edits=edits, replicas=())
+
+
+def _with_engines(scenario: ClusterScenario) -> ClusterScenario:
+    """Return the scenario with two engines on one store, where the seed is one of those.
+
+    The records lie in the namespace that somebody may delete: then nothing is left to be judged.
+    """
+    if scenario.edits:
+        return scenario
+    return replace(scenario, base=sharing(scenario.base, apart=frozenset({NAMESPACE_DELETED})))
 
 
 def _spells(fault: str, span: float, rng: Random) -> list[Disruption]:

@@ -9,8 +9,10 @@ from hostler.domain.ids import FleetName
 from hostler.domain.model.fleet import Fleet
 from hostler.frontends.kubernetes.clusterapi.engine import EngineAccess, FleetAccess
 from hostler.frontends.kubernetes.clusterapi.provider import ClusterApi
+from hostler.frontends.kubernetes.leading import Election, elected, while_leading
 from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.kubernetes.client import Client
+from hostler.kubernetes.election import Candidate
 from hostler.kubernetes.informer import Surroundings
 from hostler.lab.harness.process import Incarnation, Process
 from hostler.queries.live import EngineRecords
@@ -21,6 +23,8 @@ from .runs import AGAIN, EachRun
 from .site import NAMESPACE, Site
 
 _NAMESPACES = Namespaces(home=NAMESPACE)
+NOBODYS = Election(leads=lambda: False, yields=lambda: False)
+"""The election as it stands to a process that has not asked yet."""
 
 
 @dataclass(slots=True)
@@ -30,12 +34,26 @@ class Service:
     process: Process
     site: Site
     random: Random
+    election: Election = NOBODYS
+
+    def __post_init__(self) -> None:
+        """Let the engine of the process leave to another what that one was elected for."""
+        self.process.yields = self._is_to_yield
+
+    def _is_to_yield(self) -> bool:
+        return self.election.yields()
+
+    @property
+    def is_leading(self) -> bool:
+        """Whether the run that lives believes that it was elected, and could act on it."""
+        return self.process.alive and self.election.leads()
 
     async def run(self) -> None:
         """Serve whatever run of the process there is, for ever."""
         await EachRun(self.process, self._serve).run()
 
     async def _serve(self, run: Incarnation) -> None:
+        self.election = NOBODYS
         access = EngineAccess(run.ports.store, run.ports.clock, _NAMESPACES)
         (fleet,) = self.process.home.fleets
         while (found := await _opened(run, fleet)) is None:
@@ -44,17 +62,29 @@ class Service:
             await asyncio.sleep(AGAIN)
         access.attach({FleetName(fleet.name): found})
         draw = Random(self.random.getrandbits(64)).random
-        connection = Connection(self.site.gateway, passes=run.gate.pass_through)
+        route = self.site.routes.of(self.process.name)
+        connection = Connection(self.site.gateway, passes=run.gate.pass_through, route=route)
+        client = Client(session=connection)
         provider = ClusterApi(
-            server=Client(session=connection),
+            server=client,
             around=Surroundings(clock=run.ports.clock, draw=draw),
             engine=access,
             namespaces=_NAMESPACES,
         )
         try:
-            await provider.run()
+            if self.process.home.replicas == 1:
+                await provider.run()
+            else:
+                await self._serve_elected(run, provider, client)
         finally:
             await connection.close()
+
+    async def _serve_elected(self, run: Incarnation, provider: ClusterApi, client: Client) -> None:
+        """Serve whenever this run is elected, as processes with one store have it."""
+        candidate = Candidate(identity=run.process.name, namespace=NAMESPACE)
+        clock, draw = run.ports.clock, Random(self.random.getrandbits(64)).random
+        async with elected(client, candidate, clock, draw) as self.election:
+            await while_leading(provider.run, clock, self.election.leads)
 
 
 async def _opened(run: Incarnation, fleet: Fleet) -> FleetAccess | None:
@@ -81,4 +111,4 @@ async def _opened(run: Incarnation, fleet: Fleet) -> FleetAccess | None:
         if not run.gate.dead or task is None or task.cancelling():
             raise
         return None
-    return FleetAccess(machines=machines, live=live, hear=run.engine.hear)
+    return FleetAccess(machines=machines, live=live, hear=run.engine.hear, current=live.is_current)

@@ -15,6 +15,7 @@ from hostler.frontends.kubernetes.clusterapi.names import (
 )
 from hostler.ports.clock import Clock
 
+from .routes import Routes
 from .simulated_cluster import DEFINITIONS, Raw, SimulatedCluster
 
 NAMESPACE, CLUSTER, DATA = "machines", "c1", "data"
@@ -33,6 +34,7 @@ class Site(SimulatedCluster):
         super().__init__(clock, random)
         self._random, self._fleet, self._made = random, fleet, 0
         self._boot, self._unready = clock.boot, dict[str, float]()
+        self.routes = Routes()
         for document in (*definitions(), _kind("Cluster"), _kind("Machine")):
             self.must("POST", DEFINITIONS, document)
         self._found_namespace()

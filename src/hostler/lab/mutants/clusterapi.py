@@ -13,6 +13,7 @@ from hostler.frontends.kubernetes.clusterapi.acts import NOTHING
 from hostler.lab.kubernetes import faults
 from hostler.lab.kubernetes.faults import ClusterScenario, Replicas
 from hostler.lab.kubernetes.fleets.edits import Edit
+from hostler.lab.kubernetes.sharing import CUT_OFF
 from hostler.lab.power.faults import Wiring
 from hostler.lab.scenario.faults import HOUR, Disruption
 from hostler.simulators.kubernetes.faults import Fault
@@ -30,13 +31,15 @@ _WANTED = tuple(
 class Alone:
     """Makes a scenario in which Machines come and go, and nothing happens but this.
 
-    With `edits` there are Fleets in their place.
+    With `edits` there are Fleets in their place; of several `engines` all have their records in the
+    cluster.
     """
 
     disruptions: tuple[Disruption, ...] = ()
     api: Mapping[Fault, float] = field(default_factory=dict[Fault, float])
     edits: tuple[Edit, ...] = ()
     wanted: tuple[Replicas, ...] = _WANTED
+    engines: int = 1
 
     def __call__(self, scenario: ClusterScenario) -> ClusterScenario:
         """Return the scenario, reduced to this."""
@@ -47,7 +50,8 @@ class Alone:
             faults=(),
             disruptions=self.disruptions,
             actions=(),
-            replicas=1,
+            replicas=self.engines,
+            cluster=None if self.engines == 1 else 0.0,
             skews=(0.0, 0.0),
             span=1.5 * HOUR,
         )
@@ -143,6 +147,24 @@ def _looks_for_none(_: Any) -> Any:
     return once
 
 
+def _never_others(_: Any) -> Any:
+    """Take nobody else for elected: engines keep their leases, whoever writes on objects."""
+
+    def is_others(*_arguments: object) -> bool:
+        return False
+
+    return is_others
+
+
+def _always_free(_: Any) -> Any:
+    """Take a lease for one that nobody has."""
+
+    def is_free(*_arguments: object) -> bool:
+        return True
+
+    return is_free
+
+
 _HOUR_LONG = (Replicas(at=_MINUTE, machines=_BOXES),)
 _BY_HAND = tuple(
     Disruption(at=at * _MINUTE, fault="switched_off_by_hand", who=who)
@@ -154,6 +176,7 @@ _NO_OWNERS = tuple(
     for at, fault in ((10.0, faults.OWNER_REMOVED), (50.0, faults.NAMESPACE_DELETED))
 )
 _OBJECT_GONE = (Disruption(at=20 * _MINUTE, fault=faults.OBJECT_REMOVED),)
+_CUT_OFF = (Disruption(at=10 * _MINUTE, fault=CUT_OFF, who=0, length=30.0),)
 _BEHIND: Mapping[Fault, float] = {Fault.WATCH_BEHIND: 1.0}
 _PROVIDER = "frontends.kubernetes.clusterapi"
 _MACHINES = "frontends.kubernetes.clusterapi.machines:MachineReconciler"
@@ -199,6 +222,27 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
         ),
         scenario=Alone(api=_BEHIND),
         caught=("L1",),
+    ),
+    "objects-by-another-engine": Mutant(
+        summary="objects are written by a process whose engine does not lead, from its old memory",
+        puts=(
+            ("kubernetes.election:Elector.is_others", _never_others),
+            ("queries.live:EngineRecords.is_current", _always_free),
+        ),
+        scenario=Alone(disruptions=_CUT_OFF, engines=2),
+        caught=("L1", "host", "same", "waits"),
+    ),
+    "elected-beside-another": Mutant(
+        summary="the Lease of the cluster is taken from whoever holds it",
+        puts=(("kubernetes.election:Elector._may_take", _always_free),),
+        scenario=Alone(engines=2),
+        caught=("alone",),
+    ),
+    "lease-taken-from-its-holder": Mutant(
+        summary="a lease in the store is taken before its holder let it run out",
+        puts=(("controllers.runtime.leases:Leases._is_free", _always_free),),
+        scenario=Alone(engines=2),
+        caught=("alone", "S8"),
     ),
 }
 """Every one of them, by name."""

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from hostler.domain.ids import InstallationId, MachineId
+from hostler.lab.harness.process_run import ProcessRun
 from hostler.lab.harness.store_place import StorePlace
 from hostler.ports.store import Store
 from hostler.stores.memory import MemoryStore
@@ -33,8 +34,9 @@ class InMemory:
         self._store = MemoryStore(own, exclusive=exclusive, issued=(FORGOTTEN,))
         self._backup = copy.deepcopy(self._store)
 
-    def open(self) -> Store:
+    def open(self, run: ProcessRun | None = None) -> Store:
         """Return the one store."""
+        del run
         return self._store
 
     def open_beside(self) -> Store:
@@ -70,8 +72,9 @@ class OnDisk:
         self._own, self._path, self._exclusive, self._runner = own, path, exclusive, runner
         self._backup = path.with_suffix(".backup")
 
-    def open(self) -> Store:
+    def open(self, run: ProcessRun | None = None) -> Store:
         """Open the file; an id without a record was issued from it."""
+        del run
         opens = open_engine if self._exclusive else open_shared
         store = opens(self._path, self._own, runner=self._runner)
         with self._connected(self._path) as db:

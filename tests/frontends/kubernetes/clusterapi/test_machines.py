@@ -225,3 +225,21 @@ async def test_a_crash_at_any_answer_of_a_deletion_leaves_nothing(point: int) ->
 
 def test_a_crash_is_no_error_that_is_caught() -> None:
     assert not issubclass(Crashed, Exception)
+
+
+async def test_nothing_is_decided_by_the_memory_of_an_engine_that_does_not_lead() -> None:
+    here = site()
+    async with here.serving():
+        assert here.engine is not None
+        await asyncio.sleep(5)
+        here.engine.leases.tenure = _nobodys  # it is another's by now
+        here.machine("w-0")
+        await asyncio.sleep(60)
+        assert here.ready("w-0") == ""
+        assert await here.scene.store.requests() == ()
+        del here.engine.leases.tenure
+        await here.until(lambda: here.is_provisioned("w-0"))
+
+
+def _nobodys(name: str) -> None:
+    del name

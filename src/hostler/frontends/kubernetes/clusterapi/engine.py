@@ -38,7 +38,8 @@ _ENDS = frozenset({RequestKind.DELETE, RequestKind.RETIRE})
 class FleetAccess:
     """One fleet: its machines by id, the engine's memory of it, and how the engine is woken.
 
-    `capabilities` are those of its provider, as far as they are known.
+    `capabilities` are those of its provider, as far as they are known. `current` tells whether the
+    memory is of now: that of an engine which does not lead is of when it led last.
     """
 
     machines: MachinesById
@@ -46,6 +47,7 @@ class FleetAccess:
     hear: Callable[[], None]
     hosts: Callable[[], tuple[HostStatus, ...]] = tuple
     capabilities: Capabilities | None = None
+    current: Callable[[], bool] = lambda: True
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +204,8 @@ class EngineAccess:
         """Tell whether the engine has read what is asked about."""
         if access is None:
             return self._fleets is not None
-        return access.live.row() is not None and access.live.machines() is not None
+        read = access.live.row() is not None and access.live.machines() is not None
+        return read and access.current()
 
     def _recorded(self, machine: Machine) -> Standing:
         self._pending.pop(machine.id, None)
