@@ -27,6 +27,8 @@ from hostler.controllers.runtime.settings import Ports
 from hostler.domain.ids import HostId, InstallationId, machine_id
 from hostler.domain.model.machine import Machine, MachineHealth
 from hostler.domain.model.phases import Phase
+from hostler.domain.reporting.hosts import HostStatus
+from hostler.domain.reporting.room import room
 from hostler.frontends.externalgrpc.group import open_group
 from hostler.frontends.externalgrpc.schema import METHODS, SERVICE, class_of, message
 from hostler.frontends.externalgrpc.serve import serving
@@ -35,9 +37,11 @@ from hostler.queries.live import LiveRecords
 from hostler.stores.memory import MemoryStore
 from hostler.testing.fakes.prober import FakeProber
 from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER
+from hostler.testing.scenes.hosts import box
 
 NODES, CALLS, WARM = 1000, 2000, 200
 GROUP = replace(FLEET, size=0, maximum=2 * NODES, renews=False)
+BOX = box()
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -68,6 +72,13 @@ def records() -> LiveRecords:
     live.row.return_value = None
     live.machines.return_value = machines
     live.creation_blocker.return_value = ""
+    hosts = [
+        HostStatus(id=one.host, account=GROUP.account, resource=BOX, binding=one.id)
+        for one in machines
+        if one.host is not None
+    ]
+    known = {one.id for one in machines}
+    live.room.side_effect = lambda fleet, now: room(hosts, known, fleet, lambda *_: "", now)
     live.provider_id.side_effect = provider_id
     return live
 

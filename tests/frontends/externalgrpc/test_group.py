@@ -67,6 +67,7 @@ async def test_an_increase_beyond_the_hosts_that_nobody_holds_says_so() -> None:
     cluster = Cluster()
     await cluster.group.increase(2)
     cluster.live.hosts = 2
+    cluster.refresh()
     text = await refused(Status.INVALID_ARGUMENT, cluster.group.increase(1))
     assert text == "web has at most 2 nodes on the hosts that it may have now, and 2 by now"
 

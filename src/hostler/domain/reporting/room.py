@@ -22,12 +22,17 @@ def room(
     None comes on a host that is another fleet's, or that a person keeps machines from. One that is
     broken or in quarantine counts: it may be well in a minute.
     """
-    return sum(
-        host.binding in machines if host.binding is not None else not _is_barred(host, now)
-        for host in hosts
-        if host.resource is not None
-        and any(not fits(offer, host.resource) for offer in fleet.offers)
-    )
+    return sum(_bears(host, machines, fleet, fits, now) for host in hosts)
+
+
+def _bears(
+    host: HostStatus, machines: Collection[MachineId], fleet: Fleet, fits: Fits, now: datetime
+) -> bool:
+    if host.binding is not None:
+        return host.binding in machines
+    if host.resource is None or _is_barred(host, now):
+        return False
+    return any(not fits(offer, host.resource) for offer in fleet.offers)
 
 
 def _is_barred(host: HostStatus, now: datetime) -> bool:

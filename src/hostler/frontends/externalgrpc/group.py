@@ -62,9 +62,7 @@ class NodeGroup:
     @property
     def maximum(self) -> int:
         """How many nodes it may ask for: no more than its hosts that nobody holds can bear."""
-        fleet = self.machines.fleet
-        room = self.live.room(fleet, self.machines.clock.now())
-        most = fleet.most(0)
+        room, most = self.gathering.room(), self.machines.fleet.most(0)
         return most if room is None else max(self.minimum, min(most, room))
 
     @property

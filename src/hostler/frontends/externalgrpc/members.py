@@ -24,6 +24,9 @@ _ENDING = frozenset({Phase.STOPPING, Phase.FAILED})
 STALE = 0.1
 """Seconds after which members are gathered again, if nothing was asked for meanwhile."""
 
+_ROOM = 1.0
+"""Seconds after which it is counted again how many hosts there are: people hold them, seldom."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
@@ -97,11 +100,12 @@ class Gathering:
         """Gather of these records; `time` is in seconds and never goes back."""
         self._machines, self._live, self._node, self._time = machines, live, node, time
         self._last: tuple[float, Members] | None = None
+        self._room: tuple[float, int | None] | None = None
         self._running = dict[MachineId, tuple[Machine, Member]]()
 
     def forget(self) -> None:
         """Gather again at the next question: something was asked for."""
-        self._last = None
+        self._last = self._room = None
 
     def members(self) -> Members:
         """Return the members."""
@@ -109,6 +113,14 @@ class Gathering:
         if self._last is None or now - self._last[0] >= STALE:
             self._last = (now, Members(tuple(self._gathered())))
         return self._last[1]
+
+    def room(self) -> int | None:
+        """Return on how many hosts members are or may come; None where more can be made."""
+        now = self._time()
+        if self._room is None or now - self._room[0] >= _ROOM:
+            by_id = self._machines
+            self._room = (now, self._live.room(by_id.fleet, by_id.clock.now()))
+        return self._room[1]
 
     def _gathered(self) -> Iterator[Member]:
         by_id = self._machines
