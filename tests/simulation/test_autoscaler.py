@@ -17,6 +17,7 @@ PAST_FAILURES = {
     74: "L1: a taint of the machine before stayed on a node that was never off (the model)",
     139: "orders: what was given up just before a crash was still counted (the judge)",
     165: "power: a machine that was bound before a crash, and waits for its box, was not counted",
+    66000085: "groups: a box whose machine had just ended was no room for a moment",
 }
 """Seeds of failures that were found and mended, and what each found."""
 

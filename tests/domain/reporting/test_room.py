@@ -47,6 +47,7 @@ def beds(
         (held(HoldKind.MAINTENANCE), MINE, 1),
         (record(), HIS, 0),
         (None, HIS, 0),
+        (record(fleet=FLEET.name), HIS, 1),
     ],
 )
 def test_a_host_has_room_for_a_machine_of_ours_or_for_one_that_may_come(

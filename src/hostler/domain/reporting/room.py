@@ -19,8 +19,9 @@ def room(
 ) -> int:
     """Return on how many of these hosts one of the fleet's `machines` is, or may come.
 
-    None comes on a host that is another fleet's, or that a person keeps machines from. One that is
-    broken or in quarantine counts: it may be well in a minute.
+    None comes on a host that is another fleet's, or that a person keeps machines from. One whose
+    machine of this fleet has just ended counts, and so does one that is broken or in quarantine: it
+    may be well in a minute.
     """
     return sum(_bears(host, machines, fleet, fits, now) for host in hosts)
 
@@ -29,7 +30,7 @@ def _bears(
     host: HostStatus, machines: Collection[MachineId], fleet: Fleet, fits: Fits, now: datetime
 ) -> bool:
     if host.binding is not None:
-        return host.binding in machines
+        return host.binding in machines or host.fleet == fleet.name
     if host.resource is None or _is_barred(host, now):
         return False
     return any(not fits(offer, host.resource) for offer in fleet.offers)
