@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -25,8 +26,10 @@ from hostler.config.node_tables import NodeTable
 from hostler.config.values import ExternalGrpc, Listen
 from hostler.controllers.runtime.settings import Ports
 from hostler.domain.ids import HostId, InstallationId, machine_id
-from hostler.domain.model.machine import Machine, MachineHealth
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.machine import Machine, MachineHealth, Offer
 from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Resource
 from hostler.domain.reporting.hosts import HostStatus
 from hostler.domain.reporting.room import room
 from hostler.frontends.externalgrpc.group import open_group
@@ -65,6 +68,11 @@ def provider_id(of: Machine) -> str:
     return f"bench://{of.host}"
 
 
+def _fits(offer: Offer, resource: Resource) -> str:
+    del offer, resource
+    return ""
+
+
 def records() -> LiveRecords:
     """Return what an engine has on record that stands still."""
     machines = tuple(machine(number) for number in range(1, NODES + 1))
@@ -78,7 +86,11 @@ def records() -> LiveRecords:
         if one.host is not None
     ]
     known = {one.id for one in machines}
-    live.room.side_effect = lambda fleet, now: room(hosts, known, fleet, lambda *_: "", now)
+
+    def room_of(fleet: Fleet, now: datetime) -> int:
+        return room(hosts, known, fleet, _fits, now)
+
+    live.room.side_effect = room_of
     live.provider_id.side_effect = provider_id
     return live
 
