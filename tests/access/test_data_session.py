@@ -3,31 +3,27 @@
 import asyncio
 import os
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from prepared_host import PreparedHost, eventually
 
 from hostler.access.data_scripts import beginning
-from hostler.access.preparer import SshPreparer
 from hostler.domain.ids import machine_id
 from hostler.domain.policy.bootstrap_data import DataState
 from hostler.ports.preparer import MachineData, Order, Prepared
-from hostler.ports.provider import Connection
-from hostler.testing.peers.sshd import SshHost, ssh_host
+from hostler.testing.peers.sshd import ssh_host
 
 MACHINE, HEIR = machine_id(1), machine_id(2)
 TOKEN = "abcdef.0123456789abcdef"
 SCRIPT = "#!/bin/sh\necho $HOSTLER_MACHINE >>ran\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(PreparedHost):
     """One host, and what is given to its machine."""
-
-    host: SshHost
 
     async def run(
         self, script: str | bytes, *commands: str, within: float = 60.0, **changes: object
@@ -38,14 +34,6 @@ class Place:
             replace(Order(machine=MACHINE, commands=commands, data=data), **changes)
         )
 
-    async def prepare(self, order: Order) -> Prepared:
-        connection = Connection(address=self.host.address, port=self.host.port, user="m1")
-        return await SshPreparer((self.host.key,)).prepare(connection, order)
-
-    def read(self, name: str) -> str:
-        file = self.host.disk / name
-        return file.read_text() if file.exists() else ""
-
     def files(self) -> list[str]:
         return sorted(file.name for file in self.host.disk.glob(".hostler/data-*/*"))
 
@@ -54,12 +42,6 @@ class Place:
 async def place(tmp_path: Path) -> AsyncGenerator[Place]:
     async with ssh_host(tmp_path) as host:
         yield Place(host)
-
-
-async def eventually(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not holds():  # noqa: ASYNC110 - it is the far side that is asked
-            await asyncio.sleep(0.05)
 
 
 async def test_a_script_runs_once_for_a_machine_after_the_fleets_commands(place: Place) -> None:

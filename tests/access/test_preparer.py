@@ -4,12 +4,13 @@ import asyncio
 import logging
 import os
 import resource
-from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from prepared_host import PreparedHost, eventually
 
 from hostler.access.preparer import SshPreparer
 from hostler.domain.ids import machine_id
@@ -19,7 +20,7 @@ from hostler.ports.command import Question
 from hostler.ports.preparer import Order, Prepared
 from hostler.ports.provider import Connection
 from hostler.ports.secret import Secret
-from hostler.testing.peers.sshd import SshHost, ssh_host
+from hostler.testing.peers.sshd import ssh_host
 
 PASSWORD = "correct horse 'battery' staple"
 MACHINE = machine_id(1)
@@ -27,15 +28,8 @@ SHORT = timedelta(milliseconds=400)
 OWNER_TAG = 'echo "$HOSTLER_MACHINE" >>marks'
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """One host, and what may be asked of it."""
-
-    host: SshHost
-
-    @property
-    def connection(self) -> Connection:
-        return Connection(address=self.host.address, port=self.host.port, user="m1")
+class Place(PreparedHost):
+    """One host, and what is ordered there."""
 
     def order(self, *commands: str) -> Order:
         return Order(
@@ -49,24 +43,11 @@ class Place:
     async def run(self, *commands: str) -> Prepared:
         return await self.prepare(self.order(*commands))
 
-    async def prepare(self, order: Order) -> Prepared:
-        return await SshPreparer((self.host.key,)).prepare(self.connection, order)
-
-    def read(self, name: str) -> str:
-        file = self.host.disk / name
-        return file.read_text() if file.exists() else ""
-
 
 @pytest.fixture
 async def place(tmp_path: Path) -> AsyncGenerator[Place]:
     async with ssh_host(tmp_path) as host:
         yield Place(host)
-
-
-async def eventually(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not holds():  # noqa: ASYNC110 - it is the far side that is asked
-            await asyncio.sleep(0.02)
 
 
 def has_ended(pid: int) -> bool:
