@@ -16,7 +16,7 @@ from hostler.domain.model.machine import Deletion, Protection
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Request
 from hostler.frontends.externalgrpc.calls import State
-from hostler.frontends.externalgrpc.members import STALE, Gathering, own_id
+from hostler.frontends.externalgrpc.members import ROOM, STALE, Gathering, own_id
 from hostler.testing.scenes.builders import BEGIN, OFFER
 
 MIN = timedelta(minutes=1)
@@ -398,6 +398,17 @@ async def test_members_are_gathered_again_after_a_moment() -> None:
     assert gathering.members().target == 0
     now[0] = STALE
     assert gathering.members().target == 1
+
+
+async def test_how_many_hosts_there_are_is_counted_again_after_a_while() -> None:
+    cluster, now = Cluster(), [0.0]
+    gathering = Gathering(cluster.group.machines, cluster.live, NodeTable(), lambda: now[0])
+    cluster.live.hosts = 3
+    assert gathering.room() == 3
+    cluster.live.hosts, now[0] = 2, ROOM - 0.01
+    assert gathering.room() == 3
+    now[0] = ROOM
+    assert gathering.room() == 2
 
 
 async def test_a_price_is_the_files_or_the_dearest_that_is_known() -> None:

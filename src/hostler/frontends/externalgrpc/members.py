@@ -24,7 +24,7 @@ _ENDING = frozenset({Phase.STOPPING, Phase.FAILED})
 STALE = 0.1
 """Seconds after which members are gathered again, if nothing was asked for meanwhile."""
 
-_ROOM = 1.0
+ROOM = 1.0
 """Seconds after which it is counted again how many hosts there are: people hold them, seldom."""
 
 
@@ -117,7 +117,7 @@ class Gathering:
     def room(self) -> int | None:
         """Return on how many hosts members are or may come; None where more can be made."""
         now = self._time()
-        if self._room is None or now - self._room[0] >= _ROOM:
+        if self._room is None or now - self._room[0] >= ROOM:
             by_id = self._machines
             self._room = (now, self._live.room(by_id.fleet, by_id.clock.now()))
         return self._room[1]
