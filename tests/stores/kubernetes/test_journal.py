@@ -79,20 +79,10 @@ async def everything(store: Store) -> list[object]:
     ]
 
 
-async def test_saves_at_the_same_time_are_one_write() -> None:
-    place = Place()
-    store = place.open(session := place.session())
-    await filled(store, *(machine(number) for number in range(20)))
-    machines = await store.machines(WEB)
-    before = len(session.writes)
-    async with asyncio.TaskGroup() as tasks:
-        for one in machines:
-            tasks.create_task(store.save_machine(one, (event(one),), OPEN))
-    assert len(session.writes) - before <= 2
-    assert {one.version for one in await place.open().machines(WEB)} == {2}
-
-
-async def test_saves_that_follow_closely_share_a_write_where_some_came_together() -> None:
+@pytest.mark.parametrize(("apart", "writes"), [(0.0, 2), (0.001, 4)])
+async def test_saves_that_come_together_or_follow_closely_share_a_write(
+    apart: float, writes: int
+) -> None:
     place = Place()
     store = place.open(session := place.session())
     await filled(store, *(machine(number) for number in range(20)))
@@ -101,9 +91,9 @@ async def test_saves_that_follow_closely_share_a_write_where_some_came_together(
     async with asyncio.TaskGroup() as tasks:
         for number, one in enumerate(machines):
             tasks.create_task(store.save_machine(one, (event(one),), OPEN))
-            if number > 2:
-                await asyncio.sleep(0.001)
-    assert len(session.writes) - before <= 4
+            if apart and number > 2:
+                await asyncio.sleep(apart)
+    assert len(session.writes) - before <= writes
     assert {one.version for one in await place.open().machines(WEB)} == {2}
 
 
