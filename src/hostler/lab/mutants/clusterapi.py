@@ -19,6 +19,7 @@ from hostler.lab.scenario.faults import HOUR, Disruption
 from hostler.simulators.kubernetes.faults import Fault
 
 from .mutant import Mutant
+from .server_mutations import always, never
 
 _MINUTE, _BOXES = 60.0, 4
 _WANTED = tuple(
@@ -147,24 +148,6 @@ def _looks_for_none(_: Any) -> Any:
     return once
 
 
-def _never_others(_: Any) -> Any:
-    """Take nobody else for elected: engines keep their leases, whoever writes on objects."""
-
-    def is_others(*_arguments: object) -> bool:
-        return False
-
-    return is_others
-
-
-def _always_free(_: Any) -> Any:
-    """Take a lease for one that nobody has."""
-
-    def is_free(*_arguments: object) -> bool:
-        return True
-
-    return is_free
-
-
 _HOUR_LONG = (Replicas(at=_MINUTE, machines=_BOXES),)
 _BY_HAND = tuple(
     Disruption(at=at * _MINUTE, fault="switched_off_by_hand", who=who)
@@ -226,21 +209,21 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
     "objects-by-another-engine": Mutant(
         summary="objects are written by a process whose engine does not lead, from its old memory",
         puts=(
-            ("kubernetes.election:Elector.is_others", _never_others),
-            ("queries.live:EngineRecords.is_current", _always_free),
+            ("kubernetes.election:Elector.is_others", never),
+            ("queries.live:EngineRecords.is_current", always),
         ),
         scenario=Alone(disruptions=_CUT_OFF, engines=2),
         caught=("L1", "host", "same", "waits"),
     ),
     "elected-beside-another": Mutant(
         summary="the Lease of the cluster is taken from whoever holds it",
-        puts=(("kubernetes.election:Elector._may_take", _always_free),),
+        puts=(("kubernetes.election:Elector._may_take", always),),
         scenario=Alone(engines=2),
         caught=("alone",),
     ),
     "lease-taken-from-its-holder": Mutant(
         summary="a lease in the store is taken before its holder let it run out",
-        puts=(("controllers.runtime.leases:Leases._is_free", _always_free),),
+        puts=(("controllers.runtime.leases:Leases._is_free", always),),
         scenario=Alone(engines=2),
         caught=("alone", "S8"),
     ),
