@@ -174,6 +174,35 @@ async def test_the_node_of_a_host_that_another_machine_has_now_is_labelled_anew(
     assert scene.cluster.nodes["n"]["metadata"]["labels"][MACHINE] == later.id
 
 
+@pytest.mark.parametrize("first", ["old", "new"])
+@pytest.mark.parametrize(
+    ("leads", "remove", "ready", "removed"),
+    [
+        (True, True, "Unknown", True),
+        (True, True, "True", False),
+        (True, False, "Unknown", False),
+        (False, True, "Unknown", False),
+    ],
+    ids=["silent", "its kubelet speaks", "not to", "follows"],
+)
+async def test_the_node_that_a_host_had_under_another_name_goes(
+    first: str, *, leads: bool, remove: bool, ready: str, removed: bool
+) -> None:
+    """Origin 001: of a Machine removed by force the Node stays, and core takes neither of two."""
+    scene = Scene(msgspec.structs.replace(TABLE, managed=ManagedTable(remove=remove)))
+    scene.records.leads = leads
+    scene.cluster.nodes.clear()
+    for name in (first, *{"old", "new"} - {first}):
+        heard = ready if name == "old" else "Unknown"
+        scene.cluster.node(name, providerID=node_id(ONE), ready=heard, **OURS)
+        hour = 0 if name == "old" else 1
+        created = f"2026-01-01T0{hour}:00:00Z"
+        scene.cluster.nodes[name]["metadata"]["creationTimestamp"] = created
+    await scene.go_over()
+    assert set(scene.cluster.nodes) == ({"new"} if removed else {"old", "new"})
+    assert scene.rounds.observed[ONE.id].name == "new"
+
+
 async def test_the_machine_on_whose_node_we_run_is_protected() -> None:
     scene = Scene(own_node="n")
     await scene.go_over()

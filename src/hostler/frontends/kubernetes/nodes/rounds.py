@@ -28,7 +28,7 @@ from .drainer import remove
 from .fleets import Attached, ManagedFleet
 from .objects import NODES, Node
 from .sizes import Sizes
-from .standing import Standing, index, standing
+from .standing import Standing, id_of, index, standing
 from .upkeep import Change, change_of, guarded, may_go, owner_of, retained
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
@@ -62,9 +62,11 @@ class Rounds:
         """Go over all Nodes once. Raises ApiError and StoreError."""
         nodes = index((await self.client.list_all(NODES)).items)
         living, observed = set[str](), dict[MachineId, Standing]()
+        joined = dict[str, ManagedFleet]()
         for fleet in self.attached.fleets:
             for machine, node in fleet.pairs(nodes):
                 living.add(node.metadata.uid)
+                joined[id_of(node)] = fleet
                 observed[machine.id] = self._noted(machine, standing(node))
                 self.sizes.learn(fleet.fleet.name, node)
                 if fleet.records.leads:
@@ -72,7 +74,7 @@ class Rounds:
         self.observed = observed
         for node in nodes.by_name.values():
             if node.metadata.uid not in living:
-                await self._remove(node)
+                await self._remove(node, joined.get(id_of(node)) if id_of(node) else None)
 
     def _noted(self, machine: Machine, now: Standing) -> Standing:
         """Log how a Node stands where that changed."""
@@ -115,12 +117,19 @@ class Rounds:
         author = Author(name="hostler", at=now, why=why)
         await record(self.attached.store, (protect(author, fleet.fleet, machine),))
 
-    async def _remove(self, node: Node) -> None:
+    async def _remove(self, node: Node, joined: ManagedFleet | None) -> None:
         """Remove the Node of a machine of ours that is in the history, and of nobody living.
+
+        The same where its host has `joined` again under another name, as a Node of this fleet: of
+        two with one provider ID Cluster API's core takes neither.
 
         One that stays for the next machine of its box counts as deleted meanwhile, where Cluster
         Autoscaler asks for the machines: else it would be one that is not ready.
         """
+        if joined is not None:
+            if joined.managed.remove and joined.records.leads and may_go(node):
+                await remove(self.client, node)
+            return
         name = owner_of(node, self.attached.installation)
         found = await self.attached.store.machine(name) if name is not None else None
         if found is None:

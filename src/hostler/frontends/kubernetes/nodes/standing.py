@@ -5,7 +5,7 @@ That a Node is not ready is a reason to look after its machine, and proves nothi
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from .objects import Node, NodeCondition
@@ -100,15 +100,23 @@ class NodeIndex:
         if identity.provider_id and (node := self.by_id.get(identity.provider_id)):
             return node
         found = (self.by_name.get(name) for name in identity.names)
-        return next((node for node in found if node and not _provider_id(node)), None)
+        return next((node for node in found if node and not id_of(node)), None)
 
 
 def index(nodes: Iterable[Node]) -> NodeIndex:
-    """Return these Nodes by their provider IDs and by their names."""
-    listed = tuple(nodes)
-    by_id = {_provider_id(node): node for node in listed if _provider_id(node)}
+    """Return these Nodes by their provider IDs and by their names.
+
+    Of several with one provider ID the youngest is found: a host that joins under another name has
+    a Node of its own, and what it was called before is left behind.
+    """
+    listed = sorted(nodes, key=lambda node: node.metadata.creation_timestamp or _BEFORE_ALL)
+    by_id = {id_of(node): node for node in listed if id_of(node)}
     return NodeIndex(by_id, {node.metadata.name: node for node in listed})
 
 
-def _provider_id(node: Node) -> str:
+_BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
+
+
+def id_of(node: Node) -> str:
+    """Return a Node's provider ID; empty where it has none."""
     return node.spec.provider_id if node.spec else ""
