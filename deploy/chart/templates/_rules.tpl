@@ -37,7 +37,7 @@
   {{- end }}
 - apiGroups: [events.k8s.io]
   resources: [events]
-  verbs: [create, patch]
+  verbs: [create, get, patch]
 {{- end }}
 {{- end -}}
 
