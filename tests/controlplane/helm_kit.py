@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
-from rendering import Manifest, one_of
+from rendering import Manifest, of_kind, one_of
 
 from hostler.lab.controlplane.api_server import ApiServer
 from hostler.lab.controlplane.kubectl import Kubectl
@@ -35,10 +35,22 @@ def kubeconfig_of(server: ApiServer, token: str) -> Path:
 def manager(
     found: Sequence[Manifest], kubectl: Kubectl, namespace: str, folder: Path
 ) -> Generator[Running]:
-    """Run what the Deployment of a release runs, as its account, with its rights and its file."""
-    kinds = {"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
-    chosen = (one for one in found if one["kind"] in kinds)
-    kubectl.apply(*(one for one in chosen if "helm.sh/hook" not in str(one["metadata"])))
+    """Run what the Deployment of a release runs, as its account, with its rights and its file.
+
+    The rights end with it: those of one release are never found by the next.
+    """
+    own = [one for one in found if "helm.sh/hook" not in str(one["metadata"])]
+    rights = of_kind(own, "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+    kubectl.apply(*of_kind(own, "ServiceAccount"), *rights)
+    try:
+        yield from _running(found, kubectl, namespace, folder)
+    finally:
+        kubectl.delete(*rights)
+
+
+def _running(
+    found: Sequence[Manifest], kubectl: Kubectl, namespace: str, folder: Path
+) -> Generator[Running]:
     deployment = one_of(found, "Deployment")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     name = deployment["spec"]["template"]["spec"]["serviceAccountName"]

@@ -53,14 +53,22 @@ class Kubectl:
 
     def apply(self, *objects: dict[str, Any], dry_run: bool = False, warnings: bool = True) -> None:
         """Apply objects on the server's side. Raises Refused, without `warnings` for them too."""
-        whole = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
         dry = ("--dry-run=server",) if dry_run else ()
         strict = () if warnings else ("--warnings-as-errors",)
-        text = msgspec.json.encode(whole).decode()
-        self.run("apply", "--server-side", "--force-conflicts", *dry, *strict, "-f", "-", text=text)
+        options = ("--server-side", "--force-conflicts", *dry, *strict)
+        self.run("apply", *options, "-f", "-", text=_list_of(objects))
+
+    def delete(self, *objects: dict[str, Any]) -> None:
+        """Delete objects, those that are there. Raises Refused."""
+        self.run("delete", "--ignore-not-found", "-f", "-", text=_list_of(objects))
 
     def write_status(self, resource: str, name: str, namespace: str, **status: Any) -> None:
         """Merge into the status of an object. Raises Refused."""
         patch = msgspec.json.encode({"status": status}).decode()
         place = (resource, name, f"--namespace={namespace}", "--subresource=status")
         self.run("patch", *place, "--type=merge", "--patch", patch)
+
+
+def _list_of(objects: Sequence[dict[str, Any]]) -> str:
+    whole = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+    return msgspec.json.encode(whole).decode()
