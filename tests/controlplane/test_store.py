@@ -133,7 +133,7 @@ async def test_parts_end_with_their_journal_and_belong_to_it(
     store = stores.open(place)
     await store.add_fleet(row())
     (saved,) = await store.fleets()
-    await store.save_fleet(saved, tuple(machine(number) for number in range(2500)), (), OPEN)
+    await store.save_fleet(saved, tuple(machine(number) for number in range(5000)), (), OPEN)
     selection = Selection(namespace=NAMESPACE, labels=f"{LABEL}={place.name}")
     parts = (await client.list_all(PART_NAMES, selection)).items
     journals = (await client.list_all(JOURNALS, Selection(namespace=NAMESPACE))).items
@@ -142,7 +142,7 @@ async def test_parts_end_with_their_journal_and_belong_to_it(
     assert all(
         [owner.uid for owner in part.metadata.owner_references or ()] == [uid] for part in parts
     )
-    assert len(await stores.open(place).machines(WEB)) == 2500
+    assert len(await stores.open(place).machines(WEB)) == 5000
 
 
 class Role(Object[Free, Free], frozen=True, kw_only=True):
@@ -201,7 +201,7 @@ async def test_who_has_no_rights_learns_which_and_the_documented_ones_suffice(
             except StoreError:
                 await asyncio.sleep(0.1)
     (saved,) = await store.fleets()
-    await store.save_fleet(saved, tuple(machine(number) for number in range(2500)), (), OPEN)
+    await store.save_fleet(saved, tuple(machine(number) for number in range(5000)), (), OPEN)
     (record, *_) = await store.machines(WEB)
     for _ in range(40):
         record = await store.save_machine(record, (event(record),) * 30, OPEN)

@@ -108,6 +108,30 @@ async def test_a_save_that_comes_alone_does_not_wait_for_others() -> None:
     assert place.clock.boot() == begun
 
 
+async def test_who_only_reads_does_not_wait_for_saves_that_wait_nor_hurries_them() -> None:
+    place = Place()
+    store = place.open(session := place.session())
+    await filled(store, *(machine(number) for number in range(3)))
+    machines = await store.machines(WEB)
+    async with asyncio.TaskGroup() as tasks:
+        for one in machines:
+            tasks.create_task(store.save_machine(one, (event(one),), OPEN))
+    begun, (one, other, _) = place.clock.boot(), await store.machines(WEB)
+    before, read_in = len(session.writes), list[float]()
+    saves = [asyncio.create_task(store.save_machine(one, (event(one),), OPEN))]
+    while not all(save.done() for save in saves):
+        await asyncio.sleep(0.001)
+        asked = place.clock.boot()
+        await store.machines(WEB)
+        read_in.append(place.clock.boot() - asked)
+        if len(read_in) == 40:
+            saves.append(asyncio.create_task(store.save_machine(other, (event(other),), OPEN)))
+    assert place.clock.boot() - begun == pytest.approx(batches.GATHER.total_seconds(), abs=0.01)
+    assert len(read_in) > 50
+    assert max(read_in) < 0.001
+    assert len(session.writes) - before == 1
+
+
 async def test_of_saves_at_the_same_time_each_has_its_own_answer() -> None:
     place = Place()
     store = place.open()

@@ -31,8 +31,8 @@ T = TypeVar("T")
 PATIENCE = timedelta(seconds=10)
 """How long a save or a read is tried while the API server does not answer."""
 
-GATHER = timedelta(milliseconds=60)
-"""How long a write waits for others, where some came together last: each costs the API a write."""
+GATHER = timedelta(milliseconds=80)
+"""How long a save waits for others, where some came together last: each costs the API a write."""
 
 EVENTS = 20_000
 """How many events there are before the oldest are forgotten, however long ago they were."""
@@ -117,6 +117,7 @@ class Batches:
         self._number = 0
         self._alone = 0
         self._crowded = False
+        self._due: float | None = None
         self._swept = False
         self._full = EVENTS + TRIM
 
@@ -142,26 +143,44 @@ class Batches:
     async def _ask(self, ask: _Ask[T]) -> T:
         self._waiting.append(ask)  # type: ignore[arg-type] - the answer is read by the asker alone
         try:
+            if ask.writes and self._crowded:
+                await self._gather()
             async with self._lock:
                 while not ask.settled:
-                    await self._serve()
+                    await self._serve(saves=ask.writes)
         finally:
             ask.left = not ask.settled
         return ask.answer()
 
-    async def _serve(self) -> None:
-        """Do what the last one left, else a batch of all who wait."""
+    async def _gather(self) -> None:
+        """Wait as long as the first of those who save together; who only reads passes by."""
+        clock = self._writing.clock
+        if self._due is None:
+            self._due = clock.boot() + GATHER.total_seconds()
+        await clock.sleep(timedelta(seconds=max(0.0, self._due - clock.boot())))
+
+    async def _serve(self, *, saves: bool) -> None:
+        """Do what the last one left, else a batch of those who wait."""
         if self._batch is None:
-            if self._crowded:
-                await self._writing.clock.sleep(GATHER)
-            number = 1 if self._alone else len(self._waiting)
-            taken, self._waiting = self._waiting[:number], self._waiting[number:]
-            self._alone = max(self._alone - 1, 0)
-            self._batch = _Batch(tuple(ask for ask in taken if not ask.left))
-            self._crowded = sum(ask.writes for ask in taken) > 1
+            self._batch = _Batch(tuple(ask for ask in self._taken(saves=saves) if not ask.left))
         await self._complete(self._batch)
         self._batch = None
         await self._tidy()
+
+    def _taken(self, *, saves: bool) -> list[_Ask[object]]:
+        """Take those who wait: who only reads leaves saves that wait for more of them."""
+        waiting = self._waiting
+        if self._alone:
+            self._alone -= 1
+            self._waiting = waiting[1:]
+            return waiting[:1]
+        if not saves and self._due is not None and self._due > self._writing.clock.boot():
+            self._waiting = [ask for ask in waiting if ask.writes]
+            return [ask for ask in waiting if not ask.writes]
+        self._waiting, self._due = [], None
+        if writes := sum(ask.writes for ask in waiting):
+            self._crowded = writes > 1
+        return waiting
 
     async def _complete(self, batch: _Batch) -> None:
         """Try until everybody in the batch has an answer."""

@@ -15,7 +15,7 @@ from hostler.stores.records.tables import Tables
 from .kinds import Content, Entry, Journal, JournalSpec, PartEntry, PartSpec
 from .packing import pack
 
-TAIL = 32_768
+TAIL = 49_152
 """Bytes of packed saves in the journal itself; it is written with every save."""
 
 PART = 900_000
