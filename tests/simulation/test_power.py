@@ -28,6 +28,7 @@ PAST_FAILURES = {
     60002711: "S9: a start was taken over from who had a clock that ran ahead (the judge)",
     63002642: "L1: an adoption that was asked for each minute was put off for ever",
     63002846: "S2: a call hung until after the next one was answered (the judge)",
+    71001307: "S9: a start was taken over by who had a clock that was behind (the judge)",
 }
 """Seeds of failures that were found and mended, and what each found."""
 

@@ -23,6 +23,9 @@ FRESH = 75.0
 """An observation so young, in seconds, counts as somebody looking."""
 
 
+_SKEW = 30.0
+"""By so many seconds two clocks may differ before what one measures is another time."""
+
 _HELD = (
     "adopted",
     "rows",
@@ -96,6 +99,7 @@ class ShadowStore:
     )
     ending: dict[FleetName, set[MachineId]] = field(default_factory=dict[FleetName, set[MachineId]])
     runs: set[str] = field(default_factory=set[str])
+    ahead: dict[FleetName, float] = field(default_factory=dict[FleetName, float])
     lost: bool = False
     fresh: float = FRESH
 
@@ -127,6 +131,17 @@ class ShadowStore:
         self.jobs.forget()
         if self.bounds is not None:
             self.bounds.spent.clear()
+
+    def led_by(self, fleet: FleetName, ahead: float) -> None:
+        """A fleet is led by an engine whose clock is so many seconds ahead of true time.
+
+        By a clock behind that of its last leader, what that one dated began later.
+        """
+        before, self.ahead[fleet] = self.ahead.get(fleet, ahead), ahead
+        if ahead < before - _SKEW and self.bounds is not None:
+            theirs = {machine.id for machine in self.living(fleet)}
+            spent = self.bounds.spent
+            self.bounds.spent = {key: time for key, time in spent.items() if key[0] not in theirs}
 
     def begun_anew(self, before: Machine, after: Machine) -> None:
         """A phase that was dated in the future, by a wrong clock, is measured from now on."""

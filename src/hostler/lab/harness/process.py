@@ -210,6 +210,7 @@ class Process:
             name=run.name,
             invalidate=prediction.invalidate,
             took=prediction.took,
+            ahead=lambda: self.clock.ahead,
             neighbour=self._has_neighbour,
         )
 

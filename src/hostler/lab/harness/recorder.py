@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hostler.domain.ids import HostId, InstallationId, MachineId, ResourceId
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
@@ -23,6 +23,7 @@ class Recorder:
     name: str
     invalidate: Callable[[], None]
     took: Callable[[], None]
+    ahead: Callable[[], float]
     neighbour: Callable[[], bool]
 
     def machine_saved(self, machine: Machine, events: tuple[Event, ...], fence: Fence) -> None:
@@ -86,6 +87,7 @@ class Recorder:
         self.shadow.epochs[lease.name] = lease.epoch
         if lease.name.startswith("fleet/"):
             self.took()
+            self.shadow.led_by(FleetName(lease.name.removeprefix("fleet/")), self.ahead())
             if self.neighbour():
                 self.checker.struck("two_replicas")
         self.checker.trace.note(f"{self.name} took {lease.name} under epoch {lease.epoch}")
