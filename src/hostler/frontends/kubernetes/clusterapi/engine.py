@@ -5,11 +5,12 @@ strength of an absence must not come from an old memory.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from hostler.domain.errors import RequestRefused
 from hostler.domain.ids import FleetName, MachineId
+from hostler.domain.machines.failure import REFUSALS
 from hostler.domain.model.machine import Machine, MachineSpec
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.requester import Requester
@@ -30,6 +31,9 @@ from .standing import Standing, addresses
 
 _REFUSAL = 60.0
 """Seconds after which a refused request is made again: the fleet may have been changed."""
+
+_REFUSED = frozenset(map(str, REFUSALS.values()))
+"""The reasons of events that say why a machine was refused for good."""
 
 _ENDS = frozenset({RequestKind.DELETE, RequestKind.RETIRE})
 
@@ -130,9 +134,13 @@ class EngineAccess:
         The machine of another namespace's object is none to this one: its id was used up.
         """
         found = await self._standing(fleet, machine)
-        if found.machine is None or self.concerns(found.machine, namespace):
+        if found.machine is None:
             return found
-        return Standing(fleet=found.fleet, issued=True)
+        if not self.concerns(found.machine, namespace):
+            return Standing(fleet=found.fleet, issued=True)
+        if found.machine.health.refused is None or found.machine.error:
+            return found
+        return replace(found, words=await self._words(found.machine))
 
     async def _standing(self, fleet: FleetName, machine: MachineId | None) -> Standing:
         access = (self._fleets or {}).get(fleet)
@@ -254,6 +262,12 @@ class EngineAccess:
         if deleting:
             access.machines.deleting.add(machine)
         return Standing(fleet=access.machines.fleet, requested=True, deleting=deleting)
+
+    async def _words(self, machine: Machine) -> str:
+        """Return why a machine was refused for good, as its story has it; empty if forgotten."""
+        story = (one.event for one in await self.store.events(machine=machine.id))
+        texts = [one.detail for one in story if one.kind == "moved" and one.reason in _REFUSED]
+        return texts[-1].partition(": ")[2] if texts else ""
 
     async def _why_refused(self, machine: MachineId) -> str:
         """Return why the newest request for this machine was refused, for a while."""

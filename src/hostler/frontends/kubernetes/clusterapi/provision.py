@@ -173,7 +173,7 @@ def _held_up(view: View, machine: Machine) -> tuple[ReadyReason, str]:
     if bootstrap is not None and bootstrap.reason is not None:
         return bootstrap.reason, bootstrap.problem
     if machine.health.refused is Refusal.BOOTSTRAP:
-        return ReadyReason.BOOTSTRAP_FAILED, _trouble(machine)
+        return ReadyReason.BOOTSTRAP_FAILED, _why_refused(view, machine)
     if machine.phase in {Phase.STOPPING, Phase.FAILED}:
         return ReadyReason.RETRYING, _trouble(machine)
     if machine.phase is Phase.PENDING and view.standing.condition:
@@ -189,29 +189,23 @@ def _held_up(view: View, machine: Machine) -> tuple[ReadyReason, str]:
 def _came_to_nothing(view: View, machine: Machine) -> Decision:
     """Ask for another one after a pause, unless this one was refused for good."""
     if machine.health.refused is Refusal.BOOTSTRAP:
-        return unready(view, ReadyReason.BOOTSTRAP_FAILED, _why_no_data(view, machine), _SELDOM)
+        return unready(view, ReadyReason.BOOTSTRAP_FAILED, _why_refused(view, machine), _SELDOM)
     if machine.phase is not Phase.DELETED:
         return unready(view, ReadyReason.RETRYING, _trouble(machine), _LATER)
     if machine.health.refused is not None or machine.reason == Reason.REFUSED:
-        return unready(view, ReadyReason.REFUSED, _why_refused(machine), _SELDOM)
+        return unready(view, ReadyReason.REFUSED, _why_refused(view, machine), _SELDOM)
     left = _PAUSE - (view.now - machine.since)
     if left > timedelta(0):
         return unready(view, ReadyReason.RETRYING, _trouble(machine), left)
     return _again(view)
 
 
-def _why_no_data(view: View, machine: Machine) -> str:
-    """Return why its bootstrap data was to no avail: as it was said while the record had it."""
-    earlier = next((one for one in view.status.conditions if one.type == READY), None)
-    if earlier is not None and earlier.reason == ReadyReason.BOOTSTRAP_FAILED and not machine.error:
-        return earlier.message
-    return _why_refused(machine)
-
-
-def _why_refused(machine: Machine) -> str:
-    """Return why a machine was refused for good; its clean-up took the provider's words along."""
+def _why_refused(view: View, machine: Machine) -> str:
+    """Return why a machine was refused for good; its clean-up took the words off its record."""
     if machine.error or machine.health.refused is None:
         return _trouble(machine)
+    if words := view.standing.words:
+        return f"machine {machine.id} is {machine.phase}: {words}"
     why = sentence(REFUSALS[machine.health.refused])
     return f"machine {machine.id} was refused: {why}; `hostler history {machine.id}` has more"
 

@@ -27,6 +27,7 @@ class Standing:
     on record yet, `deleting` that its end was. `issued` says that the id was used up by a machine
     whose record may be forgotten since. `blocker` is why no machine more is accepted now, `refused`
     why the engine refused this one, and `condition` what holds up those of the fleet that wait.
+    `words` are why the machine was refused for good, where its record has them no more.
     """
 
     known: bool = True
@@ -38,6 +39,7 @@ class Standing:
     issued: bool = False
     blocker: str = ""
     refused: str = ""
+    words: str = ""
     condition: str = ""
     provider_id: str = ""
     addresses: tuple[Address, ...] = ()
