@@ -4,6 +4,7 @@ import pytest
 
 from hostler.lab.kubernetes.faults import ALL, NAMESPACE_DELETED, draw_cluster
 from hostler.lab.kubernetes.fleets.edits import Write
+from hostler.lab.kubernetes.nodes.scenario import Naming
 from hostler.lab.scenario.faults import Size
 from hostler.lab.simulate.names import KUBERNETES
 from hostler.lab.simulate.providers import PROVIDERS
@@ -51,6 +52,15 @@ def test_two_engines_share_their_records_in_some_seeds() -> None:
     assert 5 < len(shared) < 30
     assert all(one.cluster is not None and one.skews[0] != one.skews[1] for one in shared)
     assert not any(NAMESPACE_DELETED in one.faults for one in shared)
+
+
+def test_machines_are_nodes_in_some_seeds_known_in_each_way() -> None:
+    drawn = [draw_cluster(seed, SIZE) for seed in range(1, 100)]
+    nodes = [one.nodes for one in drawn if one.nodes is not None]
+    assert 15 < len(nodes) < 50
+    assert {one.naming for one in nodes} == {*Naming}
+    assert {one.waits for one in nodes} == {one.remove for one in nodes} == {True, False}
+    assert not any(one.nodes for one in drawn if one.edits)
 
 
 def test_every_fault_is_drawn() -> None:

@@ -19,6 +19,7 @@ from hostler.lab.checks.checker import Checker
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.ports.provider import Connection
 from hostler.ports.store import Store
+from hostler.ports.workload import Workloads
 from hostler.testing.invariants import Found, Violation
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import LIFE, Life, SimLoop
@@ -70,6 +71,10 @@ class SimProber:
         return up, "up" if up else "no answer"
 
 
+def _no_workloads(_: ProcessRun) -> Workloads | None:
+    """Let nobody be asked about Nodes."""
+
+
 @dataclass(slots=True)
 class Incarnation:
     """One run of a process, from its start to its death."""
@@ -113,6 +118,7 @@ class Process:
         self._starts = 0
         self.retired = False
         self.yields: Callable[[], bool] = lambda: False
+        self.workloads: Callable[[ProcessRun], Workloads | None] = _no_workloads
         self._now: Incarnation | None = None
         self.down = False
 
@@ -167,6 +173,7 @@ class Process:
             preparer=home.environment.preparer(run),
             asker=home.environment.asker(run),
             yields=self._is_to_yield,
+            workloads=self.workloads(run),
         )
         fleets = tuple(f for f in home.fleets if not f.removed or f.name in home.shadow.rows)
         account = Account(name=AccountName("main"), provider=provider, fleets=fleets)

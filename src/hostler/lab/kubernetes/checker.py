@@ -4,6 +4,7 @@ host      no HostlerMachine says that its machine is ready while no record has i
 same      no two objects have one machine, nor two that are ready one provider's id.
 waits     no HostlerMachine says for long that it waits for bootstrap data that is there.
 alone     of several engines no two believe at once that they decide, or that they write.
+drain     and whatever else concerns Nodes, where machines are some: see nodes/checker.py.
 fight     at rest nothing is written to the API.
 L1        when faults cease, the Machines that are wanted have hosts, and the others have left.
 """
@@ -12,7 +13,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from hostler.domain.ids import MachineId
+from hostler.domain.ids import HostId, MachineId
+from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.commands import Event
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
@@ -20,6 +22,7 @@ from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.power.checker import PowerChecker
 from hostler.testing.invariants import Violation
 
+from .nodes.world import NodesWorld
 from .simulated_cluster import Raw
 from .site import Site, is_ready, provisioned
 
@@ -32,6 +35,7 @@ class ClusterChecker(PowerChecker):
     """All checkers of one run of Cluster API, beside those of the machines and their boxes."""
 
     site: Site | None = None
+    nodes: NodesWorld | None = None
     _since: dict[str, float]
 
     @property
@@ -47,6 +51,8 @@ class ClusterChecker(PowerChecker):
 
     def objects(self) -> None:
         """Check what the objects say now."""
+        if self.nodes is not None:
+            self.nodes.look()
         if self.site is None:
             return
         items = self.site.hostler_machines()
@@ -93,6 +99,14 @@ class ClusterChecker(PowerChecker):
         if before is not None and any(event.detail.startswith(_AGAIN) for event in events):
             shadow.machines[machine.id] = replace(before, phase=Phase.PENDING)
         super().machine_saved(shadow, machine, events)
+        if self.nodes is not None:
+            self.nodes.saved(machine)
+
+    def obeyed(self, call: Call, box: HostId, *, stopped: bool) -> None:
+        """Judge a command of ours at the moment of its effect."""
+        if self.nodes is not None and call.shows is Shows.REST:
+            self.nodes.switched_off(box)
+        super().obeyed(call, box, stopped=stopped)
 
 
 def _reason(item: Raw) -> str:

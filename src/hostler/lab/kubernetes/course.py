@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 
 from hostler.domain.ids import HostId, MachineId
+from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, OrphanClass
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.harness.process import Home
@@ -15,6 +16,7 @@ from hostler.lab.scenario.operator import Operator
 
 from .environment import ClusterEnvironment
 from .faults import ClusterScenario
+from .nodes.service import NodeService
 from .service import Service
 from .shared_store import SharedStore
 from .site import provisioned
@@ -44,15 +46,18 @@ class ClusterCourse(EngineCourse):
         async with asyncio.TaskGroup() as group:
             home = self._found_home()
             random = Random(f"hostler api {scenario.seed}")
+            drawn = self.scenario.nodes
+            nodes = None if drawn is None else NodeService(site, site.routes, drawn)
             for number in range(scenario.replicas):
                 name = "ab"[number]
                 process = self.session.add_process(home, name, scenario.skews[number])
+                self._services.append(Service(process, site, random, nodes))
                 await process.start(group)
-                self._services.append(Service(process, site, random))
             disruptions, operator = Disruptions(self.session, group), Operator(self.session)
             serving = [group.create_task(one.run()) for one in self._services]
             wanting = group.create_task(self._want())
             faults = [group.create_task(disruptions.run()), group.create_task(operator.run())]
+            faults.append(group.create_task(self._end_by_hand(operator, home)))
             await self._until(scenario.span)
             for task in faults:
                 task.cancel()
@@ -62,6 +67,8 @@ class ClusterCourse(EngineCourse):
                 await disruptions.cease()
                 await self._reach(min(2, self.scenario.boxes))
             if self.checker.first is None:
+                if self._environment.nodes is not None:
+                    self._environment.nodes.tidy_up()
                 await self._reach(0)
             for fault, times in site.gateway.faults.counts.items():
                 self.checker.struck(f"api_{fault.value}", times)
@@ -77,6 +84,8 @@ class ClusterCourse(EngineCourse):
         home = self.session.found_home(replicas=scenario.replicas)
         if scenario.cluster is not None:
             home.place = self._shared = self._environment.place(home.shadow.own)
+        if self.scenario.nodes is not None and home.shadow.bounds is not None:
+            home.shadow.bounds = self.scenario.nodes.bounds(home.shadow.bounds)
         home.shadow.fleets = {
             fleet.name: replace(fleet, size=self.scenario.boxes) for fleet in home.fleets
         }
@@ -86,7 +95,20 @@ class ClusterCourse(EngineCourse):
         """Let core go round: as many Machines as are wanted now."""
         while True:
             self._environment.site.step(self._wanted())
+            if self._environment.nodes is not None:
+                self._environment.nodes.step()
             await asyncio.sleep(_STEP)
+
+    async def _end_by_hand(self, operator: Operator, home: Home) -> None:
+        """Let a person ask for the end of machines that are ready, past Cluster API."""
+        nodes = self.scenario.nodes
+        for at in () if nodes is None else nodes.ends:
+            await asyncio.sleep(max(0.0, at - self.loop.time()))
+            living = home.shadow.living()
+            ready = [one.id for one in living if one.phase is Phase.READY and not one.deletion]
+            if ready:
+                chosen = min(ready)
+                await operator.request(home, RequestKind.DELETE, machine=chosen)
 
     def _wanted(self) -> int:
         if self._final is not None:
@@ -123,7 +145,7 @@ class ClusterCourse(EngineCourse):
             await asyncio.sleep(self.cadence.tick)
             self._tick()
             await self._end_abandoned()
-            reached = self._is_reached(machines) and not self._lost()
+            reached = self._is_reached(machines) and not self._lost() and not self._of_nodes()
             if not reached or site.written != written:
                 written, calm = site.written, self.loop.time()
 
@@ -155,15 +177,18 @@ class ClusterCourse(EngineCourse):
         (home,) = self.session.homes
         return "" if self._shared is None else differences(home.shadow, self._shared.tables())
 
+    def _of_nodes(self) -> str:
+        """Return what is not as it should be with Nodes, where machines are some."""
+        nodes = self._environment.nodes
+        return "" if nodes is None else "; ".join(nodes.standing())
+
     def _standing(self, wanted: int) -> str:
         site, judge = self._environment.site, self._environment.objects_checker
         records = [f"{m.id} {m.phase}" for shadow in judge.shadows for m in shadow.living()]
         boxes = [f"{box} {self._environment.truth.condition(box)}" for box in self._boxes()]
         objects = [(one["metadata"]["name"], one.get("status")) for one in site.hostler_machines()]
-        lost = self._lost()
-        return (
-            f"{wanted} are wanted; there are {objects}, {records}, {boxes}; {lost or 'all saved'}"
-        )
+        lost, nodes = self._lost() or "all saved", self._of_nodes()
+        return f"{wanted} are wanted; there are {objects}, {records}, {boxes}; {lost}; {nodes}"
 
     def _boxes(self) -> list[HostId]:
         return [HostId(box.id) for box in self._environment.truth.rack.boxes()]

@@ -15,6 +15,7 @@ from hostler.testing.time.loop import SimLoop
 from . import faults, sharing
 from .checker import ClusterChecker
 from .faults import ClusterScenario
+from .nodes.world import NodesWorld
 from .shared_store import SharedStore
 from .site import OURS, THEIRS, Site
 
@@ -24,6 +25,7 @@ class ClusterEnvironment(PowerEnvironment):
 
     objects_checker: ClusterChecker
     site: Site
+    nodes: NodesWorld | None = None
     _loop: SimLoop
 
     def __init__(self, scenario: ClusterScenario) -> None:
@@ -37,19 +39,25 @@ class ClusterEnvironment(PowerEnvironment):
         self._loop = loop
         self.site = Site(SimClock(loop), Random(rng.getrandbits(64)), fleet.name)
         self.site.gateway.faults.rates = self._cluster_scenario.api
+        if (nodes := self._cluster_scenario.nodes) is not None:
+            self.nodes = NodesWorld(self.site, self.truth, nodes, self.base.seed)
 
     def checker(self, trace: Trace) -> ClusterChecker:
         """Return the checker of the run."""
         delay = CONSISTENCY_DELAY.total_seconds()
         made = ClusterChecker(self.truth, trace, delay, self._cluster_scenario)
         self.judge = self.metal_checker = self.objects_checker = made
-        made.site = self.site
+        made.site, made.nodes = self.site, self.nodes
+        if self.nodes is not None:
+            self.nodes.judged(made.shadows, made.wrong)
         return made
 
     def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
         """Return the one fleet: each of its machines is asked for by itself."""
         (fleet,) = super().fleets(other=other)
-        return (replace(fleet, size=0, maximum=self.base.machines, renews=False),)
+        asked = replace(fleet, size=0, maximum=self.base.machines, renews=False)
+        nodes = self._cluster_scenario.nodes
+        return (asked if nodes is None else nodes.asked(asked),)
 
     def strike(self, own: InstallationId, disruption: Disruption) -> bool | None:
         """Let happen what happens beside all engines."""

@@ -13,6 +13,7 @@ from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
 from hostler.simulators.kubernetes.faults import Fault
 
 from .fleets.edits import Edit, draw_edits
+from .nodes.scenario import NodesScenario, draw_nodes
 from .sharing import CUT_OFF, SHARED, sharing
 
 _ELSEWHERE = frozenset(
@@ -76,11 +77,13 @@ class ClusterScenario(PowerScenario):
     """Everything that one seed draws.
 
     `replicas` is what somebody asks of a set of Machines; `api` are the chances of faults per call.
-    Where there are `edits`, there is no Cluster API: people write Fleets and Hosts.
+    Where there are `edits`, there is no Cluster API: people write Fleets and Hosts. With `nodes`
+    the machines are Nodes of the cluster.
     """
 
     replicas: tuple[Replicas, ...] = ()
     edits: tuple[Edit, ...] = ()
+    nodes: NodesScenario | None = None
     api: Mapping[Fault, float] = field(default_factory=dict[Fault, float])
 
 
@@ -121,7 +124,9 @@ def draw_cluster(seed: int, size: Size) -> ClusterScenario:
     }
     times = sorted(rng.uniform(0, span) for _ in range(rng.randint(2, 8)))
     wanted = tuple(Replicas(at=at, machines=rng.randint(0, boxes)) for at in times)
-    return _with_engines(_with_fleets(ClusterScenario(**own, replicas=wanted, api=api)))
+    return _with_nodes(
+        _with_engines(_with_fleets(ClusterScenario(**own, replicas=wanted, api=api)))
+    )
 
 
 def _behind(seed: int) -> dict[Fault, float]:
@@ -172,6 +177,12 @@ def _with_engines(scenario: ClusterScenario) -> ClusterScenario:
     if scenario.edits:
         return scenario
     return replace(scenario, base=sharing(scenario.base, apart=frozenset({NAMESPACE_DELETED})))
+
+
+def _with_nodes(scenario: ClusterScenario) -> ClusterScenario:
+    """Return the scenario with its machines as Nodes, where the seed is one of those."""
+    nodes = None if scenario.edits else draw_nodes(scenario.base.seed, scenario.base.span)
+    return replace(scenario, nodes=nodes)
 
 
 def _spells(fault: str, span: float, rng: Random) -> list[Disruption]:

@@ -1,6 +1,7 @@
 """Service: the provider of Cluster API in each run of the engine's process."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from random import Random
 
@@ -19,6 +20,7 @@ from hostler.queries.live import EngineRecords
 from hostler.requests.by_id import open_by_id
 
 from .connection import Connection
+from .nodes.service import NodeService
 from .runs import AGAIN, EachRun
 from .site import NAMESPACE, Site
 
@@ -34,11 +36,17 @@ class Service:
     process: Process
     site: Site
     random: Random
+    nodes: NodeService | None = None
     election: Election = NOBODYS
 
     def __post_init__(self) -> None:
-        """Let the engine of the process leave to another what that one was elected for."""
+        """Let the engine of the process leave to another what that one was elected for.
+
+        Where its machines are Nodes, it asks about these.
+        """
         self.process.yields = self._is_to_yield
+        if self.nodes is not None:
+            self.process.workloads = self.nodes.workloads
 
     def _is_to_yield(self) -> bool:
         return self.election.yields()
@@ -53,6 +61,12 @@ class Service:
         await EachRun(self.process, self._serve).run()
 
     async def _serve(self, run: Incarnation) -> None:
+        async with AsyncExitStack() as stack:
+            if self.nodes is not None:
+                await stack.enter_async_context(self.nodes.at_work(run))
+            await self._serve_objects(run)
+
+    async def _serve_objects(self, run: Incarnation) -> None:
         self.election = NOBODYS
         access = EngineAccess(run.ports.store, run.ports.clock, _NAMESPACES)
         (fleet,) = self.process.home.fleets

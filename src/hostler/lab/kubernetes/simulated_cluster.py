@@ -1,8 +1,9 @@
 """Simulated cluster: an API server behind a gateway, and what others than we write in it."""
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -25,20 +26,46 @@ Raw = dict[str, Any]
 _OF_LEASES = frozenset({"leases", PARTS.plural, JOURNALS.plural})
 
 
+class Witness(Protocol):
+    """Who sees each call of ours."""
+
+    def before(self, request: HttpRequest) -> None:
+        """See a call that is about to arrive, if it does."""
+        ...
+
+    def after(self, request: HttpRequest) -> None:
+        """See what it did."""
+        ...
+
+
 class _Gateway(Gateway):
     """A gateway that tells what is written on objects from what is written on leases and stores."""
 
     _apart = 0
+    witness: Witness | None = None
 
     @property
     def revision(self) -> int:
         """How often anything was written, but for leases and stores."""
         return self.server.cluster.storage.revision - self._apart
 
+    @contextmanager
+    def aside(self) -> Generator[None]:
+        """Count nothing that is written meanwhile."""
+        before = self.server.cluster.storage.revision
+        try:
+            yield
+        finally:
+            self._apart += self.server.cluster.storage.revision - before
+
     def handle(self, request: HttpRequest) -> Reply:
         """Carry a call, with the fault that strikes it."""
         before, writes = self.server.cluster.storage.revision, self.writes
+        if self.witness is not None:
+            self.witness.before(request)
         reply = super().handle(request)
+        if self.witness is not None:
+            self.witness.after(request)
         if not _OF_LEASES.isdisjoint(request.path.split("/")[-2:]):
             self._apart += self.server.cluster.storage.revision - before
             self.writes = writes
@@ -59,6 +86,12 @@ class SimulatedCluster:
         Leases are renewed for ever, and their store is written with them: that counts for neither.
         """
         return self.gateway.revision, self.gateway.writes
+
+    @contextmanager
+    def aside(self) -> Generator[None]:
+        """Count nothing that is written meanwhile: the cluster's own parts write all the time."""
+        with self.gateway.aside():
+            yield
 
     def strike(self, disruption: Disruption, loop: SimLoop) -> bool:
         """Let the way to the server, or its memory, fail; tell whether it is one of these."""

@@ -13,6 +13,7 @@ from hostler.frontends.kubernetes.clusterapi.acts import NOTHING
 from hostler.lab.kubernetes import faults
 from hostler.lab.kubernetes.faults import ClusterScenario, Replicas
 from hostler.lab.kubernetes.fleets.edits import Edit
+from hostler.lab.kubernetes.nodes.scenario import NodesScenario
 from hostler.lab.kubernetes.sharing import CUT_OFF
 from hostler.lab.power.faults import Wiring
 from hostler.lab.scenario.faults import HOUR, Disruption
@@ -33,7 +34,7 @@ class Alone:
     """Makes a scenario in which Machines come and go, and nothing happens but this.
 
     With `edits` there are Fleets in their place; of several `engines` all have their records in the
-    cluster.
+    cluster. With `nodes` the machines are Nodes of it.
     """
 
     disruptions: tuple[Disruption, ...] = ()
@@ -41,6 +42,7 @@ class Alone:
     edits: tuple[Edit, ...] = ()
     wanted: tuple[Replicas, ...] = _WANTED
     engines: int = 1
+    nodes: NodesScenario | None = None
 
     def __call__(self, scenario: ClusterScenario) -> ClusterScenario:
         """Return the scenario, reduced to this."""
@@ -66,6 +68,7 @@ class Alone:
             rates={},
             replicas=self.wanted,
             edits=self.edits,
+            nodes=self.nodes,
             api=self.api,
         )
 

@@ -27,6 +27,7 @@ from hostler.lab.mutants import clusterapi as cluster_mutants
 from hostler.lab.mutants import fleets as fleet_mutants
 from hostler.lab.mutants import macs as mac_mutants
 from hostler.lab.mutants import metal as metal_mutants
+from hostler.lab.mutants import nodes as node_mutants
 from hostler.lab.mutants import power as power_mutants
 from hostler.lab.mutants import runner as runner_mutants
 from hostler.lab.mutants import servers as server_mutants
@@ -185,7 +186,11 @@ PROVIDERS: Mapping[
         draw=draw_cluster,
         course=_cluster_course,
         faults=cluster_faults.ALL,
-        mutants={**cluster_mutants.MUTANTS, **fleet_mutants.MUTANTS},
+        mutants={
+            **cluster_mutants.MUTANTS,
+            **fleet_mutants.MUTANTS,
+            **node_mutants.MUTANTS,
+        },
         days=cluster_faults.DAYS,
         impossible=_DELETED | _STANDBY,
     ),

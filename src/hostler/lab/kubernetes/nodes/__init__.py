@@ -1,0 +1,1 @@
+"""Nodes in simulations: kubelets, Pods that come and go, and the judge of drains."""

@@ -1,0 +1,77 @@
+"""The world of Nodes in one run: kubelets, what runs there, and their judge, as one thing."""
+
+from collections.abc import Iterator
+from random import Random
+
+from hostler.domain.ids import HostId
+from hostler.domain.model.machine import Machine
+from hostler.lab.checks.shadow_store import ShadowStore
+from hostler.lab.kubernetes.simulated_cluster import SimulatedCluster
+from hostler.lab.metal.ground_truth import MetalTruth
+
+from .api import APPS, ClusterApi
+from .checker import NodesJudge, Wrong
+from .kubelets import Kubelets
+from .scenario import NodesScenario
+from .workloads import Workloads
+
+
+class NodesWorld:
+    """Everything that concerns Nodes in one run. `step` lets it go on, every few seconds.
+
+    What the cluster's own parts write is told apart from what we write.
+    """
+
+    def __init__(
+        self, cluster: SimulatedCluster, truth: MetalTruth, scenario: NodesScenario, seed: int
+    ) -> None:
+        self.scenario, self._cluster, self._truth = scenario, cluster, truth
+        random = Random(f"hostler kubernetes nodes at work {seed}")
+        self._api = ClusterApi(cluster)
+        self._kubelets = Kubelets(self._api, truth, random, scenario.naming)
+        self._workloads = Workloads(self._api, self._kubelets, scenario, random, lambda: truth.now)
+        self._judge: NodesJudge | None = None
+        with cluster.aside():
+            cluster.make_namespace(APPS)
+            self._kubelets.found()
+            self._workloads.found()
+
+    def judged(self, shadows: list[ShadowStore], wrong: Wrong) -> None:
+        """Have all that is done from now on judged by what is on record."""
+        self._judge = NodesJudge(
+            self._api, self._kubelets, self._truth, self.scenario, shadows, wrong
+        )
+        self._cluster.gateway.witness = self._judge
+
+    def step(self) -> None:
+        """Let the cluster's own parts do once what they do all the time."""
+        with self._cluster.aside():
+            self._kubelets.step()
+            self._workloads.step()
+
+    def tidy_up(self) -> None:
+        """Let people want nothing to run any more."""
+        with self._cluster.aside():
+            self._workloads.tidy_up()
+
+    # ------------------------------------------------------------ what is judged
+
+    def saved(self, machine: Machine) -> None:
+        """Note a machine's record."""
+        if self._judge is not None:
+            self._judge.saved(machine)
+
+    def switched_off(self, box: HostId) -> None:
+        """Judge a box that goes off by our hand."""
+        if self._judge is not None:
+            self._judge.switched_off(box)
+
+    def look(self) -> None:
+        """Find what stands for long as it should not."""
+        if self._judge is not None:
+            self._judge.look()
+
+    def standing(self) -> Iterator[str]:
+        """Yield what is not as it should be at rest."""
+        if self._judge is not None:
+            yield from (f"{law}: {text}" for law, text, _ in self._judge.standing())

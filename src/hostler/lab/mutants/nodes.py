@@ -1,0 +1,121 @@
+"""Mutants of Nodes that are drained and looked after: each must be caught by their simulation."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from hostler.frontends.kubernetes.nodes.evictions import ACCEPTED
+from hostler.frontends.kubernetes.nodes.objects import PODS
+from hostler.kubernetes.objects import key_of
+from hostler.lab.kubernetes.faults import ClusterScenario, Replicas
+from hostler.lab.kubernetes.nodes.scenario import Naming, NodesScenario
+
+from .clusterapi import Alone
+from .mutant import Mutant
+from .server_mutations import always, never, unprotected
+
+_MINUTE = 60.0
+_NODES = NodesScenario(drain=timedelta(minutes=5), ends=(8 * _MINUTE, 12 * _MINUTE))
+_WANTED = tuple(
+    Replicas(at=at * _MINUTE, machines=machines) for at, machines in ((1, 2), (20, 0), (35, 4))
+)
+_NOWHERE = replace(_NODES, elsewhere=False)
+_ALONE = Alone(nodes=_NODES, wanted=_WANTED)
+
+
+def _deletes(_: Any) -> Any:
+    """Delete each Pod, whatever budgets say."""
+
+    async def asked(self: Any, pod: Any, rules: object) -> Any:
+        del rules
+        await self._client.delete(PODS, key_of(pod))
+        return ACCEPTED
+
+    return asked
+
+
+def _removes_none(_: Any) -> Any:
+    """Leave each Node there."""
+
+    async def remove(*_arguments: object) -> None:
+        return None
+
+    return remove
+
+
+def _by_name(good: Any) -> Any:
+    """Take a Node for a machine's that has its host's name, whatever its provider ID is."""
+
+    def find(self: Any, identity: Any) -> Any:
+        found = next((self.by_name[one] for one in identity.names if one in self.by_name), None)
+        return found or good(self, identity)
+
+    return find
+
+
+def _lacks_all(_: Any) -> Any:
+    """Write what is there already."""
+
+    def lacking(_there: object, wanted: Mapping[str, str]) -> dict[str, str]:
+        return dict(wanted)
+
+    return lacking
+
+
+_OURS = "frontends.kubernetes.nodes"
+
+MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
+    "undrained": Mutant(
+        summary="a machine is ended whatever runs on its Node",
+        puts=(
+            ("domain.machines.drain:bars", unprotected),
+            ("controllers.execute.evidence:bars", unprotected),
+        ),
+        scenario=_ALONE,
+        caught=("drain",),
+    ),
+    "bound-of-who-waits": Mutant(
+        summary="a machine is ended at the bound of its drain, though its fleet waits for ever",
+        puts=(("domain.machines.drain:_waits_for_ever", never),),
+        scenario=Alone(nodes=replace(_NOWHERE, waits=True), wanted=_WANTED),
+        caught=("drain",),
+    ),
+    "deleted-and-not-evicted": Mutant(
+        summary="Pods are deleted, and no disruption budget is asked",
+        puts=((f"{_OURS}.drainer:Drainer._asked", _deletes),),
+        scenario=_ALONE,
+        caught=("budget",),
+    ),
+    "cordon-left": Mutant(
+        summary="a Node that stays for its box's next machine stays cordoned",
+        puts=((f"{_OURS}.upkeep:is_to_be_uncordoned", never),),
+        scenario=Alone(nodes=replace(_NODES, remove=False), wanted=_WANTED),
+        caught=("cordon",),
+    ),
+    "node-left": Mutant(
+        summary="the Node of a machine that has ended is not removed",
+        puts=((f"{_OURS}.rounds:Rounds._remove", _removes_none),),
+        scenario=_ALONE,
+        caught=("removed", "L1"),
+    ),
+    "node-removed-early": Mutant(
+        summary="the Node of a machine that has ended is removed while its kubelet speaks",
+        puts=((f"{_OURS}.rounds:may_go", always),),
+        scenario=_ALONE,
+        caught=("removed",),
+    ),
+    "node-by-its-name": Mutant(
+        summary="a Node that has a host's name is its machine's, whatever its provider ID is",
+        puts=((f"{_OURS}.standing:NodeIndex.find", _by_name),),
+        scenario=Alone(nodes=replace(_NODES, naming=Naming.CROSSED), wanted=_WANTED),
+        caught=("foreign",),
+    ),
+    "nodes-written-for-ever": Mutant(
+        summary="a Node is written in each round, changed or not",
+        puts=((f"{_OURS}.upkeep:_lacking", _lacks_all),),
+        scenario=_ALONE,
+        caught=("fight",),
+    ),
+}
+"""Every one of them, by name."""

@@ -1,0 +1,224 @@
+"""Nodes in simulations: kubelets that join and fall silent, Pods that come back, their judge."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from random import Random
+
+import pytest
+
+from hostler.domain.ids import HostId, MachineId, ResourceId
+from hostler.domain.model.machine import Deletion, Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Condition
+from hostler.lab.checks.shadow_store import ShadowStore, shadow_for
+from hostler.lab.kubernetes.nodes.api import is_true
+from hostler.lab.kubernetes.nodes.kubelets import SILENT
+from hostler.lab.kubernetes.nodes.scenario import Naming, NodesScenario
+from hostler.lab.kubernetes.nodes.world import NodesWorld
+from hostler.lab.kubernetes.simulated_cluster import Raw, SimulatedCluster
+from hostler.lab.metal.environment import ZONE
+from hostler.lab.metal.ground_truth import MetalTruth
+from hostler.ports.http import HttpRequest
+from hostler.testing.fakes.metal_world import MetalWorld
+from hostler.testing.fakes.world import FakeWorld
+from hostler.testing.scenes.builders import BEGIN, FLEET, HOME, machine
+from hostler.testing.time.clock import SimClock
+from hostler.testing.time.loop import SimLoop
+
+CALM = NodesScenario(protected=2, missing=1, others=1, tasks=False, drain=timedelta(minutes=5))
+_STEP = 5
+
+
+@dataclass
+class Here:
+    """Two boxes that are on, a cluster, and a judge that notes the laws that do not hold."""
+
+    scenario: NodesScenario = CALM
+    laws: list[str] = field(default_factory=list[str])
+    shadow: ShadowStore = field(default_factory=lambda: shadow_for(HOME, (FLEET,), 60.0))
+
+    def __post_init__(self) -> None:
+        self.loop = SimLoop()
+        clock = SimClock(self.loop)
+        rack = MetalWorld(FakeWorld(clock))
+        for name in ("box-1", "box-2"):
+            rack.add(name, ZONE, condition=Condition.UP)
+        self.truth = MetalTruth(rack, self.loop)
+        self.cluster = SimulatedCluster(clock, Random(1))
+        self.world = NodesWorld(self.cluster, self.truth, self.scenario, 1)
+        self.world.judged([self.shadow], lambda law, _text, _machine: self.laws.append(law))
+
+    def last(self, seconds: float) -> None:
+        """Let time go by, in steps."""
+        for _ in range(int(seconds) // _STEP):
+            self.world.step()
+            self.loop.run_until_complete(asyncio.sleep(_STEP))
+
+    def nodes(self) -> dict[str, Raw]:
+        found = self.cluster.server.cluster.storage.everything("nodes")
+        return {str(one["metadata"]["name"]): one for one in found}
+
+    def pods(self, app: str) -> list[Raw]:
+        found = self.cluster.server.cluster.storage.everything("pods")
+        return [one for one in found if one["metadata"]["labels"]["app"] == app]
+
+    def where(self, app: str) -> set[str]:
+        return {str(one["spec"].get("nodeName")) for one in self.pods(app)}
+
+    def call(self, method: str, path: str, body: Raw | None = None) -> None:
+        """Call the API as we do, with the witness at it."""
+        request = HttpRequest(
+            method=method,
+            path=path,
+            headers=(("Content-Type", "application/merge-patch+json"),),
+            body=json.dumps(body or {}).encode(),
+        )
+        self.cluster.gateway.handle(request)
+
+    def save(self, one: Machine) -> None:
+        self.shadow.machines[one.id] = one
+        self.world.saved(one)
+
+
+@pytest.fixture
+def here() -> Iterator[Here]:
+    found = Here()
+    found.last(120)
+    yield found
+    found.loop.close()
+
+
+ON_BOX = replace(machine(1), phase=Phase.READY, host=HostId("box-1")).with_health(was_ready=BEGIN)
+ENDING = replace(ON_BOX, phase=Phase.DRAINING, deletion=Deletion(at=BEGIN, actor="a", why="b"))
+
+
+def test_a_node_joins_once_its_box_is_up(here: Here) -> None:
+    assert is_true(here.nodes()["box-1"])
+    assert here.nodes()["box-1"]["spec"]["providerID"] == "hostler://power/rack-1/box-1"
+    assert here.where("agent") == {"box-1", "box-2"}
+
+
+def test_a_node_is_unknown_some_time_after_its_box_went_off(here: Here) -> None:
+    here.truth.rack.cut(ResourceId("box-1"))
+    here.last(SILENT[0] - _STEP)
+    assert is_true(here.nodes()["box-1"])
+    here.last(SILENT[1])
+    assert not is_true(here.nodes()["box-1"])
+
+
+def test_a_kubelet_does_not_register_a_node_twice_in_one_boot(here: Here) -> None:
+    here.call("DELETE", "/api/v1/nodes/box-1")
+    here.last(300)
+    assert "box-1" not in here.nodes()
+    here.truth.rack.cut(ResourceId("box-1"))
+    here.truth.rack.switch_on(ResourceId("box-1"))
+    here.last(120)
+    assert is_true(here.nodes()["box-1"])
+
+
+def test_an_evicted_pod_is_made_anew_elsewhere(here: Here) -> None:
+    here.call("PATCH", "/api/v1/nodes/box-1", {"spec": {"unschedulable": True}})
+    for _ in range(10):
+        for pod in here.pods("protected"):
+            path = f"/api/v1/namespaces/apps/pods/{pod['metadata']['name']}/eviction"
+            if pod["spec"].get("nodeName") == "box-1":
+                here.call("POST", path)
+        here.last(120)
+    assert here.where("protected") == {"box-2"}
+    assert here.laws == []
+
+
+def test_a_box_goes_off_with_its_pods_only_after_the_bound(here: Here) -> None:
+    here.call("PATCH", "/api/v1/nodes/box-2", {"spec": {"unschedulable": True}})
+    here.last(600)
+    assert "box-1" in here.where("protected") | here.where("others")
+    here.save(ON_BOX)
+    here.world.switched_off(HostId("box-1"))
+    assert here.laws == ["drain"]
+    here.save(ENDING)
+    here.world.switched_off(HostId("box-1"))
+    assert here.laws == ["drain", "drain"]
+    here.last(300)
+    here.world.switched_off(HostId("box-1"))
+    assert here.laws == ["drain", "drain"]
+
+
+def test_a_box_whose_pods_are_gone_may_go_off(here: Here) -> None:
+    here.save(ENDING)
+    here.world.tidy_up()
+    here.last(180)
+    here.world.switched_off(HostId("box-1"))
+    assert here.laws == []
+
+
+def test_who_waits_for_ever_never_goes_off_with_pods() -> None:
+    here = Here(replace(CALM, waits=True, others=5))
+    here.last(300)
+    here.save(ENDING)
+    here.last(3600)
+    here.world.switched_off(HostId("box-1"))
+    here.loop.close()
+    assert here.laws == ["drain"]
+
+
+@pytest.mark.parametrize("name", ["control-1", "other-1"])
+def test_no_node_of_somebody_else_is_written(here: Here, name: str) -> None:
+    here.call("PATCH", f"/api/v1/nodes/{name}", {"metadata": {"labels": {"a": "b"}}})
+    assert here.laws == ["foreign"]
+
+
+def test_a_node_with_the_name_of_a_box_may_be_somebody_elses() -> None:
+    here = Here(replace(CALM, naming=Naming.CROSSED))
+    here.last(120)
+    here.call("PATCH", "/api/v1/nodes/node-of-box-1", {"metadata": {"labels": {"a": "b"}}})
+    assert here.laws == []
+    here.call("PATCH", "/api/v1/nodes/box-1", {"metadata": {"labels": {"a": "b"}}})
+    here.loop.close()
+    assert here.laws == ["foreign"]
+
+
+def test_pods_go_by_eviction(here: Here) -> None:
+    (first, *_) = here.pods("others")
+    here.call("DELETE", f"/api/v1/namespaces/apps/pods/{first['metadata']['name']}")
+    assert here.laws == ["budget"]
+
+
+def test_a_node_is_not_removed_while_its_kubelet_speaks(here: Here) -> None:
+    here.call("DELETE", "/api/v1/nodes/box-1")
+    assert here.laws == ["removed"]
+
+
+def test_a_cordon_of_ours_does_not_stay_for_long(here: Here) -> None:
+    here.save(ON_BOX)
+    labels = {"hostler.dev/machine": str(ON_BOX.id)}
+    cordon: Raw = {"labels": labels, "annotations": {"hostler.dev/cordoned-by": "m-before"}}
+    here.call("PATCH", "/api/v1/nodes/box-1", {"metadata": cordon})
+    assert list(here.world.standing()) != []
+    here.world.look()
+    here.last(890)
+    here.world.look()
+    assert here.laws == []
+    here.last(30)
+    here.world.look()
+    assert here.laws == ["cordon"]
+
+
+def test_the_node_of_a_machine_that_has_ended_goes(here: Here) -> None:
+    labels = {"hostler.dev/machine": str(MachineId("m-ended"))}
+    here.call("PATCH", "/api/v1/nodes/box-1", {"metadata": {"labels": labels}})
+    assert list(here.world.standing()) == []
+    here.truth.rack.cut(ResourceId("box-1"))
+    here.last(SILENT[1] + 2 * _STEP)
+    (text,) = here.world.standing()
+    assert text == "removed: the Node box-1 of m-ended is still there"
+
+
+def test_what_the_clusters_own_parts_write_does_not_count(here: Here) -> None:
+    before = here.cluster.written
+    here.last(600)
+    assert here.cluster.written == before
+    here.call("PATCH", "/api/v1/nodes/box-1", {"metadata": {"labels": {"a": "b"}}})
+    assert here.cluster.written != before
