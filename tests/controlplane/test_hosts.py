@@ -59,8 +59,19 @@ async def power_is(cluster: Cluster, rack: Rack, **numbers: int) -> None:
 async def test_a_fleet_switches_hosts_on_and_they_say_whose_they_are(
     cluster: Cluster, rack: Rack
 ) -> None:
+    async def reasons_are(*wanted: str) -> None:
+        async def holds() -> bool:
+            found = await statuses(cluster, rack)
+            return {one["reason"] for each in found for one in each.get("conditions", ())} == {
+                *wanted
+            }
+
+        await until(holds, 60)
+
     await furnish(cluster, rack)
+    await reasons_are("NoFleet")
     await a_fleet(cluster, rack, 1)
+    await reasons_are("Accepted")
     await power_is(cluster, rack, on=1, off=2)
     await cluster.comes("nodes", "Ready", "True")
     (taken,) = [one for one in await statuses(cluster, rack) if one.get("machine")]

@@ -1,6 +1,7 @@
 """The verbs against scripted exchanges: what is sent, and what each answer means."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import msgspec
@@ -225,16 +226,16 @@ async def test_a_refusal_comes_with_the_rule_that_would_allow_it() -> None:
     )
 
 
-async def test_a_kind_that_is_not_installed_says_how_it_is() -> None:
-    missing = text("404 page not found\n", 404)
+@pytest.mark.parametrize("installed_by", ["", "clusterctl init"])
+async def test_a_kind_that_is_not_installed_says_how_it_is(installed_by: str) -> None:
+    missing, boxes = text("404 page not found\n", 404), replace(BOXES, installed_by=installed_by)
     async with scripted(("GET", ONE, missing), ("GET", "/apis/example.com", missing)) as (
         client,
         _,
     ):
-        with pytest.raises(
-            errors.KindNotServed, match=r"not installed.*hostler kubernetes install"
-        ):
-            await client.get(BOXES, B)
+        cure = installed_by or "hostler kubernetes install"
+        with pytest.raises(errors.KindNotServed, match=f"not installed.*{cure}$"):
+            await client.get(boxes, B)
 
 
 async def test_a_kind_of_an_older_version_says_which() -> None:

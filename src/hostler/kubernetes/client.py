@@ -196,7 +196,11 @@ class Client:
     async def _why_not_served(self, action: Action) -> str:
         """Return what is missing: the whole group, this version of it, or the kind in it."""
         resource = action.resource
-        cure = f"; install it with: {INSTALL}" if "." in resource.group else ""
+        cure = (
+            f"; install it with: {resource.installed_by or INSTALL}"
+            if "." in resource.group
+            else ""
+        )
         absent = f"{action}: {resource.kind} is not installed in this cluster{cure}"
         try:
             answer = await self.session.send(

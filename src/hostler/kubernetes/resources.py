@@ -9,7 +9,10 @@ from .objects import Key, M_co
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource(Generic[M_co]):
-    """A kind in one version; `group` is empty for the core kinds. `model` decodes its objects."""
+    """A kind in one version; `group` is empty for the core kinds. `model` decodes its objects.
+
+    `installed_by` is the command that brings the kind, where that is another's; else it is ours.
+    """
 
     group: str
     version: str
@@ -17,6 +20,7 @@ class Resource(Generic[M_co]):
     kind: str
     model: type[M_co]
     namespaced: bool = True
+    installed_by: str = ""
 
     @property
     def api_version(self) -> str:

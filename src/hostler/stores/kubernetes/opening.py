@@ -135,4 +135,8 @@ def _config(place: ClusterPlace, environment: Mapping[str, str], clock: Clock) -
         variables["KUBECONFIG"] = place.kubeconfig
     home = Path(environment.get("HOME", "/"))
     where = Place(environment=variables, home=home, context=place.context or None)
-    return from_kubeconfig(where, clock)
+    try:
+        return from_kubeconfig(where, clock)
+    except ConfigError as error:
+        cure = "`?kubeconfig=FILE` after the store's name is the way to another"
+        raise ConfigError(f"store kubernetes:{place}: {error}; {cure}") from error

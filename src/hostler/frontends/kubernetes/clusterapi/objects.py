@@ -192,11 +192,24 @@ class Namespace(Part, frozen=True):
 
 # ---------------------------------------------------------------- where they are
 
+CORE_INSTALL = "clusterctl init"
+"""What installs Cluster API's core, and its kinds with it."""
+
 CLUSTERS = Resource(
-    group=CORE, version=CORE_VERSION, plural="clusters", kind="Cluster", model=Cluster
+    group=CORE,
+    version=CORE_VERSION,
+    plural="clusters",
+    kind="Cluster",
+    model=Cluster,
+    installed_by=CORE_INSTALL,
 )
 CORE_MACHINES = Resource(
-    group=CORE, version=CORE_VERSION, plural="machines", kind="Machine", model=CoreMachine
+    group=CORE,
+    version=CORE_VERSION,
+    plural="machines",
+    kind="Machine",
+    model=CoreMachine,
+    installed_by=CORE_INSTALL,
 )
 MACHINES = Resource(
     group=INFRASTRUCTURE,

@@ -156,8 +156,10 @@ def _date(date: datetime) -> str:
     return f"{date.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def host_condition(verdict: Verdict | None, provider: Condition | None) -> Condition:
-    """Return whether a host's spec is in force."""
+def host_condition(
+    verdict: Verdict | None, provider: Condition | None, *, used: bool = True
+) -> Condition:
+    """Return whether a host's spec is in force; `used` says that a fleet takes such hosts."""
     if verdict is not None and not verdict.accepted:
         return accepted(verdict)
     if verdict is None or provider is None:
@@ -166,4 +168,7 @@ def host_condition(verdict: Verdict | None, provider: Condition | None) -> Condi
     if not provider.holds:
         message = f"its Provider is not in force: {provider.message}"
         return Condition(type="Accepted", holds=False, reason="ProviderRefused", message=message)
+    if not used:
+        message = "in force once a Fleet names its Provider: it is neither asked nor switched yet"
+        return Condition(type="Accepted", holds=True, reason="NoFleet", message=message)
     return Condition(type="Accepted", holds=True, reason="Accepted", message="in force")

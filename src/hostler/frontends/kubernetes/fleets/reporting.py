@@ -228,6 +228,7 @@ class Reporter:
         condition = host_condition(
             judged.hosts.get(name),
             statuses.accepted(verdict) if verdict is not None else None,
+            used=any(fleet.account == provider.name for fleet in around.fleets),
         )
         generation = judged.generations.get(Place("host", name), 0)
         fields = host_fields(known, now)
