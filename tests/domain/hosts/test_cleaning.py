@@ -26,6 +26,7 @@ from hostler.testing.scenes.hosts import (
 )
 
 MINUTE = timedelta(minutes=1)
+ALLOCATED = HostCondition.ALLOCATED
 TOLD = replace(
     CAPABILITIES,
     hosts=HostCapabilities(ownership=Ownership.TAGS, cleaning=Cleaning.COMMAND),
@@ -119,6 +120,21 @@ def test_a_host_that_nobody_can_ask_is_cleaned_after_its_machine_once_it_answers
         HostGoal.CLEAN,
     )
     assert after(transition.host, box("wiping"), BEGIN + MINUTE).goal is HostGoal.CLEAN
+
+
+@pytest.mark.parametrize("cleaning", [Cleaning.POWER_CYCLE, Cleaning.COMMAND])
+def test_a_host_that_its_machine_left_for_another_one_is_cleaned(cleaning: Cleaning) -> None:
+    """A start that is tried again lets go of its host: that one is not as its owner lists it."""
+    hosts = HostCapabilities(ownership=Ownership.RECORD, cleaning=cleaning)
+    capabilities, used = replace(CAPABILITIES, hosts=hosts), record(condition=ALLOCATED)
+    found = after(used, box(), BEGIN + MINUTE, capabilities)
+    assert (found.condition, found.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
+    assert after(found, box(), BEGIN + 9 * MINUTE, capabilities).condition is HostCondition.DIRTY
+
+
+def test_a_host_that_somebody_else_took_from_its_machine_is_not_cleaned_by_us() -> None:
+    taken = after(record(condition=ALLOCATED), box("foreign"), BEGIN + MINUTE)
+    assert (taken.condition, taken.goal) == (HostCondition.DIRTY, None)
 
 
 @pytest.mark.parametrize("condition", [HostCondition.FREE, HostCondition.DIRTY])

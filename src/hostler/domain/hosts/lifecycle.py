@@ -272,9 +272,15 @@ def _is_wanted_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -
 
 
 def _found(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
-    """A host that no binding explains, or that came back: dirty. The reclaim is asked about it."""
-    del resource
-    dirty = replace(wipes.unproved(host), goal=None)
+    """A host that no binding explains, or that came back: dirty. The reclaim is asked about it.
+
+    A machine may have used it, and have let go of it for another one when its start was tried
+    again: where one of ours would pass for clean as it is listed, it is cleaned first.
+    """
+    hosts, used = snapshot.capabilities.hosts, host.condition is HostCondition.ALLOCATED
+    trusted = hosts is not None and hosts.trusts_new
+    cleaned = used and trusted and _may_be_cleaned(resource, snapshot)
+    dirty = replace(wipes.unproved(host), goal=HostGoal.CLEAN if cleaned else None)
     return dirty.now(HostCondition.DIRTY, snapshot.now, "no machine has it")
 
 
