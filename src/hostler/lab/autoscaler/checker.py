@@ -43,6 +43,7 @@ class AutoscalerChecker(PowerChecker):
     owed = 0
     _given_up = 0
     _asked: set[MachineId]
+    _to_come: frozenset[MachineId] = frozenset()
 
     def wrong(self, invariant: str, text: str) -> None:
         """Note that something does not hold."""
@@ -86,19 +87,22 @@ class AutoscalerChecker(PowerChecker):
 
     def coming(self) -> int:
         """Return how many nodes are on their way that never came."""
-        never = [
-            machine
+        return len(self._never_came()) + self.owed
+
+    def _never_came(self) -> frozenset[MachineId]:
+        return frozenset(
+            machine.id
             for machine in self._living()
             if machine.deletion is None
             and machine.id not in self.asked
             and machine.health.was_ready is None
             and machine.phase in _COUNTS
-        ]
-        return len(never) + self.owed
+        )
 
     def gives_up(self, many: int) -> None:
-        """Note that so many that have not come may go."""
+        """Note that so many that have not come may go, also if they come before they are told."""
         self._given_up += many
+        self._to_come |= self._never_came()
 
     def deletes(self, names: Iterable[str]) -> set[MachineId]:
         """Note that the machines of these instances may go; return those that might not before."""
@@ -162,9 +166,12 @@ class AutoscalerChecker(PowerChecker):
             return
         self.asked.add(machine.id)
         self._given_up -= 1
-        if self._given_up < 0 or machine.health.was_ready is not None:
+        had_come = machine.health.was_ready is not None and machine.id not in self._to_come
+        if self._given_up < 0 or had_come:
             text = f"{machine.id} is deleted for {ACTOR}, which did not give it up"
             self.found((Violation(invariant="ends", text=text, machine=machine.id),))
+        if self._given_up <= 0:
+            self._to_come = frozenset()
 
     def fleet_saved(
         self,
