@@ -16,6 +16,7 @@ from hostler.domain.errors import ConfigError
 from hostler.frontends.cli.context import ClusterOptions
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.fleets.source import Source, Surroundings
+from hostler.frontends.kubernetes.fleets.writing import FINALIZER
 from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.objects.models import Fields, Written
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
@@ -34,7 +35,7 @@ class Objects:
     fault: ConfigError | None = None
 
     def write(self, what: str, namespace: str, name: str, /, **spec: object) -> None:
-        metadata = Metadata(name=name, namespace=namespace, generation=1)
+        metadata = Metadata(name=name, namespace=namespace, generation=1, finalizers=(FINALIZER,))
         others = [o for o in self.found.get(what, []) if o.metadata.name != name]
         self.found[what] = [*others, Written(metadata=metadata, spec=spec)]
 

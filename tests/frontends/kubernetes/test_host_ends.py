@@ -151,3 +151,15 @@ def test_what_was_switched_on_for_its_end_is_then_barred() -> None:
     accepted = about_hold(one, wanted_at_end(one, host), host, HERE)
     assert accepted is not None
     assert accepted.request.hold is HoldKind.RESERVED
+
+
+def test_what_observations_lack_is_not_waited_for_and_is_asked_nothing() -> None:
+    """A Host that was wrong when its engine began is not in force, and no hold is granted there."""
+    there = known()
+    record = there.host.record
+    assert record is not None
+    missing = replace(record, condition=HostCondition.ABSENT)
+    absent = replace(there, host=replace(there.host, record=missing))
+    assert left(tower("off"), there, HERE)
+    assert not left(tower("off"), absent, HERE)
+    assert about_hold(tower("off"), wanted_at_end(tower("off"), absent), absent, HERE) is None

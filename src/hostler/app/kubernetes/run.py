@@ -14,19 +14,15 @@ import structlog
 from hostler.app.lending import Own
 from hostler.app.nodes import Nodes
 from hostler.app.provider_registry import KINDS
-from hostler.config.decode import Raw
-from hostler.config.definition import table_of
 from hostler.config.values import Config
 from hostler.domain.errors import ConfigError
-from hostler.domain.ids import AccountName
-from hostler.domain.model.host import HostCondition
-from hostler.domain.reporting.hosts import HostStatus
 from hostler.frontends.cli.context import ClusterOptions, Purpose, Services
 from hostler.frontends.cli.engine_process import EngineProcess, Signals
 from hostler.frontends.kubernetes.clusterapi.bootstrap import BootstrapSecrets
 from hostler.frontends.kubernetes.clusterapi.engine import EngineAccess
 from hostler.frontends.kubernetes.connecting import Connected, Target, connected
 from hostler.frontends.kubernetes.definitions.manifests import manifests
+from hostler.frontends.kubernetes.fleets.earlier import earlier_tables, recorded_places
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.following import KINDS as OBJECTS
 from hostler.frontends.kubernetes.fleets.following import Followed, Selections
@@ -36,9 +32,7 @@ from hostler.frontends.kubernetes.fleets.writing import Writer
 from hostler.frontends.kubernetes.install import DEFINITIONS, definition_of
 from hostler.frontends.kubernetes.leading import ALONE, Election, elected
 from hostler.frontends.kubernetes.namespaces import Namespaces
-from hostler.frontends.kubernetes.objects.assembly import FLEET, Place
-from hostler.frontends.kubernetes.objects.candidates import HostPlace
-from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS, PROVIDERS
+from hostler.frontends.kubernetes.objects.models import HOSTS
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
 from hostler.kubernetes.client import INSTALL
 from hostler.kubernetes.election import Candidate
@@ -48,7 +42,6 @@ from hostler.kubernetes.objects import Key
 from hostler.kubernetes.requests import Selection
 from hostler.ports.engine_record import KeepsEngineRecord
 from hostler.ports.store import Store
-from hostler.queries.hosts import recorded_hosts
 
 from .beside import Beside, alone, base_of
 from .cluster_api import cluster_api
@@ -121,7 +114,10 @@ async def _run(process: Process, site: _Site, base: Base, signals: Signals) -> N
         tasks = [group.create_task(run()) for run in followed.runs()]
         nodes = frontends if isinstance(frontends, Nodes) else Nodes({}, services.clock())
         nodes.by_host = source.node_of
-        config = await source.first(await _earlier(store, site), await _recorded(store, site))
+        await followed.synced()
+        earlier = await earlier_tables(store, followed, site.namespaces)
+        recorded = await recorded_places(store, followed, site.namespaces)
+        config = await source.first(earlier, recorded)
         reported = Reported(
             followed=followed,
             source=source,
@@ -188,33 +184,6 @@ async def _check_home(store: Store, namespaces: Namespaces) -> None:
     rows = [str(row.name) for row in await store.fleets()]
     if why := namespaces.moved(record.home if record is not None and rows else "", rows):
         raise ConfigError(why)
-
-
-async def _earlier(store: Store, site: _Site) -> Mapping[Place, Raw]:
-    """Return the tables that an engine last ran for the fleets that are objects now."""
-    await site.followed.synced()
-    names = {site.namespaces.name_of(one.metadata) for one in site.followed.of(FLEETS.kind)}
-    found = dict[Place, Raw]()
-    for row in await store.fleets():
-        if str(row.name) in names and row.definition:
-            found[Place(FLEET, str(row.name))] = table_of(row.definition)
-    return found
-
-
-async def _recorded(store: Store, site: _Site) -> frozenset[HostPlace]:
-    """Return the hosts that an engine knows of the providers that are objects now."""
-    objects = site.followed.of(PROVIDERS.kind)
-    providers = {AccountName(site.namespaces.name_of(one.metadata)) for one in objects}
-    return frozenset(
-        (str(host.account), name)
-        for host in await recorded_hosts(store, providers)
-        if host.binding is not None or not _is_absent(host)
-        for name in (host.name or str(host.id), str(host.id))
-    )
-
-
-def _is_absent(host: HostStatus) -> bool:
-    return host.record is not None and host.record.condition is HostCondition.ABSENT
 
 
 async def _readable(cluster: Connected, namespaces: Namespaces) -> Selections:

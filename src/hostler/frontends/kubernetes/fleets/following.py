@@ -11,6 +11,8 @@ from hostler.kubernetes.objects import key_of
 from hostler.kubernetes.requests import Selection
 from hostler.kubernetes.resources import Resource
 
+from .writing import FINALIZER
+
 Selections = Mapping[str, Iterable[Selection]]
 """What is read of each kind."""
 
@@ -22,7 +24,7 @@ KINDS: Mapping[str, Resource[Written]] = {
 class Followed:
     """All objects of what is read of each kind; `changed` is set by what people write.
 
-    What is written on them by us changes no generation, and sets nothing.
+    What is written on them by us changes no generation, and sets nothing; but that we hold one.
     """
 
     def __init__(self, client: Client, around: Surroundings, selections: Selections) -> None:
@@ -51,9 +53,15 @@ class Followed:
         return tuple(informer.run for informer in self._informers.values())
 
     def _heed(self, change: Change[Written]) -> None:
-        if change.old is None or change.new is None or _written_by_people(change.old, change.new):
+        if change.old is None or change.new is None or _read(change.old) != _read(change.new):
             self.changed.set()
 
 
-def _written_by_people(old: Written, new: Written) -> bool:
-    return (old.metadata.generation, old.ends) != (new.metadata.generation, new.ends)
+def is_held(one: Written) -> bool:
+    """Tell whether an object that is deleted stays until what it asks for is done."""
+    return FINALIZER in (one.metadata.finalizers or ())
+
+
+def _read(one: Written) -> tuple[int, bool, bool]:
+    """Return what of an object counts for what is in force."""
+    return one.metadata.generation, one.ends, is_held(one)

@@ -12,7 +12,7 @@ from hostler.domain.model.host import HostGoal
 from hostler.frontends.kubernetes.objects.models import Written
 from hostler.ports.power import PowerState
 
-from .hosts import Around, Known, Wanted
+from .hosts import Around, Known, Wanted, is_absent
 from .status import Condition
 
 POLICY = "deletionPolicy"
@@ -35,8 +35,9 @@ def wanted_at_end(one: Written, known: Known) -> Wanted:
 def left(one: Written, known: Known | None, around: Around) -> str:
     """Return what a deleted object still waits for; empty where it may go.
 
-    Where its account has no fleets nobody takes the host, and nobody switches it. One that is
-    retired takes no machine any more, is granted no hold, and may never be seen off.
+    Where its account has no fleets nobody takes the host, and nobody switches it; nor where it is
+    not in force, for it was wrong, and observations lack it. One that is retired takes no machine
+    any more, is granted no hold, and may never be seen off.
     """
     if known is None or known.host.record is None:
         return ""
@@ -44,7 +45,7 @@ def left(one: Written, known: Known | None, around: Around) -> str:
         return f"machine {known.host.binding} has it, and keeps it until it ends"
     if all(fleet.account != known.host.account for fleet in around.fleets):
         return ""
-    if known.host.record.goal is HostGoal.RETIRED:
+    if known.host.record.goal is HostGoal.RETIRED or is_absent(known.host.record):
         return ""
     held = known.host.record.held(around.now)
     if held is None or not held.kind.bars_machines:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
+from hostler.domain.ids import AccountName
 from hostler.domain.machines.probing import Reachability, reachability
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.hold import Hold, HoldKind
-from hostler.domain.model.host import HostGoal
+from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.domain.reporting.hosts import HostStatus
@@ -63,9 +64,13 @@ def wanted(one: Written, now: datetime) -> Wanted | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """The fleets that there are, the requests that nobody granted yet, and the time."""
+    """The fleets that there are, the requests that nobody granted yet, and the time.
+
+    `accounts` are those that are in force.
+    """
 
     fleets: tuple[Fleet, ...]
+    accounts: frozenset[AccountName] = frozenset()
     requests: tuple[Request, ...] = ()
     now: datetime
 
@@ -73,11 +78,11 @@ class Around:
 def about_hold(one: Written, aim: Wanted | None, known: Known, around: Around) -> Accepted | None:
     """Return the request that brings the hold on a host to what its object says, if one does.
 
-    What a person holds otherwise is left alone, and so is what is retired: no hold is granted
-    there. Raises RequestRefused where no fleet has the host's account.
+    What a person holds otherwise is left alone, and so is what is retired, and what observations
+    lack: no hold is granted there. Raises RequestRefused where no fleet has the host's account.
     """
     host, record, now = known.host, known.host.record, around.now
-    if record is None or record.goal is HostGoal.RETIRED:
+    if record is None or record.goal is HostGoal.RETIRED or is_absent(record):
         return None
     held = record.held(now)
     actor = f"{one.metadata.namespace}/{one.metadata.name} (Host)"
@@ -95,6 +100,11 @@ def about_hold(one: Written, aim: Wanted | None, known: Known, around: Around) -
     author = Author(name=actor, at=now, why=aim.why)
     lasts = None if aim.lasts is None else min(aim.lasts, fleet.timers.longest_protection)
     return holds.hold(author, fleet, host, aim.kind, lasts)
+
+
+def is_absent(record: Host) -> bool:
+    """Tell whether complete observations lack a host: it is not in force, or just came to be."""
+    return record.condition is HostCondition.ABSENT
 
 
 def _is_to_change(held: Hold, aim: Wanted, now: datetime) -> bool:

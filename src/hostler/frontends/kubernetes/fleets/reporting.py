@@ -12,7 +12,7 @@ import structlog
 
 from hostler.config.values import Config
 from hostler.domain.errors import RequestRefused, StoreError
-from hostler.domain.ids import FleetName, MachineId
+from hostler.domain.ids import AccountName, FleetName, MachineId
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import Machine
 from hostler.frontends.kubernetes.nodes.standing import Standing
@@ -30,7 +30,8 @@ from hostler.queries.power_states import power_statuses
 from hostler.requests.recording import Accepted, record
 
 from . import status as statuses
-from .following import Followed
+from .earlier import provider_of
+from .following import Followed, is_held
 from .host_ends import end_condition, left, wanted_at_end
 from .hosts import Around, Known, about_hold, host_condition, host_fields, wanted
 from .locks import annotations_for
@@ -103,7 +104,7 @@ class Reporter:
             row = rows.get(FleetName(self._name(one)))
             await self.writer.safely(one, partial(self._fleet, one, config, row))
         for one in of.followed.of(PROVIDERS.kind):
-            await self.writer.safely(one, partial(self._provider, one, config))
+            await self.writer.safely(one, partial(self._provider, one, config, rows))
         await self._hosts(config)
 
     # ------------------------------------------------------------ fleets
@@ -149,11 +150,17 @@ class Reporter:
 
     # ------------------------------------------------------------ providers
 
-    async def _provider(self, one: Written, config: Config) -> None:
+    async def _provider(
+        self, one: Written, config: Config, rows: Mapping[FleetName, FleetRow]
+    ) -> None:
         name, of = self._name(one), self.of
         fleets = [fleet for fleet in config.fleets if str(fleet.account) == name]
         hosts = [h for h in of.followed.of(HOSTS.kind) if provider_key(h) == key_of(one)]
-        if one.ends and not await self._is_used(fleets):
+        if one.ends and not (
+            self._is_named(one)
+            or await self._is_used(fleets)
+            or await self._has_machines(name, config, rows)
+        ):
             await self.writer.release(PROVIDERS, one)
             return
         if not one.ends:
@@ -162,10 +169,28 @@ class Reporter:
         fields = {"fleets": sum(not f.removed for f in fleets), "hosts": len(hosts)}
         await self.writer.status(PROVIDERS, one, fields, (statuses.accepted(verdict),), generation)
 
+    def _is_named(self, one: Written) -> bool:
+        """Tell whether a Fleet names a provider, in force or not."""
+        fleets = self.of.followed.of(FLEETS.kind)
+        return any(provider_key(fleet) == key_of(one) for fleet in fleets if not fleet.ends)
+
     async def _is_used(self, fleets: Iterable[Fleet]) -> bool:
         """Tell whether anybody asks for machines of these fleets, or there are some still."""
         for fleet in fleets:
             if not fleet.removed or await self.of.store.machines(fleet.name):
+                return True
+        return False
+
+    async def _has_machines(
+        self, name: str, config: Config, rows: Mapping[FleetName, FleetRow]
+    ) -> bool:
+        """Tell whether fleets have machines of a provider that is not in force, and so is not run.
+
+        Nobody can say then how they are to be looked after; their rows tell whose they are.
+        """
+        for fleet in config.unreadable:
+            row = rows.get(fleet)
+            if row is not None and provider_of(row) == name and await self.of.store.machines(fleet):
                 return True
         return False
 
@@ -190,9 +215,12 @@ class Reporter:
         objects = of.followed.of(HOSTS.kind)
         if not objects:
             return
-        known = await self._known_hosts(config)
+        run = {account.name for account in config.accounts}
+        named = {AccountName(self._provider_name(one)) for one in objects}
+        known = await self._known_hosts(run | named, config)
         around = Around(
             fleets=tuple(config.fleets),
+            accounts=frozenset(run),
             requests=await of.store.requests(),
             now=of.clock.now(),
         )
@@ -200,10 +228,12 @@ class Reporter:
             found = known.get((self._provider_name(one), self._name(one)))
             await self.writer.safely(one, partial(self._host, one, found, around))
 
-    async def _known_hosts(self, config: Config) -> Mapping[tuple[str, str], Known]:
+    async def _known_hosts(
+        self, accounts: Iterable[AccountName], config: Config
+    ) -> Mapping[tuple[str, str], Known]:
         """Return the hosts on record by their account and their name."""
         of = self.of
-        hosts = await recorded_hosts(of.store, {account.name for account in config.accounts})
+        hosts = await recorded_hosts(of.store, accounts)
         machines = dict[MachineId, Machine]()
         for host in hosts:
             if host.binding is not None:
@@ -231,10 +261,11 @@ class Reporter:
             used=any(fleet.account == provider.name for fleet in around.fleets),
         )
         generation = judged.generations.get(Place("host", name), 0)
-        fields = host_fields(known, now)
         waits = await self._ends(one, known, around)
-        if one.ends and waits is None:
+        if not is_held(one) or (one.ends and waits is None):
             return
+        known = known if known is not None and known.host.account in around.accounts else None
+        fields = host_fields(known, now)
         conditions = (condition, waits) if waits is not None else (condition,)
         await self.writer.status(HOSTS, one, fields, conditions, generation)
         if known is None:

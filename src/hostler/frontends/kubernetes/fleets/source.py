@@ -38,13 +38,14 @@ from hostler.frontends.kubernetes.objects.candidates import (
     Objects,
     secret_keys,
 )
-from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS, PROVIDERS, Written
+from hostler.frontends.kubernetes.objects.models import Written
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces, read_secret_data
 from hostler.kubernetes.errors import ApiError
 from hostler.ports.clock import Clock
 
 from .exchange import Verdicts, objections
 from .following import Followed
+from .held import HeldObjects
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.kubernetes")
 
@@ -111,6 +112,7 @@ class Source:
         self._clock, self._again = surroundings.clock, surroundings.again
         self._before: dict[Place, Raw] = {}
         self._recorded: Collection[HostPlace] = frozenset()
+        self._held = HeldObjects(self._followed, self.namespaces)
         self._opened: dict[str, str] = {}
         self._judged: Judged | None = None
         self._making = asyncio.Lock()
@@ -203,16 +205,17 @@ class Source:
         return tuple(place.path for place in self.judged.assembly.tables)
 
     async def _objects(self) -> Objects:
-        providers = self._followed.of(PROVIDERS.kind)
-        fleets = tuple(one for one in self._followed.of(FLEETS.kind) if not one.ends)
-        hosts = self._followed.of(HOSTS.kind)
-        keys = sorted(secret_keys((*providers, *fleets, *hosts)))
+        """Read what may be in force, and the Secrets that it names."""
+        held = self._held.now(self._before, self._recorded)
+        fleets = tuple(one for one in held.fleets if not one.ends)
+        keys = sorted(secret_keys((*held.providers, *fleets, *held.hosts)))
         places = {key: self.namespaces.name(key.namespace, key.name) for key in keys}
         secrets = {
             place: await read_secret_data(self._cluster.client, key, place)
             for key, place in places.items()
         }
-        return Objects(providers=providers, fleets=fleets, hosts=hosts, secrets=secrets)
+        self._held.take(held)
+        return Objects(providers=held.providers, fleets=fleets, hosts=held.hosts, secrets=secrets)
 
     async def _judge(self, objects: Objects) -> Judged:
         """Return what is in force, once every account of it could be opened."""

@@ -1,0 +1,52 @@
+"""Earlier: what was in force before this process began, as records know it.
+
+A fleet's row has the table that an engine ran. Of providers none is kept; the hosts on record say
+which of their hosts must not lack.
+"""
+
+from collections.abc import Mapping
+
+from hostler.config.decode import Raw
+from hostler.config.definition import table_of
+from hostler.domain.ids import AccountName
+from hostler.domain.model.fleet import FleetRow
+from hostler.frontends.kubernetes.namespaces import Namespaces
+from hostler.frontends.kubernetes.objects.assembly import FLEET, PROVIDER, Place
+from hostler.frontends.kubernetes.objects.candidates import HostPlace
+from hostler.frontends.kubernetes.objects.models import FLEETS, PROVIDERS
+from hostler.ports.store import Store
+from hostler.queries.hosts import recorded_hosts
+
+from .following import Followed
+from .hosts import is_absent
+
+
+async def earlier_tables(
+    store: Store, followed: Followed, namespaces: Namespaces
+) -> Mapping[Place, Raw]:
+    """Return the tables that an engine last ran for the fleets that are objects now."""
+    names = {namespaces.name_of(one.metadata) for one in followed.of(FLEETS.kind)}
+    known = (row for row in await store.fleets() if str(row.name) in names and row.definition)
+    return {Place(FLEET, str(row.name)): table_of(row.definition) for row in known}
+
+
+def provider_of(row: FleetRow) -> str:
+    """Return the provider of a fleet by the table that an engine last ran; empty if unknown."""
+    try:
+        return str(table_of(row.definition).get(PROVIDER, ""))
+    except ValueError:
+        return ""
+
+
+async def recorded_places(
+    store: Store, followed: Followed, namespaces: Namespaces
+) -> frozenset[HostPlace]:
+    """Return the hosts that an engine knows of the providers that are objects now."""
+    objects = followed.of(PROVIDERS.kind)
+    providers = {AccountName(namespaces.name_of(one.metadata)) for one in objects}
+    return frozenset(
+        (str(host.account), name)
+        for host in await recorded_hosts(store, providers)
+        if host.binding is not None or host.record is None or not is_absent(host.record)
+        for name in (host.name or str(host.id), str(host.id))
+    )

@@ -1,0 +1,200 @@
+"""Held objects: only what stays when it is deleted is in force, and it stays while it is needed."""
+
+import asyncio
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from hostler.app.provider_registry import KINDS
+from hostler.app.store_registry import STORES
+from hostler.config.removed import with_removed
+from hostler.config.values import Config
+from hostler.domain.ids import AccountName, FleetName, HostId
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.host import Host
+from hostler.frontends.kubernetes.connecting import Connected
+from hostler.frontends.kubernetes.fleets.events import EventRecorder
+from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
+from hostler.frontends.kubernetes.fleets.source import Base, Source, Surroundings
+from hostler.frontends.kubernetes.fleets.writing import FINALIZER, Writer
+from hostler.frontends.kubernetes.namespaces import Namespaces
+from hostler.frontends.kubernetes.objects.models import Fields, Written
+from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
+from hostler.kubernetes.objects import Key, Metadata
+from hostler.kubernetes.requests import Patch, merge_patch
+from hostler.kubernetes.resources import Resource
+from hostler.ports.store import Fence, Store
+from hostler.queries.removed import removed_fleets
+from hostler.stores.memory import MemoryStore
+from hostler.testing.scenes.builders import BEGIN, FLEET, HOME, machine
+from hostler.testing.time.clock import RigClock
+
+RACK: Fields = {"kind": "power"}
+WRONG: Fields = {"kind": "no such kind"}
+BOX: Fields = {
+    "provider": "rack",
+    "power": {"type": "small", "zone": "z", "shelly": {"url": "http://192.0.2.1"}},
+}
+WEB: Fields = {"provider": "rack", "size": 1, "power": {"types": ["small"], "zones": ["z"]}}
+
+
+@dataclass
+class Objects:
+    """Objects of one namespace, as they are followed."""
+
+    found: dict[str, dict[str, Written]] = field(default_factory=dict[str, dict[str, Written]])
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def write(
+        self, kind: str, name: str, spec: Fields, *, held: bool = True, ends: bool = False
+    ) -> None:
+        metadata = Metadata(
+            name=name,
+            namespace="home",
+            uid=name,
+            generation=1,
+            finalizers=(FINALIZER,) if held else (),
+            deletion_timestamp=BEGIN if ends else None,
+        )
+        self.found.setdefault(kind, {})[name] = Written(metadata=metadata, spec=spec)
+
+    def of(self, kind: str) -> tuple[Written, ...]:
+        return tuple(self.found.get(kind, {}).values())
+
+    async def synced(self) -> None:
+        return
+
+
+@dataclass
+class Client:
+    """Takes whatever is written, and notes what is let go."""
+
+    left: set[str] = field(default_factory=set[str])
+
+    async def apply(self, resource: object, item: Written, *_: object, **__: object) -> Written:
+        del resource
+        return item
+
+    async def create(self, *_: object) -> None:
+        return
+
+    async def patch(self, resource: Resource[Written], key: Key, patch: Patch) -> None:
+        if patch.body == merge_patch({}, Metadata(), {"finalizers": []}).body:
+            self.left.add(f"{resource.kind} {key.name}")
+
+
+async def _opens(config: Config) -> None:
+    del config
+
+
+async def _with_removed(config: Config, store: Store) -> Config:
+    removed = await removed_fleets(store, config, BEGIN)
+    return with_removed(config, (one.row for one in removed), KINDS)
+
+
+def source_of(folder: Path, objects: Objects) -> Source:
+    around = Surroundings(
+        cluster=Connected(client=Client(), namespace="home", origin="a test"),  # pyright: ignore[reportArgumentType] - no object names a Secret
+        namespaces=Namespaces(home="home"),
+        followed=objects,  # pyright: ignore[reportArgumentType] - what a source needs of it
+        places=SecretPlaces(folder / "secrets", {}, b"salt"),
+        opens=_opens,
+        clock=RigClock(),
+    )
+    return Source(base_in(folder), around)
+
+
+def base_in(folder: Path) -> Base:
+    return Base(path=folder / "home.toml", raw={}, kinds=KINDS, stores=STORES)
+
+
+def names(config: Config) -> tuple[set[str], set[str]]:
+    return {str(one.name) for one in config.accounts}, {str(one.name) for one in config.fleets}
+
+
+@pytest.mark.parametrize("unheld", ["Provider", "Host", "Fleet"])
+async def test_what_could_leave_at_once_is_not_in_force_before_it_is_held(
+    tmp_path: Path, unheld: str
+) -> None:
+    objects = Objects()
+    for kind, name, spec in (
+        ("Provider", "rack", RACK),
+        ("Host", "box", BOX),
+        ("Fleet", "web", WEB),
+    ):
+        objects.write(kind, name, spec, held=kind != unheld)
+    source = source_of(tmp_path, objects)
+    assert names(await source.first({}))[1] == set()
+    for one in objects.of(unheld):
+        objects.write(unheld, one.metadata.name, one.wanted)
+    await source.take(base_in(tmp_path))
+    assert names(source.config()) == ({"rack"}, {"web"})
+
+
+async def test_a_host_on_record_is_in_force_from_the_start_though_nobody_holds_it(
+    tmp_path: Path,
+) -> None:
+    objects = Objects()
+    objects.write("Provider", "rack", RACK)
+    objects.write("Host", "box", BOX, held=False)
+    objects.write("Fleet", "web", WEB)
+    config = await source_of(tmp_path, objects).first({}, {("rack", "box")})
+    assert names(config) == ({"rack"}, {"web"})
+
+
+async def filled(*, bound: bool) -> MemoryStore:
+    """Return a store in which fleet web has a machine, on the host box of provider rack."""
+    store, one = MemoryStore(HOME), replace(machine(1), version=0)
+    lease = await store.take_lease("fleet/web", "test", None)
+    assert lease is not None
+    fence = Fence(lease="fleet/web", epoch=lease.epoch)
+    definition = json.dumps({"provider": "rack", "size": 1})
+    row = await store.add_fleet(
+        FleetRow(name=FleetName("web"), created=BEGIN, definition=definition)
+    )
+    await store.save_fleet(row, (one,), (), fence)
+    box = Host(id=HostId("box"), account=AccountName("rack"), zone=FLEET.offers[0].zone)
+    await store.save_host(box, (), fence)
+    if bound:
+        await store.bind(box.id, one.id, fence)
+    return store
+
+
+async def left(folder: Path, objects: Objects, store: Store) -> set[str]:
+    """Return what was let go once all objects were gone over."""
+    source, client, clock = source_of(folder, objects), Client(), RigClock()
+    await source.first({})
+    reported = Reported(
+        followed=objects,  # pyright: ignore[reportArgumentType] - what a reporter needs of it
+        source=source,
+        store=store,
+        clock=clock,
+        leads=lambda: True,
+        with_removed=_with_removed,
+    )
+    events = EventRecorder(client, clock, "test")  # pyright: ignore[reportArgumentType] - what events need
+    await Reporter(reported, Writer(client, clock, events)).report()  # pyright: ignore[reportArgumentType] - what statuses need
+    return client.left
+
+
+async def test_a_deleted_host_stays_for_its_machine_though_its_provider_is_not_in_force(
+    tmp_path: Path,
+) -> None:
+    objects = Objects()
+    objects.write("Provider", "rack", WRONG)
+    objects.write("Host", "box", BOX, ends=True)
+    assert await left(tmp_path, objects, await filled(bound=True)) == set()
+    assert await left(tmp_path, objects, await filled(bound=False)) == {"Host box"}
+
+
+async def test_a_deleted_provider_that_is_not_in_force_stays_for_machines_and_fleets(
+    tmp_path: Path,
+) -> None:
+    objects = Objects()
+    objects.write("Provider", "rack", WRONG, ends=True)
+    assert await left(tmp_path, objects, await filled(bound=True)) == set()
+    assert await left(tmp_path, objects, MemoryStore(HOME)) == {"Provider rack"}
+    objects.write("Fleet", "web", WEB)
+    assert await left(tmp_path, objects, MemoryStore(HOME)) == set()
