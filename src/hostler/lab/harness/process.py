@@ -17,7 +17,7 @@ from hostler.domain.model.provider import Planner
 from hostler.domain.model.snapshot import Snapshot
 from hostler.lab.checks.checker import Checker
 from hostler.lab.checks.shadow_store import ShadowStore
-from hostler.ports.provider import Connection
+from hostler.ports.provider import Connection, Provider
 from hostler.ports.store import Store
 from hostler.ports.workload import Workloads
 from hostler.testing.invariants import Found, Violation
@@ -109,6 +109,10 @@ class Incarnation:
         return self.process.gate
 
 
+Watch = Callable[[Provider], Provider]
+"""Returns a provider that is checked for one run of a process."""
+
+
 class Process:
     """One host's engine: it runs, is stopped, jumps in time, dies, and is started again."""
 
@@ -119,6 +123,7 @@ class Process:
         self.retired = False
         self.yields: Callable[[], bool] = lambda: False
         self.workloads: Callable[[ProcessRun], Workloads | None] = _no_workloads
+        self.accounts: Callable[[ProcessRun, Watch], tuple[Account, ...]] = self._one_account
         self._now: Incarnation | None = None
         self.down = False
 
@@ -158,7 +163,7 @@ class Process:
         run = self._run_of(Gate(loop, life))
         quiet = home.settings.quiet.total_seconds()
         prediction = PredictionCheck(loop.time, max(MOST_GAP, 1.5 * quiet), home.checker.plans)
-        provider = watched(home.environment.provider(run), run, prediction)
+        accounts = self.accounts(run, lambda provider: watched(provider, run, prediction))
         metrics = CheckedMetrics(home.checker, prediction)
         raw = home.place.open(run)
         fresh = Random(self._rng.getrandbits(64))
@@ -175,9 +180,7 @@ class Process:
             yields=self._is_to_yield,
             workloads=self.workloads(run),
         )
-        fleets = tuple(f for f in home.fleets if not f.removed or f.name in home.shadow.rows)
-        account = Account(name=AccountName("main"), provider=provider, fleets=fleets)
-        engine = Engine(ports, (account,), run.name, home.settings)
+        engine = Engine(ports, accounts, run.name, home.settings)
         return Incarnation(
             process=run,
             engine=engine,
@@ -186,6 +189,13 @@ class Process:
             store=raw,
             ports=ports,
         )
+
+    def _one_account(self, run: ProcessRun, watch: Watch) -> tuple[Account, ...]:
+        """Return the one account of an environment, with the fleets that there are just now."""
+        home = self.home
+        fleets = tuple(f for f in home.fleets if not f.removed or f.name in home.shadow.rows)
+        provider = watch(home.environment.provider(run))
+        return (Account(name=AccountName("main"), provider=provider, fleets=fleets),)
 
     def _reaches(self, run: ProcessRun, address: str) -> bool:
         """Tell whether a guest is up there, and our network too."""

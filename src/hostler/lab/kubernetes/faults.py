@@ -12,7 +12,7 @@ from hostler.lab.scenario.file_faults import FILE_FAULTS
 from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
 from hostler.simulators.kubernetes.faults import Fault
 
-from .fleets.edits import Edit, draw_edits
+from .fleets.edits import Edit, draw_edits, draw_lifecycle
 from .nodes.scenario import NodesScenario, draw_nodes
 from .sharing import CUT_OFF, SHARED, sharing
 
@@ -43,7 +43,7 @@ BY_FORCE = (OBJECT_REMOVED, OWNER_REMOVED, DATA_DELETED, NAMESPACE_DELETED)
 """Somebody removes one of our objects past its finalizer, or core's Machine past its own, the
 bootstrap data for a while, or the whole namespace, which is made anew once it is gone."""
 
-_BY_FORCE_SHARE, _BEHIND_SHARE, _FLEETS_SHARE = 0.4, 0.3, 0.35
+_BY_FORCE_SHARE, _BEHIND_SHARE, _FLEETS_SHARE, _LIFECYCLE_SHARE = 0.4, 0.3, 0.35, 0.6
 _EARLIER = tuple(fault for fault in Fault if fault is not Fault.WATCH_BEHIND)
 CALLS = tuple(f"api_{fault.value}" for fault in Fault)
 """What befalls a call of the API."""
@@ -77,13 +77,15 @@ class ClusterScenario(PowerScenario):
     """Everything that one seed draws.
 
     `replicas` is what somebody asks of a set of Machines; `api` are the chances of faults per call.
-    Where there are `edits`, there is no Cluster API: people write Fleets and Hosts. With `nodes`
+    Where there are `edits`, there is no Cluster API: people write Fleets and Hosts. With a
+    `lifecycle` Hosts, Providers and Secrets come and go too, or are wrong for a while. With `nodes`
     the machines are Nodes of the cluster.
     """
 
     replicas: tuple[Replicas, ...] = ()
     edits: tuple[Edit, ...] = ()
     nodes: NodesScenario | None = None
+    lifecycle: tuple[Edit, ...] = ()
     api: Mapping[Fault, float] = field(default_factory=dict[Fault, float])
 
 
@@ -166,7 +168,16 @@ def _with_fleets(scenario: ClusterScenario) -> ClusterScenario:
     faults = tuple(fault for fault in scenario.base.faults if fault not in BY_FORCE)
     edits = draw_edits(rng, scenario.base.span, scenario.boxes)
     base = replace(scenario.base, disruptions=disruptions, faults=faults)
-    return replace(scenario, base=base, edits=edits, replicas=())
+    lifecycle = _lifecycle(scenario)
+    return replace(scenario, base=base, edits=edits, lifecycle=lifecycle, replicas=())
+
+
+def _lifecycle(scenario: ClusterScenario) -> tuple[Edit, ...]:
+    """Draw, for most seeds with Fleets, how their objects come and go; by dice of its own."""
+    rng = Random(f"hostler kubernetes lifecycle: {scenario.base.seed}")
+    if rng.random() >= _LIFECYCLE_SHARE:
+        return ()
+    return draw_lifecycle(rng, scenario.base.span, scenario.boxes)
 
 
 def _with_engines(scenario: ClusterScenario) -> ClusterScenario:

@@ -137,9 +137,14 @@ class MetalEnvironment:
         rack = MetalWorld(FakeWorld(SimClock(loop), _BOOTS))
         for number in range(1, self.scenario.boxes + 1):
             on = rng.random() < 0.2
-            rack.add(f"box-{number}", ZONE, condition=Condition.UP if on else Condition.OFF)
+            name, zone = self.place_of(number)
+            rack.add(name, zone, condition=Condition.UP if on else Condition.OFF)
         self._names = self.scenario.boxes
         self.truth = MetalTruth(rack, loop, Counter[str]())
+
+    def place_of(self, number: int) -> tuple[str, Zone]:
+        """Return the name of a box, from 1 on, and where it stands."""
+        return f"box-{number}", ZONE
 
     def checker(self, trace: Trace) -> MetalChecker:
         """Return the checker of the run."""

@@ -33,13 +33,15 @@ _WANTED = tuple(
 class Alone:
     """Makes a scenario in which Machines come and go, and nothing happens but this.
 
-    With `edits` there are Fleets in their place; of several `engines` all have their records in the
-    cluster. With `nodes` the machines are Nodes of it.
+    With `edits` there are Fleets in their place, and with a `lifecycle` their objects come and go;
+    of several `engines` all have their records in the cluster. With `nodes` the machines are Nodes
+    of it.
     """
 
     disruptions: tuple[Disruption, ...] = ()
     api: Mapping[Fault, float] = field(default_factory=dict[Fault, float])
     edits: tuple[Edit, ...] = ()
+    lifecycle: tuple[Edit, ...] = ()
     wanted: tuple[Replicas, ...] = _WANTED
     engines: int = 1
     nodes: NodesScenario | None = None
@@ -69,6 +71,7 @@ class Alone:
             replicas=self.wanted,
             edits=self.edits,
             nodes=self.nodes,
+            lifecycle=self.lifecycle,
             api=self.api,
         )
 

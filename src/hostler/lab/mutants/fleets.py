@@ -1,13 +1,17 @@
 """Mutants of Fleets and Hosts as objects: each must be caught by their simulation."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from hostler.lab.kubernetes.faults import ClusterScenario
 from hostler.lab.kubernetes.fleets.edits import Edit, Write
+from hostler.lab.scenario.faults import Disruption
+from hostler.simulators.kubernetes.faults import Fault
 
 from .clusterapi import Alone
 from .mutant import Mutant
+from .server_mutations import always, never
 
 _MINUTE = 60.0
 _EDITS = (
@@ -66,7 +70,98 @@ def _always_something(_: Any) -> Any:
     return holds_nothing
 
 
+def _nothing_left(_: Any) -> Any:
+    """Let each deleted Host go at once."""
+
+    def left(*_arguments: object) -> str:
+        return ""
+
+    return left
+
+
+def _none_bereft(_: Any) -> Any:
+    """Run a provider though hosts of its records lack."""
+
+    def bereft(*_arguments: object) -> tuple[str, ...]:
+        return ()
+
+    return bereft
+
+
+def _none_older(good: Any) -> Any:
+    """Leave a host out that became wrong."""
+
+    def host(self: Any, one: Any, kind: Any, secret: Any, older: Any) -> Any:
+        del older
+        return good(self, one, kind, secret, None)
+
+    return host
+
+
+def _runs_accounts_alone(good: Any) -> Any:
+    """Look for hosts on record of those accounts only that are in force."""
+
+    async def known_hosts(self: Any, accounts: Any, config: Any) -> Any:
+        del accounts
+        return await good(self, {account.name for account in config.accounts}, config)
+
+    return known_hosts
+
+
+def _never_lifts(good: Any) -> Any:
+    """Lift no hold that an object asked for."""
+
+    def about_hold(one: Any, aim: Any, known: Any, around: Any) -> Any:
+        return None if aim is None else good(one, aim, known, around)
+
+    return about_hold
+
+
+_FULL = (
+    Edit(at=10.0, write=Write.MAKE, who=0, value=4),
+    Edit(at=10.0, write=Write.MAKE, who=1, value=0),
+)
+_CRASHES = tuple(
+    Disruption(at=at * _MINUTE, fault="crash", length=5.0, skip=-1) for at in (15.0, 45.0)
+)
+_HOST_DELETED = Alone(
+    edits=_FULL,
+    lifecycle=(
+        Edit(at=12 * _MINUTE, write=Write.DELETE_HOST, who=1, value=2),
+        Edit(at=30 * _MINUTE, write=Write.MAKE_HOST, who=1),
+    ),
+)
+_HOST_SLIPS = Alone(
+    edits=(*_FULL, Edit(at=20 * _MINUTE, write=Write.CHANGE, who=0, value=3)),
+    lifecycle=(
+        Edit(at=12 * _MINUTE, write=Write.SPOIL_HOST, who=1, value=1),
+        Edit(at=40 * _MINUTE, write=Write.MEND_HOST, who=1),
+    ),
+)
+_HOST_SLIPS_AND_CRASHES = replace(_HOST_SLIPS, disruptions=_CRASHES)
+_LOGIN_DELETED = Alone(
+    edits=_FULL,
+    lifecycle=(
+        Edit(at=12 * _MINUTE, write=Write.TAKE_LOGIN),
+        Edit(at=20 * _MINUTE, write=Write.DELETE_PROVIDER),
+        Edit(at=25 * _MINUTE, write=Write.DELETE_HOST, who=0, value=0),
+        Edit(at=40 * _MINUTE, write=Write.PUT_LOGIN),
+    ),
+    disruptions=_CRASHES,
+)
+_HOST_STAYS_ON = Alone(
+    edits=(_FULL[1], Edit(at=5 * _MINUTE, write=Write.POWER, who=1, value=1)),
+    lifecycle=(Edit(at=21 * _MINUTE, write=Write.DELETE_HOST, who=1, value=2),),
+    disruptions=(Disruption(at=20 * _MINUTE, fault="endpoint_away", who=1, length=10 * _MINUTE),),
+)
+_NOTHING_HELD = Alone(
+    edits=_FULL,
+    lifecycle=(Edit(at=12 * _MINUTE, write=Write.DELETE_HOST, who=1),),
+    api={Fault.WEBHOOK_REFUSES: 1.0},
+)
+
 _FLEETS = "frontends.kubernetes.fleets"
+_CANDIDATES = "frontends.kubernetes.objects.candidates:Candidates"
 
 MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
     "status-written-anew": Mutant(
@@ -98,6 +193,57 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
         puts=((f"{_FLEETS}.reporting:Reporter._holds_nothing", _always_something),),
         scenario=_ALONE,
         caught=("leaves",),
+    ),
+    "host-left-with-its-machine": Mutant(
+        summary="a Host that was deleted goes at once, whoever has it",
+        puts=((f"{_FLEETS}.reporting:left", _nothing_left),),
+        scenario=_HOST_DELETED,
+        caught=("kept",),
+    ),
+    "power-of-a-deleted-host": Mutant(
+        summary="a deleted Host goes before its box is switched as it asks for",
+        puts=((f"{_FLEETS}.host_ends:_power_left", _nothing_left),),
+        scenario=_HOST_STAYS_ON,
+        caught=("policy",),
+    ),
+    "hold-of-a-former-host": Mutant(
+        summary="what a deleted Host asked for holds for the one that is made again",
+        puts=((f"{_FLEETS}.reporting:about_hold", _never_lifts),),
+        scenario=_HOST_DELETED,
+        caught=("L1",),
+    ),
+    "wrong-host-left-out": Mutant(
+        summary="a Host that becomes wrong is left out of what is in force, with its machine",
+        puts=((f"{_CANDIDATES}._host", _none_older), (f"{_CANDIDATES}._bereft", _none_bereft)),
+        scenario=_HOST_SLIPS,
+        caught=("kept",),
+    ),
+    "wrong-host-left-out-at-a-start": Mutant(
+        summary="an engine that begins runs a provider of which a host on record is wrong",
+        puts=((f"{_CANDIDATES}._bereft", _none_bereft),),
+        scenario=_HOST_SLIPS_AND_CRASHES,
+        caught=("kept",),
+    ),
+    "host-of-a-provider-not-in-force": Mutant(
+        summary="a deleted Host goes with its machine while its Provider is not in force",
+        puts=((f"{_FLEETS}.reporting:Reporter._known_hosts", _runs_accounts_alone),),
+        scenario=_LOGIN_DELETED,
+        caught=("kept",),
+    ),
+    "provider-left-with-machines": Mutant(
+        summary="a deleted Provider goes while fleets name it, and have machines of it",
+        puts=(
+            (f"{_FLEETS}.reporting:Reporter._is_named", never),
+            (f"{_FLEETS}.reporting:Reporter._has_machines", _always_something),
+        ),
+        scenario=_LOGIN_DELETED,
+        caught=("kept",),
+    ),
+    "in-force-before-it-is-held": Mutant(
+        summary="a Host is in force before anything keeps its object from going with its machine",
+        puts=((f"{_FLEETS}.held:is_held", always),),
+        scenario=_NOTHING_HELD,
+        caught=("kept",),
     ),
 }
 """Every one of them, by name."""

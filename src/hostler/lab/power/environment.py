@@ -1,6 +1,6 @@
 """The environment of provider `power`: the real provider over a rack of simulated endpoints."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -11,7 +11,7 @@ from hostler.domain.model.host import host_of
 from hostler.domain.model.resource import Condition, Observation, Scope
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.process_run import ProcessRun
-from hostler.lab.metal.environment import ZONE, MetalEnvironment
+from hostler.lab.metal.environment import MetalEnvironment
 from hostler.lab.scenario.environment import CONSISTENCY_DELAY
 from hostler.lab.scenario.faults import Disruption
 from hostler.ports.power import Power, PowerAction, PowerCapabilities
@@ -114,10 +114,15 @@ class PowerEnvironment(MetalEnvironment):
 
     def provider(self, run: ProcessRun) -> Provider:
         """Return the account: the real provider, whose methods lead to simulated devices."""
+        return self.rack_of(run, [box.name for box in self.truth.rack.boxes()])
+
+    def rack_of(self, run: ProcessRun, names: Container[str]) -> Provider:
+        """Return an account that has these of all boxes."""
         reached = dict[str, Reached]()
         boxes = tuple(
             self._box(number, wiring, run, reached)
             for number, wiring in enumerate(self.scenario.wiring, 1)
+            if self.place_of(number)[0] in names
         )
         rack = Rack(
             boxes=boxes,
@@ -135,7 +140,7 @@ class PowerEnvironment(MetalEnvironment):
     def _box(
         self, number: int, wiring: Wiring, run: ProcessRun, reached: dict[str, Reached]
     ) -> Box:
-        name, ways = f"box-{number}", dict[str, Power]()
+        (name, zone), ways = self.place_of(number), dict[str, Power]()
         for method, (actions, query) in _METHODS[wiring].items():
             place = method if method in _SHARED else f"{method} of {name}"
             endpoint = reached.setdefault(place, Reached(place))
@@ -149,7 +154,7 @@ class PowerEnvironment(MetalEnvironment):
         order = dict.fromkeys((*PowerAction, None), tuple(ways))
         return Box(
             name=name,
-            zone=ZONE,
+            zone=zone,
             type="small",
             ways=Ways(ways, order),
             address=f"192.0.2.{number}",

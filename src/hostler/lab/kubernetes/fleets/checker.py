@@ -1,63 +1,217 @@
-"""The checker: at rest objects say what people wrote, what is on record, and what is true.
+"""The checker: what objects say, and what becomes of boxes when objects come and go.
 
+kept      what a machine has is not dropped because an object went or became wrong: the account that
+          is run has its box, and neither its Host nor its Provider leaves.
+policy    a deleted Host leaves once nobody has its box, and its power is as it asks for.
 status    each Fleet and Host says how it stands, and whether what was written is in force.
 leaves    no object that was deleted stays, and no finalizer.
 fight     at rest nothing is written to the API.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
+from math import inf
 
-from hostler.domain.ids import FleetName, HostId
+from hostler.domain.ids import FleetName, HostId, MachineId
+from hostler.domain.model.calls import Call
+from hostler.domain.model.hold import HoldKind
+from hostler.domain.model.host import Host, HostCondition, HostGoal
+from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
 from hostler.lab.checks.shadow_store import ShadowStore
+from hostler.lab.checks.trace import Trace
 from hostler.lab.kubernetes.simulated_cluster import Raw
+from hostler.lab.macs.quiescence import MAY_REST
+from hostler.lab.metal.ground_truth import MetalTruth
 from hostler.lab.power.checker import PowerChecker
+from hostler.lab.power.faults import PowerScenario
 from hostler.testing.invariants import Violation
 
-from .objects import Objects
+from .objects import PROVIDER, Objects, Space, is_going
+from .people import Aim
 
+_ON = frozenset({Condition.UP, Condition.STARTING})
 _POWERS = {Condition.UP: "on", Condition.STARTING: "on", Condition.OFF: "off"}
 _LOCK = "homelab-autoscaler.dev/operation-lock"
+_TOUCHED = 180.0
+"""So long, in seconds, after a person touched a box nobody answers for how it stands."""
+Objected = Mapping[tuple[Space, str], Raw]
+"""Objects of one kind by their namespaces and names."""
 
 
 class FleetsChecker(PowerChecker):
-    """All checkers of one run of Fleets, beside those of the machines and their boxes."""
+    """All checkers of one run of Fleets, beside those of the machines and their boxes.
+
+    `in_force` are the boxes of each account that is run now.
+    """
 
     objects: Objects
 
-    def wrong(self, invariant: str, text: str) -> None:
-        """Note that something does not hold."""
-        self.found((Violation(invariant=invariant, text=text),))
+    def __init__(
+        self, truth: MetalTruth, trace: Trace, consistency_delay: float, scenario: PowerScenario
+    ) -> None:
+        super().__init__(truth, trace, consistency_delay, scenario)
+        self.in_force: Mapping[str, Container[str]] = {}
+        self._hosts: Objected = {}
+        self._providers: Objected = {}
 
-    def untrue(self, shadow: ShadowStore, sizes: Mapping[str, int]) -> str:
+    def wrong(self, invariant: str, text: str, machine: MachineId | None = None) -> None:
+        """Note that something does not hold."""
+        self.found((Violation(invariant=invariant, text=text, machine=machine),))
+
+    # ------------------------------------------------------------ what is dropped
+
+    def takes(self, in_force: Mapping[str, Container[str]]) -> None:
+        """Note which boxes an engine has that begins now; those of machines are among them."""
+        self.in_force = in_force
+        for shadow in self.shadows:
+            for machine in shadow.living():
+                account, box = self._account(shadow, machine), machine.host
+                if box is not None and account in in_force and box not in in_force[account]:
+                    text = f"{box} is {machine.id}'s, and not in force any more"
+                    self.wrong("kept", text, machine.id)
+
+    def _account(self, shadow: ShadowStore, machine: Machine) -> str:
+        fleet = shadow.fleets.get(machine.fleet)
+        return str(fleet.account) if fleet is not None else ""
+
+    def look(self) -> None:
+        """Judge the Hosts and Providers that have left since the last look."""
+        hosts, providers = self._all("hosts"), self._all("providers")
+        for place, one in self._hosts.items():
+            if place not in hosts or not _same(hosts[place], one):
+                self._host_left(*place, one)
+        for (space, name), one in self._providers.items():
+            stays = (space, name) in providers and _same(providers[space, name], one)
+            if not stays and name == PROVIDER:
+                self._provider_left(space)
+        self._hosts, self._providers = hosts, providers
+
+    def _all(self, plural: str) -> Objected:
+        spaces, of = self.objects.spaces, self.objects.of
+        return {(space, name): one for space in spaces for name, one in of(space, plural).items()}
+
+    def _provider_left(self, space: Space) -> None:
+        for shadow in self.shadows:
+            for machine in shadow.living():
+                if machine.host is not None and self._is_in(space, machine.host):
+                    text = f"the Provider of {machine.host} left, which is {machine.id}'s"
+                    self.wrong("kept", text, machine.id)
+
+    def _host_left(self, space: Space, name: str, one: Raw) -> None:
+        """Judge a box whose Host left just now: with its last word on what is to be of it."""
+        box = space.box(name)
+        for shadow in self.shadows:
+            if (machine := shadow.bindings.get(box)) is not None:
+                self.wrong("kept", f"Host {box} left, and the box is {machine}'s", machine)
+            elif self._is_switched(space, shadow.hosts.get(box)):
+                self._power_of_left(box, str(one["spec"].get("deletionPolicy", "")))
+
+    def _is_switched(self, space: Space, record: Host | None) -> bool:
+        """Tell whether an engine looks after a box that leaves, for a Fleet may have it."""
+        missing = record is None or record.condition is HostCondition.ABSENT
+        if missing or (record is not None and record.goal is HostGoal.RETIRED):
+            return False
+        fleets = self.objects.of(space, "fleets").values()
+        return space.named(PROVIDER) in self.in_force and not all(map(is_going, fleets))
+
+    def _power_of_left(self, box: HostId, policy: str) -> None:
+        condition = self.truth.condition(box)
+        right = {"on": condition in _ON, "off": condition is Condition.OFF}.get(policy, True)
+        touched = self.now - self.truth.handled.get(box, -inf) < _TOUCHED
+        if not right and not touched:
+            self.wrong("policy", f"Host {box} left to be {policy}, and is {condition}")
+
+    # ------------------------------------------------------------ each rack by itself
+
+    def _is_in(self, space: Space, box: HostId) -> bool:
+        """Tell whether a box is of a namespace, whether it has a Host there or not."""
+        return box in {space.box(name) for name in space.hosts}
+
+    def _on_long_enough(self, host: Host | None, call: Call) -> None:
+        """A box that an object asks to be off goes off whenever it went on."""
+        held = host.hold if host is not None else None
+        if held is None or held.kind is not HoldKind.OFF:
+            super()._on_long_enough(host, call)
+
+    def _is_usable(self, box: HostId, host: Host | None) -> bool:
+        """Tell whether a box is to be off where nobody has it: no other than a Host asks for that.
+
+        One without a Host is nobody's business.
+        """
+        hosts = (
+            one
+            for space in self.objects.spaces
+            for name, one in self.objects.of(space, "hosts").items()
+            if space.box(name) == box
+        )
+        asked = any(one["spec"].get("desiredPowerState") != "on" for one in hosts)
+        return asked and super()._is_usable(box, host)
+
+    # ------------------------------------------------------------ at rest
+
+    def untrue(self, shadow: ShadowStore, space: Space, aim: Aim) -> str:
         """Return what objects say at rest that is not so; empty where all is true."""
-        there = {str(one["metadata"]["name"]): one for one in self.objects.fleets()}
-        if there.keys() != sizes.keys():
-            return f"leaves: there are Fleets {sorted(there)}, and {sorted(sizes)} are to be"
-        if going := [name for name, one in there.items() if "deletionTimestamp" in one["metadata"]]:
-            return f"leaves: Fleets {sorted(going)} were deleted, and are there still"
-        texts = [text for name, size in sizes.items() for text in _fleet(there[name], shadow, size)]
-        texts += [text for one in self.objects.hosts() for text in self._host(one, shadow)]
+        if text := self._presence(shadow, space, aim):
+            return text
+        fleets, hosts = self.objects.of(space, "fleets"), self.objects.of(space, "hosts")
+        named = {name: FleetName(space.named(name)) for name in fleets}
+        texts = [
+            text
+            for name, size in aim.sizes.items()
+            for text in _fleet(fleets[name], named[name], shadow, size)
+        ]
+        texts += [
+            text for name, one in hosts.items() for text in self._host(one, space.box(name), shadow)
+        ]
+        for one in self.objects.of(space, "providers").values():
+            texts += _in_force(one)
         return "; ".join(texts)
 
-    def _host(self, one: Raw, shadow: ShadowStore) -> Iterator[str]:
-        name, status = str(one["metadata"]["name"]), one.get("status", {})
+    def _presence(self, shadow: ShadowStore, space: Space, aim: Aim) -> str:
+        """Return which objects are there that are not to be, or lack.
+
+        A host that is left alone for its failures is not switched, whoever waits for that.
+        """
+        wanted = {"fleets": {*aim.sizes}, "hosts": {*aim.hosts}, "providers": {PROVIDER}}
+        alone = {host.id for host in shadow.hosts.values() if host.condition in MAY_REST}
+        for plural, names in wanted.items():
+            there = {
+                name: one
+                for name, one in self.objects.of(space, plural).items()
+                if plural != "hosts" or not is_going(one) or space.box(name) not in alone
+            }
+            if going := [name for name, one in there.items() if is_going(one)]:
+                return f"leaves: {plural} {sorted(going)} were deleted, and are there still"
+            if set(there) != names:
+                return f"leaves: there are {plural} {sorted(there)}, and {sorted(names)} are to be"
+        return ""
+
+    def _host(self, one: Raw, box: HostId, shadow: ShadowStore) -> Iterator[str]:
+        status = one.get("status", {})
         yield from _in_force(one)
-        condition = self.truth.condition(HostId(name))
+        condition = self.truth.condition(box)
         power = _POWERS.get(condition) if condition is not None else None
         if power is not None and status.get("power") != power:
-            yield f"status: Host {name} says {status.get('power')}, and is {condition}"
-        machine = shadow.bindings.get(HostId(name), "")
+            yield f"status: Host {box} says {status.get('power')}, and is {condition}"
+        record, asked = shadow.hosts.get(box), one["spec"].get("desiredPowerState") == "on"
+        alone = record is not None and record.condition in MAY_REST
+        if asked and condition not in _ON and not alone:
+            yield f"status: Host {box} is to be on, and is {condition}"
+        machine = shadow.bindings.get(box, "")
         if status.get("machine", "") != machine:
-            yield f"status: Host {name} has {status.get('machine')!r}, on record is {machine!r}"
+            yield f"status: Host {box} has {status.get('machine')!r}, on record is {machine!r}"
         if _LOCK in one["metadata"].get("annotations", {}):
-            yield f"status: Host {name} is locked, and nothing is done"
+            yield f"status: Host {box} is locked, and nothing is done"
 
 
-def _fleet(one: Raw, shadow: ShadowStore, size: int) -> Iterator[str]:
-    name, status = str(one["metadata"]["name"]), one.get("status", {})
-    living = shadow.living(FleetName(name))
+def _same(one: Raw, other: Raw) -> bool:
+    """Tell whether two are the same object, not another one of its name."""
+    return bool(one["metadata"]["uid"] == other["metadata"]["uid"])
+
+
+def _fleet(one: Raw, name: FleetName, shadow: ShadowStore, size: int) -> Iterator[str]:
+    status, living = one.get("status", {}), shadow.living(name)
     ready = sum(machine.phase is Phase.READY for machine in living)
     says = tuple(status.get(key) for key in ("size", "machines", "ready"))
     if says != (size, len(living), ready):

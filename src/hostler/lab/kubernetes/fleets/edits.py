@@ -1,5 +1,6 @@
-"""Edits: what people write on Fleets and Hosts in one run, drawn before it begins."""
+"""Edits: what people write on objects in one run, drawn before it begins."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
@@ -18,6 +19,16 @@ class Write(StrEnum):
     POWER = "power"
     MAINTENANCE = "maintenance"
     LOCK = "lock"
+    DELETE_HOST = "delete host"
+    MAKE_HOST = "make host"
+    SPOIL_HOST = "spoil host"
+    MEND_HOST = "mend host"
+    TAKE_LOGIN = "delete secret"
+    PUT_LOGIN = "make secret"
+    DELETE_PROVIDER = "delete provider"
+    MAKE_PROVIDER = "make provider"
+    DELETE_SPARE = "delete spare provider"
+    MAKE_SPARE = "make spare provider"
 
 
 FLEETS = ("builds", "tests")
@@ -37,16 +48,24 @@ _OF_FLEETS = (
 )
 _OF_HOSTS = (Write.POWER, Write.POWER, Write.MAINTENANCE, Write.LOCK)
 _MINUTE = 60.0
+_MENDED = (_MINUTE, 20 * _MINUTE)
+"""How long something is away, or wrong, in seconds: from, to."""
+_FOR_GOOD = 0.25
+"""So often nobody puts it back before the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """What is written when, about which fleet or host (a number), and to what: another number."""
+    """What is written when, about which fleet or host (a number), and to what: another number.
+
+    `space` is the namespace where it is written: a number too.
+    """
 
     at: float
     write: Write
     who: int = 0
     value: int = 0
+    space: int = 0
 
 
 def draw_edits(rng: Random, span: float, boxes: int) -> tuple[Edit, ...]:
@@ -64,4 +83,70 @@ def draw_edits(rng: Random, span: float, boxes: int) -> tuple[Edit, ...]:
         )
         for _ in range(rng.randint(3, 14))
     ]
-    return tuple(sorted((*first, *others), key=lambda one: one.at))
+    return _in_order(*first, *others)
+
+
+def draw_lifecycle(rng: Random, span: float, boxes: int) -> tuple[Edit, ...]:
+    """Draw how Hosts, Providers and Secrets come and go meanwhile, or are wrong for a while."""
+    episodes = rng.choices(_EPISODES, weights=(4, 2, 2, 1, 1), k=rng.randint(2, 6))
+    found = list[Edit]()
+    for episode in episodes:
+        at = rng.uniform(3 * _MINUTE, span)
+        begin, end = episode(at, at + rng.uniform(*_MENDED), rng, boxes)
+        found += begin
+        found += end if rng.random() >= _FOR_GOOD else ()
+    return _in_order(*found)
+
+
+def _in_order(*edits: Edit) -> tuple[Edit, ...]:
+    return tuple(sorted(edits, key=lambda one: one.at))
+
+
+Episode = tuple[tuple[Edit, ...], tuple[Edit, ...]]
+"""What is written when something goes, or becomes wrong, and what puts it back."""
+
+
+def _host(at: float, again: float, rng: Random, boxes: int) -> Episode:
+    who = rng.randrange(boxes)
+    away = Edit(at=at, write=Write.DELETE_HOST, who=who, value=rng.randrange(3))
+    return (away,), (Edit(at=again, write=Write.MAKE_HOST, who=who),)
+
+
+def _slip(at: float, again: float, rng: Random, boxes: int) -> Episode:
+    who = rng.randrange(boxes)
+    wrong = Edit(at=at, write=Write.SPOIL_HOST, who=who, value=rng.randrange(2))
+    return (wrong,), (Edit(at=again, write=Write.MEND_HOST, who=who),)
+
+
+def _secret(at: float, again: float, rng: Random, boxes: int) -> Episode:
+    del rng, boxes
+    away = Edit(at=at, write=Write.TAKE_LOGIN)
+    return (away,), (Edit(at=again, write=Write.PUT_LOGIN),)
+
+
+def _provider(at: float, again: float, rng: Random, boxes: int) -> Episode:
+    """One that fleets name: it goes only with them, and they are made again with it."""
+    away = [Edit(at=at, write=Write.DELETE_PROVIDER)]
+    ends = rng.choice(((), (0,), (0, 1)))
+    away += [Edit(at=at + rng.uniform(-60, 60), write=Write.END, who=who) for who in ends]
+    back = [Edit(at=again, write=Write.MAKE_PROVIDER)]
+    back += [
+        Edit(at=again + 1, write=Write.MAKE, who=who, value=rng.randint(0, boxes // 2))
+        for who in ends
+    ]
+    return tuple(away), tuple(back)
+
+
+def _spare(at: float, again: float, rng: Random, boxes: int) -> Episode:
+    del rng, boxes
+    made = Edit(at=at, write=Write.MAKE_SPARE)
+    return (made,), (Edit(at=again, write=Write.DELETE_SPARE),)
+
+
+_EPISODES: tuple[Callable[[float, float, Random, int], Episode], ...] = (
+    _host,
+    _slip,
+    _secret,
+    _provider,
+    _spare,
+)

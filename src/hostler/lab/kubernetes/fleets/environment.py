@@ -1,18 +1,24 @@
 """The environment of Fleets: owned machines, and a cluster whose objects say what is wanted."""
 
+from collections.abc import Container
 from random import Random
 
-from hostler.domain.ids import InstallationId
+from hostler.config.values import AccountConfig, Config
+from hostler.domain.ids import InstallationId, Zone
 from hostler.lab.checks.trace import Trace
+from hostler.lab.harness.process_run import ProcessRun
 from hostler.lab.kubernetes.faults import ClusterScenario
 from hostler.lab.power.environment import PowerEnvironment
 from hostler.lab.scenario.environment import CONSISTENCY_DELAY
 from hostler.lab.scenario.faults import Disruption
+from hostler.ports.kind import table_of
+from hostler.ports.provider import Provider
+from hostler.providers.power.settings import PowerTable
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import SimLoop
 
 from .checker import FleetsChecker
-from .objects import Objects
+from .objects import HOME, Objects, Space
 
 
 class FleetsEnvironment(PowerEnvironment):
@@ -25,14 +31,23 @@ class FleetsEnvironment(PowerEnvironment):
     def __init__(self, scenario: ClusterScenario) -> None:
         super().__init__(scenario)
         self._cluster_scenario = scenario
+        self.spaces = spaces_of(scenario)
 
     def open(self, loop: SimLoop, rng: Random) -> None:
         """Open the rack and the cluster."""
         super().open(loop, rng)
         self._loop = loop
-        boxes = self._cluster_scenario.boxes
-        self.objects = Objects(SimClock(loop), Random(rng.getrandbits(64)), boxes)
+        self.objects = Objects(SimClock(loop), Random(rng.getrandbits(64)), self.spaces)
         self.objects.gateway.faults.rates = self._cluster_scenario.api
+
+    def place_of(self, number: int) -> tuple[str, Zone]:
+        """Return the box that a Host is: each namespace has its own, in a zone of its own."""
+        space = next(one for one in self.spaces if number < one.first + one.boxes)
+        return space.box(space.hosts[number - space.first]), space.zone
+
+    def account(self, run: ProcessRun, account: AccountConfig) -> Provider:
+        """Return an account with those boxes whose Hosts are in force."""
+        return self.rack_of(run, boxes_of(account))
 
     def checker(self, trace: Trace) -> FleetsChecker:
         """Return the checker of the run."""
@@ -54,3 +69,21 @@ class FleetsEnvironment(PowerEnvironment):
         super().cease()
         self.objects.gateway.faults.rates = {}
         self.objects.gateway.bring_up()
+
+
+def spaces_of(scenario: ClusterScenario) -> tuple[Space, ...]:
+    """Return the namespaces of a run."""
+    secrets = bool(scenario.lifecycle)
+    home = Space(name=HOME, zone=Zone("rack-1"), first=1, boxes=scenario.boxes, secrets=secrets)
+    return (home,)
+
+
+def boxes_of(account: AccountConfig) -> Container[str]:
+    """Return the names of the boxes that an account has by what is in force."""
+    return [box.name for box in table_of(PowerTable, account.settings).boxes]
+
+
+def in_force(config: Config) -> dict[str, Container[str]]:
+    """Return the boxes of each account that a fleet lives in: no other is run."""
+    lived_in = {fleet.account for fleet in config.fleets}
+    return {one.name: boxes_of(one) for one in config.accounts if one.name in lived_in}

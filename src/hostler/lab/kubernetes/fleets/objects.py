@@ -1,9 +1,11 @@
-"""Objects: a namespace with a Provider, its Hosts, and Fleets, as people write them."""
+"""Objects: namespaces with a Provider, its Hosts, and Fleets, as they lie in a cluster."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 
 from hostler.config.load import Kinds
+from hostler.domain.ids import HostId, Zone
 from hostler.frontends.kubernetes.definitions.custom import GROUP, VERSION
 from hostler.frontends.kubernetes.definitions.manifests import custom_kinds
 from hostler.lab.kubernetes.simulated_cluster import DEFINITIONS, Raw, SimulatedCluster
@@ -11,9 +13,7 @@ from hostler.ports.clock import Clock
 from hostler.providers.power.kind import PowerKind
 from hostler.providers.power.settings import PowerTable
 
-from .edits import FLEETS, Edit, Write
-
-NAMESPACE, PROVIDER, ZONE = "rack", "main", "rack-1"
+HOME, PROVIDER, SPARE, SECRET, KEY = "rack", "main", "spare", "plugs", "password"
 
 
 class _Power(PowerKind):
@@ -28,118 +28,152 @@ class _Power(PowerKind):
 KINDS: Kinds = {"power": _Power}
 """The kind of provider that a run has."""
 
-_HOST_LOCK: Mapping[str, str] = {
-    "homelab-autoscaler.dev/operation-lock": "shutdown",
-    "homelab-autoscaler.dev/lock-owner": "somebody",
-    "homelab-autoscaler.dev/lock-timeout": "300",
-}
-_OF_HOSTS = frozenset({Write.POWER, Write.MAINTENANCE, Write.LOCK})
-_POWERS = (None, "on", "off")
+_SINGULAR: Mapping[str, str] = {"providers": "Provider", "hosts": "Host", "fleets": "Fleet"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """A namespace: the boxes that its Hosts are, from the number `first` on, in a zone of its own.
+
+    Where Hosts have `secrets`, each second one names the Secret of its namespace.
+    """
+
+    name: str
+    zone: Zone
+    first: int
+    boxes: int
+    secrets: bool = False
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The names of its Hosts."""
+        return tuple(f"box-{number}" for number in range(1, self.boxes + 1))
+
+    def named(self, name: str) -> str:
+        """Return how the engine is to call what has this name here."""
+        return name if self.name == HOME else f"{self.name}_{name}"
+
+    def box(self, host: str) -> HostId:
+        """Return the box that one of its Hosts is."""
+        return HostId(self.named(host))
+
+    def host_spec(self, name: str) -> Raw:
+        """Return what a Host is when it is made."""
+        number = int(name.removeprefix("box-"))
+        address = f"192.0.2.{self.first + number - 1}"
+        plug: Raw = {"url": f"http://{address}"}
+        power = {"type": "small", "zone": self.zone, "address": address, "shelly": plug}
+        if not self.secrets or number % 2 == 0:
+            return {"provider": PROVIDER, "power": power}
+        plug |= {"user": "admin", "passwordEnv": KEY}
+        return {"provider": PROVIDER, "secretName": SECRET, "power": power}
 
 
 class Objects(SimulatedCluster):
-    """The objects of one namespace, and people who write them without any fault."""
+    """The objects of some namespaces, and how people write them: without any fault."""
 
-    def __init__(self, clock: Clock, random: Random, boxes: int) -> None:
+    def __init__(self, clock: Clock, random: Random, spaces: Sequence[Space]) -> None:
         super().__init__(clock, random)
-        self._now, self._boxes = clock.now, boxes
+        self.now, self.spaces = clock.now, spaces
         for kind in custom_kinds(KINDS):
             self.must("POST", DEFINITIONS, kind.manifest())
-        self.make_namespace(NAMESPACE)
-        settings = {"kind": "power", "power": {"cleaning": "trusted"}}
-        self._make("Provider", "providers", PROVIDER, settings)
-        for number in range(1, boxes + 1):
-            self._make("Host", "hosts", f"box-{number}", _host(number))
+        for space in spaces:
+            self.make_namespace(space.name)
+            self.make_secret(space)
+            self.make_provider(space, PROVIDER)
+            for name in space.hosts:
+                self.make_host(space, name)
 
-    def fleets(self) -> list[Raw]:
-        """Return all Fleets."""
-        return self.server.cluster.storage.everything(f"fleets.{GROUP}")
+    # ------------------------------------------------------------ what there is
 
-    def hosts(self) -> list[Raw]:
-        """Return all Hosts."""
-        return self.server.cluster.storage.everything(f"hosts.{GROUP}")
+    def of(self, space: Space, plural: str) -> Mapping[str, Raw]:
+        """Return all objects of a kind in a namespace, by name."""
+        items = self.server.cluster.storage.everything(f"{plural}.{GROUP}")
+        return {
+            str(one["metadata"]["name"]): one
+            for one in items
+            if one["metadata"]["namespace"] == space.name
+        }
 
-    def everything(self) -> list[Raw]:
-        """Return all objects of ours."""
-        providers = self.server.cluster.storage.everything(f"providers.{GROUP}")
-        return [*self.fleets(), *self.hosts(), *providers]
+    def has_secret(self, space: Space) -> bool:
+        """Tell whether the Secret is there."""
+        return self.server.cluster.storage.find("secrets", (space.name, SECRET)) is not None
 
-    # ------------------------------------------------------------ what people write
+    # ------------------------------------------------------------ what is written
 
-    def write(self, edit: Edit) -> bool:
-        """Write what an edit says, where its object is there; tell if anything was written."""
-        if edit.write in _OF_HOSTS:
-            host = f"box-{1 + edit.who % self._boxes}"
-            return self._patch("hosts", host, self._of_host(edit))
-        name = FLEETS[edit.who % len(FLEETS)]
-        match edit.write:
-            case Write.MAKE:
-                return self.make_fleet(name, edit.value)
-            case Write.END | Write.LEAVE:
-                return self.delete_fleet(name, "end" if edit.write is Write.END else "leave")
-            case _:
-                return self._patch("fleets", name, {"spec": _of_fleet(edit)})
-
-    def _of_host(self, edit: Edit) -> Raw:
-        """Return what an edit merges into a Host."""
-        match edit.write:
-            case Write.POWER:
-                return {"spec": {"desiredPowerState": _POWERS[edit.value % len(_POWERS)]}}
-            case Write.MAINTENANCE:
-                reason = {"reason": "a fan"} if edit.value % 2 else None
-                return {"spec": {"maintenance": reason}}
-            case _:
-                lock = {**_HOST_LOCK, "homelab-autoscaler.dev/lock-timestamp": self._stamp()}
-                return {"metadata": {"annotations": lock}}
-
-    def make_fleet(self, name: str, size: int) -> bool:
-        """Make a Fleet, where none of its name is there, whether it goes or stays."""
-        if any(one["metadata"]["name"] == name for one in self.fleets()):
+    def make(self, space: Space, plural: str, name: str, spec: Mapping[str, object]) -> bool:
+        """Make an object, where none of its name is there, whether it goes or stays."""
+        if name in self.of(space, plural):
             return False
-        spec = {"provider": PROVIDER, "size": size, "power": {"types": ["small"], "zones": [ZONE]}}
-        self._make("Fleet", "fleets", name, spec)
-        return True
-
-    def delete_fleet(self, name: str, policy: str) -> bool:
-        """Delete a Fleet; `policy` says whether its machines end."""
-        if not self._patch("fleets", name, {"spec": {"deletionPolicy": policy}}):
-            return False
-        self.must("DELETE", _path("fleets", name))
-        return True
-
-    def calm(self, sizes: Mapping[str, int]) -> None:
-        """Have each fleet at a size, none paused, and no host held: a person tidies up.
-
-        One that is on its way out is let go first: this is called again until all are there.
-        """
-        for name, size in sizes.items():
-            self.make_fleet(name, size)
-            self._patch("fleets", name, {"spec": {"size": size, "paused": False}})
-        for one in self.hosts():
-            spec = {"desiredPowerState": None, "maintenance": None}
-            self._patch("hosts", one["metadata"]["name"], {"spec": spec})
-
-    def _stamp(self) -> str:
-        return f"{self._now():%Y-%m-%dT%H:%M:%SZ}"
-
-    def _make(self, kind: str, plural: str, name: str, spec: Mapping[str, object]) -> None:
         item = {
             "apiVersion": f"{GROUP}/{VERSION}",
-            "kind": kind,
-            "metadata": {"name": name, "namespace": NAMESPACE},
+            "kind": _SINGULAR[plural],
+            "metadata": {"name": name, "namespace": space.name},
             "spec": spec,
         }
-        self.must("POST", _path(plural), item)
+        self.must("POST", _path(space, plural), item)
+        return True
 
-    def _patch(self, plural: str, name: str, patch: Mapping[str, Raw]) -> bool:
+    def make_provider(self, space: Space, name: str) -> bool:
+        """Make a Provider of boxes."""
+        settings = {"kind": "power", "power": {"cleaning": "trusted"}}
+        return self.make(space, "providers", name, settings)
+
+    def make_host(self, space: Space, name: str) -> bool:
+        """Make a Host."""
+        return self.make(space, "hosts", name, space.host_spec(name))
+
+    def make_fleet(self, space: Space, name: str, size: int) -> bool:
+        """Make a Fleet."""
+        power = {"types": ["small"], "zones": [space.zone]}
+        return self.make(
+            space, "fleets", name, {"provider": PROVIDER, "size": size, "power": power}
+        )
+
+    def make_secret(self, space: Space) -> bool:
+        """Make the Secret that Hosts name, where any does and it is not there."""
+        if not space.secrets or self.has_secret(space):
+            return False
+        secret = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": SECRET, "namespace": space.name},
+            "stringData": {KEY: "hidden"},
+        }
+        self.must("POST", f"/api/v1/namespaces/{space.name}/secrets", secret)
+        return True
+
+    def delete_secret(self, space: Space) -> bool:
+        """Delete the Secret that Hosts name; tell if it was there."""
+        return self.gateway.delete_by_force("secrets", space.name, SECRET)
+
+    def delete(self, space: Space, plural: str, name: str, policy: str = "") -> bool:
+        """Delete an object that is there and stays, by a policy if it has one; tell if one was."""
+        spec = {"spec": {"deletionPolicy": policy}} if policy else {}
+        if not self.patch(space, plural, name, spec):
+            return False
+        self.must("DELETE", _path(space, plural, name))
+        return True
+
+    def let_go(self, space: Space, name: str) -> None:
+        """Write on a deleted Host that its box may stay as it is, unless it says so."""
+        spec: Raw = {"deletionPolicy": "leave"}
+        if not _has(self.of(space, "hosts")[name]["spec"], spec):
+            self.must("PATCH", _path(space, "hosts", name), {"spec": spec})
+
+    def patch(self, space: Space, plural: str, name: str, patch: Mapping[str, Raw]) -> bool:
         """Write on an object that is there and stays; tell if there was one."""
-        store = f"{plural}.{GROUP}"
-        found = self.server.cluster.storage.find(store, (NAMESPACE, name))
-        if found is None or "deletionTimestamp" in found["metadata"]:
+        found = self.of(space, plural).get(name)
+        if found is None or is_going(found):
             return False
         if not all(_has(found[part], values) for part, values in patch.items()):
-            self.must("PATCH", _path(plural, name), patch)
+            self.must("PATCH", _path(space, plural, name), patch)
         return True
+
+
+def is_going(one: Raw) -> bool:
+    """Tell whether an object was deleted, and is there still."""
+    return "deletionTimestamp" in one["metadata"]
 
 
 def _has(part: Raw, values: Raw) -> bool:
@@ -147,27 +181,6 @@ def _has(part: Raw, values: Raw) -> bool:
     return all(part.get(key) == value for key, value in values.items())
 
 
-def _of_fleet(edit: Edit) -> Raw:
-    """Return what an edit merges into the spec of a Fleet."""
-    match edit.write:
-        case Write.SCALE:
-            return {"size": edit.value}
-        case Write.PAUSE | Write.RESUME:
-            return {"paused": edit.write is Write.PAUSE}
-        case _:
-            return {"caps": {"perHour": 20 + edit.value}}
-
-
-def _host(number: int) -> Raw:
-    power = {
-        "type": "small",
-        "zone": ZONE,
-        "address": f"192.0.2.{number}",
-        "shelly": {"url": f"http://192.0.2.{100 + number}"},
-    }
-    return {"provider": PROVIDER, "power": power}
-
-
-def _path(plural: str, name: str = "") -> str:
-    path = f"/apis/{GROUP}/{VERSION}/namespaces/{NAMESPACE}/{plural}"
+def _path(space: Space, plural: str, name: str = "") -> str:
+    path = f"/apis/{GROUP}/{VERSION}/namespaces/{space.name}/{plural}"
     return f"{path}/{name}" if name else path

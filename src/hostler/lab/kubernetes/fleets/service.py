@@ -1,20 +1,20 @@
 """Service: what follows objects and reports on them, in each run of the engine's process."""
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from random import Random
 
 from hostler.config.decode import Raw
-from hostler.config.definition import table_of
 from hostler.config.removed import with_removed
 from hostler.config.values import Config
 from hostler.domain.errors import StoreError
 from hostler.domain.model.fleet import Fleet
 from hostler.frontends.kubernetes.connecting import Connected
+from hostler.frontends.kubernetes.fleets.earlier import earlier_tables, recorded_places
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.following import KINDS as OBJECTS
 from hostler.frontends.kubernetes.fleets.following import Followed
@@ -22,10 +22,10 @@ from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
 from hostler.frontends.kubernetes.fleets.source import Base, Source, Surroundings
 from hostler.frontends.kubernetes.fleets.writing import Writer
 from hostler.frontends.kubernetes.namespaces import Namespaces
-from hostler.frontends.kubernetes.objects.assembly import FLEET, Place
-from hostler.frontends.kubernetes.objects.models import FLEETS
+from hostler.frontends.kubernetes.objects.assembly import Place
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
 from hostler.kubernetes.client import Client
+from hostler.kubernetes.errors import ApiError
 from hostler.kubernetes.informer import Surroundings as Following
 from hostler.lab.harness.process import Incarnation, Process
 from hostler.lab.kubernetes.connection import Connection
@@ -35,13 +35,12 @@ from hostler.ports.engine_record import EngineRecord
 from hostler.ports.store import Store
 from hostler.queries.removed import removed_fleets
 
-from .objects import KINDS, NAMESPACE, Objects
+from .objects import HOME, KINDS, Objects
 
-_NAMESPACES = Namespaces(home=NAMESPACE)
 _REPORTS, _SECRETS = timedelta(seconds=15), timedelta(minutes=10)
 """How often all objects are gone over, and Secrets are read again: seldom, to save time."""
-Taken = Callable[[tuple[Fleet, ...]], None]
-"""Takes the fleets that are in force, where they are others than the engine's."""
+Taken = Callable[[Config], None]
+"""Takes what is in force, where it is something else than the engine's."""
 
 
 class _OnePlace:
@@ -76,13 +75,25 @@ class _Recorded:
 
 @dataclass(slots=True)
 class ObjectsService:
-    """The objects' half of a process that runs in a cluster; each of its runs has another one."""
+    """The objects' half of a process that runs in a cluster; each of its runs has another one.
+
+    What a run was begun anew for goes on with what was in force: it `carries` that. In a cluster no
+    process ends for that; one that died knows what its records say.
+    """
 
     process: Process
     objects: Objects
     random: Random
     folder: Path
     take: Taken
+    carries: Callable[[], bool]
+    _tables: Mapping[Place, Raw] = field(default_factory=dict[Place, Raw])
+
+    @property
+    def namespaces(self) -> Namespaces:
+        """Which namespaces are read."""
+        others = (space.name for space in self.objects.spaces if space.name != HOME)
+        return Namespaces(home=HOME, others=tuple(others))
 
     async def run(self) -> None:
         """Serve whatever run of the process there is, for ever."""
@@ -103,11 +114,12 @@ class ObjectsService:
     async def _follow(self, run: Incarnation, client: Client) -> None:
         store, clock = run.ports.store, run.ports.clock
         draw = Random(self.random.getrandbits(64)).random
-        selections = dict.fromkeys(OBJECTS, _NAMESPACES.selections)
+        namespaces = self.namespaces
+        selections = dict.fromkeys(OBJECTS, namespaces.selections)
         followed = Followed(client, Following(clock=clock, draw=draw), selections)
         around = Surroundings(
-            cluster=Connected(client=client, namespace=NAMESPACE, origin="simulated"),
-            namespaces=_NAMESPACES,
+            cluster=Connected(client=client, namespace=HOME, origin="simulated"),
+            namespaces=namespaces,
             followed=followed,
             places=SecretPlaces(self.folder, {}, b"salt"),
             opens=_opens,
@@ -131,7 +143,7 @@ class ObjectsService:
             for follow in followed.runs():
                 group.create_task(follow())
             await followed.synced()
-            await source.first(await _until_read(store, followed))
+            await self._begin(source, followed, store)
             await self._compare(source, reporter)
 
             async def compare() -> None:
@@ -140,6 +152,19 @@ class ObjectsService:
             source.on_new = compare
             group.create_task(source.run())
             group.create_task(reporter.run())
+
+    async def _begin(self, source: Source, followed: Followed, store: Store) -> None:
+        """Read everything once; where it cannot be read, a process ends, and is started again."""
+        while True:
+            try:
+                recorded = await recorded_places(store, followed, source.namespaces)
+                earlier = await earlier_tables(store, followed, source.namespaces)
+                before = self._tables if self.carries() else earlier
+                await source.first(before, recorded)
+            except (ApiError, StoreError):
+                await asyncio.sleep(AGAIN)
+            else:
+                return
 
     async def _compare(self, source: Source, reporter: Reporter) -> None:
         """Have the engine begin anew where it runs other fleets than the objects say."""
@@ -151,21 +176,8 @@ class ObjectsService:
                 await asyncio.sleep(AGAIN)
             else:
                 break
-        self.take(config.fleets)
-
-
-async def _until_read(store: Store, followed: Followed) -> dict[Place, Raw]:
-    """Return the tables that an engine last ran for the fleets that are objects now."""
-    names = {one.metadata.name for one in followed.of(FLEETS.kind)}
-    while True:
-        try:
-            rows = await store.fleets()
-        except StoreError:
-            await asyncio.sleep(AGAIN)
-        else:
-            break
-    known = (row for row in rows if str(row.name) in names and row.definition)
-    return {Place(FLEET, str(row.name)): table_of(row.definition) for row in known}
+        self._tables = source.judged.assembly.tables
+        self.take(config)
 
 
 async def _with_removed(clock: Clock, config: Config, store: Store) -> Config:
