@@ -531,13 +531,16 @@ async def test_second_replica_waits_and_takes_over_when_the_first_is_gone() -> N
     assert len(rig.world.resources) == 6
 
 
+class Yielding(FakeScene):
+    """An engine that is told whether another process is elected."""
+
+    yields = False
+
+    def ports(self, clock: SimClock | None = None) -> Ports:
+        return replace(super().ports(clock), yields=lambda: self.yields)
+
+
 async def test_engine_that_yields_lets_its_leases_run_out_to_the_other() -> None:
-    yielding = False
-
-    class Yielding(FakeScene):
-        def ports(self, clock: SimClock | None = None) -> Ports:
-            return replace(super().ports(clock), yields=lambda: yielding)
-
     rig = Yielding(replace(FLEET, size=1), exclusive=False)
     async with rig.running("a") as first:
         await rig.until([READY], 60 * S)
@@ -547,12 +550,32 @@ async def test_engine_that_yields_lets_its_leases_run_out_to_the_other() -> None
         async with other.running("b") as second:
             await rig.pass_by(1 * MIN)
             held = first.leases.until("account/main")
-            yielding = True
+            rig.yields = True
             await rig.pass_by((held - rig.clock.boot() - 1) * S)
             assert second.leases.tenure("account/main") is None, "it is not given back at once"
             await rig.pass_by(3 * MIN)
             assert first.leases.tenure("account/main") is None
             assert second.leases.tenure("fleet/web") is not None
+
+
+async def test_take_over_by_who_is_elected_late_takes_one_ttl_all_the_same() -> None:
+    """The Lease of a cluster runs out first, and what it guards was looked on meanwhile."""
+    rig = Yielding(replace(FLEET, size=1), exclusive=False)
+    other = FakeScene(rig.fleet, exclusive=False)
+    other.store, other.world, other.provider = rig.store, rig.world, rig.provider
+    other.numbers = rig.numbers
+    rig.yields = True
+    async with rig.running("heir") as heir:
+        async with other.running("a"):
+            await rig.until([READY], 3 * MIN)
+            rig.store.drop_lease = _nothing
+        begun = rig.clock.boot()
+        await rig.pass_by(50 * S)
+        assert heir.leases.tenure("fleet/web") is None
+        rig.yields = False
+        while heir.leases.tenure("fleet/web") is None:
+            await rig.pass_by(1 * S)
+        assert rig.clock.boot() - begun < 60 + 2 * 15 + 2
 
 
 async def test_take_over_of_an_account_and_its_fleets_takes_one_ttl() -> None:

@@ -169,11 +169,12 @@ class Engine:
 
         So does what another process is to have: nothing is given back in the middle of calls.
         """
-        if self._ports.yields():
-            return
         try:
             async with self._keeping:
-                await loop.keep_leases()
+                if self._ports.yields():
+                    await self.leases.look_on()
+                else:
+                    await loop.keep_leases()
         except StoreUnusable:
             raise
         except StoreError as error:

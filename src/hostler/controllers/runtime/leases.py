@@ -66,6 +66,11 @@ class Leases:
         for name in watched:
             self._is_free(name, standing.get(name), self._clock.boot())
 
+    async def look_on(self) -> None:
+        """Count the holders' beats, and take nothing: who may take one later waits no longer."""
+        for lease in await self._store.leases():
+            self._watch(lease)
+
     async def drop(self) -> None:
         """Give everything back."""
         for held in list(self._held.values()):
