@@ -197,12 +197,12 @@ def test_a_cordon_of_ours_does_not_stay_for_long(here: Here) -> None:
     cordon: Raw = {"labels": labels, "annotations": {"hostler.dev/cordoned-by": "m-before"}}
     here.call("PATCH", "/api/v1/nodes/box-1", {"metadata": cordon})
     assert list(here.world.standing()) != []
-    here.world.look()
+    here.world.look(900.0)
     here.last(890)
-    here.world.look()
+    here.world.look(900.0)
     assert here.laws == []
     here.last(30)
-    here.world.look()
+    here.world.look(900.0)
     assert here.laws == ["cordon"]
 
 

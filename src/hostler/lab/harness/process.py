@@ -19,7 +19,6 @@ from hostler.lab.checks.checker import Checker
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.ports.provider import Connection, Provider
 from hostler.ports.store import Store
-from hostler.ports.workload import Workloads
 from hostler.testing.invariants import Found, Violation
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import LIFE, Life, SimLoop
@@ -71,8 +70,9 @@ class SimProber:
         return up, "up" if up else "no answer"
 
 
-def _no_workloads(_: ProcessRun) -> Workloads | None:
-    """Let nobody be asked about Nodes."""
+def _as_they_are(_: ProcessRun, ports: Ports) -> Ports:
+    """Add nothing to what an engine is given: it speaks to no cluster."""
+    return ports
 
 
 @dataclass(slots=True)
@@ -122,7 +122,7 @@ class Process:
         self._starts = 0
         self.retired = False
         self.yields: Callable[[], bool] = lambda: False
-        self.workloads: Callable[[ProcessRun], Workloads | None] = _no_workloads
+        self.equip: Callable[[ProcessRun, Ports], Ports] = _as_they_are
         self.accounts: Callable[[ProcessRun, Watch], tuple[Account, ...]] = self._one_account
         self._now: Incarnation | None = None
         self.down = False
@@ -178,8 +178,8 @@ class Process:
             preparer=home.environment.preparer(run),
             asker=home.environment.asker(run),
             yields=self._is_to_yield,
-            workloads=self.workloads(run),
         )
+        ports = self.equip(run, ports)
         engine = Engine(ports, accounts, run.name, home.settings)
         return Incarnation(
             process=run,

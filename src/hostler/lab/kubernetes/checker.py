@@ -5,6 +5,7 @@ same      no two objects have one machine, nor two that are ready one provider's
 waits     no HostlerMachine says for long that it waits for bootstrap data that is there.
 alone     of several engines no two believe at once that they decide, or that they write.
 drain     and whatever else concerns Nodes, where machines are some: see nodes/checker.py.
+once      and whatever else concerns scripts, where machines have some: see scripts/checker.py.
 fight     at rest nothing is written to the API.
 L1        when faults cease, the Machines that are wanted have hosts, and the others have left.
 """
@@ -23,10 +24,11 @@ from hostler.lab.power.checker import PowerChecker
 from hostler.testing.invariants import Violation
 
 from .nodes.world import NodesWorld
+from .scripts.checker import ScriptsJudge
 from .simulated_cluster import Raw
 from .site import Site, is_ready, provisioned
 
-_NOTICED = 900.0
+NOTICED = 900.0
 """So long, in seconds, a machine may be gone before its object says so, faults and all."""
 _AGAIN = f"{Phase.STOPPING}>{Phase.PENDING}"
 
@@ -36,6 +38,8 @@ class ClusterChecker(PowerChecker):
 
     site: Site | None = None
     nodes: NodesWorld | None = None
+    scripts: ScriptsJudge | None = None
+    noticed: float = NOTICED
     _since: dict[str, float]
 
     @property
@@ -52,10 +56,13 @@ class ClusterChecker(PowerChecker):
     def objects(self) -> None:
         """Check what the objects say now."""
         if self.nodes is not None:
-            self.nodes.look()
+            self.nodes.look(self.noticed)
         if self.site is None:
             return
         items = self.site.hostler_machines()
+        if self.scripts is not None:
+            for one in provisioned(items):
+                self.scripts.provisioned(MachineId(str(one["spec"].get("machineID", ""))))
         for name in _shared(items, "machineID"):
             self.wrong("same", f"objects share {name}")
         living = {machine.id: machine for shadow in self.shadows for machine in shadow.living()}
@@ -89,7 +96,7 @@ class ClusterChecker(PowerChecker):
         """Return those of some names that stood here at each look for too long."""
         for name in names:
             self.since.setdefault(name, self.now)
-        return [name for name in sorted(names) if self.now - self.since[name] > _NOTICED]
+        return [name for name in sorted(names) if self.now - self.since[name] > self.noticed]
 
     def machine_saved(
         self, shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]
@@ -99,6 +106,8 @@ class ClusterChecker(PowerChecker):
         if before is not None and any(event.detail.startswith(_AGAIN) for event in events):
             shadow.machines[machine.id] = replace(before, phase=Phase.PENDING)
         super().machine_saved(shadow, machine, events)
+        if self.scripts is not None:
+            self.scripts.saved(before, machine)
         if self.nodes is not None:
             self.nodes.saved(machine)
 

@@ -84,8 +84,9 @@ class ClusterCourse(EngineCourse):
         home = self.session.found_home(replicas=scenario.replicas)
         if scenario.cluster is not None:
             home.place = self._shared = self._environment.place(home.shadow.own)
-        if self.scenario.nodes is not None and home.shadow.bounds is not None:
-            home.shadow.bounds = self.scenario.nodes.bounds(home.shadow.bounds)
+        for drawn in (self.scenario.nodes, self.scenario.scripts):
+            if drawn is not None and home.shadow.bounds is not None:
+                home.shadow.bounds = drawn.bounds(home.shadow.bounds)
         home.shadow.fleets = {
             fleet.name: replace(fleet, size=self.scenario.boxes) for fleet in home.fleets
         }

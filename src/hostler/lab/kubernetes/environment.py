@@ -6,9 +6,11 @@ from random import Random
 from hostler.domain.ids import InstallationId
 from hostler.domain.model.fleet import Fleet
 from hostler.lab.checks.trace import Trace
+from hostler.lab.harness.process_run import ProcessRun
 from hostler.lab.power.environment import PowerEnvironment
 from hostler.lab.scenario.environment import CONSISTENCY_DELAY
 from hostler.lab.scenario.faults import Disruption
+from hostler.ports.preparer import Preparer
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import SimLoop
 
@@ -16,8 +18,16 @@ from . import faults, sharing
 from .checker import ClusterChecker
 from .faults import ClusterScenario
 from .nodes.world import NodesWorld
+from .scripts.checker import ScriptsJudge
+from .scripts.host import Hosts
+from .scripts.scenario import SCRIPT
+from .scripts.ssh import LabPreparer
 from .shared_store import SharedStore
 from .site import OURS, THEIRS, Site
+
+_HALF, _LATE = 0.5, 3
+"""Where fewer than half of all calls to the API come to anything, everything is noticed so many
+times later: who failed again and again waits for five minutes before each further try."""
 
 
 class ClusterEnvironment(PowerEnvironment):
@@ -26,6 +36,7 @@ class ClusterEnvironment(PowerEnvironment):
     objects_checker: ClusterChecker
     site: Site
     nodes: NodesWorld | None = None
+    hosts: Hosts | None = None
     _loop: SimLoop
 
     def __init__(self, scenario: ClusterScenario) -> None:
@@ -37,7 +48,9 @@ class ClusterEnvironment(PowerEnvironment):
         super().open(loop, rng)
         (fleet,) = self.fleets(other=False)
         self._loop = loop
-        self.site = Site(SimClock(loop), Random(rng.getrandbits(64)), fleet.name)
+        scripts = self._cluster_scenario.scripts
+        data = SCRIPT if scripts is not None else ""
+        self.site = Site(SimClock(loop), Random(rng.getrandbits(64)), fleet.name, data)
         self.site.gateway.faults.rates = self._cluster_scenario.api
         if (nodes := self._cluster_scenario.nodes) is not None:
             self.nodes = NodesWorld(self.site, self.truth, nodes, self.base.seed)
@@ -48,16 +61,27 @@ class ClusterEnvironment(PowerEnvironment):
         made = ClusterChecker(self.truth, trace, delay, self._cluster_scenario)
         self.judge = self.metal_checker = self.objects_checker = made
         made.site, made.nodes = self.site, self.nodes
+        if self._cluster_scenario.success < _HALF:
+            made.noticed *= _LATE
         if self.nodes is not None:
             self.nodes.judged(made.shadows, made.wrong)
+        if (scripts := self._cluster_scenario.scripts) is not None:
+            random = Random(f"hostler kubernetes scripts at work {self.base.seed}")
+            self.hosts = Hosts(self.truth, scripts, random, made.struck)
+            made.scripts = self.hosts.judge = ScriptsJudge(self.hosts, made.shadows, made.wrong)
         return made
+
+    def preparer(self, run: ProcessRun) -> Preparer | None:
+        """Return what logs in to hosts, where machines have scripts."""
+        return None if self.hosts is None else LabPreparer(self.hosts, run)
 
     def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
         """Return the one fleet: each of its machines is asked for by itself."""
         (fleet,) = super().fleets(other=other)
         asked = replace(fleet, size=0, maximum=self.base.machines, renews=False)
-        nodes = self._cluster_scenario.nodes
-        return (asked if nodes is None else nodes.asked(asked),)
+        nodes, scripts = self._cluster_scenario.nodes, self._cluster_scenario.scripts
+        asked = asked if nodes is None else nodes.asked(asked)
+        return (asked if scripts is None else scripts.asked(asked),)
 
     def strike(self, own: InstallationId, disruption: Disruption) -> bool | None:
         """Let happen what happens beside all engines."""
@@ -100,4 +124,6 @@ class ClusterEnvironment(PowerEnvironment):
         self.site.gateway.faults.rates = {}
         self.site.gateway.bring_up()
         self.site.routes.mend()
+        if self.hosts is not None:
+            self.hosts.calm = True
         self.site.make_data()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from math import prod
 from random import Random
 
 from hostler.domain.model.capabilities import Cleaning
@@ -10,10 +11,11 @@ from hostler.lab.power.faults import PowerScenario, Wiring, draw_power
 from hostler.lab.scenario.faults import HOUR, Disruption, Size
 from hostler.lab.scenario.file_faults import FILE_FAULTS
 from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
-from hostler.simulators.kubernetes.faults import Fault
+from hostler.simulators.kubernetes.faults import OF_WATCHES, Fault
 
 from .fleets.edits import Edit, draw_edits, draw_lifecycle
 from .nodes.scenario import NodesScenario, draw_nodes
+from .scripts.scenario import FAULTS, ScriptsScenario, draw_scripts
 from .sharing import CUT_OFF, SHARED, sharing
 
 _ELSEWHERE = frozenset(
@@ -56,6 +58,7 @@ ALL = (
     CUT_OFF,
     "lease_lost",
     SHARED,
+    *FAULTS,
 )
 """Every fault that a run of Cluster API knows."""
 
@@ -79,14 +82,20 @@ class ClusterScenario(PowerScenario):
     `replicas` is what somebody asks of a set of Machines; `api` are the chances of faults per call.
     Where there are `edits`, there is no Cluster API: people write Fleets and Hosts. With a
     `lifecycle` Hosts, Providers and Secrets come and go too, or are wrong for a while. With `nodes`
-    the machines are Nodes of the cluster.
+    the machines are Nodes of the cluster, and with `scripts` each runs one on its host.
     """
 
     replicas: tuple[Replicas, ...] = ()
     edits: tuple[Edit, ...] = ()
     nodes: NodesScenario | None = None
     lifecycle: tuple[Edit, ...] = ()
+    scripts: ScriptsScenario | None = None
     api: Mapping[Fault, float] = field(default_factory=dict[Fault, float])
+
+    @property
+    def success(self) -> float:
+        """How likely a call to the API is to have its effect, and to be answered."""
+        return prod(1.0 - rate for fault, rate in self.api.items() if fault not in OF_WATCHES)
 
 
 def draw_cluster(seed: int, size: Size) -> ClusterScenario:
@@ -126,9 +135,8 @@ def draw_cluster(seed: int, size: Size) -> ClusterScenario:
     }
     times = sorted(rng.uniform(0, span) for _ in range(rng.randint(2, 8)))
     wanted = tuple(Replicas(at=at, machines=rng.randint(0, boxes)) for at in times)
-    return _with_nodes(
-        _with_engines(_with_fleets(ClusterScenario(**own, replicas=wanted, api=api)))
-    )
+    drawn = _with_fleets(ClusterScenario(**own, replicas=wanted, api=api))
+    return _with_scripts(_with_nodes(_with_engines(drawn)))
 
 
 def _behind(seed: int) -> dict[Fault, float]:
@@ -194,6 +202,16 @@ def _with_nodes(scenario: ClusterScenario) -> ClusterScenario:
     """Return the scenario with its machines as Nodes, where the seed is one of those."""
     nodes = None if scenario.edits else draw_nodes(scenario.base.seed, scenario.base.span)
     return replace(scenario, nodes=nodes)
+
+
+def _with_scripts(scenario: ClusterScenario) -> ClusterScenario:
+    """Return the scenario with bootstrap data that is a script, where the seed is one of those."""
+    base = scenario.base
+    scripts = None if scenario.edits else draw_scripts(base.seed, calm=base.severity == "calm")
+    if scripts is None:
+        return scenario
+    faults = tuple(sorted({*base.faults, *scripts.rates}))
+    return replace(scenario, base=replace(base, faults=faults), scripts=scripts)
 
 
 def _spells(fault: str, span: float, rng: Random) -> list[Disruption]:

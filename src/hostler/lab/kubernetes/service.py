@@ -2,12 +2,14 @@
 
 import asyncio
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
+from hostler.controllers.runtime.settings import Ports
 from hostler.domain.errors import StoreError
 from hostler.domain.ids import FleetName
 from hostler.domain.model.fleet import Fleet
+from hostler.frontends.kubernetes.clusterapi.bootstrap import BootstrapSecrets
 from hostler.frontends.kubernetes.clusterapi.engine import EngineAccess, FleetAccess
 from hostler.frontends.kubernetes.clusterapi.provider import ClusterApi
 from hostler.frontends.kubernetes.leading import Election, elected, while_leading
@@ -16,6 +18,7 @@ from hostler.kubernetes.client import Client
 from hostler.kubernetes.election import Candidate
 from hostler.kubernetes.informer import Surroundings
 from hostler.lab.harness.process import Incarnation, Process
+from hostler.lab.harness.process_run import ProcessRun
 from hostler.queries.live import EngineRecords
 from hostler.requests.by_id import open_by_id
 
@@ -42,11 +45,18 @@ class Service:
     def __post_init__(self) -> None:
         """Let the engine of the process leave to another what that one was elected for.
 
-        Where its machines are Nodes, it asks about these.
+        Where its machines are Nodes, it asks about these; and it reads what they are given.
         """
         self.process.yields = self._is_to_yield
-        if self.nodes is not None:
-            self.process.workloads = self.nodes.workloads
+        self.process.equip = self._equip
+
+    def _equip(self, run: ProcessRun, ports: Ports) -> Ports:
+        """Return the ports of a run with what an engine has that speaks to a cluster."""
+        route = self.site.routes.of(self.process.name)
+        connection = Connection(self.site.gateway, passes=run.gate.pass_through, route=route)
+        secrets = BootstrapSecrets(Client(session=connection))
+        ports = replace(ports, bootstraps=secrets)
+        return ports if self.nodes is None else self.nodes.equip(run, ports)
 
     def _is_to_yield(self) -> bool:
         return self.election.yields()

@@ -30,8 +30,9 @@ _HELD = "machine.cluster.x-k8s.io"
 class Site(SimulatedCluster):
     """The objects of one cluster, written without any fault: core's own calls are not judged."""
 
-    def __init__(self, clock: Clock, random: Random, fleet: str) -> None:
+    def __init__(self, clock: Clock, random: Random, fleet: str, data: str = "") -> None:
         super().__init__(clock, random)
+        self._data = data
         self._random, self._fleet, self._made = random, fleet, 0
         self._boot, self._unready = clock.boot, dict[str, float]()
         self.routes = Routes()
@@ -151,7 +152,7 @@ class Site(SimulatedCluster):
             "apiVersion": "v1",
             "kind": "Secret",
             "metadata": {"name": DATA, "namespace": NAMESPACE},
-            "stringData": {"value": ""},
+            "stringData": {"value": self._data},
         }
         self.must("POST", f"/api/v1/namespaces/{NAMESPACE}/secrets", secret)
 

@@ -126,8 +126,14 @@ class MetalChecker(Checker):
         gap = self.now - before[1]
         if box == before[0] or self.faults["clock_jump"]:
             return
-        if gap < self._scenario.power.start_gap.total_seconds() - 2.0:
+        if gap < self._scenario.power.start_gap.total_seconds() - 2.0 - self._apart:
             self._wrong("power", f"{box} is started {gap:.0f} s after {before[0]}", None)
+
+    @property
+    def _apart(self) -> float:
+        """How far apart the clocks are, in seconds, by which one engine goes on after another."""
+        base = self._scenario.base
+        return abs(base.skews[0] - base.skews[1]) if base.replicas > 1 else 0.0
 
     def obeyed(self, call: Call, box: HostId, *, stopped: bool) -> None:
         """Judge a command of ours at the moment of its effect.
@@ -163,7 +169,7 @@ class MetalChecker(Checker):
         least = self._scenario.power.least_on.total_seconds()
         free = host.condition is HostCondition.FREE and host.goal is not HostGoal.CLEAN
         noticed = on is not None and self._was_off(host.id, on) > _SEEN
-        if free and noticed and on is not None and self.now - on < least - 1.0:
+        if free and noticed and on is not None and self.now - on < least - 1.0 - self._apart:
             self._wrong("power", f"{host.id} goes off after {self.now - on:.0f} s", None)
 
     # ------------------------------------------------------------ what is recorded
@@ -234,7 +240,8 @@ class MetalChecker(Checker):
         if self.truth.handled.get(box, -inf) >= shadow.bound_at.get(box, self.now) - _SEEN:
             return
         off = self.truth.condition(box) is Condition.OFF and since > _SEEN
-        if off and self._was_on(box) > _SEEN and since < limits.least_off.total_seconds() - 1.0:
+        least = limits.least_off.total_seconds() - 1.0 - self._apart
+        if off and self._was_on(box) > _SEEN and since < least:
             self._wrong("power", f"{box} was off for {since:.0f} s", machine.id)
         fresh = [m for m in shadow.living() if self._is_starting(m, machine, shadow)]
         if len(fresh) > limits.parallel_starts:

@@ -14,6 +14,7 @@ from hostler.lab.kubernetes import faults
 from hostler.lab.kubernetes.faults import ClusterScenario, Replicas
 from hostler.lab.kubernetes.fleets.edits import Edit
 from hostler.lab.kubernetes.nodes.scenario import NodesScenario
+from hostler.lab.kubernetes.scripts.scenario import ScriptsScenario
 from hostler.lab.kubernetes.sharing import CUT_OFF
 from hostler.lab.power.faults import Wiring
 from hostler.lab.scenario.faults import HOUR, Disruption
@@ -35,7 +36,7 @@ class Alone:
 
     With `edits` there are Fleets in their place, and with a `lifecycle` their objects come and go;
     of several `engines` all have their records in the cluster. With `nodes` the machines are Nodes
-    of it.
+    of it, and with `scripts` each runs one on its host.
     """
 
     disruptions: tuple[Disruption, ...] = ()
@@ -45,6 +46,8 @@ class Alone:
     wanted: tuple[Replicas, ...] = _WANTED
     engines: int = 1
     nodes: NodesScenario | None = None
+    scripts: ScriptsScenario | None = None
+    cleaning: Cleaning = Cleaning.POWER_CYCLE
 
     def __call__(self, scenario: ClusterScenario) -> ClusterScenario:
         """Return the scenario, reduced to this."""
@@ -65,13 +68,14 @@ class Alone:
             base=base,
             boxes=_BOXES,
             wiring=(Wiring.STRIP,) * _BOXES,
-            cleaning=Cleaning.POWER_CYCLE,
+            cleaning=self.cleaning,
             power=PowerLimits(),
             rates={},
             replicas=self.wanted,
             edits=self.edits,
             nodes=self.nodes,
             lifecycle=self.lifecycle,
+            scripts=self.scripts,
             api=self.api,
         )
 

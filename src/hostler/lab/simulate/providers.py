@@ -30,6 +30,7 @@ from hostler.lab.mutants import metal as metal_mutants
 from hostler.lab.mutants import nodes as node_mutants
 from hostler.lab.mutants import power as power_mutants
 from hostler.lab.mutants import runner as runner_mutants
+from hostler.lab.mutants import scripts as script_mutants
 from hostler.lab.mutants import servers as server_mutants
 from hostler.lab.mutants.mutant import Mutant, planted
 from hostler.lab.power import faults as power_faults
@@ -190,6 +191,7 @@ PROVIDERS: Mapping[
             **cluster_mutants.MUTANTS,
             **fleet_mutants.MUTANTS,
             **node_mutants.MUTANTS,
+            **script_mutants.MUTANTS,
         },
         days=cluster_faults.DAYS,
         impossible=_DELETED | _STANDBY,

@@ -43,7 +43,7 @@ class Fault(StrEnum):
 
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _OF_WRITES = frozenset({Fault.CONFLICT, Fault.WEBHOOK_REFUSES, Fault.WEBHOOK_DOWN})
-_OF_WATCHES = frozenset({Fault.WATCH_EXPIRED, Fault.WATCH_LATE, Fault.WATCH_BEHIND})
+OF_WATCHES = frozenset({Fault.WATCH_EXPIRED, Fault.WATCH_LATE, Fault.WATCH_BEHIND})
 
 
 @dataclass(slots=True)
@@ -103,4 +103,4 @@ def _can(fault: Fault, request: HttpRequest) -> bool:
     if fault in _OF_WRITES:
         return request.method in WRITES
     watches = ("watch", "true") in request.query or ("watch", "1") in request.query
-    return watches == (fault in _OF_WATCHES)
+    return watches == (fault in OF_WATCHES)

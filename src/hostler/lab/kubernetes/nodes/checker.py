@@ -28,8 +28,6 @@ from .workloads import AGENT
 CORDONED_BY, MACHINE = "hostler.dev/cordoned-by", "hostler.dev/machine"
 INSTALLATION = "hostler.dev/installation"
 
-_NOTICED = 900.0
-"""So long, in seconds, something may stand as it should not, faults and all."""
 _JOINED = 150.0
 """So long a Node may be there without anybody who asks about its Pods knowing of it."""
 _EARLY = 75.0
@@ -164,12 +162,12 @@ class NodesJudge:
 
     # ------------------------------------------------------------ how Nodes stand
 
-    def look(self) -> None:
-        """Find what stands for long as it should not."""
+    def look(self, noticed: float) -> None:
+        """Find what stands for so many seconds as it should not."""
         wrong = {f"{law}: {text}": (law, text, machine) for law, text, machine in self.standing()}
         self._since = {key: self._since.get(key, self.truth.now) for key in wrong}
         for key, found in wrong.items():
-            if self.truth.now - self._since[key] > _NOTICED:
+            if self.truth.now - self._since[key] > noticed:
                 self.wrong(*found)
 
     def standing(self) -> Iterator[tuple[str, str, str]]:

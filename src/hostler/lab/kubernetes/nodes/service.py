@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from hostler.controllers.runtime.settings import Ports
 from hostler.domain.errors import StoreError
 from hostler.domain.ids import InstallationId
 from hostler.frontends.kubernetes.nodes.controller import NodeController
@@ -17,7 +18,6 @@ from hostler.lab.kubernetes.connection import Connection
 from hostler.lab.kubernetes.routes import Routes
 from hostler.lab.kubernetes.simulated_cluster import SimulatedCluster
 from hostler.ports.store import Store
-from hostler.ports.workload import Workloads
 from hostler.queries.live import EngineRecords
 
 from .scenario import NodesScenario
@@ -33,11 +33,11 @@ class NodeService:
     routes: Routes
     scenario: NodesScenario
 
-    def workloads(self, run: ProcessRun) -> Workloads:
-        """Return what the engine of a run asks about Nodes."""
+    def equip(self, run: ProcessRun, ports: Ports) -> Ports:
+        """Return the ports of a run with what its engine asks about Nodes."""
         route = self.routes.of(run.name)
         connection = Connection(self.cluster.gateway, passes=run.gate.pass_through, route=route)
-        return NodeController(Client(session=connection), run.clock)
+        return replace(ports, workloads=NodeController(Client(session=connection), run.clock))
 
     @asynccontextmanager
     async def at_work(self, run: Incarnation) -> AsyncGenerator[None]:

@@ -66,10 +66,10 @@ class NodesWorld:
         if self._judge is not None:
             self._judge.switched_off(box)
 
-    def look(self) -> None:
-        """Find what stands for long as it should not."""
+    def look(self, noticed: float) -> None:
+        """Find what stands for so many seconds as it should not."""
         if self._judge is not None:
-            self._judge.look()
+            self._judge.look(noticed)
 
     def standing(self) -> Iterator[str]:
         """Yield what is not as it should be at rest."""
