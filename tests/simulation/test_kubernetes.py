@@ -74,6 +74,14 @@ def test_machines_run_scripts_in_some_seeds() -> None:
     assert not any(one.edits for one in scripts)
 
 
+def test_two_namespaces_have_objects_of_equal_names_in_some_seeds() -> None:
+    scenarios = [draw_cluster(seed, SIZE) for seed in range(1, 300)]
+    apart = [one for one in scenarios if one.apart]
+    assert 10 < len(apart) < 60
+    assert all(one.lifecycle and 0 < one.apart < one.boxes for one in apart)
+    assert all({edit.space for edit in one.edits} == {0, 1} for one in apart)
+
+
 def test_every_fault_is_drawn() -> None:
     scenarios = [draw_cluster(seed, SIZE) for seed in range(1, 300)]
     assert {fault for one in scenarios for fault in one.base.faults} == {*ALL}

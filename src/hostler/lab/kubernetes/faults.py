@@ -13,7 +13,7 @@ from hostler.lab.scenario.file_faults import FILE_FAULTS
 from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
 from hostler.simulators.kubernetes.faults import OF_WATCHES, Fault
 
-from .fleets.edits import Edit, draw_edits, draw_lifecycle
+from .fleets.edits import Edit, draw_edits, draw_lifecycle, elsewhere
 from .nodes.scenario import NodesScenario, draw_nodes
 from .scripts.scenario import FAULTS, ScriptsScenario, draw_scripts
 from .sharing import CUT_OFF, SHARED, sharing
@@ -45,7 +45,8 @@ BY_FORCE = (OBJECT_REMOVED, OWNER_REMOVED, DATA_DELETED, NAMESPACE_DELETED)
 """Somebody removes one of our objects past its finalizer, or core's Machine past its own, the
 bootstrap data for a while, or the whole namespace, which is made anew once it is gone."""
 
-_BY_FORCE_SHARE, _BEHIND_SHARE, _FLEETS_SHARE, _LIFECYCLE_SHARE = 0.4, 0.3, 0.35, 0.6
+_BY_FORCE_SHARE, _BEHIND_SHARE, _FLEETS_SHARE = 0.4, 0.3, 0.35
+_LIFECYCLE_SHARE, _NAMESPACES_SHARE = 0.6, 0.35
 _EARLIER = tuple(fault for fault in Fault if fault is not Fault.WATCH_BEHIND)
 CALLS = tuple(f"api_{fault.value}" for fault in Fault)
 """What befalls a call of the API."""
@@ -81,8 +82,9 @@ class ClusterScenario(PowerScenario):
 
     `replicas` is what somebody asks of a set of Machines; `api` are the chances of faults per call.
     Where there are `edits`, there is no Cluster API: people write Fleets and Hosts. With a
-    `lifecycle` Hosts, Providers and Secrets come and go too, or are wrong for a while. With `nodes`
-    the machines are Nodes of the cluster, and with `scripts` each runs one on its host.
+    `lifecycle` Hosts, Providers and Secrets come and go too, or are wrong for a while; `apart` is
+    how many of the boxes a second namespace has. With `nodes` the machines are Nodes of the
+    cluster, and with `scripts` each runs one on its host.
     """
 
     replicas: tuple[Replicas, ...] = ()
@@ -90,6 +92,7 @@ class ClusterScenario(PowerScenario):
     nodes: NodesScenario | None = None
     lifecycle: tuple[Edit, ...] = ()
     scripts: ScriptsScenario | None = None
+    apart: int = 0
     api: Mapping[Fault, float] = field(default_factory=dict[Fault, float])
 
     @property
@@ -176,16 +179,30 @@ def _with_fleets(scenario: ClusterScenario) -> ClusterScenario:
     faults = tuple(fault for fault in scenario.base.faults if fault not in BY_FORCE)
     edits = draw_edits(rng, scenario.base.span, scenario.boxes)
     base = replace(scenario.base, disruptions=disruptions, faults=faults)
-    lifecycle = _lifecycle(scenario)
-    return replace(scenario, base=base, edits=edits, lifecycle=lifecycle, replicas=())
+    return _with_lifecycle(replace(scenario, base=base, edits=edits, replicas=()))
 
 
-def _lifecycle(scenario: ClusterScenario) -> tuple[Edit, ...]:
-    """Draw, for most seeds with Fleets, how their objects come and go; by dice of its own."""
+def _with_lifecycle(scenario: ClusterScenario) -> ClusterScenario:
+    """Return, for most seeds with Fleets, how their objects come and go; by dice of its own."""
     rng = Random(f"hostler kubernetes lifecycle: {scenario.base.seed}")
     if rng.random() >= _LIFECYCLE_SHARE:
-        return ()
-    return draw_lifecycle(rng, scenario.base.span, scenario.boxes)
+        return scenario
+    lifecycle = draw_lifecycle(rng, scenario.base.span, scenario.boxes)
+    return _with_namespaces(replace(scenario, lifecycle=lifecycle))
+
+
+def _with_namespaces(scenario: ClusterScenario) -> ClusterScenario:
+    """Return, for some of those seeds, two namespaces with what each of them has."""
+    rng = Random(f"hostler kubernetes namespaces 2: {scenario.base.seed}")
+    if rng.random() >= _NAMESPACES_SHARE:
+        return scenario
+    span, apart = scenario.base.span, scenario.boxes // 2
+    return replace(
+        scenario,
+        apart=apart,
+        edits=elsewhere(scenario.edits, draw_edits(rng, span, apart)),
+        lifecycle=elsewhere(scenario.lifecycle, draw_lifecycle(rng, span, apart)),
+    )
 
 
 def _with_engines(scenario: ClusterScenario) -> ClusterScenario:

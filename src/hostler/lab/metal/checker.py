@@ -283,7 +283,8 @@ class MetalChecker(Checker):
     def rested(self, shadow: ShadowStore, fleet: Fleet) -> Found:
         """Return what still keeps a fleet from rest: a machine, a box, or a size not reached."""
         size, machines = shadow.desired(fleet), shadow.living(fleet.name)
-        usable = [box for box, host in self._boxes(shadow) if self._is_usable(box, host)]
+        boxes = self._boxes_of(shadow, fleet)
+        usable = [box for box, host in boxes if self._is_usable(box, host)]
         reachable = min(size, len(usable))
         return (
             invariants.rested(reachable, machines, (), ())
@@ -294,6 +295,11 @@ class MetalChecker(Checker):
     def _boxes(self, shadow: ShadowStore) -> list[tuple[HostId, Host | None]]:
         boxes = (HostId(box.id) for box in self.truth.rack.boxes())
         return [(box, shadow.hosts.get(box)) for box in boxes]
+
+    def _boxes_of(self, shadow: ShadowStore, fleet: Fleet) -> list[tuple[HostId, Host | None]]:
+        """Return the boxes that a fleet may have, with their records."""
+        del fleet
+        return self._boxes(shadow)
 
     def _is_usable(self, box: HostId, host: Host | None) -> bool:
         quarantined = host is not None and host.condition in MAY_REST

@@ -34,15 +34,17 @@ _WANTED = tuple(
 class Alone:
     """Makes a scenario in which Machines come and go, and nothing happens but this.
 
-    With `edits` there are Fleets in their place, and with a `lifecycle` their objects come and go;
-    of several `engines` all have their records in the cluster. With `nodes` the machines are Nodes
-    of it, and with `scripts` each runs one on its host.
+    With `edits` there are Fleets in their place, with a `lifecycle` their objects come and go, and
+    `apart` boxes are those of a second namespace; of several `engines` all have their records in
+    the cluster. With `nodes` the machines are Nodes of it, and with `scripts` each runs one on its
+    host.
     """
 
     disruptions: tuple[Disruption, ...] = ()
     api: Mapping[Fault, float] = field(default_factory=dict[Fault, float])
     edits: tuple[Edit, ...] = ()
     lifecycle: tuple[Edit, ...] = ()
+    apart: int = 0
     wanted: tuple[Replicas, ...] = _WANTED
     engines: int = 1
     nodes: NodesScenario | None = None
@@ -76,6 +78,7 @@ class Alone:
             nodes=self.nodes,
             lifecycle=self.lifecycle,
             scripts=self.scripts,
+            apart=self.apart,
             api=self.api,
         )
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from hostler.lab.kubernetes.faults import ClusterScenario
-from hostler.lab.kubernetes.fleets.edits import Edit, Write
+from hostler.lab.kubernetes.fleets.edits import Edit, Write, elsewhere
 from hostler.lab.scenario.faults import Disruption
 from hostler.simulators.kubernetes.faults import Fault
 
@@ -108,6 +108,25 @@ def _runs_accounts_alone(good: Any) -> Any:
     return known_hosts
 
 
+def _one_for_all(_: Any) -> Any:
+    """Call what is in any namespace as if it were in the home."""
+
+    def name(self: Any, namespace: str, name: str) -> str:
+        del self, namespace
+        return name
+
+    return name
+
+
+def _at_home(good: Any) -> Any:
+    """Look for the provider of each fleet in the home namespace."""
+
+    def provider_of(self: Any, one: Any, kinds: Any) -> str:
+        return good(self, one, kinds).rpartition("_")[2]
+
+    return provider_of
+
+
 def _never_lifts(good: Any) -> Any:
     """Lift no hold that an object asked for."""
 
@@ -149,6 +168,11 @@ _LOGIN_DELETED = Alone(
     ),
     disruptions=_CRASHES,
 )
+_PAIR = (
+    Edit(at=10.0, write=Write.MAKE, who=0, value=2),
+    Edit(at=10.0, write=Write.MAKE, who=1, value=0),
+)
+_TWO_NAMESPACES = Alone(edits=elsewhere(_PAIR, _PAIR), apart=2)
 _HOST_STAYS_ON = Alone(
     edits=(_FULL[1], Edit(at=5 * _MINUTE, write=Write.POWER, who=1, value=1)),
     lifecycle=(Edit(at=21 * _MINUTE, write=Write.DELETE_HOST, who=1, value=2),),
@@ -238,6 +262,18 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
         ),
         scenario=_LOGIN_DELETED,
         caught=("kept",),
+    ),
+    "one-name-in-all-namespaces": Mutant(
+        summary="objects of one name in two namespaces are one to the engine",
+        puts=(("frontends.kubernetes.namespaces:Namespaces.name", _one_for_all),),
+        scenario=_TWO_NAMESPACES,
+        caught=("L1", "status", "apart"),
+    ),
+    "provider-of-the-home": Mutant(
+        summary="a Fleet of another namespace is one of the home's Provider",
+        puts=(("frontends.kubernetes.objects.reach:Reach.provider_of", _at_home),),
+        scenario=_TWO_NAMESPACES,
+        caught=("L1", "status", "apart"),
     ),
     "in-force-before-it-is-held": Mutant(
         summary="a Host is in force before anything keeps its object from going with its machine",

@@ -2,6 +2,7 @@
 
 kept      what a machine has is not dropped because an object went or became wrong: the account that
           is run has its box, and neither its Host nor its Provider leaves.
+apart     no machine of a fleet has a box of another namespace.
 policy    a deleted Host leaves once nobody has its box, and its power is as it asks for.
 status    each Fleet and Host says how it stands, and whether what was written is in force.
 leaves    no object that was deleted stays, and no finalizer.
@@ -13,6 +14,8 @@ from math import inf
 
 from hostler.domain.ids import FleetName, HostId, MachineId
 from hostler.domain.model.calls import Call
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.machine import Machine
@@ -27,6 +30,7 @@ from hostler.lab.power.checker import PowerChecker
 from hostler.lab.power.faults import PowerScenario
 from hostler.testing.invariants import Violation
 
+from .edits import FLEETS
 from .objects import PROVIDER, Objects, Space, is_going
 from .people import Aim
 
@@ -54,6 +58,7 @@ class FleetsChecker(PowerChecker):
         self.in_force: Mapping[str, Container[str]] = {}
         self._hosts: Objected = {}
         self._providers: Objected = {}
+        self._starts = dict[str, tuple[str, float]]()
 
     def wrong(self, invariant: str, text: str, machine: MachineId | None = None) -> None:
         """Note that something does not hold."""
@@ -86,6 +91,12 @@ class FleetsChecker(PowerChecker):
             if not stays and name == PROVIDER:
                 self._provider_left(space)
         self._hosts, self._providers = hosts, providers
+        for space in self.objects.spaces:
+            boxes = self.in_force.get(space.named(PROVIDER))
+            for name in space.hosts:
+                box = space.box(name)
+                if (space, name) not in hosts or (boxes is not None and box not in boxes):
+                    self.truth.touch(box)  # whatever befalls it now, nobody sees it
 
     def _all(self, plural: str) -> Objected:
         spaces, of = self.objects.spaces, self.objects.of
@@ -128,11 +139,51 @@ class FleetsChecker(PowerChecker):
         """Tell whether a box is of a namespace, whether it has a Host there or not."""
         return box in {space.box(name) for name in space.hosts}
 
+    def _space(self, box: HostId) -> Space:
+        return next(space for space in self.objects.spaces if self._is_in(space, box))
+
+    def machine_saved(
+        self, shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]
+    ) -> None:
+        """Check a record that was saved; its box is of the namespace of its fleet."""
+        super().machine_saved(shadow, machine, events)
+        if machine.host is not None:
+            names = {self._space(machine.host).named(name) for name in FLEETS}
+            if machine.fleet not in names:
+                text = f"{machine.id} of {machine.fleet} has {machine.host}"
+                self.wrong("apart", text, machine.id)
+
+    def _switches_on(self, box: str) -> None:
+        """Boxes of one rack are told to start one after the other."""
+        space = self._space(HostId(box))
+        self._newest_start = self._starts.get(space.name, ("", -inf))
+        super()._switches_on(box)
+        self._starts[space.name] = self._newest_start
+
+    def _is_starting(self, machine: Machine, newest: Machine, shadow: ShadowStore) -> bool:
+        """Tell whether a machine's box is started in the rack of the newest."""
+        one, other = machine.host, newest.host
+        same = one is None or other is None or self._space(one) == self._space(other)
+        return same and super()._is_starting(machine, newest, shadow)
+
+    def _boxes_of(self, shadow: ShadowStore, fleet: Fleet) -> list[tuple[HostId, Host | None]]:
+        """Return the boxes of the namespace of a fleet."""
+        return [
+            (box, host)
+            for box, host in self._boxes(shadow)
+            if fleet.name in {self._space(box).named(name) for name in FLEETS}
+        ]
+
     def _on_long_enough(self, host: Host | None, call: Call) -> None:
-        """A box that an object asks to be off goes off whenever it went on."""
+        """A box that an object asks to be off goes off whenever it went on.
+
+        Since when one is on that had no Host then, nobody knows.
+        """
         held = host.hold if host is not None else None
-        if held is None or held.kind is not HoldKind.OFF:
-            super()._on_long_enough(host, call)
+        if host is not None and (held is None or held.kind is not HoldKind.OFF):
+            on = self.truth.last(host.id, Condition.STARTING)
+            if on is None or self.truth.handled.get(host.id, -inf) <= on + 1.0:
+                super()._on_long_enough(host, call)
 
     def _is_usable(self, box: HostId, host: Host | None) -> bool:
         """Tell whether a box is to be off where nobody has it: no other than a Host asks for that.
@@ -146,7 +197,7 @@ class FleetsChecker(PowerChecker):
             if space.box(name) == box
         )
         asked = any(one["spec"].get("desiredPowerState") != "on" for one in hosts)
-        return asked and super()._is_usable(box, host)
+        return asked and not _is_left_alone(host) and super()._is_usable(box, host)
 
     # ------------------------------------------------------------ at rest
 
@@ -174,7 +225,7 @@ class FleetsChecker(PowerChecker):
         A host that is left alone for its failures is not switched, whoever waits for that.
         """
         wanted = {"fleets": {*aim.sizes}, "hosts": {*aim.hosts}, "providers": {PROVIDER}}
-        alone = {host.id for host in shadow.hosts.values() if host.condition in MAY_REST}
+        alone = {host.id for host in shadow.hosts.values() if _is_left_alone(host)}
         for plural, names in wanted.items():
             there = {
                 name: one
@@ -194,15 +245,21 @@ class FleetsChecker(PowerChecker):
         power = _POWERS.get(condition) if condition is not None else None
         if power is not None and status.get("power") != power:
             yield f"status: Host {box} says {status.get('power')}, and is {condition}"
-        record, asked = shadow.hosts.get(box), one["spec"].get("desiredPowerState") == "on"
-        alone = record is not None and record.condition in MAY_REST
-        if asked and condition not in _ON and not alone:
+        asked = one["spec"].get("desiredPowerState") == "on"
+        if asked and condition not in _ON and not _is_left_alone(shadow.hosts.get(box)):
             yield f"status: Host {box} is to be on, and is {condition}"
         machine = shadow.bindings.get(box, "")
         if status.get("machine", "") != machine:
             yield f"status: Host {box} has {status.get('machine')!r}, on record is {machine!r}"
         if _LOCK in one["metadata"].get("annotations", {}):
             yield f"status: Host {box} is locked, and nothing is done"
+
+
+def _is_left_alone(host: Host | None) -> bool:
+    """Tell whether a host failed too often: it stays so while it is not in force, too."""
+    return host is not None and (
+        host.condition in MAY_REST or host.health.quarantined_until is not None
+    )
 
 
 def _same(one: Raw, other: Raw) -> bool:

@@ -1,7 +1,7 @@
 """Edits: what people write on objects in one run, drawn before it begins."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from random import Random
 
@@ -96,6 +96,11 @@ def draw_lifecycle(rng: Random, span: float, boxes: int) -> tuple[Edit, ...]:
         found += begin
         found += end if rng.random() >= _FOR_GOOD else ()
     return _in_order(*found)
+
+
+def elsewhere(here: tuple[Edit, ...], others: tuple[Edit, ...]) -> tuple[Edit, ...]:
+    """Return edits of one namespace with those of another, in the order of time."""
+    return _in_order(*here, *(replace(one, space=1) for one in others))
 
 
 def _in_order(*edits: Edit) -> tuple[Edit, ...]:

@@ -72,10 +72,14 @@ class FleetsEnvironment(PowerEnvironment):
 
 
 def spaces_of(scenario: ClusterScenario) -> tuple[Space, ...]:
-    """Return the namespaces of a run."""
-    secrets = bool(scenario.lifecycle)
-    home = Space(name=HOME, zone=Zone("rack-1"), first=1, boxes=scenario.boxes, secrets=secrets)
-    return (home,)
+    """Return the namespaces of a run, each with boxes of its own."""
+    secrets, apart = bool(scenario.lifecycle), scenario.apart
+    boxes = scenario.boxes - apart
+    home = Space(name=HOME, zone=Zone("rack-1"), first=1, boxes=boxes, secrets=secrets)
+    if not apart:
+        return (home,)
+    other = Space(name="yard", zone=Zone("rack-2"), first=boxes + 1, boxes=apart, secrets=secrets)
+    return home, other
 
 
 def boxes_of(account: AccountConfig) -> Container[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hostler.lab.kubernetes.faults import ClusterScenario
 
 from .edits import FLEETS
-from .objects import Objects
+from .objects import Objects, Space
 from .people import Aim
 
 Aims = tuple[Aim, ...]
@@ -27,10 +27,16 @@ def stages(scenario: ClusterScenario, objects: Objects) -> Iterator[Aims]:
     yield tuple(Aim(sizes=_sizes(1), hosts=space.hosts) for space in spaces)
     yield tuple(Aim(sizes=_sizes(0), hosts=space.hosts, on=space.hosts[1:2]) for space in spaces)
     for space in spaces:
-        for name, policy in zip(space.hosts, ("on", "off"), strict=False):
+        for name, policy in zip(_deleted(space), ("on", "off"), strict=False):
             objects.delete(space, "hosts", name, policy)
-    yield tuple(Aim(sizes=_sizes(0), hosts=space.hosts[2:]) for space in spaces)
-    yield tuple(Aim(sizes={}, hosts=space.hosts[2:]) for space in spaces)
+    left = [tuple(name for name in s.hosts if name not in _deleted(s)) for s in spaces]
+    yield tuple(Aim(sizes=_sizes(0), hosts=hosts) for hosts in left)
+    yield tuple(Aim(sizes={}, hosts=hosts) for hosts in left)
+
+
+def _deleted(space: Space) -> tuple[str, ...]:
+    """Return two Hosts of a namespace, or as many as leave its Provider one."""
+    return space.hosts[:-1][:2]
 
 
 def _sizes(first: int) -> dict[str, int]:
