@@ -82,8 +82,18 @@ def test_two_namespaces_have_objects_of_equal_names_in_some_seeds() -> None:
     assert all({edit.space for edit in one.edits} == {0, 1} for one in apart)
 
 
+def test_macs_are_rolled_in_a_few_seeds() -> None:
+    drawn = [draw_cluster(seed, SIZE) for seed in range(1, 200)]
+    rolls = [one.roll for one in drawn if one.roll is not None]
+    assert 5 < len(rolls) < 30
+    assert {roll.machines for roll in rolls} == {2, 3, 4}
+    assert not any(one.nodes or one.scripts or one.edits for one in drawn if one.roll)
+    assert draw_cluster(12, SIZE).roll is not None
+
+
 def test_every_fault_is_drawn() -> None:
-    scenarios = [draw_cluster(seed, SIZE) for seed in range(1, 300)]
+    drawn = [draw_cluster(seed, SIZE) for seed in range(1, 300)]
+    scenarios = [one for one in drawn if one.roll is None]
     assert {fault for one in scenarios for fault in one.base.faults} == {*ALL}
     edits = (edit for one in scenarios for edit in (*one.edits, *one.lifecycle))
     assert {edit.write for edit in edits} == {*Write}

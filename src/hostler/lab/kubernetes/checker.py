@@ -101,10 +101,9 @@ class ClusterChecker(PowerChecker):
     def machine_saved(
         self, shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]
     ) -> None:
-        """Check a record that was saved; one save may have two moves."""
+        """Check a record that was saved."""
         before = shadow.machines.get(machine.id)
-        if before is not None and any(event.detail.startswith(_AGAIN) for event in events):
-            shadow.machines[machine.id] = replace(before, phase=Phase.PENDING)
+        begun_again(shadow, machine, events)
         super().machine_saved(shadow, machine, events)
         if self.scripts is not None:
             self.scripts.saved(before, machine)
@@ -116,6 +115,13 @@ class ClusterChecker(PowerChecker):
         if self.nodes is not None and call.shows is Shows.REST:
             self.nodes.switched_off(box)
         super().obeyed(call, box, stopped=stopped)
+
+
+def begun_again(shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]) -> None:
+    """Note that a start began again: one save may have that move, and the next one."""
+    before = shadow.machines.get(machine.id)
+    if before is not None and any(event.detail.startswith(_AGAIN) for event in events):
+        shadow.machines[machine.id] = replace(before, phase=Phase.PENDING)
 
 
 def _reason(item: Raw) -> str:

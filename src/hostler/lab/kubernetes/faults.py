@@ -15,6 +15,7 @@ from hostler.simulators.kubernetes.faults import OF_WATCHES, Fault
 
 from .fleets.edits import Edit, draw_edits, draw_lifecycle, elsewhere
 from .nodes.scenario import NodesScenario, draw_nodes
+from .rolls.scenario import RollScenario, draw_roll
 from .scripts.scenario import FAULTS, ScriptsScenario, draw_scripts
 from .sharing import CUT_OFF, SHARED, sharing
 
@@ -63,7 +64,7 @@ ALL = (
 )
 """Every fault that a run of Cluster API knows."""
 
-DAYS = 0.06
+DAYS, ROLL_DAYS = 0.06, 0.5
 _MINUTE = 60.0
 _WIRINGS = (Wiring.BMC, Wiring.STRIP, Wiring.GUEST, Wiring.MIXED)
 
@@ -93,6 +94,7 @@ class ClusterScenario(PowerScenario):
     lifecycle: tuple[Edit, ...] = ()
     scripts: ScriptsScenario | None = None
     apart: int = 0
+    roll: RollScenario | None = None
     api: Mapping[Fault, float] = field(default_factory=dict[Fault, float])
 
     @property
@@ -139,7 +141,7 @@ def draw_cluster(seed: int, size: Size) -> ClusterScenario:
     times = sorted(rng.uniform(0, span) for _ in range(rng.randint(2, 8)))
     wanted = tuple(Replicas(at=at, machines=rng.randint(0, boxes)) for at in times)
     drawn = _with_fleets(ClusterScenario(**own, replicas=wanted, api=api))
-    return _with_scripts(_with_nodes(_with_engines(drawn)))
+    return _with_roll(_with_scripts(_with_nodes(_with_engines(drawn))))
 
 
 def _behind(seed: int) -> dict[Fault, float]:
@@ -229,6 +231,27 @@ def _with_scripts(scenario: ClusterScenario) -> ClusterScenario:
         return scenario
     faults = tuple(sorted({*base.faults, *scripts.rates}))
     return replace(scenario, base=replace(base, faults=faults), scripts=scripts)
+
+
+def _with_roll(scenario: ClusterScenario) -> ClusterScenario:
+    """Return the scenario as a roll of Macs, where the seed is one of those."""
+    base = scenario.base
+    roll = None if scenario.edits else draw_roll(base.seed, ROLL_DAYS * 24 * HOUR)
+    if roll is None:
+        return scenario
+    spells = (one for one in base.disruptions if one.fault in _SPELLS)
+    disruptions = sorted((*roll.macs.base.disruptions, *spells), key=lambda one: one.at)
+    faults = {fault for fault in base.faults if fault in (*CALLS, *_SPELLS)}
+    macs = replace(
+        roll.macs,
+        base=replace(
+            roll.macs.base,
+            disruptions=tuple(disruptions),
+            faults=tuple(sorted({*roll.macs.base.faults, *faults})),
+        ),
+    )
+    alone = replace(scenario, nodes=None, scripts=None)
+    return replace(alone, base=macs.base, roll=replace(roll, macs=macs))
 
 
 def _spells(fault: str, span: float, rng: Random) -> list[Disruption]:

@@ -30,9 +30,11 @@ _HELD = "machine.cluster.x-k8s.io"
 class Site(SimulatedCluster):
     """The objects of one cluster, written without any fault: core's own calls are not judged."""
 
-    def __init__(self, clock: Clock, random: Random, fleet: str, data: str = "") -> None:
+    def __init__(
+        self, clock: Clock, random: Random, fleet: str, data: str = "", unready: float = UNREADY
+    ) -> None:
         super().__init__(clock, random)
-        self._data = data
+        self._data, self._longest = data, unready
         self._random, self._fleet, self._made = random, fleet, 0
         self._boot, self._unready = clock.boot, dict[str, float]()
         self.routes = Routes()
@@ -79,6 +81,10 @@ class Site(SimulatedCluster):
             if "deletionTimestamp" in one["metadata"]:
                 self._end(_name(one))
 
+    def delete_machine(self, name: str) -> None:
+        """Delete one Machine, as a roll does; one that is gone by now is let be."""
+        self.ask("DELETE", _path(CORE, CORE_VERSION, "machines", name))
+
     def _unhealthy(self) -> list[str]:
         """Return the Machines that a health check gives up: they were not ready for too long."""
         living = {
@@ -89,7 +95,7 @@ class Site(SimulatedCluster):
         unready += sorted(living - {_name(one) for one in items})
         now = self._boot()
         self._unready = {name: self._unready.get(name, now) for name in unready if name in living}
-        return [name for name, since in self._unready.items() if now - since > UNREADY]
+        return [name for name, since in self._unready.items() if now - since > self._longest]
 
     def _make(self) -> None:
         """Make a Machine with its HostlerMachine, in core's order."""

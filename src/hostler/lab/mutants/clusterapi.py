@@ -79,6 +79,7 @@ class Alone:
             lifecycle=self.lifecycle,
             scripts=self.scripts,
             apart=self.apart,
+            roll=None,
             api=self.api,
         )
 

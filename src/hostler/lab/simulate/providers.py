@@ -16,6 +16,7 @@ from hostler.lab.kubernetes import faults as cluster_faults
 from hostler.lab.kubernetes.course import ClusterCourse
 from hostler.lab.kubernetes.faults import ClusterScenario, draw_cluster
 from hostler.lab.kubernetes.fleets.course import FleetsCourse
+from hostler.lab.kubernetes.rolls.course import RollCourse
 from hostler.lab.macs import faults as mac_faults
 from hostler.lab.macs.environment import MacEnvironment
 from hostler.lab.macs.faults import MacScenario, draw_macs
@@ -29,6 +30,7 @@ from hostler.lab.mutants import macs as mac_mutants
 from hostler.lab.mutants import metal as metal_mutants
 from hostler.lab.mutants import nodes as node_mutants
 from hostler.lab.mutants import power as power_mutants
+from hostler.lab.mutants import rolls as roll_mutants
 from hostler.lab.mutants import runner as runner_mutants
 from hostler.lab.mutants import scripts as script_mutants
 from hostler.lab.mutants import servers as server_mutants
@@ -112,6 +114,8 @@ def engines(environment: Callable[[S], Environment]) -> Callable[[S, Path], Cour
 
 def _cluster_course(scenario: ClusterScenario, folder: Path) -> Course:
     """Return the course of Machines of Cluster API, or that of Fleets and Hosts."""
+    if scenario.roll is not None:
+        return RollCourse(scenario, scenario.roll, folder)
     return (FleetsCourse if scenario.edits else ClusterCourse)(scenario, folder)
 
 
@@ -192,6 +196,7 @@ PROVIDERS: Mapping[
             **fleet_mutants.MUTANTS,
             **node_mutants.MUTANTS,
             **script_mutants.MUTANTS,
+            **roll_mutants.MUTANTS,
         },
         days=cluster_faults.DAYS,
         impossible=_DELETED | _STANDBY,
