@@ -19,7 +19,8 @@ class FakeCluster(Session):
     """What the cluster has. `grace` is how long a Pod takes to end; None: it never does.
 
     `refusals` are answers to the next evictions of a Pod, by its name: status, reason, message.
-    `forbidden` are methods and kinds that are refused.
+    `returning` are Nodes whose kubelets are heard again as soon as they were listed. `forbidden`
+    are methods and kinds that are refused.
     """
 
     clock: Clock
@@ -34,6 +35,7 @@ class FakeCluster(Session):
     patches: list[Body] = field(default_factory=list[Body])
     deletions: list[Body] = field(default_factory=list[Body])
     lists: int = 0
+    returning: tuple[str, ...] = ()
     forbidden: frozenset[tuple[str, str]] = frozenset()
 
     @property
@@ -64,7 +66,11 @@ class FakeCluster(Session):
 
     def _nodes(self) -> Answer:
         self.lists += 1
-        return _list(self.nodes)
+        listed = _list(self.nodes)
+        for node in self.returning:
+            self.nodes[node]["status"]["conditions"][0]["status"] = "True"
+            self.nodes[node]["metadata"]["resourceVersion"] += "0"
+        return listed
 
     def _pods_of(self, call: Call) -> Answer:
         node = dict(call.query)["fieldSelector"].partition("=")[2]
@@ -111,6 +117,9 @@ class FakeCluster(Session):
 
     def _delete(self, name: str, options: Body) -> Answer:
         self.deletions.append({"name": name, **options})
+        known = self.nodes.get(name, {}).get("metadata", {}).get("resourceVersion")
+        if options.get("preconditions", {}).get("resourceVersion", known) != known:
+            return _refusal(409, "Conflict", "somebody wrote since")
         return _found(self.nodes.pop(name, None))
 
     def _evict(self, name: str, body: Body) -> Answer:

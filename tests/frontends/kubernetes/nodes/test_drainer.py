@@ -166,4 +166,4 @@ async def test_a_node_is_removed_by_its_uid_and_may_be_gone() -> None:
     await remove(fake.client, node)
     await remove(fake.client, node)
     assert fake.nodes == {}
-    assert fake.deletions[0]["preconditions"] == {"uid": "u-n"}
+    assert fake.deletions[0]["preconditions"] == {"uid": "u-n", "resourceVersion": "1"}

@@ -129,7 +129,17 @@ async def test_the_node_of_a_machine_that_has_ended_is_removed() -> None:
     scene.cluster.node("n", ready="Unknown", **OURS)
     await scene.go_over()
     assert scene.cluster.nodes == {}
-    assert scene.cluster.deletions[0]["preconditions"] == {"uid": "u-n"}
+    assert scene.cluster.deletions[0]["preconditions"]["uid"] == "u-n"
+
+
+async def test_a_node_stays_whose_kubelet_is_heard_again_since_it_was_read() -> None:
+    """It registers once in each boot: what is removed then would stay away until the next one."""
+    scene = Scene()
+    scene.records.living, scene.store.ended[ONE.id] = [], ENDED
+    scene.cluster.node("n", ready="Unknown", **OURS)
+    scene.cluster.returning = ("n",)
+    await scene.go_over()
+    assert list(scene.cluster.nodes) == ["n"]
 
 
 @pytest.mark.parametrize(

@@ -181,10 +181,13 @@ class Drainer:
 
 
 async def remove(client: Client, node: Node) -> None:
-    """Remove a Node whose machine has ended, this very one. Raises ApiError."""
-    key = Key("", node.metadata.name)
+    """Remove a Node whose machine has ended, this very one, as it was read. Raises ApiError.
+
+    One that was written since may have a kubelet that speaks again: it is looked at anew later.
+    """
+    key, known = Key("", node.metadata.name), node.metadata
     try:
-        await client.delete(NODES, key, Deletion(uid=node.metadata.uid))
-    except NotFound:
+        await client.delete(NODES, key, Deletion(uid=known.uid, version=known.resource_version))
+    except (NotFound, Conflict):
         return
     log.info("node removed", node=node.metadata.name)
