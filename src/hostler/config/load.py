@@ -76,7 +76,8 @@ class Bought:
 class Reading:
     """One reading of one file, gathering faults; `partial` where accounts and fleets may lack.
 
-    `objects` may be among its tables, with the namespace before their names.
+    `objects` may be among its tables, with the namespace before their names. Unless it is
+    `bounded`, fleets may ask for more machines than their provider has.
     `reclaims` is what the file says of fleets that do not say whether they reclaim orphans.
     """
 
@@ -88,6 +89,7 @@ class Reading:
     nodes: dict[FleetName, NodeTable] = field(default_factory=dict[FleetName, NodeTable])
     partial: bool = False
     objects: bool = False
+    bounded: bool = True
     reclaims: bool = False
 
     def read(self, raw: Raw) -> Config | None:
@@ -281,7 +283,7 @@ class Reading:
                     self.faults.note(f"{path}.{key}", expected)
                 warnings = kind.warnings_of(account.settings)
                 self.warnings += (f"{path}.{warning}" for warning in warnings)
-            if isinstance(kind, Bounded):
+            if self.bounded and isinstance(kind, Bounded):
                 asked = {
                     fleet.name: Asked(template=template, machines=laws.needed(fleet))
                     for fleet, template in fleets

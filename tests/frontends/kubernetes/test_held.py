@@ -25,7 +25,9 @@ from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
 from hostler.kubernetes.objects import Key, Metadata
 from hostler.kubernetes.requests import Patch, merge_patch
 from hostler.kubernetes.resources import Resource
+from hostler.ports.kind import table_of
 from hostler.ports.store import Fence, Store
+from hostler.providers.power.settings import PowerTable
 from hostler.queries.removed import removed_fleets
 from hostler.stores.memory import MemoryStore
 from hostler.testing.scenes.builders import BEGIN, FLEET, HOME, machine
@@ -142,6 +144,33 @@ async def test_a_host_on_record_is_in_force_from_the_start_though_nobody_holds_i
     objects.write("Fleet", "web", WEB)
     config = await source_of(tmp_path, objects).first({}, {("rack", "box")})
     assert names(config) == ({"rack"}, {"web"})
+
+
+async def test_a_fleet_stays_in_force_though_one_of_its_hosts_left(tmp_path: Path) -> None:
+    """It asks for more machines than there are boxes then: that keeps those that it has."""
+    objects = Objects()
+    objects.write("Provider", "rack", RACK)
+    for name in ("one", "two"):
+        objects.write("Host", name, BOX)
+    objects.write("Fleet", "web", {**WEB, "size": 2})
+    source = source_of(tmp_path, objects)
+    await source.first({})
+    del objects.found["Host"]["two"]
+    for _ in range(2):
+        await source.take(base_in(tmp_path))
+        assert names(source.config()) == ({"rack"}, {"web"})
+        (fleet,) = source.config().fleets
+        assert fleet.size == 2
+        (account,) = source.config().accounts
+        assert [box.name for box in table_of(PowerTable, account.settings).boxes] == ["one"]
+    begun_anew = source_of(tmp_path, objects)
+    earlier = {
+        place: raw for place, raw in source.judged.assembly.tables.items() if place.table == "fleet"
+    }
+    assert names(await begun_anew.first(earlier)) == ({"rack"}, {"web"})
+    objects.write("Fleet", "web", {**WEB, "size": 3})
+    await source.take(base_in(tmp_path))
+    assert [one.size for one in source.config().fleets] == [2]
 
 
 async def filled(*, bound: bool) -> MemoryStore:

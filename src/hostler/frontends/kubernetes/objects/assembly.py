@@ -146,7 +146,8 @@ class Assembler:
         self.verdicts[place] = Verdict(reason=reason, message=why, older=stays)
 
     def _is_right(self, place: Place, table: Raw) -> bool:
-        reading, config = self._alone(place, table)
+        """Tell whether a table can stay in force: hosts that left since are no fault of it."""
+        reading, config = self._alone(place, table, bounded=False)
         return not reading.faults.found and config is not None and _has(config, place)
 
     def _faults(self, place: Place, candidate: Candidate) -> tuple[str, ...]:
@@ -156,7 +157,9 @@ class Assembler:
             return (NO_PROVIDER,)
         return tuple(dict.fromkeys(worded(fault, place, candidate.tell) for fault in found))
 
-    def _alone(self, place: Place, own: Raw) -> tuple[Reading, Config | None]:
+    def _alone(
+        self, place: Place, own: Raw, *, bounded: bool = True
+    ) -> tuple[Reading, Config | None]:
         """Return the reading of a table with the providers of its namespace that are in force.
 
         Those of the file are of the home namespace.
@@ -171,7 +174,7 @@ class Assembler:
         if not self.namespaces.is_home(namespace):
             without.add(PROVIDER)
         bare = {key: value for key, value in self.base.items() if key not in without}
-        return self._read(bare, {**providers, place: own})
+        return self._read(bare, {**providers, place: own}, bounded=bounded)
 
     def _together(
         self, candidates: Mapping[Place, Candidate], before: Mapping[Place, Raw]
@@ -183,11 +186,22 @@ class Assembler:
                 return config
             blamed = dict(self._blamed(reading.faults.found))
             place = self._newest(blamed, before)
+            if self._stands(place, before):
+                reading, config = self._read(_with_providers(self.base), self.force, bounded=False)
+                if config is not None:
+                    return config
             if place is None:
                 raise WrongFile(self.path, tuple(dict.fromkeys(reading.faults.found)))
             why = _why(place, blamed, candidates)
             older = before.get(place)
             self._fall_back(place, None if older == self.force[place] else older, why)
+
+    def _stands(self, place: Place | None, before: Mapping[Place, Raw]) -> bool:
+        """Tell whether no fleet that was written anew is to give way.
+
+        Then what asks for too many machines was right before: a provider has fewer hosts since.
+        """
+        return place is None or place.table != FLEET or self.force[place] == before.get(place)
 
     def _newest(self, blamed: Mapping[Place, Fault], before: Mapping[Place, Raw]) -> Place | None:
         """Return what is to give way: what changed, even where the fault is in what was there."""
@@ -209,13 +223,20 @@ class Assembler:
             if fault.path == place.path or fault.path.startswith((f"{place.path}.",))
         ]
 
-    def _read(self, base: Raw, tables: Mapping[Place, Raw]) -> tuple[Reading, Config | None]:
+    def _read(
+        self, base: Raw, tables: Mapping[Place, Raw], *, bounded: bool = True
+    ) -> tuple[Reading, Config | None]:
         raw = dict(base)
         for name in (PROVIDER, FLEET):
             own = {place.name: one for place, one in tables.items() if place.table == name}
             raw[name] = {**table(raw.get(name, {})), **own}
         reading = Reading(
-            path=self.path, kinds=self.kinds, stores=self.stores, partial=True, objects=True
+            path=self.path,
+            kinds=self.kinds,
+            stores=self.stores,
+            partial=True,
+            objects=True,
+            bounded=bounded,
         )
         return reading, reading.read(raw)
 
