@@ -127,6 +127,16 @@ def _at_home(good: Any) -> Any:
     return provider_of
 
 
+def _within_bounds(_: Any) -> Any:
+    """Let no Fleet stay in force for whose machines there are too few hosts by now."""
+
+    def is_right(self: Any, place: Any, table: Any) -> bool:
+        reading, config = self._alone(place, table)
+        return not reading.faults.found and config is not None
+
+    return is_right
+
+
 def _never_lifts(good: Any) -> Any:
     """Lift no hold that an object asked for."""
 
@@ -177,6 +187,15 @@ _HOST_STAYS_ON = Alone(
     edits=(_FULL[1], Edit(at=5 * _MINUTE, write=Write.POWER, who=1, value=1)),
     lifecycle=(Edit(at=21 * _MINUTE, write=Write.DELETE_HOST, who=1, value=2),),
     disruptions=(Disruption(at=20 * _MINUTE, fault="endpoint_away", who=1, length=10 * _MINUTE),),
+)
+_ROOM_SHRINKS = Alone(
+    edits=(
+        Edit(at=10.0, write=Write.MAKE, who=1, value=0),
+        Edit(at=_MINUTE, write=Write.POWER, who=1, value=2),
+        Edit(at=3 * _MINUTE, write=Write.MAKE, who=0, value=4),
+        Edit(at=20 * _MINUTE, write=Write.CHANGE, who=1, value=1),
+    ),
+    lifecycle=(Edit(at=12 * _MINUTE, write=Write.DELETE_HOST, who=1),),
 )
 _NOTHING_HELD = Alone(
     edits=_FULL,
@@ -274,6 +293,12 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
         puts=(("frontends.kubernetes.objects.reach:Reach.provider_of", _at_home),),
         scenario=_TWO_NAMESPACES,
         caught=("L1", "status", "apart"),
+    ),
+    "fleet-too-large-left-out": Mutant(
+        summary="a Fleet that asks for more than the Hosts that are left is not in force",
+        puts=(("frontends.kubernetes.objects.assembly:Assembler._is_right", _within_bounds),),
+        scenario=_ROOM_SHRINKS,
+        caught=("kept",),
     ),
     "in-force-before-it-is-held": Mutant(
         summary="a Host is in force before anything keeps its object from going with its machine",

@@ -1,7 +1,8 @@
 """The checker: what objects say, and what becomes of boxes when objects come and go.
 
 kept      what a machine has is not dropped because an object went or became wrong: the account that
-          is run has its box, and neither its Host nor its Provider leaves.
+          is run has its box, and neither its Host nor its Provider leaves; and a Fleet that was in
+          force stays so.
 apart     no machine of a fleet has a box of another namespace.
 policy    a deleted Host leaves once nobody has its box, and its power is as it asks for.
 status    each Fleet and Host says how it stands, and whether what was written is in force.
@@ -59,6 +60,7 @@ class FleetsChecker(PowerChecker):
         self._hosts: Objected = {}
         self._providers: Objected = {}
         self._starts = dict[str, tuple[str, float]]()
+        self._ran = set[str]()
 
     def wrong(self, invariant: str, text: str, machine: MachineId | None = None) -> None:
         """Note that something does not hold."""
@@ -66,15 +68,28 @@ class FleetsChecker(PowerChecker):
 
     # ------------------------------------------------------------ what is dropped
 
-    def takes(self, in_force: Mapping[str, Container[str]]) -> None:
-        """Note which boxes an engine has that begins now; those of machines are among them."""
+    def takes(self, in_force: Mapping[str, Container[str]], fleets: Container[str]) -> None:
+        """Note the boxes and fleets of an engine that begins now: what it needs is among them.
+
+        Boxes of machines are, and each Fleet that was in force before, in an account that is.
+        """
         self.in_force = in_force
+        self._fleets_stay(fleets)
         for shadow in self.shadows:
             for machine in shadow.living():
                 account, box = self._account(shadow, machine), machine.host
                 if box is not None and account in in_force and box not in in_force[account]:
                     text = f"{box} is {machine.id}'s, and not in force any more"
                     self.wrong("kept", text, machine.id)
+
+    def _fleets_stay(self, fleets: Container[str]) -> None:
+        ran, self._ran = self._ran, set[str]()
+        for (space, name), one in self._all("fleets").items():
+            uid, runs = str(one["metadata"]["uid"]), space.named(name) in fleets
+            if runs:
+                self._ran.add(uid)
+            elif uid in ran and space.named(PROVIDER) in self.in_force and not is_going(one):
+                self.wrong("kept", f"Fleet {space.named(name)} was in force, and is not any more")
 
     def _account(self, shadow: ShadowStore, machine: Machine) -> str:
         fleet = shadow.fleets.get(machine.fleet)

@@ -147,7 +147,8 @@ class FleetsCourse(EngineCourse):
         if self._config is None:
             judge.in_force = {}
             return ()
-        judge.takes(in_force(self._config))
+        asked = {str(one.name) for one in self._config.fleets if not one.removed}
+        judge.takes(in_force(self._config), asked)
         rows = run.shadow.rows
         fleets = [one for one in self._config.fleets if not one.removed or one.name in rows]
         return tuple(

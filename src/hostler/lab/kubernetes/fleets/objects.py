@@ -155,9 +155,8 @@ class Objects(SimulatedCluster):
         self.must("DELETE", _path(space, plural, name))
         return True
 
-    def let_go(self, space: Space, name: str) -> None:
-        """Write on a deleted Host that its box may stay as it is, unless it says so."""
-        spec: Raw = {"deletionPolicy": "leave"}
+    def amend(self, space: Space, name: str, spec: Raw) -> None:
+        """Write on a Host that was deleted, unless it says so: its spec counts still."""
         if not _has(self.of(space, "hosts")[name]["spec"], spec):
             self.must("PATCH", _path(space, "hosts", name), {"spec": spec})
 

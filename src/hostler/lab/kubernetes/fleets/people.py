@@ -119,15 +119,13 @@ class People:
                 return {"metadata": {"annotations": lock}}
 
     def _mend(self, host: str) -> bool:
-        """Write how a Host's box is switched as it was at first."""
+        """Write how a Host's box is switched as it was at first, though it was deleted."""
         power = self.space.host_spec(host)["power"]
-        plug = {"user": None, "passwordEnv": None, **power["shelly"]}
         present = self.objects.of(self.space, "hosts").get(host)
-        if present is not None and present["spec"]["power"] == power:
-            return not is_going(present)
-        return self.objects.patch(
-            self.space, "hosts", host, {"spec": {"power": {**power, "shelly": plug}}}
-        )
+        if present is not None and present["spec"]["power"] != power:
+            plug = {"user": None, "passwordEnv": None, **power["shelly"]}
+            self.objects.amend(self.space, host, {"power": {**power, "shelly": plug}})
+        return present is not None
 
     # ------------------------------------------------------------ in the end
 
@@ -156,7 +154,7 @@ class People:
         for name in aim.hosts:
             objects.make_host(space, name)
             if name in going:
-                objects.let_go(space, name)
+                objects.amend(space, name, {"deletionPolicy": "leave"})
         for name, size in aim.sizes.items():
             objects.make_fleet(space, name, 0 if leave else size)
             spec = {"size": 0 if leave else size, "paused": False}
