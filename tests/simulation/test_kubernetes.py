@@ -24,6 +24,9 @@ PAST_FAILURES = {
     1083: "kept: a Provider left with machines, for it was not in force",
     2076: "E3: a deleted Host that was wrong stayed, and asked to be held for ever",
     11: "S12: a box that its machine left when its start was tried again was handed on uncleaned",
+    69: "L1: a drain waited for a Pod that ended for ever on the Node of a box gone off (the lab)",
+    363: "power: another fleet's second try and a first start went out in one moment",
+    1452: "power: another fleet's second try did not count for the gap between two starts",
     34000041: "power: the gap between two starts was that of each fleet alone",
 }
 """Seeds of failures that were found and mended, and what each found."""

@@ -5,15 +5,18 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from hostler.domain.decision.view import view_of
 from hostler.domain.hosts import power
 from hostler.domain.hosts.free import free_hosts
 from hostler.domain.hosts.lifecycle import decide_hosts, without_future
-from hostler.domain.ids import HostId, MachineId
+from hostler.domain.ids import FleetName, HostId, MachineId
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits, Preference
+from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Free, HostCondition, HostPower
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
+from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition
 from hostler.domain.model.transition import Transition
 from hostler.testing.fakes.metal import metal
@@ -182,14 +185,64 @@ def test_machine_that_was_bound_before_a_crash_counts_as_one_that_begins() -> No
 
 
 @pytest.mark.parametrize("limits", [GAP, PowerLimits(parallel_starts=1)])
-def test_start_of_another_fleets_machine_counts_by_its_box(limits: PowerLimits) -> None:
-    """Two fleets share a rack: the machine of the other one is not in the snapshot."""
-    host = record(condition=HostCondition.ALLOCATED, since=BEGIN, power=HostPower(on=False))
-    other = {MachineId("m-bbbbbbbbbb"): BOX}
+def test_start_of_another_fleets_machine_counts_as_long_as_a_start_may_take(
+    limits: PowerLimits,
+) -> None:
+    """Two fleets share a rack; the other one may be paused, with a machine that starts for ever."""
+    other = on_host(Phase.STARTING)
     for passed, startable in ((S, ()), (timedelta(hours=1), (FREE,))):
-        snapshot = fleet_snapshot([], now=BEGIN + passed, hosts=[host], bindings=other)
-        snapshot = replace(snapshot, capabilities=metal(power=limits))
+        snapshot = fleet_snapshot([], now=BEGIN + passed)
+        snapshot = replace(snapshot, capabilities=metal(power=limits), neighbours=(other,))
         assert power.startable((FREE,), [], snapshot) == startable
+
+
+def test_another_try_of_another_fleets_machine_is_a_start_as_its_first_one_was() -> None:
+    """Its box does not go on, and says nothing of it: only its machine knows when it was asked."""
+    late, begun = BEGIN + timedelta(hours=1), on_host(Phase.STARTING)
+    again = replace(asked(SWITCH_ON, late, shows=Shows.POWER), closed=late)
+    other, own = (
+        replace(begun, asked=(again,)),
+        on_host(Phase.STARTING, id=MachineId("m-a22222222")),
+    )
+    for passed, may in ((29 * S, False), (30 * S, True)):
+        snapshot = fleet_snapshot([own], now=late + passed)
+        snapshot = replace(snapshot, capabilities=metal(power=GAP), neighbours=(other,))
+        assert (power.startable((FREE,), [], snapshot) == (FREE,)) is may
+        assert power.spaced((started(own),), snapshot)[0].starts is may
+
+
+def test_another_fleets_machine_that_is_worked_on_may_be_asked_for_at_this_moment() -> None:
+    """In one round fleets are decided one after the other, and nothing is on record between."""
+    before = replace(asked(SWITCH_ON, BEGIN, shows=Shows.POWER), closed=BEGIN)
+    other = on_host(Phase.STARTING, asked=(before,))
+    own, now = on_host(Phase.STARTING, id=MachineId("m-a22222222")), BEGIN + timedelta(hours=1)
+    for moving in (frozenset[MachineId](), frozenset({other.id})):
+        snapshot = replace(
+            fleet_snapshot([own], now=now),
+            capabilities=metal(power=GAP),
+            neighbours=(other,),
+            moving=moving,
+        )
+        assert power.spaced((started(own),), snapshot)[0].starts is not moving
+
+
+def test_fleets_know_the_machines_of_others_where_they_share_the_limits_of_power() -> None:
+    second, mine = replace(FLEET, name=FleetName("other")), on_host(Phase.STARTING)
+    theirs = on_host(Phase.STARTING, id=MachineId("m-a22222222"), fleet=second.name)
+    account = account_snapshot([], [])
+    account = replace(
+        account,
+        fleets=(FLEET, second),
+        rows={name: FleetRow(name=name, created=BEGIN) for name in (FLEET.name, second.name)},
+        living={FLEET.name: (mine,), second.name: (theirs,)},
+        machines={mine.id: mine, theirs.id: theirs},
+    )
+    for capabilities, known in (
+        (metal(power=GAP), (theirs,)),
+        (Capabilities(), ()),
+    ):
+        found = view_of(replace(account, capabilities=capabilities), FLEET, None)
+        assert found.neighbours == known
 
 
 def test_box_that_was_told_to_go_off_is_taken_once_the_command_must_have_been_obeyed() -> None:

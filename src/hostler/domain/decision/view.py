@@ -9,6 +9,7 @@ from hostler.domain.hosts.outside import outside
 from hostler.domain.ids import FleetName, HostId, MachineId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import host_of
+from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import OrphanClass, OwnerTag, Resource
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 from hostler.domain.model.unused import Fits
@@ -94,7 +95,15 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
             one.name: account.rows[one.name] for one in account.fleets if _has_left(one, account)
         },
         adopted=frozenset(row.adopts for row in account.rows.values() if row.adopts),
+        neighbours=_neighbours(account, fleet),
     )
+
+
+def _neighbours(account: AccountSnapshot, fleet: Fleet) -> tuple[Machine, ...]:
+    """Return the machines of other fleets, where limits of power are theirs as well."""
+    if account.capabilities.power is None or len(account.fleets) < 2:
+        return ()
+    return tuple(one for one in account.machines.values() if one.fleet != fleet.name)
 
 
 def _has_left(fleet: Fleet, account: AccountSnapshot) -> bool:

@@ -4,7 +4,7 @@ Switching wears a host, and many at a time blow a fuse: how long it stays as it 
 start together, are capabilities of its provider.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from math import inf
@@ -93,18 +93,18 @@ def startable(
     """Return the free hosts that may begin now: only so many of those that are off, in each zone.
 
     A machine on its way up counts, and so does one that began less than the gap ago; those of other
-    fleets too, by their hosts.
+    fleets of the account too, but for one that starts for longer than a start of this fleet may
+    take: it may be paused, and counts for the gap alone.
     """
     limits = snapshot.capabilities.power
     if limits is None:
         return tuple(free)
-    known = list(machines)
+    known = [*machines, *snapshot.neighbours]
     found = list[Free]()
     bound = frozenset(snapshot.bindings)
-    begun = {
-        zone: _begun(known, zone, bound, snapshot, _elsewhere(known, zone, snapshot))
-        for zone in _zones(snapshot)
-    }
+    newest = snapshot.now - snapshot.fleet.timers.start
+    stuck = frozenset(one.id for one in snapshot.neighbours if one.since <= newest)
+    begun = {zone: _begun(known, zone, bound, snapshot, stuck) for zone in _zones(snapshot)}
     for one in free:
         off = one.resource.condition is not Condition.UP
         if not off or begun.get(one.resource.zone, 0) < limits.parallel_starts:
@@ -169,13 +169,14 @@ def _started(
 ) -> Iterator[tuple[str, datetime]]:
     """Yield when a host of a zone was switched on, by machine or host; in flight is just now."""
     here = [one.machine for one in transitions if one.machine.offer.zone == zone]
-    for machine in here:
+    beside = [machine for machine in snapshot.neighbours if machine.offer.zone == zone]
+    for machine in (*here, *beside):
         asked = [*_starts(machine, snapshot)]
         yield from ((machine.id, at) for at in asked)
         begins = machine.phase is Phase.STARTING and machine.id in snapshot.moving
-        if begins and not any(at >= machine.since for at in asked):
+        if begins and (machine in beside or not any(at >= machine.since for at in asked)):
             yield machine.id, snapshot.now
-    taken = {machine.host for machine in here}
+    taken = {machine.host for machine in (*here, *beside)}
     for host in snapshot.hosts.values():
         if host.zone == zone and host.id not in taken:
             yield from ((host.id, at) for at in _starts_of(host, snapshot))
@@ -212,11 +213,9 @@ def _begun(
     zone: str,
     bound: frozenset[MachineId],
     snapshot: Snapshot | AccountSnapshot,
-    elsewhere: tuple[Host, ...] = (),
+    stuck: Collection[MachineId] = (),
 ) -> int:
     """Return how many starts of a zone count now; as many as may be, while the gap is not over.
-
-    `elsewhere` are hosts of machines that are not among these, and may be starting.
 
     The gap counts from a start that is over too: a box boots in less. A machine that was bound by a
     process which died then begins now; one that lost its box begins when it takes another.
@@ -234,24 +233,8 @@ def _begun(
     began += [at for machine in here for at in _starts(machine, snapshot)]
     began += [at for host in hosts for at in _starts_of(host, snapshot)]
     began += [host.since for host in hosts if host.id in mine and host.since]
-    began += [host.since for host in elsewhere if host.since]
     if began and snapshot.now - max(began) < limits.start_gap:
         return limits.parallel_starts
     alone = sum(host.power.begun is not None and not host.power.on for host in hosts)
-    return len(starting) + len(waiting) + alone + sum(not host.power.on for host in elsewhere)
-
-
-def _elsewhere(machines: list[Machine], zone: str, snapshot: Snapshot) -> tuple[Host, ...]:
-    """Return the hosts of a zone that machines of other fleets took a short while ago.
-
-    Their machines are not in the snapshot of a fleet: a host that stays off counts no longer than
-    a start may take.
-    """
-    own = {machine.id for machine in machines}
-    taken = {host for machine, host in snapshot.bindings.items() if machine not in own}
-    newest = snapshot.now - snapshot.fleet.timers.start
-    return tuple(
-        host
-        for host in snapshot.hosts.values()
-        if host.id in taken and host.zone == zone and host.since and host.since > newest
-    )
+    counted = [machine for machine in (*starting, *waiting) if machine.id not in stuck]
+    return len(counted) + alone

@@ -182,6 +182,8 @@ class Snapshot:
     setup script by now, and `canaries` are the machines in use that it may be brought to, None:
     all of them; decide() fills both in. `left` are the rows of the account's fleets that are no
     longer in the file, and `adopted` the names among them whose machines another fleet takes over.
+    `neighbours` are the machines of the account's other fleets, where hosts are switched on and
+    off: they share its limits.
     """
 
     cycle: CycleId
@@ -219,6 +221,7 @@ class Snapshot:
     left: Mapping[FleetName, FleetRow] = field(default_factory=dict[FleetName, FleetRow])
     adopted: frozenset[FleetName] = frozenset()
     ended: tuple[Machine, ...] = ()
+    neighbours: tuple[Machine, ...] = ()
 
     @property
     def reopening(self) -> tuple[Machine, ...]:

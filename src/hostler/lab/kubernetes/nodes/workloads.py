@@ -19,6 +19,8 @@ _PODS = f"/api/v1/namespaces/{APPS}/pods"
 _POLICY = f"/apis/policy/v1/namespaces/{APPS}/poddisruptionbudgets"
 _STARTS, _STOPS = (5.0, 40.0), (2.0, 60.0)
 _RETURNS = 0.1
+_FORCED = 1800.0
+"""So long, in seconds, a Pod that ends on a silent Node is waited for until a person ends it."""
 _TASK_LASTS, _TASKS_EVERY = (60.0, 900.0), 900.0
 
 
@@ -158,12 +160,14 @@ class Workloads:
         return is_true(node) and not spec.get("unschedulable") and not taints
 
     def _go_on(self, pod: Raw, nodes: dict[str, Raw]) -> None:
-        """Let one Pod go on: with its Node it is gone; without a kubelet nothing happens to it."""
+        """Let one Pod go on: with its Node it is gone; without a kubelet only a person ends it."""
         node = pod["spec"].get("nodeName", "")
         if (not node and is_ending(pod)) or (node and node not in nodes):
             self.api.end_pod(pod)
         elif node and self.kubelets.speaks(node):
             self._run(pod)
+        elif node and is_ending(pod) and self._is_due(pod, "forced", _FORCED):
+            self.api.end_pod(pod)
 
     def _run(self, pod: Raw) -> None:
         """Do what a kubelet does with a Pod of its Node."""
