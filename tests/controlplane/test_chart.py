@@ -172,6 +172,7 @@ def test_each_kind_of_ours_may_be_read_and_written_by_who_enables_it(
     printed = subprocess.run(
         [str(program), "kubernetes", "crds"], capture_output=True, text=True, check=True
     ).stdout
+    prepared.run("apply", "--server-side", "--force-conflicts", "-f", "-", text=printed)
     values = {
         "watch": {"namespace": "machines"},
         "frontends": {name: {"enabled": True} for name in ("clusterApi", "nodes", "jobs")},
