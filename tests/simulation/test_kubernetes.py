@@ -27,6 +27,7 @@ PAST_FAILURES = {
     69: "L1: a drain waited for a Pod that ended for ever on the Node of a box gone off (the lab)",
     363: "power: another fleet's second try and a first start went out in one moment",
     1452: "power: another fleet's second try did not count for the gap between two starts",
+    7816: "policy: a Host that was to be left on went while an earlier command took it off",
     34000041: "power: the gap between two starts was that of each fleet alone",
 }
 """Seeds of failures that were found and mended, and what each found."""

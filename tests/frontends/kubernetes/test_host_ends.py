@@ -8,6 +8,7 @@ import pytest
 from msgspec import structs
 
 from hostler.domain.ids import AccountName, HostId, Zone, machine_id
+from hostler.domain.model.calls import Shows
 from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.snapshot import RequestKind
@@ -18,7 +19,7 @@ from hostler.frontends.kubernetes.objects.models import Written
 from hostler.kubernetes.objects import Metadata
 from hostler.ports.power import PowerState
 from hostler.queries.power_states import Operation, OperationKind, PowerStatus, Progress
-from hostler.testing.scenes.builders import FLEET
+from hostler.testing.scenes.builders import FLEET, asked
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 RACK = replace(FLEET, account=AccountName("rack"))
@@ -163,3 +164,19 @@ def test_what_observations_lack_is_not_waited_for_and_is_asked_nothing() -> None
     assert left(tower("off"), there, HERE)
     assert not left(tower("off"), absent, HERE)
     assert about_hold(tower("off"), wanted_at_end(tower("off"), absent), absent, HERE) is None
+
+
+@pytest.mark.parametrize(("policy", "shows"), [("on", Shows.REST), ("off", Shows.POWER)])
+def test_an_object_stays_while_a_command_of_before_may_make_its_host_otherwise(
+    policy: str, shows: Shows
+) -> None:
+    """A box that was asked to shut down is still seen on, and would be left on, and go off."""
+    power = PowerState.ON if policy == "on" else PowerState.OFF
+    found = known(HoldKind.RESERVED if policy == "on" else HoldKind.OFF, power)
+    for passed, waits in ((timedelta(minutes=9), True), (timedelta(minutes=10), False)):
+        command = replace(asked("command", NOW - passed, shows=shows), closed=NOW - passed)
+        assert found.host.record is not None
+        record = replace(found.host.record, asked=(command,))
+        one = replace(found, host=replace(found.host, record=record))
+        assert bool(left(tower(policy), one, HERE)) is waits
+        assert left(tower(), one, HERE) == ""

@@ -6,9 +6,11 @@ its power is as `deletionPolicy` says: only then the object goes, and hostler kn
 """
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 
+from hostler.domain.model.calls import Shows
 from hostler.domain.model.hold import HoldKind
-from hostler.domain.model.host import HostGoal
+from hostler.domain.model.host import Host, HostGoal
 from hostler.frontends.kubernetes.objects.models import Written
 from hostler.ports.power import PowerState
 
@@ -18,7 +20,10 @@ from .status import Condition
 POLICY = "deletionPolicy"
 _POWER: Mapping[str, PowerState] = {"on": PowerState.ON, "off": PowerState.OFF}
 _HOLDS: Mapping[str, HoldKind] = {"on": HoldKind.ON, "off": HoldKind.OFF}
+_CONTRARY: Mapping[str, Shows] = {"on": Shows.REST, "off": Shows.POWER}
 _WHY = "its object was deleted"
+_SETTLES = timedelta(minutes=10)
+"""So long a command may take effect after it was answered: a box shuts down in its own time."""
 
 
 def wanted_at_end(one: Written, known: Known) -> Wanted:
@@ -50,7 +55,17 @@ def left(one: Written, known: Known | None, around: Around) -> str:
     held = known.host.record.held(around.now)
     if held is None or not held.kind.bars_machines:
         return "machines are to be kept off it" if held is None else f"it is {held}"
-    return _power_left(str(one.wanted.get(POLICY, "")), known)
+    policy, record = str(one.wanted.get(POLICY, "")), known.host.record
+    return _power_left(policy, known) or _changing(policy, record, around.now)
+
+
+def _changing(policy: str, host: Host, now: datetime) -> str:
+    """Return that a host is as it is to be, and was told shortly before to be otherwise."""
+    contrary = _CONTRARY.get(policy)
+    times = [one.closed or one.at for one in host.asked if contrary and one.shows is contrary]
+    if not times or now - max(times) >= _SETTLES:
+        return ""
+    return f"it was told shortly before to be {'off' if policy == 'on' else 'on'}"
 
 
 def _power_left(policy: str, known: Known) -> str:
