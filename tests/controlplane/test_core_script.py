@@ -6,6 +6,7 @@ runs. The kubelet is played: a Node is made for the machine that is provisioned.
 
 import asyncio
 import json
+import secrets
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable
@@ -25,8 +26,6 @@ from hostler.testing.peers.sshd import SshHost
 pytestmark = pytest.mark.timeout(1900)  # the first test may have to build the programs
 
 HOSTLER = Path(sys.executable).parent / "hostler"
-NAMESPACE = "scripts"
-PLACE = ("-n", NAMESPACE)
 TOKEN = "abcdef.0123456789abcdef"
 SCRIPT = """#!/bin/sh
 echo "$HOSTLER_MACHINE" >>~/joined
@@ -70,11 +69,20 @@ class Site:
     host: SshHost
     kubectl: Kubectl
     folder: Path
+    namespace: str
     engine: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """How its namespace is named to kubectl."""
+        return ("-n", self.namespace)
 
     def start(self) -> None:
         """Run hostler, as before where it ran."""
-        options = [f"--kubeconfig={self.kubectl.server.kubeconfig}", f"--namespace={NAMESPACE}"]
+        options = [
+            f"--kubeconfig={self.kubectl.server.kubeconfig}",
+            f"--namespace={self.namespace}",
+        ]
         command = [str(HOSTLER), "run", "--kubernetes", *options, "lab.toml"]
         with (self.folder / "log").open("ab") as log:
             self.engine = subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log)
@@ -91,7 +99,9 @@ class Site:
         return file.read_text().splitlines() if file.exists() else []
 
     def machines(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.kubectl.read(f"hostlermachines.{OURS}", *PLACE)["items"]
+        found: list[dict[str, Any]] = self.kubectl.read(f"hostlermachines.{OURS}", *self.place)[
+            "items"
+        ]
         return found
 
     def reasons(self) -> set[str]:
@@ -120,7 +130,7 @@ class Site:
 
     def apply(self, *objects: dict[str, Any]) -> None:
         for one in objects:
-            one["metadata"]["namespace"] = NAMESPACE
+            one["metadata"]["namespace"] = self.namespace
         self.kubectl.apply(*objects)
 
     def join(self) -> bool:
@@ -129,7 +139,7 @@ class Site:
             if provider_id := machine["spec"].get("providerID"):
                 node = a_node(machine["metadata"]["name"])
                 self.kubectl.apply({**node, "spec": {"providerID": provider_id}})
-        found = self.kubectl.read(f"machines.{CORE}", *PLACE)["items"]
+        found = self.kubectl.read(f"machines.{CORE}", *self.place)["items"]
         return any(one.get("status", {}).get("phase") == "Running" for one in found)
 
     async def until(self, holds: Callable[[], bool], what: str) -> None:
@@ -153,14 +163,13 @@ async def a_site(core_cluster: ApiServer, folder: Path) -> AsyncGenerator[Site]:
     (folder / "key").touch(0o600)
     (folder / "key").write_bytes(host.key)
     (folder / "lab.toml").write_text(FILE.format(port=host.port))
-    site = Site(host, Kubectl(core_cluster), folder)
+    site = Site(host, Kubectl(core_cluster), folder, f"scripts-{secrets.token_hex(3)}")
     await asyncio.to_thread(_furnish, site)
     site.start()
     try:
         yield site
     finally:
         site.kill()
-        site.kubectl.run("delete", f"machinedeployments.{CORE}", "builders", *PLACE, "--wait=false")
         await host.kill()
         await host.stop()
 
@@ -169,7 +178,9 @@ def _furnish(site: Site) -> None:
     server = site.kubectl.server
     install = [str(HOSTLER), "kubernetes", "install", f"--kubeconfig={server.kubeconfig}"]
     subprocess.run(install, capture_output=True, check=True)
-    site.kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    site.kubectl.apply(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": site.namespace}}
+    )
     site.apply(*_objects(server))
 
 
@@ -184,9 +195,9 @@ def _objects(server: ApiServer) -> list[dict[str, Any]]:
     )
     inner = {"spec": {"fleetName": "builders"}}
     scripts = {name: SCRIPT.format(token=TOKEN, status=n) for name, n in (("well", 0), ("ill", 3))}
-    secrets = {"c5-kubeconfig": server.kubeconfig.read_text(), **scripts}
+    texts = {"c5-kubeconfig": server.kubeconfig.read_text(), **scripts}
     return [
-        *(_secret(name, value) for name, value in secrets.items()),
+        *(_secret(name, value) for name, value in texts.items()),
         an_object(OURS, "HostlerCluster", "c5"),
         an_object(CONTROL, "HostlerExternalControlPlane", "c5"),
         an_object(OURS, "HostlerMachineTemplate", "builders", template=inner),
