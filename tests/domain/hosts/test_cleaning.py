@@ -132,6 +132,16 @@ def test_a_host_that_its_machine_left_for_another_one_is_cleaned(cleaning: Clean
     assert after(found, box(), BEGIN + 9 * MINUTE, capabilities).condition is HostCondition.DIRTY
 
 
+@pytest.mark.parametrize("cleaning", [Cleaning.POWER_CYCLE, Cleaning.COMMAND])
+def test_a_host_that_came_back_and_that_no_machine_used_is_as_its_owner_lists_it(
+    cleaning: Cleaning,
+) -> None:
+    hosts = HostCapabilities(ownership=Ownership.RECORD, cleaning=cleaning)
+    capabilities = replace(CAPABILITIES, hosts=hosts)
+    back = after(record(condition=HostCondition.ABSENT), box(), BEGIN + MINUTE, capabilities)
+    assert (back.condition, back.goal) == (HostCondition.DIRTY, None)
+
+
 def test_a_host_that_somebody_else_took_from_its_machine_is_not_cleaned_by_us() -> None:
     taken = after(record(condition=ALLOCATED), box("foreign"), BEGIN + MINUTE)
     assert (taken.condition, taken.goal) == (HostCondition.DIRTY, None)

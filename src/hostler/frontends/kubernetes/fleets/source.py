@@ -44,8 +44,8 @@ from hostler.kubernetes.errors import ApiError
 from hostler.ports.clock import Clock
 
 from .exchange import Verdicts, objections
+from .finalized import HeldObjects
 from .following import Followed
-from .held import HeldObjects
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.kubernetes")
 

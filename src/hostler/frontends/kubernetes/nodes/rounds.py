@@ -66,7 +66,8 @@ class Rounds:
         for fleet in self.attached.fleets:
             for machine, node in fleet.pairs(nodes):
                 living.add(node.metadata.uid)
-                joined[id_of(node)] = fleet
+                if provider_id := id_of(node):
+                    joined[provider_id] = fleet
                 observed[machine.id] = self._noted(machine, standing(node))
                 self.sizes.learn(fleet.fleet.name, node)
                 if fleet.records.leads:
@@ -74,7 +75,7 @@ class Rounds:
         self.observed = observed
         for node in nodes.by_name.values():
             if node.metadata.uid not in living:
-                await self._remove(node, joined.get(id_of(node)) if id_of(node) else None)
+                await self._remove(node, joined.get(id_of(node)))
 
     def _noted(self, machine: Machine, now: Standing) -> Standing:
         """Log how a Node stands where that changed."""

@@ -1,4 +1,4 @@
-"""Held objects: those that stay when they are deleted until what they ask for is done.
+"""Finalized: which objects have our finalizer, and stay when they are deleted until all is done.
 
 No other may be in force: one that is deleted before it is held is away at once, whoever has its
 host. What an engine had in force before, held or not, stays so.
