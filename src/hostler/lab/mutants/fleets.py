@@ -302,7 +302,7 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
     ),
     "in-force-before-it-is-held": Mutant(
         summary="a Host is in force before anything keeps its object from going with its machine",
-        puts=((f"{_FLEETS}.held:is_held", always),),
+        puts=((f"{_FLEETS}.finalized:is_held", always),),
         scenario=_NOTHING_HELD,
         caught=("kept",),
     ),
