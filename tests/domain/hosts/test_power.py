@@ -148,6 +148,18 @@ def test_a_machine_whose_call_is_in_flight_starts_now() -> None:
     assert spaced(first, second, moving=(first.id,)) == [False, False]
 
 
+@pytest.mark.parametrize("phase", [Phase.STARTING, Phase.STANDBY, Phase.READY])
+def test_another_try_that_is_in_flight_counts_before_it_is_on_record(phase: Phase) -> None:
+    """Power seed 76000324: two passes within one instant, after a packet that was lost."""
+    before = replace(asked(SWITCH_ON, BEGIN, shows=Shows.POWER), closed=BEGIN)
+    again = on_host(phase, since=BEGIN, asked=(before,), observed="off")
+    other, now = on_host(Phase.STARTING, id=MachineId("m-second2222")), BEGIN + 40 * S
+    assert spaced(again, other, now=now, moving=(again.id,)) == [False, False]
+    assert spaced(replace(again, observed="up"), other, now=now, moving=(again.id,))[1]
+    gone = replace(again, phase=Phase.STOPPING)
+    assert spaced(gone, other, now=now, moving=(again.id,))[1]
+
+
 def test_box_that_went_off_may_start_once_its_least_time_is_over() -> None:
     limits = PowerLimits(least_off=timedelta(minutes=10))
     host = record(power=HostPower(on=False, since=BEGIN))

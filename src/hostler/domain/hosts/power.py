@@ -30,6 +30,9 @@ _ON = {
 _UNTOLD = frozenset({Condition.FAILED, Condition.LOCKED, Condition.UNKNOWN})
 """What does not tell whether a box has power, nor whether it stays as it was."""
 
+_NEVER_ON = frozenset({Phase.PENDING, Phase.STOPPING, Phase.FAILED, Phase.DELETED})
+"""The phases in which no machine's host is switched on."""
+
 
 def observed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> HostPower:
     """Return since when a host is seen on, or off.
@@ -130,7 +133,7 @@ def is_turn(host: Host, snapshot: AccountSnapshot) -> bool:
     limits = snapshot.capabilities.power or PowerLimits()
     others = (one for one in snapshot.hosts.values() if one.id != host.id and one.zone == host.zone)
     machines = [one for one in snapshot.machines.values() if one.offer.zone == host.zone]
-    if any(one.phase is Phase.STARTING and one.id in snapshot.moving for one in machines):
+    if any(_is_being_started(one, snapshot) for one in machines):
         return False
     times = [at for one in others for at in _starts_of(one, snapshot)]
     times += [at for one in machines for at in _starts(one, snapshot)]
@@ -171,15 +174,22 @@ def _started(
     here = [one.machine for one in transitions if one.machine.offer.zone == zone]
     beside = [machine for machine in snapshot.neighbours if machine.offer.zone == zone]
     for machine in (*here, *beside):
-        asked = [*_starts(machine, snapshot)]
-        yield from ((machine.id, at) for at in asked)
-        begins = machine.phase is Phase.STARTING and machine.id in snapshot.moving
-        if begins and (machine in beside or not any(at >= machine.since for at in asked)):
+        yield from ((machine.id, at) for at in _starts(machine, snapshot))
+        if _is_being_started(machine, snapshot):
             yield machine.id, snapshot.now
     taken = {machine.host for machine in (*here, *beside)}
     for host in snapshot.hosts.values():
         if host.zone == zone and host.id not in taken:
             yield from ((host.id, at) for at in _starts_of(host, snapshot))
+
+
+def _is_being_started(machine: Machine, snapshot: Snapshot | AccountSnapshot) -> bool:
+    """Tell whether a machine's host may be being switched on just now, once more perhaps.
+
+    What is done about a machine is on its record a moment later; what is seen up is not started.
+    """
+    away = machine.phase in _NEVER_ON or machine.observed == Condition.UP
+    return machine.id in snapshot.moving and not away
 
 
 def _starts(machine: Machine, snapshot: Snapshot | AccountSnapshot) -> Iterator[datetime]:
