@@ -76,7 +76,7 @@ def orphans(account: AccountSnapshot) -> Iterator[Resource]:
         cls = OrphanClass.DOUBLE if double else _class(resource, account)
         if cls in ACTIONABLE and not _is_issued(resource.host.holder, account):
             cls = OrphanClass.UNISSUED
-        yield replace(tagged(resource), orphan=cls)
+        yield tagged(resource, cls)
 
 
 def _is_issued(holder: MachineId | None, account: AccountSnapshot) -> bool:
@@ -105,7 +105,7 @@ def copied(account: AccountSnapshot) -> Iterator[Resource]:
     for resource in copies(account):
         known = _is_issued(resource.host.holder, account)
         cls = OrphanClass.DUPLICATE_NAME if known else OrphanClass.UNISSUED
-        yield replace(tagged(resource), orphan=cls)
+        yield tagged(resource, cls)
 
 
 def bereft(account: AccountSnapshot) -> Iterator[Resource]:
@@ -168,8 +168,8 @@ def set_aside(account: AccountSnapshot) -> Iterator[Resource]:
         yield replace(aside, orphan=OrphanClass.SET_ASIDE)
 
 
-def tagged(resource: Resource) -> Resource:
-    """Return a host with the owner tag that its name is."""
+def tagged(resource: Resource, orphan: OrphanClass | None = None) -> Resource:
+    """Return a host with the owner tag that its name is, and what it is an orphan as."""
     facts = resource.host
     owner_tag = OwnerTag(
         installation=facts.installation or InstallationId(""),
@@ -177,7 +177,7 @@ def tagged(resource: Resource) -> Resource:
         machine=facts.holder or MachineId(""),
         attempt=0,
     )
-    return replace(resource, owner_tag=owner_tag)
+    return replace(resource, owner_tag=owner_tag, orphan=orphan or resource.orphan)
 
 
 def _is_owned(resource: Resource, record: Host | None, account: AccountSnapshot) -> bool:

@@ -4,7 +4,6 @@ They cost as much as any other. Each is told in the orphan report, and nothing i
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from hostler.domain.ids import HostId
 from hostler.domain.model.capabilities import Ownership
@@ -43,7 +42,7 @@ def outside(account: AccountSnapshot) -> Iterator[Resource]:
         if record is None or (record.goal is None and record.condition not in _OWN_WORK):
             cls = _class(resource, record, account)
             if cls is not None:
-                yield replace(tagged(resource), orphan=cls)
+                yield tagged(resource, cls)
 
 
 def _class(resource: Resource, record: Host | None, account: AccountSnapshot) -> OrphanClass | None:
