@@ -119,4 +119,6 @@ def test_what_is_wrong_is_said(tmp_path: Path, old: str, new: str, message: str)
 
 def test_a_list_without_hosts_is_wrong(tmp_path: Path) -> None:
     text = "[provider.static]\nhosts = []\n[fleet.a]\nsize = 0\n"
-    assert "at least 1" in faults(tmp_path, text)
+    message = faults(tmp_path, text)
+    assert "1 error" in message, "and nothing that follows from it"
+    assert "provider.static.hosts\n      expected at least one entry; it is empty" in message

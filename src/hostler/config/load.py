@@ -32,6 +32,7 @@ from .frontends import check_node, external_grpc, listen_of
 from .node_tables import NodeTable
 from .source import read_toml
 from .store_url import Stores, StoreUrl, store_url
+from .structure import inventory_key
 from .tables import EngineTable, FleetTable, MetricsTable, ProviderTable, ReadyTable, TopTable
 from .units import format_duration
 from .values import AccountConfig, Config, Listen, WrongFile
@@ -160,6 +161,10 @@ class Reading:
         common, own = decode_table(raw, (ProviderTable, kind.settings), path, self.faults)
         if own is None and isinstance(kind, ChecksPieces):
             check_pieces(kind.pieces(table(raw)), path, self.faults)
+        listed = inventory_key(kind.settings)
+        if listed and not self.objects and table(raw).get(listed) == []:
+            self.faults.add(join(path, listed), None, "at least one entry; it is empty")
+            return Bought(kind=kind)
         if common is None or own is None:
             return Bought(kind=kind)
         common = cast("ProviderTable", common)
@@ -225,6 +230,10 @@ class Reading:
     ) -> None:
         """Note what a fleet asks for beside what its account can do."""
         fleet, own = made
+        if self.bounded and isinstance(kind, Bounded):
+            for fault in kind.check_places(account.settings, own):
+                key, _, expected = fault.partition(": expected ")
+                self.faults.note(f"{path}.{key}", expected)
         if isinstance(kind, Warns):
             warnings = kind.warnings(account.settings, own)
             self.warnings += (f"{path}.{warning}" for warning in warnings)

@@ -39,6 +39,12 @@ def extra(kind: object, key: str) -> str:
     return next((str(value) for value in found), "")
 
 
+def inventory_key(settings: type[object]) -> str:
+    """Return the key of an account's table that lists its hosts; empty where it lists none."""
+    found = (f.encode_name for f in fields_of(settings) if extra(f.type, "inventory"))
+    return next(found, "")
+
+
 def refusal(kind: object) -> str:
     """Return what to do instead of writing this key; empty where it may be written."""
     return extra(kind, "refused")

@@ -31,6 +31,17 @@ class ConfigError(HostlerError):
         self.remedy = remedy
 
 
+class HostRefused(ConfigError):
+    """One host of an account's list cannot be opened: `host` is its name there.
+
+    `why` begins with the key of its table that is wrong; the message, with the place in the file.
+    """
+
+    def __init__(self, listed: str, host: str, why: str) -> None:
+        super().__init__(f"{listed}.{host}.{why}")
+        self.host, self.why = host, why
+
+
 class StoreError(HostlerError):
     """The store could not do what was asked; nothing was written in part."""
 

@@ -48,7 +48,7 @@ def permission(name: str) -> dict[str, str]:
 
 INVENTORY = {"inventory": "yes"}
 """`Meta(extra=INVENTORY)`: an account's list of hosts, each a Struct with a `name`. In a cluster
-each host is an object of its own."""
+each host is an object of its own, and there may be none yet; a file lists one at least."""
 
 
 def refused(cure: str) -> Meta:
@@ -181,7 +181,14 @@ class ChecksPieces(Protocol):
 
 @runtime_checkable
 class Bounded(Protocol):
-    """A kind whose accounts have so many machines and no more."""
+    """A kind whose accounts have so many machines and no more.
+
+    What was in force before stays so in a cluster, though hosts left: it is not asked about then.
+    """
+
+    def check_places(self, settings: object, template: object) -> tuple[str, ...]:
+        """Return what of a fleet's table no machine can be had of, as "key: expected …"."""
+        ...
 
     def check_sizes(
         self, settings: object, fleets: Mapping[FleetName, Asked]

@@ -156,8 +156,8 @@ def test_another_try_that_is_in_flight_counts_before_it_is_on_record(phase: Phas
     other, now = on_host(Phase.STARTING, id=MachineId("m-second2222")), BEGIN + 40 * S
     assert spaced(again, other, now=now, moving=(again.id,)) == [False, False]
     assert spaced(replace(again, observed="up"), other, now=now, moving=(again.id,))[1]
-    gone = replace(again, phase=Phase.STOPPING)
-    assert spaced(gone, other, now=now, moving=(again.id,))[1]
+    ending = replace(again, phase=Phase.STOPPING)
+    assert spaced(ending, other, now=now, moving=(again.id,))[1]
 
 
 def test_box_that_went_off_may_start_once_its_least_time_is_over() -> None:

@@ -11,15 +11,19 @@ from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
 from hostler.config.removed import with_removed
 from hostler.config.values import Config
+from hostler.domain.errors import HostRefused
 from hostler.domain.ids import AccountName, FleetName, HostId
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
+from hostler.frontends.kubernetes.fleets.hosts import NOT_RUN
 from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
-from hostler.frontends.kubernetes.fleets.source import Base, Source, Surroundings
+from hostler.frontends.kubernetes.fleets.source import Base, Opens, Source, Surroundings
+from hostler.frontends.kubernetes.fleets.status import written_conditions
 from hostler.frontends.kubernetes.fleets.writing import FINALIZER, Writer
 from hostler.frontends.kubernetes.namespaces import Namespaces
+from hostler.frontends.kubernetes.objects.assembly import Place, Reason, Verdict
 from hostler.frontends.kubernetes.objects.models import Fields, Written
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
 from hostler.kubernetes.objects import Key, Metadata
@@ -35,10 +39,8 @@ from hostler.testing.time.clock import RigClock
 
 RACK: Fields = {"kind": "power"}
 WRONG: Fields = {"kind": "no such kind"}
-BOX: Fields = {
-    "provider": "rack",
-    "power": {"type": "small", "zone": "z", "shelly": {"url": "http://192.0.2.1"}},
-}
+BOX_OF_POWER = {"type": "small", "zone": "z", "shelly": {"url": "http://192.0.2.1"}}
+BOX: Fields = {"provider": "rack", "power": BOX_OF_POWER}
 WEB: Fields = {"provider": "rack", "size": 1, "power": {"types": ["small"], "zones": ["z"]}}
 
 
@@ -74,9 +76,12 @@ class Client:
     """Takes whatever is written, and notes what is let go."""
 
     left: set[str] = field(default_factory=set[str])
+    statuses: dict[str, Fields] = field(default_factory=dict[str, Fields])
 
-    async def apply(self, resource: object, item: Written, *_: object, **__: object) -> Written:
-        del resource
+    async def apply(
+        self, resource: Resource[Written], item: Written, *_: object, **__: object
+    ) -> Written:
+        self.statuses[f"{resource.kind} {item.metadata.name}"] = item.status or {}
         return item
 
     async def create(self, *_: object) -> None:
@@ -96,13 +101,13 @@ async def _with_removed(config: Config, store: Store) -> Config:
     return with_removed(config, (one.row for one in removed), KINDS)
 
 
-def source_of(folder: Path, objects: Objects) -> Source:
+def source_of(folder: Path, objects: Objects, opens: Opens = _opens) -> Source:
     around = Surroundings(
         cluster=Connected(client=Client(), namespace="home", origin="a test"),  # pyright: ignore[reportArgumentType] - no object names a Secret
         namespaces=Namespaces(home="home"),
         followed=objects,  # pyright: ignore[reportArgumentType] - what a source needs of it
         places=SecretPlaces(folder / "secrets", {}, b"salt"),
-        opens=_opens,
+        opens=opens,
         clock=RigClock(),
     )
     return Source(base_in(folder), around)
@@ -144,6 +149,40 @@ async def test_a_host_on_record_is_in_force_from_the_start_though_nobody_holds_i
     objects.write("Fleet", "web", WEB)
     config = await source_of(tmp_path, objects).first({}, {("rack", "box")})
     assert names(config) == ({"rack"}, {"web"})
+
+
+async def test_a_host_that_cannot_be_opened_is_refused_alone_and_opened_once_it_can_be(
+    tmp_path: Path,
+) -> None:
+    wrong = {"one"}
+
+    async def opens(config: Config) -> None:
+        for account in config.accounts:
+            for box in table_of(PowerTable, account.settings).boxes:
+                if box.name in wrong:
+                    raise HostRefused("provider.rack.boxes", box.name, "shelly.ca_file: not here")
+
+    objects = Objects()
+    objects.write("Provider", "rack", RACK)
+    for name in ("one", "two"):
+        objects.write("Host", name, BOX)
+    source = source_of(tmp_path, objects, opens)
+    (account,) = (await source.first({})).accounts
+    assert [box.name for box in table_of(PowerTable, account.settings).boxes] == ["two"]
+    assert source.judged.hosts["two"].accepted
+    assert source.judged.hosts["one"] == Verdict(
+        reason=Reason.NOT_OPENED, message="spec.power.shelly.caFile: not here"
+    )
+    wrong.clear()
+    await source.take(base_in(tmp_path))
+    assert [one.accepted for one in source.judged.hosts.values()] == [True, True]
+    wrong.add("one")
+    objects.write("Host", "two", {**BOX, "power": {**BOX_OF_POWER, "price": 2}})
+    await source.take(base_in(tmp_path))
+    (account,) = source.config().accounts
+    assert [box.price for box in table_of(PowerTable, account.settings).boxes] == [0, 0]
+    assert not source.judged.assembly.verdicts[Place("provider", "rack")].accepted
+    assert source.judged.assembly.verdicts[Place("provider", "rack")].older
 
 
 async def test_a_fleet_stays_in_force_though_one_of_its_hosts_left(tmp_path: Path) -> None:
@@ -193,6 +232,11 @@ async def filled(*, bound: bool) -> MemoryStore:
 
 async def left(folder: Path, objects: Objects, store: Store) -> set[str]:
     """Return what was let go once all objects were gone over."""
+    return (await gone_over(folder, objects, store)).left
+
+
+async def gone_over(folder: Path, objects: Objects, store: Store) -> Client:
+    """Return what was written while all objects were gone over."""
     source, client, clock = source_of(folder, objects), Client(), RigClock()
     await source.first({})
     reported = Reported(
@@ -205,7 +249,19 @@ async def left(folder: Path, objects: Objects, store: Store) -> set[str]:
     )
     events = EventRecorder(client, clock, "test")  # pyright: ignore[reportArgumentType] - what events need
     await Reporter(reported, Writer(client, clock, events)).report()  # pyright: ignore[reportArgumentType] - what statuses need
-    return client.left
+    return client
+
+
+async def test_a_host_tells_who_has_it_and_why_nobody_looks_after_it(tmp_path: Path) -> None:
+    objects = Objects()
+    objects.write("Provider", "rack", WRONG)
+    objects.write("Host", "box", BOX)
+    store = await filled(bound=True)
+    status = (await gone_over(tmp_path, objects, store)).statuses["Host box"]
+    assert (status["fleet"], status["next"]) == ("web", NOT_RUN)
+    assert not await store.requests(), "no hold is asked for: nobody would grant it"
+    (condition,) = written_conditions(status)
+    assert condition["status"] == "False"
 
 
 async def test_a_deleted_host_stays_for_its_machine_though_its_provider_is_not_in_force(

@@ -15,7 +15,7 @@ from hostler.domain.model.machine import Machine, Protection
 from hostler.domain.model.phases import Phase
 from hostler.domain.reporting.hosts import HostStatus
 from hostler.frontends.kubernetes.definitions.host import host_kind
-from hostler.frontends.kubernetes.fleets.hosts import Known, host_fields
+from hostler.frontends.kubernetes.fleets.hosts import NOT_RUN, Known, host_fields
 from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.nodes.standing import Readiness, Standing
 from hostler.frontends.kubernetes.objects.assembly import PROVIDER, Place, Reason
@@ -93,6 +93,20 @@ def test_a_host_without_a_machine_has_no_moves() -> None:
     assert "moves" not in host_fields(replace(tower(), machine=None), NOW)
 
 
+def test_a_host_whose_provider_is_not_in_force_still_tells_who_has_it() -> None:
+    """After a restart, say; but not what nobody looks at any more."""
+    known = tower()
+    assert known.machine is not None
+    assert host_fields(known, NOW, run=False) == {
+        "machine": str(known.machine.id),
+        "fleet": str(known.machine.fleet),
+        "phase": "ready",
+        "condition": host_fields(known, NOW)["condition"],
+        "lastTransitionTime": "2026-03-01T12:00:00Z",
+        "next": NOT_RUN,
+    }
+
+
 def test_all_that_is_written_on_a_host_is_in_its_definition() -> None:
     """What a definition lacks the API server drops without a word."""
     manifest: Any = host_kind(KINDS).manifest()
@@ -105,7 +119,7 @@ def test_all_that_is_written_on_a_host_is_in_its_definition() -> None:
 
 def judged(folder: Path, **spec: object) -> tuple[Any, HostNodeTable | None]:
     """Return what becomes of a Host, and what it says of its Node."""
-    power = {"wakeOnLan": {"mac": "52:54:00:12:34:56"}}
+    power = {"shelly": {"url": "http://192.0.2.1"}}
     rack = Written(metadata=Metadata(name="rack"), spec={"kind": "power"})
     host = Written(
         metadata=Metadata(name="tower"), spec={"provider": "rack", "power": power, **spec}

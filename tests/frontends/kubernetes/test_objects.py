@@ -20,13 +20,10 @@ from hostler.frontends.kubernetes.objects.assembly import (
     Assembly,
     Place,
     Reason,
+    Verdict,
 )
-from hostler.frontends.kubernetes.objects.candidates import (
-    Candidates,
-    HostPlace,
-    Objects,
-    table_list,
-)
+from hostler.frontends.kubernetes.objects.candidates import Candidates, Objects
+from hostler.frontends.kubernetes.objects.host_entries import HostPlace, table_list
 from hostler.frontends.kubernetes.objects.models import Written
 from hostler.frontends.kubernetes.objects.secrets import SecretData, SecretPlaces
 from hostler.kubernetes.objects import Metadata
@@ -54,6 +51,7 @@ class Namespace:
         self.objects = Objects(providers=(), fleets=(), hosts=(), secrets={"cloud": SECRET})
         self.force: Mapping[Place, Raw] = {}
         self.recorded = frozenset[HostPlace]()
+        self.refused: Mapping[HostPlace, str] = {}
 
     def write(self, **objects: Mapping[str, Mapping[str, object]]) -> "Namespace":
         """Have these objects of some kinds, in place of those that were."""
@@ -64,15 +62,26 @@ class Namespace:
         self.objects = replace(self.objects, **made)
         return self
 
-    def judged(self) -> Assembly:
-        making = Candidates(
-            namespaces=HOME, kinds=KINDS, base=self.base, places=self.places, recorded=self.recorded
+    def making(self) -> Candidates:
+        return Candidates(
+            namespaces=HOME,
+            kinds=KINDS,
+            base=self.base,
+            places=self.places,
+            recorded=self.recorded,
+            refused=self.refused,
         )
+
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """Return what is told of the hosts of the rack."""
+        return self.making().of(self.objects, self.force)[RACK_PLACE].hosts
+
+    def judged(self) -> Assembly:
         path = self.folder / "ns.toml"
         assembler = Assembler(
             namespaces=HOME, path=path, base=self.base, kinds=KINDS, stores=STORES
         )
-        assembly = assembler.assemble(making.of(self.objects, self.force), self.force)
+        assembly = assembler.assemble(self.making().of(self.objects, self.force), self.force)
         self.force = assembly.tables
         return assembly
 
@@ -289,6 +298,72 @@ def test_a_provider_is_not_run_without_a_host_of_its_records(
     assert (assembly.config.accounts, assembly.config.fleets) == ((), ())
     assert boxes_of(namespace.write(hosts={"tower": a_box()}).judged()) == ["tower"]
     assert boxes_of(namespace.write(hosts={"tower": wrong}).judged()) == ["tower"]
+
+
+NO_CURE = {"provider": "rack", "power": {"wakeOnLan": {"mac": "52:54:00:12:34:56"}}}
+"""Right by its types; its kind finds that nothing tells how it stands."""
+
+
+def test_what_the_kind_finds_wrong_with_one_host_is_told_there_and_stops_no_other(
+    tmp_path: Path,
+) -> None:
+    """Names may begin alike, and have dots: the longest that fits is meant."""
+    hosts = {"box": a_box(), "box.lab": a_box("52:54:00:12:34:57"), "other": a_box()}
+    namespace = Namespace(tmp_path).write(providers={"rack": RACK}, hosts=hosts)
+    assert boxes_of(namespace.judged()) == ["box", "box.lab", "other"]
+    http = {"provider": "rack", "power": {"shelly": {"url": "gopher://192.0.2.1"}}}
+    changed = {**hosts, "box.lab": NO_CURE, "other": a_box(price=2), "new": http}
+    assembly = namespace.write(hosts=changed).judged()
+    assert assembly.verdicts[RACK_PLACE].accepted, assembly.verdicts[RACK_PLACE].message
+    boxes = {box["name"]: box for box in table_list(assembly.tables[RACK_PLACE]["boxes"])}
+    assert sorted(map(str, boxes)) == ["box", "box.lab", "other"]
+    assert "reachability" in boxes["box.lab"], "as it was in force before"
+    assert boxes["other"]["price"] == 2, "what is right comes into force beside it"
+    found = namespace.verdicts()
+    assert [name for name, one in found.items() if not one.accepted] == ["box.lab", "new"]
+    assert (found["box.lab"].reason, found["box.lab"].older) == (Reason.INVALID, True)
+    assert found["box.lab"].message == (
+        "spec: expected a method that tells how it stands: nothing is done on a guess"
+    )
+    assert found["new"].message.startswith("spec.power.shelly.url: expected ")
+    assert not found["new"].older
+
+
+def test_a_host_that_cannot_be_opened_stops_no_other(tmp_path: Path) -> None:
+    namespace = Namespace(tmp_path).write(
+        providers={"rack": RACK}, hosts={"tower": a_box(), "attic": a_box()}
+    )
+    namespace.refused = {("rack", "attic"): "shelly.ca_file: it cannot be read"}
+    assert boxes_of(namespace.judged()) == ["tower"]
+    attic = namespace.verdicts()["attic"]
+    assert (attic.reason, attic.older) == (Reason.NOT_OPENED, False)
+    assert attic.message == "spec.power.shelly.caFile: it cannot be read"
+
+
+def test_the_last_host_leaves_its_provider_in_force_without_any(tmp_path: Path) -> None:
+    """Else hostler would go on with a box that nobody lists any more."""
+    fleets = {"nodes": {"size": 1, "provider": "rack"}, "more": {"size": 0, "provider": "rack"}}
+    namespace = Namespace(tmp_path).write(
+        providers={"rack": RACK}, hosts={"tower": a_box()}, fleets=fleets
+    )
+    assert names(namespace.judged().config) == {"nodes", "more"}
+    for _ in range(2):
+        assembly = namespace.write(hosts={}).judged()
+        assert boxes_of(assembly) == []
+        assert assembly.verdicts[RACK_PLACE].accepted, assembly.verdicts[RACK_PLACE].message
+        assert names(assembly.config) == {"nodes", "more"}, "no group vanishes"
+    assert names(namespace.write(hosts={"tower": a_box()}).judged().config) == {"nodes", "more"}
+
+
+def test_a_provider_may_be_written_before_its_hosts_and_a_fleet_waits_for_them(
+    tmp_path: Path,
+) -> None:
+    fleets = {"nodes": {"size": 0, "provider": "rack"}}
+    namespace = Namespace(tmp_path).write(providers={"rack": RACK}, fleets=fleets)
+    assembly = namespace.judged()
+    assert assembly.verdicts[RACK_PLACE].accepted, assembly.verdicts[RACK_PLACE].message
+    assert "there is none" in assembly.verdicts[Place(FLEET, "nodes")].message
+    assert names(namespace.write(hosts={"tower": a_box()}).judged().config) == {"nodes"}
 
 
 def test_a_faulty_host_that_no_record_has_stops_nobody(tmp_path: Path) -> None:

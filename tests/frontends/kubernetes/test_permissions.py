@@ -34,6 +34,10 @@ HOME = Namespaces(home="")
 OF_NAMESPACES = {"fleets", "nodes"}  # no field's: what other namespaces may do
 
 
+REACHED: Mapping[str, object] = {"reachability": {"address": "192.0.2.1", "offAfter": "2m"}}
+"""What tells how a box stands: without it no Host is in force."""
+
+
 def judged(
     folder: Path,
     power: Mapping[str, object],
@@ -42,7 +46,8 @@ def judged(
 ) -> Verdict:
     """Return what becomes of a Host with this section, whose provider is right."""
     rack = Written(metadata=Metadata(name="rack"), spec={"kind": "power", "power": {}})
-    host = Written(metadata=Metadata(name="tower"), spec={"provider": "rack", "power": power})
+    whole = {**REACHED, **power}
+    host = Written(metadata=Metadata(name="tower"), spec={"provider": "rack", "power": whole})
     making = Candidates(
         namespaces=HOME, kinds=KINDS, base={}, places=SecretPlaces(folder, {}, b"salt"), allow=allow
     )
@@ -248,7 +253,11 @@ def labelled(key: str) -> Objects:
         hosts=(
             Written(
                 metadata=Metadata(name="tower"),
-                spec={"provider": "rack", "power": {"wakeOnLan": MAC}, "labels": labels},
+                spec={
+                    "provider": "rack",
+                    "power": {**REACHED, "wakeOnLan": MAC},
+                    "labels": labels,
+                },
             ),
         ),
         fleets=(

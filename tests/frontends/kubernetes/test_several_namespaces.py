@@ -20,12 +20,8 @@ from hostler.frontends.kubernetes.objects.assembly import (
     Place,
     Reason,
 )
-from hostler.frontends.kubernetes.objects.candidates import (
-    Candidates,
-    Objects,
-    secret_keys,
-    table_list,
-)
+from hostler.frontends.kubernetes.objects.candidates import Candidates, Objects, secret_keys
+from hostler.frontends.kubernetes.objects.host_entries import table_list
 from hostler.frontends.kubernetes.objects.models import Written
 from hostler.frontends.kubernetes.objects.secrets import SecretData, SecretPlaces
 from hostler.kubernetes.objects import Key, Metadata

@@ -91,11 +91,11 @@ def _none_bereft(_: Any) -> Any:
 def _none_older(good: Any) -> Any:
     """Leave a host out that became wrong."""
 
-    def host(self: Any, one: Any, kind: Any, secret: Any, older: Any) -> Any:
+    def entry(self: Any, one: Any, listing: Any, older: Any) -> Any:
         del older
-        return good(self, one, kind, secret, None)
+        return good(self, one, listing, None)
 
-    return host
+    return entry
 
 
 def _runs_accounts_alone(good: Any) -> Any:
@@ -205,6 +205,7 @@ _NOTHING_HELD = Alone(
 
 _FLEETS = "frontends.kubernetes.fleets"
 _CANDIDATES = "frontends.kubernetes.objects.candidates:Candidates"
+_ENTRIES = "frontends.kubernetes.objects.host_entries:Entries"
 
 MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
     "status-written-anew": Mutant(
@@ -257,7 +258,7 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
     ),
     "wrong-host-left-out": Mutant(
         summary="a Host that becomes wrong is left out of what is in force, with its machine",
-        puts=((f"{_CANDIDATES}._host", _none_older), (f"{_CANDIDATES}._bereft", _none_bereft)),
+        puts=((f"{_ENTRIES}._entry", _none_older), (f"{_CANDIDATES}._bereft", _none_bereft)),
         scenario=_HOST_SLIPS,
         caught=("kept",),
     ),

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import cast
 
-from hostler.domain.errors import ConfigError
+from hostler.domain.errors import ConfigError, HostRefused
 from hostler.domain.ids import FleetName, Zone
 from hostler.domain.model.capabilities import Cleaning, PowerLimits, Preference
 from hostler.domain.model.machine import Offer
@@ -46,10 +46,8 @@ class PowerKind:
 
     def blueprint(self, settings: object, template: object, folder: Path) -> Blueprint:
         """Return types and zones as offers; a box is never outdated."""
-        table, asked = table_of(PowerTable, settings), table_of(PowerTemplate, template)
-        del folder
-        _known("types", asked.types, {box.type for box in table.boxes})
-        _known("zones", asked.zones, {box.zone for box in table.boxes})
+        asked = table_of(PowerTemplate, template)
+        del settings, folder
         return Blueprint(
             offers=tuple(
                 Offer(type=kind, zone=Zone(zone))
@@ -116,6 +114,14 @@ class PowerKind:
             for lack in METHODS[name]().missing(table, folder, environment)
         )
 
+    def check_places(self, settings: object, template: object) -> tuple[str, ...]:
+        """Return which types and zones have no box."""
+        table, asked = table_of(PowerTable, settings), table_of(PowerTemplate, template)
+        return (
+            *_unknown("types", asked.types, {box.type for box in table.boxes}),
+            *_unknown("zones", asked.zones, {box.zone for box in table.boxes}),
+        )
+
     def check_sizes(
         self, settings: object, fleets: Mapping[FleetName, Asked]
     ) -> Mapping[FleetName, str]:
@@ -172,10 +178,10 @@ def _wanted(template: object) -> tuple[tuple[str, str], ...]:
     return tuple((kind, zone) for kind in asked.types for zone in asked.zones)
 
 
-def _known(key: str, asked: tuple[str, ...], known: set[str]) -> None:
+def _unknown(key: str, asked: tuple[str, ...], known: set[str]) -> Iterator[str]:
     if unknown := [name for name in asked if name not in known]:
-        there = ", ".join(sorted(known))
-        raise ValueError(f"{key}: expected {key} of boxes ({there}); {', '.join(unknown)} has none")
+        there = ", ".join(sorted(known)) or "there is none"
+        yield f"{key}: expected {key} of boxes ({there}); {', '.join(unknown)} has none"
 
 
 def _faults(box: BoxTable) -> Iterator[str]:
@@ -259,8 +265,8 @@ def _opened(box: BoxTable, name: str, opening: Opening, turns: Turns) -> Power:
     try:
         return method.open(wanted)
     except ConfigError as error:
-        place = f"provider.{opening.name}.boxes.{box.name}.{name}"
-        raise ConfigError(f"{place}.{error}") from None
+        listed = f"provider.{opening.name}.boxes"
+        raise HostRefused(listed, box.name, f"{name}.{error}") from None
 
 
 def _guests(template: object) -> Guests:

@@ -157,9 +157,7 @@ def _names(table: type[BoxTable]) -> tuple[tuple[str, str], ...]:
 class PowerTable(Struct, frozen=True, kw_only=True):
     """A [provider.NAME] table of kind `power`."""
 
-    boxes: Annotated[
-        tuple[BoxTable, ...], Meta(min_length=1, extra=INVENTORY, description="the boxes")
-    ]
+    boxes: Annotated[tuple[BoxTable, ...], Meta(extra=INVENTORY, description="the boxes")]
     cleaning: Annotated[
         Literal["power-cycle", "trusted"],
         Meta(

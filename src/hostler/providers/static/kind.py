@@ -25,14 +25,8 @@ class StaticKind:
 
     def blueprint(self, settings: object, template: object, folder: Path) -> Blueprint:
         """Return the groups as offers; the digest is of how a host is cleaned."""
-        table, asked = table_of(StaticTable, settings), table_of(StaticTemplate, template)
-        del folder
-        known = {entry.group for entry in table.hosts}
-        if unknown := [group for group in asked.groups if group not in known]:
-            raise ValueError(
-                f"groups: expected groups of hosts ({', '.join(sorted(known))}); "
-                f"{', '.join(unknown)} has none"
-            )
+        asked = table_of(StaticTemplate, template)
+        del settings, folder
         return Blueprint(
             offers=tuple(Offer(type="host", zone=Zone(g)) for g in dict.fromkeys(asked.groups)),
             digest=hashlib.sha256(asked.release.encode()).hexdigest()[:16],
@@ -69,6 +63,15 @@ class StaticKind:
             for key in keys
             if key is not None and (why := unreadable(key))
         )
+
+    def check_places(self, settings: object, template: object) -> tuple[str, ...]:
+        """Return which groups have no host."""
+        table, asked = table_of(StaticTable, settings), table_of(StaticTemplate, template)
+        known = {entry.group for entry in table.hosts}
+        unknown = [group for group in asked.groups if group not in known]
+        there = ", ".join(sorted(known)) or "there is none"
+        text = f"groups: expected groups of hosts ({there}); {', '.join(unknown)} has none"
+        return (text,) if unknown else ()
 
     def check_sizes(
         self, settings: object, fleets: Mapping[FleetName, Asked]

@@ -56,9 +56,7 @@ class HostTable(Struct, frozen=True, kw_only=True):
 class StaticTable(Struct, frozen=True, kw_only=True):
     """A [provider.NAME] table of kind `static`."""
 
-    hosts: Annotated[
-        tuple[HostTable, ...], Meta(min_length=1, extra=INVENTORY, description="the hosts")
-    ]
+    hosts: Annotated[tuple[HostTable, ...], Meta(extra=INVENTORY, description="the hosts")]
     user: Annotated[str, Meta(min_length=1, description="the login at hosts that name none")] = (
         "root"
     )

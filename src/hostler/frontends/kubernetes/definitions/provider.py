@@ -1,5 +1,6 @@
 """The kind Provider: what a [provider.NAME] table of the file is: an account. Pure."""
 
+from hostler.config.structure import inventory_key
 from hostler.config.tables import ProviderTable
 
 from .custom import (
@@ -14,7 +15,7 @@ from .custom import (
 )
 from .fleet import NAME_RULES
 from .schema import Fields, Schema, fields_in_object
-from .sections import Kinds, accounts, in_sections, inventory_key, one_section
+from .sections import Kinds, accounts, in_sections, one_section
 
 NAMES = Names(kind="Provider", plural="providers", short=("hprovider", "hp"))
 ABOUT = (

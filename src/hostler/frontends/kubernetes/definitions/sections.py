@@ -19,12 +19,6 @@ Tables = Mapping[str, type[object]]
 """The table of each kind of provider by the kind's name."""
 
 
-def inventory_key(settings: type[object]) -> str:
-    """Return the key of an account's table that lists its hosts; empty where it lists none."""
-    found = (f.encode_name for f in fields_of(settings) if extra(f.type, "inventory"))
-    return next(found, "")
-
-
 def templates(kinds: Kinds) -> Tables:
     """Return what each kind needs of a fleet."""
     return {name: kinds[name]().template for name in sorted(kinds)}

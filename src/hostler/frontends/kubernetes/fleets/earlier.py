@@ -12,7 +12,7 @@ from hostler.domain.ids import AccountName
 from hostler.domain.model.fleet import FleetRow
 from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.objects.assembly import FLEET, PROVIDER, Place
-from hostler.frontends.kubernetes.objects.candidates import HostPlace
+from hostler.frontends.kubernetes.objects.host_entries import HostPlace
 from hostler.frontends.kubernetes.objects.models import FLEETS, PROVIDERS
 from hostler.ports.store import Store
 from hostler.queries.hosts import recorded_hosts

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hostler.config.decode import Raw
 from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.objects.assembly import FLEET, PROVIDER, Place
-from hostler.frontends.kubernetes.objects.candidates import HostPlace
+from hostler.frontends.kubernetes.objects.host_entries import HostPlace
 from hostler.frontends.kubernetes.objects.models import FLEETS, HOSTS, PROVIDERS, Written
 from hostler.frontends.kubernetes.objects.reach import provider_key
 

@@ -26,6 +26,7 @@ from .locks import foreign_lock
 from .requests import RENEWED
 from .status import Condition, accepted
 
+NOT_RUN = "nothing: its Provider is not in force, and nobody looks after it until it is"
 _BY_POWER = {"on": HoldKind.ON, "off": HoldKind.OFF}
 
 
@@ -114,8 +115,11 @@ def _is_to_change(held: Hold, aim: Wanted, now: datetime) -> bool:
     return aim.lasts is None and held.until - now < RENEWED
 
 
-def host_fields(known: Known | None, now: datetime) -> dict[str, object]:
-    """Return how a host stands; nothing where no record has it yet."""
+def host_fields(known: Known | None, now: datetime, *, run: bool = True) -> dict[str, object]:
+    """Return how a host stands; nothing where no record has it yet.
+
+    Where its account is not `run`, nobody looks: what is on record, without what was seen last.
+    """
     if known is None:
         return {}
     host, machine, power = known.host, known.machine, known.power
@@ -124,16 +128,18 @@ def host_fields(known: Known | None, now: datetime) -> dict[str, object]:
         "fleet": str(machine.fleet) if machine is not None else "",
         "phase": str(machine.phase) if machine is not None else "",
         "condition": host.state,
-        "next": next_step(host, now).detail,
+        "next": next_step(host, now).detail if run else NOT_RUN,
     }
     found: dict[str, object] = {name: text for name, text in texts.items() if text}
+    if host.record is not None and host.record.since is not None:
+        found["lastTransitionTime"] = _date(host.record.since)
+    if not run:
+        return found
     if machine is not None:
         found["moves"] = [str(phase) for phase in open_moves(machine, now)]
     found |= _reached(reachability(machine))
     if known.node is not None:
         found["node"] = _node(known.node)
-    if host.record is not None and host.record.since is not None:
-        found["lastTransitionTime"] = _date(host.record.since)
     return found | (_power(power) if power is not None else {})
 
 

@@ -264,11 +264,11 @@ class Reporter:
         waits = await self._ends(one, known, around)
         if not is_held(one) or (one.ends and waits is None):
             return
-        known = known if known is not None and known.host.account in around.accounts else None
-        fields = host_fields(known, now)
+        run = known is not None and known.host.account in around.accounts
+        fields = host_fields(known, now, run=run)
         conditions = (condition, waits) if waits is not None else (condition,)
         await self.writer.status(HOSTS, one, fields, conditions, generation)
-        if known is None:
+        if known is None or not run:
             return
         aim = wanted_at_end(one, known) if one.ends else wanted(one, now)
         try:

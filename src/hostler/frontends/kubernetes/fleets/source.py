@@ -19,7 +19,7 @@ from hostler.config.load import Kinds
 from hostler.config.node_tables import HostNodeTable
 from hostler.config.store_url import Stores
 from hostler.config.values import Config
-from hostler.domain.errors import ConfigError, HostlerError
+from hostler.domain.errors import ConfigError, HostlerError, HostRefused
 from hostler.domain.ids import AccountName, HostId
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.namespaces import Namespaces
@@ -32,12 +32,8 @@ from hostler.frontends.kubernetes.objects.assembly import (
     Reason,
     Verdict,
 )
-from hostler.frontends.kubernetes.objects.candidates import (
-    Candidates,
-    HostPlace,
-    Objects,
-    secret_keys,
-)
+from hostler.frontends.kubernetes.objects.candidates import Candidates, Objects, secret_keys
+from hostler.frontends.kubernetes.objects.host_entries import HostPlace
 from hostler.frontends.kubernetes.objects.models import Written
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces, read_secret_data
 from hostler.kubernetes.errors import ApiError
@@ -220,17 +216,9 @@ class Source:
     async def _judge(self, objects: Objects) -> Judged:
         """Return what is in force, once every account of it could be opened."""
         base = self._base
-        making = Candidates(
-            namespaces=self.namespaces,
-            kinds=base.kinds,
-            base=base.raw,
-            places=self._places,
-            allow=base.allow,
-            recorded=self._recorded,
-        )
-        candidates = making.of(objects, self._before)
-        refused = dict[Place, Verdict]()
+        refused, hosts = dict[Place, Verdict](), dict[HostPlace, str]()
         while True:
+            candidates = self._candidates(objects, hosts)
             assembler = Assembler(
                 namespaces=self.namespaces,
                 path=base.path,
@@ -240,18 +228,36 @@ class Source:
             )
             assembler.verdicts.update(refused)
             assembly = assembler.assemble(candidates, self._before)
-            place, why = await self._unopened(assembly)
+            place, error = await self._unopened(assembly)
             if place is None or place in refused:
                 break
-            refused[place] = Verdict(reason=Reason.NOT_OPENED, message=why)
+            host = (place.name, error.host) if isinstance(error, HostRefused) else None
+            if isinstance(error, HostRefused) and host is not None and host not in hosts:
+                hosts[host] = error.why
+            else:
+                refused[place] = Verdict(reason=Reason.NOT_OPENED, message=str(error))
         self._before = dict(assembly.tables)
-        hosts = {name: why for one in candidates.values() for name, why in one.hosts.items()}
         return Judged(
             assembly=assembly,
             generations=self._generations(objects),
-            hosts=hosts,
+            hosts={name: why for one in candidates.values() for name, why in one.hosts.items()},
             nodes=self._nodes(candidates),
         )
+
+    def _candidates(
+        self, objects: Objects, refused: Mapping[HostPlace, str]
+    ) -> Mapping[Place, Candidate]:
+        base = self._base
+        making = Candidates(
+            namespaces=self.namespaces,
+            kinds=base.kinds,
+            base=base.raw,
+            places=self._places,
+            allow=base.allow,
+            recorded=self._recorded,
+            refused=refused,
+        )
+        return making.of(objects, self._before)
 
     def _nodes(self, candidates: Mapping[Place, Candidate]) -> dict[HostPlace, HostNodeTable]:
         """Return what hosts are as Nodes; those that are wrong as they were."""
@@ -288,7 +294,7 @@ class Source:
             return None
         return self._judged.nodes.get((str(account), str(host)))
 
-    async def _unopened(self, assembly: Assembly) -> tuple[Place | None, str]:
+    async def _unopened(self, assembly: Assembly) -> tuple[Place | None, ConfigError | None]:
         """Return an account of an object that cannot be opened, and why; each is tried once."""
         config = assembly.config
         for account in config.accounts:
@@ -300,9 +306,9 @@ class Source:
             try:
                 await self._opens(alone)
             except ConfigError as error:
-                return place, str(error)
+                return place, error
             self._opened[place.path] = digest
-        return None, ""
+        return None, None
 
 
 def _verdicts(judged: Judged) -> Verdicts:

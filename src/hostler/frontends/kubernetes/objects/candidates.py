@@ -5,54 +5,29 @@ an object names, a provider or a Secret, is in its own namespace; the file is of
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import cast
 
 import msgspec
 
 from hostler.config.cluster_tables import AllowTable
-from hostler.config.decode import Raw, decode_table, is_table, known_keys, table
-from hostler.config.errors import Faults
+from hostler.config.decode import Raw, table
 from hostler.config.load import Kinds
-from hostler.config.node_tables import HostNodeTable
+from hostler.config.structure import inventory_key
 from hostler.config.tables import FleetTable, ProviderTable
 from hostler.frontends.kubernetes.definitions.notation import key_in_object
-from hostler.frontends.kubernetes.definitions.sections import hosts as host_tables
-from hostler.frontends.kubernetes.definitions.sections import inventory_key
 from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.kubernetes.objects import Key, key_of
 
-from .assembly import (
-    FLEET,
-    IN_FORCE,
-    PROVIDER,
-    Candidate,
-    Place,
-    Reason,
-    Verdict,
-    worded_in,
-)
-from .models import Fields, Written
+from .assembly import FLEET, PROVIDER, Candidate, Place, worded_in
+from .host_entries import Entries, Entry, HostPlace, Listing, table_list
+from .models import Written
 from .permissions import forbidden
 from .reach import Reach, provider_key
 from .secrets import SecretData, SecretPlaces
-from .tables import Layout, other_sections, table_of_spec
+from .tables import Layout, table_of_spec, wrong_sections
 
-HostPlace = tuple[str, str]
-"""A provider's name, and that of a host of its list, as the engine has them."""
-
-_REST = "; the rest of it is in force, and what its Node bears stays as it was"
 _OF_FLEETS = frozenset({"paused", "deletionPolicy", "secretName"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A host as an entry of its provider's list, if it has one, and whether its spec is that."""
-
-    table: Raw | None
-    verdict: Verdict
-    node: HostNodeTable | None
 
 
 class _Nothing(msgspec.Struct, frozen=True):
@@ -106,7 +81,8 @@ class Candidates:
     """Makes candidates of objects; `base` has the providers that the file has.
 
     `allow` is what objects may ask for though it takes rights of the engine. `recorded` are the
-    hosts of the records: without one of them a provider does not come into force anew.
+    hosts of the records: without one of them a provider does not come into force anew. `refused`
+    are hosts that could not be opened, with the reason.
     """
 
     namespaces: Namespaces
@@ -115,6 +91,7 @@ class Candidates:
     places: SecretPlaces
     allow: AllowTable = AllowTable()
     recorded: Collection[HostPlace] = frozenset()
+    refused: Mapping[HostPlace, str] = field(default_factory=dict[HostPlace, str])
 
     @property
     def _reach(self) -> Reach:
@@ -160,23 +137,21 @@ class Candidates:
         spec = {key: value for key, value in one.wanted.items() if key != "secretName"}
         secret = self._secret(one, secret_name(one), objects)
         made, problems = table_of_spec(spec, layout, secret)
-        wrong = self._wrong_sections(spec, layout, f"it is of kind {kind}")
+        wrong = wrong_sections(self.kinds, spec, layout, f"it is of kind {kind}")
         provider = key_of(one)
         hosts = tuple(h for h in objects.hosts if provider_key(h) == provider)
-        listed = inventory_key(settings)
         tell: Callable[[str], str] = layout.place
-        entries = dict[str, _Entry]()
-        if listed:
-            older = {str(entry.get("name")): entry for entry in table_list(before.get(listed))}
-            entries = self._hosts(kind, hosts, objects, older)
+        entries: Mapping[str, Entry] = {}
+        if listed := inventory_key(settings):
+            name = self.namespaces.name_of(one.metadata)
+            stood = table_list(before.get(listed))
+            listing = Listing(provider=name, kind=kind, key=listed, own=made, before=stood)
+            entries = self._entries(objects).of(listing, hosts)
             if not before:
-                problems = (
-                    *problems,
-                    *self._bereft(self.namespaces.name_of(one.metadata), entries),
-                )
+                problems = (*problems, *self._bereft(name, entries))
             usable = [one.table for one in entries.values() if one.table is not None]
             made = {**made, listed: usable}
-            tell = partial(_of_host, layout, listed, tuple(str(one["name"]) for one in usable))
+            tell = partial(_of_list, layout, listed)
         elif hosts:
             problems = (*problems, f"Hosts name it, and providers of kind {kind} have none")
         return Candidate(
@@ -188,51 +163,16 @@ class Candidates:
             nodes={name: entry.node for name, entry in entries.items() if entry.node is not None},
         )
 
-    def _hosts(
-        self, kind: str, hosts: Iterable[Written], objects: Objects, older: Mapping[str, Raw]
-    ) -> dict[str, _Entry]:
-        """Return hosts as entries of a provider's list; those that are wrong as they were."""
-        found = dict[str, _Entry]()
-        for one in hosts:
-            secret = self._secret(one, secret_name(one), objects)
-            name = self.namespaces.name_of(one.metadata)
-            found[name] = self._host(one, kind, secret, older.get(name))
-        return found
+    def _entries(self, objects: Objects) -> Entries:
+        return Entries(
+            namespaces=self.namespaces,
+            kinds=self.kinds,
+            reach=self._reach,
+            secret=lambda one: self._secret(one, secret_name(one), objects),
+            refused=self.refused,
+        )
 
-    def _host(self, one: Written, kind: str, secret: _Secrets, older: Raw | None) -> _Entry:
-        """Return a host as an entry; its labels and taints are judged apart from the rest."""
-        struct = host_tables(self.kinds)[kind]
-        layout = Layout(common=HostNodeTable, section=key_in_object(kind), own=struct)
-        whole, problems = table_of_spec(one.wanted, layout, secret)
-        own = known_keys(HostNodeTable)
-        made = {key: value for key, value in whole.items() if key not in own}
-        made |= {"name": self.namespaces.name_of(one.metadata)}
-        made, allow = self._reach.with_job(one, made), self._reach.allowed(one)
-        node = {key: value for key, value in whole.items() if key in own}
-        wrong = self._wrong_sections(one.wanted, layout, f"its provider is of kind {kind}")
-        box, _ = self._part(made, struct, layout, (*wrong, *problems), allow)
-        rest, as_node = self._part(node, HostNodeTable, layout, (), allow)
-        usable = made if box.accepted else older
-        stays = usable is not None and not box.accepted
-        verdict = _both(replace(box, older=stays), rest)
-        return _Entry(usable, verdict, cast("HostNodeTable | None", as_node))
-
-    def _part(
-        self,
-        made: Raw,
-        struct: type[object],
-        layout: Layout,
-        problems: tuple[str, ...],
-        allow: AllowTable,
-    ) -> tuple[Verdict, object | None]:
-        """Judge the keys of one table of a host, and decode them."""
-        faults = Faults()
-        (decoded,) = decode_table(made, (struct,), "", faults)
-        texts = tuple(worded_in(fault, layout.place) for fault in faults.found)
-        refused = (worded_in(one, layout.place) for one in forbidden(made, (struct,), allow))
-        return _verdict((*problems, *texts), tuple(refused)), decoded
-
-    def _bereft(self, provider: str, entries: Mapping[str, _Entry]) -> tuple[str, ...]:
+    def _bereft(self, provider: str, entries: Mapping[str, Entry]) -> tuple[str, ...]:
         """Return why a provider that is not in force yet is not run: hosts of its records lack.
 
         An engine would hold their machines for lost, and start others beside them.
@@ -264,7 +204,7 @@ class Candidates:
             common=FleetTable, section=key_in_object(kind), own=self.kinds[kind]().template
         )
         made, problems = table_of_spec(spec, layout, secret)
-        wrong = self._wrong_sections(spec, layout, f"its provider is of kind {kind}")
+        wrong = wrong_sections(self.kinds, spec, layout, f"its provider is of kind {kind}")
         return Candidate(
             table={**made, PROVIDER: provider},
             problems=(*wrong, *problems),
@@ -272,40 +212,7 @@ class Candidates:
             tell=layout.place,
         )
 
-    def _wrong_sections(self, spec: Fields, layout: Layout, why: str) -> tuple[str, ...]:
-        sections = [key_in_object(kind) for kind in self.kinds]
-        found = other_sections(spec, sections, layout)
-        return tuple(f"spec.{name}: expected spec.{layout.section}: {why}" for name in found)
 
-
-def _verdict(problems: tuple[str, ...], forbidden: tuple[str, ...]) -> Verdict:
-    """Return whether a host can be in force: what is not allowed is told first, and alone."""
-    if forbidden:
-        return Verdict(reason=Reason.NOT_ALLOWED, message="; ".join(forbidden))
-    return Verdict(reason=Reason.INVALID, message="; ".join(problems)) if problems else IN_FORCE
-
-
-def _both(box: Verdict, node: Verdict) -> Verdict:
-    """Return what a host's object is told of its two parts together."""
-    if node.accepted:
-        return box
-    if box.accepted:
-        return replace(node, message=f"{node.message}{_REST}")
-    return replace(box, message=f"{box.message}; {node.message}")
-
-
-def _of_host(layout: Layout, listed: str, names: tuple[str, ...], path: str) -> str:
-    """Return where a key of a provider's table stands, which may be in one of its hosts."""
-    number, _, inner = path.removeprefix(f"{listed}[").partition("]")
-    if path == listed:
-        return "the Hosts that name it"
-    if not path.startswith(f"{listed}[") or not number.isdigit() or int(number) >= len(names):
-        return layout.place(path)
-    where = layout.place(inner.lstrip(".")) if inner else "spec"
-    return f"Host {names[int(number)]}: {where}"
-
-
-def table_list(raw: object) -> tuple[Raw, ...]:
-    """Return a list of tables as what it is; anything else as an empty one."""
-    entries = cast("list[object]", raw) if isinstance(raw, list) else []
-    return tuple(table(entry) for entry in entries if is_table(entry))
+def _of_list(layout: Layout, listed: str, path: str) -> str:
+    """Return where a key of a provider's table stands: its list are the Hosts that name it."""
+    return "the Hosts that name it" if path == listed else layout.place(path)

@@ -5,7 +5,7 @@ one place and is worded the same.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, cast, get_args, get_origin
 
@@ -130,9 +130,11 @@ def table_of_spec(
     return made, tuple(translation.problems)
 
 
-def other_sections(spec: Fields, sections: Sequence[str], layout: Layout) -> tuple[str, ...]:
-    """Return the sections of other kinds that a spec has."""
-    return tuple(name for name in sections if name in spec and name != layout.section)
+def wrong_sections(kinds: Iterable[str], spec: Fields, layout: Layout, why: str) -> tuple[str, ...]:
+    """Return which sections of other kinds a spec has, and `why` its own is another."""
+    sections = (key_in_object(kind) for kind in kinds)
+    found = (name for name in sections if name in spec and name != layout.section)
+    return tuple(f"spec.{name}: expected spec.{layout.section}: {why}" for name in found)
 
 
 def _without_index(segment: str) -> str:

@@ -91,7 +91,7 @@ class Mqtt:
     def open(self, opening: PowerOpening) -> Power:
         """Return the way to one relay; ConfigError where the library is not installed."""
         if not _is_installed():
-            raise ConfigError(_CURE)
+            raise ConfigError(f"broker: {_CURE}")
         from hostler.providers.power.mqtt.relay import Broker, Relay
 
         table = table_of(MqttTable, opening.settings)
