@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 
+from hostler.domain.errors import Fenced
 from hostler.domain.fleets.abandoned import KINDS as REQUESTERS
 from hostler.domain.fleets.precedence import TABLES, Precedence, Subject
 from hostler.domain.ids import FleetName, HostId, MachineId, machine_id
@@ -21,6 +22,7 @@ from hostler.domain.model.machine import RETIRE_ASKED, Machine
 from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.lab.scenes.metal import MetalScene
+from hostler.ports.store import Fence
 from hostler.requests.recording import refusals
 from hostler.testing.fakes.metal import FakeMetal, metal
 from hostler.testing.scenes.builders import ABROAD, FLEET, MIN
@@ -320,3 +322,29 @@ async def test_standby_is_not_overtaken_by_the_waking_that_was_asked_for_after_i
         assert await scene.phases() == [Phase.READY]
     kinds = [e.event.reason for e in await scene.events("request")]
     assert kinds == ["grow by ann", "standby by ann", "wake by ann"]
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_a_request_is_answered_once_though_it_could_not_be_taken_out(
+    monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """Power seed 76001580: a process stood still after its save, and others had its lease."""
+    scene = Meeting(replace(FLEET, caps=EAGER))
+    refusing, take = [True] * times, scene.store.take_requests
+
+    async def take_requests(numbers: tuple[int, ...], fence: Fence) -> None:
+        if refusing:
+            refusing.pop()
+            raise Fenced("another engine has the lease")
+        await take(numbers, fence)
+
+    monkeypatch.setattr(scene.store, "take_requests", take_requests)
+    async with scene.running():
+        first = await scene.ask(Subject.FLEET, K.SCALE, FIRST)
+        await scene.until([Phase.READY, Phase.READY], 10 * MIN)
+        await scene.store.request(replace(first, number=0, size=1))
+        await scene.pass_by(20 * MIN)
+        assert (await scene.store.requests(), refusing) == ((), [])
+        await scene.read(FIRST, Subject.FLEET)
+        assert _row(scene).size == 1, "what was asked for later stands"
+        assert len(_asked(scene, first)) == 1

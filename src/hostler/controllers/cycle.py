@@ -288,13 +288,18 @@ class Reconciler:
     async def _take_requests(
         self, snapshot: Snapshot, lost: set[MachineId], tenure: Tenure
     ) -> None:
-        taken = tuple(
-            request.number for request in snapshot.requests if request.machine not in lost
-        )
-        if taken:
-            self._state.taken |= frozenset(taken)
-            await self._ports.store.take_requests(taken, tenure.fence)
-            self._state.requests = tuple(w for w in self._state.requests if w.number not in taken)
+        """Take out what was answered, of former cycles too: what a store refused is tried again.
+
+        It is not answered once more: a later request may have undone by then what it came to.
+        """
+        state = self._state
+        taken = {request.number for request in snapshot.requests if request.machine not in lost}
+        state.taken |= taken
+        state.answered |= taken
+        state.requests = tuple(w for w in state.requests if w.number not in taken)
+        if due := state.answered:
+            await self._ports.store.take_requests(tuple(sorted(due)), tenure.fence)
+            state.answered -= due
 
     def _say(self, event: Event) -> None:
         """Log an event, one line per decision, and count moves and alarms."""

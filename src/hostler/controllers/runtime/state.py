@@ -31,8 +31,9 @@ class AccountState:
 
     Losing all of it costs observations, never truth: every cycle could be the first. The records of
     `stale` fleets must be read again; `recalled` machines are in flight and wanted no longer;
-    `taken` are numbers of requests that a reading under way may still bring. `unread`: the orphan
-    report must be read. `keeps` is the provider where its machines are allocations of hosts. With
+    `taken` are numbers of requests that a reading under way may still bring, `answered` those of
+    requests that could not be taken out when they were answered. `unread`: the orphan report must
+    be read. `keeps` is the provider where its machines are allocations of hosts. With
     `reads_only` nothing is recorded, not even that a fleet exists: for plans.
     """
 
@@ -68,6 +69,7 @@ class AccountState:
     stale: set[FleetName] = field(default_factory=set[FleetName])
     recalled: set[MachineId] = field(default_factory=set[MachineId])
     taken: frozenset[int] = frozenset()
+    answered: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         provider = self.account.provider

@@ -13,7 +13,14 @@ from hostler.lab.scenario.file_faults import FILE_FAULTS
 from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
 from hostler.simulators.kubernetes.faults import OF_WATCHES, Fault
 
-from .fleets.edits import Edit, draw_edits, draw_lifecycle, elsewhere
+from .fleets.edits import (
+    Edit,
+    draw_clearance,
+    draw_edits,
+    draw_lifecycle,
+    elsewhere,
+    in_order,
+)
 from .nodes.scenario import NodesScenario, draw_nodes
 from .rolls.scenario import RollScenario, draw_roll
 from .scripts.scenario import FAULTS, ScriptsScenario, draw_scripts
@@ -47,7 +54,7 @@ BY_FORCE = (OBJECT_REMOVED, OWNER_REMOVED, DATA_DELETED, NAMESPACE_DELETED)
 bootstrap data for a while, or the whole namespace, which is made anew once it is gone."""
 
 _BY_FORCE_SHARE, _BEHIND_SHARE, _FLEETS_SHARE = 0.4, 0.3, 0.35
-_LIFECYCLE_SHARE, _NAMESPACES_SHARE = 0.6, 0.35
+_LIFECYCLE_SHARE, _NAMESPACES_SHARE, _CLEARANCE_SHARE = 0.6, 0.35, 0.25
 _EARLIER = tuple(fault for fault in Fault if fault is not Fault.WATCH_BEHIND)
 CALLS = tuple(f"api_{fault.value}" for fault in Fault)
 """What befalls a call of the API."""
@@ -190,7 +197,19 @@ def _with_lifecycle(scenario: ClusterScenario) -> ClusterScenario:
     if rng.random() >= _LIFECYCLE_SHARE:
         return scenario
     lifecycle = draw_lifecycle(rng, scenario.base.span, scenario.boxes)
-    return _with_namespaces(replace(scenario, lifecycle=lifecycle))
+    return _with_clearance(_with_namespaces(replace(scenario, lifecycle=lifecycle)))
+
+
+def _with_clearance(scenario: ClusterScenario) -> ClusterScenario:
+    """Return, for a few of those seeds, that no Host is left for a while.
+
+    Their dice are chosen so that past failures are spared, too.
+    """
+    rng = Random(f"hostler kubernetes clearance 46: {scenario.base.seed}")
+    if rng.random() >= _CLEARANCE_SHARE:
+        return scenario
+    clearance = draw_clearance(rng, scenario.base.span, scenario.boxes)
+    return replace(scenario, lifecycle=in_order(*scenario.lifecycle, *clearance))
 
 
 def _with_namespaces(scenario: ClusterScenario) -> ClusterScenario:

@@ -83,7 +83,7 @@ def draw_edits(rng: Random, span: float, boxes: int) -> tuple[Edit, ...]:
         )
         for _ in range(rng.randint(3, 14))
     ]
-    return _in_order(*first, *others)
+    return in_order(*first, *others)
 
 
 def draw_lifecycle(rng: Random, span: float, boxes: int) -> tuple[Edit, ...]:
@@ -95,15 +95,26 @@ def draw_lifecycle(rng: Random, span: float, boxes: int) -> tuple[Edit, ...]:
         begin, end = episode(at, at + rng.uniform(*_MENDED), rng, boxes)
         found += begin
         found += end if rng.random() >= _FOR_GOOD else ()
-    return _in_order(*found)
+    return in_order(*found)
+
+
+def draw_clearance(rng: Random, span: float, boxes: int) -> tuple[Edit, ...]:
+    """Draw that every Host is deleted at about the same time, and when each is made again."""
+    at = rng.uniform(3 * _MINUTE, span)
+    episodes = [
+        _of_host(at + rng.uniform(0, _MINUTE), at + rng.uniform(*_MENDED), rng, who)
+        for who in range(boxes)
+    ]
+    return tuple(edit for away, back in episodes for edit in (*away, *back))
 
 
 def elsewhere(here: tuple[Edit, ...], others: tuple[Edit, ...]) -> tuple[Edit, ...]:
     """Return edits of one namespace with those of another, in the order of time."""
-    return _in_order(*here, *(replace(one, space=1) for one in others))
+    return in_order(*here, *(replace(one, space=1) for one in others))
 
 
-def _in_order(*edits: Edit) -> tuple[Edit, ...]:
+def in_order(*edits: Edit) -> tuple[Edit, ...]:
+    """Return edits as they follow each other."""
     return tuple(sorted(edits, key=lambda one: one.at))
 
 
@@ -112,7 +123,10 @@ Episode = tuple[tuple[Edit, ...], tuple[Edit, ...]]
 
 
 def _host(at: float, again: float, rng: Random, boxes: int) -> Episode:
-    who = rng.randrange(boxes)
+    return _of_host(at, again, rng, rng.randrange(boxes))
+
+
+def _of_host(at: float, again: float, rng: Random, who: int) -> Episode:
     away = Edit(at=at, write=Write.DELETE_HOST, who=who, value=rng.randrange(3))
     return (away,), (Edit(at=again, write=Write.MAKE_HOST, who=who),)
 
