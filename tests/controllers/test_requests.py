@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.errors import Fenced
+from hostler.domain.errors import Fenced, StoreBusy
 from hostler.domain.fleets.abandoned import KINDS as REQUESTERS
 from hostler.domain.fleets.precedence import TABLES, Precedence, Subject
 from hostler.domain.ids import FleetName, HostId, MachineId, machine_id
@@ -25,7 +25,7 @@ from hostler.lab.scenes.metal import MetalScene
 from hostler.ports.store import Fence
 from hostler.requests.recording import refusals
 from hostler.testing.fakes.metal import FakeMetal, metal
-from hostler.testing.scenes.builders import ABROAD, FLEET, MIN
+from hostler.testing.scenes.builders import ABROAD, FLEET, MIN, S
 
 pytestmark = pytest.mark.looptime
 
@@ -322,6 +322,33 @@ async def test_standby_is_not_overtaken_by_the_waking_that_was_asked_for_after_i
         assert await scene.phases() == [Phase.READY]
     kinds = [e.event.reason for e in await scene.events("request")]
     assert kinds == ["grow by ann", "standby by ann", "wake by ann"]
+
+
+async def test_a_request_is_noticed_though_it_could_not_be_read_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing else need be written before it is: stores count what others commit, and no more."""
+    scene, asked = Meeting(FLEET), list[Request]()
+    async with scene.running():
+        await scene.until([Phase.READY], 5 * MIN)
+        refusing, read = [True, True], scene.store.requests
+
+        async def requests() -> tuple[Request, ...]:
+            if refusing:
+                refusing.pop()
+                raise StoreBusy("the disk is slow")
+            return await read()
+
+        async def revision() -> int:
+            return len(asked)
+
+        monkeypatch.setattr(scene.store, "requests", requests)
+        monkeypatch.setattr(scene.store, "revision", revision)
+        await scene.pass_by(10 * S)
+        asked.append(await scene.ask(Subject.FLEET, K.PAUSE, FIRST))
+        await scene.pass_by(1 * MIN)
+        await scene.read(FIRST, Subject.FLEET)
+        assert (_row(scene).pause is not None, refusing) == (True, [])
 
 
 @pytest.mark.parametrize("times", [1, 3])

@@ -186,8 +186,8 @@ class Engine:
             try:
                 revision = await self._ports.store.revision()
                 if revision != self._revision:
-                    self._revision = revision
                     await self._read_requests()
+                    self._revision = revision
             except StoreUnusable:
                 raise
             except StoreError as error:

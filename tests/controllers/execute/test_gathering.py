@@ -11,6 +11,9 @@ from hosts_kit import Site
 
 from hostler.controllers.observe.snapshot import gather
 from hostler.domain.decision.view import view_of
+from hostler.domain.errors import StoreError
+from hostler.domain.ids import FleetName
+from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.testing.scenes.builders import FLEET
 from hostler.testing.scenes.hosts import BOX, box
@@ -53,6 +56,33 @@ async def test_no_query_of_the_store_is_made_twice_for_one_cycle() -> None:
     await gathered(site)
     assert {"hosts", "bindings", "machines", "history", "orphans"} <= set(asked)
     assert max(Counter(asked).values()) == 1
+
+
+async def test_records_that_could_not_be_read_again_are_not_believed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A save that failed has them read again; a disk that fails twice must not end that."""
+    site = await Site.opened(None, box("pool", holder="m-unheard-of"))
+    await gathered(site)
+    site.state.distrust()
+
+    async def fails(fleet: FleetName) -> tuple[()]:
+        raise StoreError(f"the records of {fleet} cannot be read")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(site.rig.store, "machines", fails)
+        with pytest.raises(StoreError):
+            await gathered(site)
+    read = list[FleetName]()
+    machines = site.rig.store.machines
+
+    async def reads(fleet: FleetName) -> tuple[Machine, ...]:
+        read.append(fleet)
+        return await machines(fleet)
+
+    monkeypatch.setattr(site.rig.store, "machines", reads)
+    await gathered(site)
+    assert FLEET.name in read
 
 
 async def test_the_clock_is_read_after_every_record() -> None:

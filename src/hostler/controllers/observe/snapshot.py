@@ -124,16 +124,24 @@ async def records(
     """Return the fleet's row and living machines; from memory where nobody else can write them."""
     known = fleet.name in state.rows and fleet.name not in state.stale
     if not ports.store.exclusive or not known:
-        state.stale.discard(fleet.name)
-        state.rows[fleet.name] = await _row(ports, state, fleet)
-        stored = await ports.store.machines(fleet.name)
-        if not ports.store.exclusive:
-            rows = {entry.name: entry for entry in await ports.store.fleets()}
-            state.rows[fleet.name] = rows.get(fleet.name, state.rows[fleet.name])
-        cached = state.machines.get(fleet.name, {})
-        state.ordered.pop(fleet.name, None)
-        state.machines[fleet.name] = {m.id: _newer(m, cached.get(m.id)) for m in stored}
+        state.stale.discard(fleet.name)  # a save that fails meanwhile has them read again
+        try:
+            await _read(ports, state, fleet)
+        except BaseException:
+            state.stale.add(fleet.name)
+            raise
     return state.rows[fleet.name], state.living(fleet.name)
+
+
+async def _read(ports: Ports, state: AccountState, fleet: Fleet) -> None:
+    state.rows[fleet.name] = await _row(ports, state, fleet)
+    stored = await ports.store.machines(fleet.name)
+    if not ports.store.exclusive:
+        rows = {entry.name: entry for entry in await ports.store.fleets()}
+        state.rows[fleet.name] = rows.get(fleet.name, state.rows[fleet.name])
+    cached = state.machines.get(fleet.name, {})
+    state.ordered.pop(fleet.name, None)
+    state.machines[fleet.name] = {m.id: _newer(m, cached.get(m.id)) for m in stored}
 
 
 async def _row(ports: Ports, state: AccountState, fleet: Fleet) -> FleetRow:
