@@ -10,6 +10,7 @@ from engine_records import ONE, TABLE, History, Records, attached, node_id
 from node_cluster import FakeCluster
 
 from hostler.config.node_tables import HostNodeTable, ManagedTable, NodeTable, TaintTable
+from hostler.domain.errors import StoreBusy
 from hostler.domain.ids import AccountName, FleetName, HostId
 from hostler.domain.machines.drain import DRAIN
 from hostler.domain.model.machine import Deletion, Protection
@@ -232,6 +233,23 @@ async def test_the_machine_on_whose_node_we_run_is_protected() -> None:
     await asyncio.sleep((until - scene.rounds.clock.now() - timedelta(minutes=59)).total_seconds())
     await scene.go_over()
     assert len(scene.store.written) == 2, "it is asked for anew before it ends"
+
+
+async def test_a_protection_that_could_not_be_recorded_is_asked_for_in_the_next_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scene = Scene(own_node="n")
+
+    async def request_all(requests: object) -> tuple[()]:
+        del requests
+        raise StoreBusy("the disk is slow")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(scene.store, "request_all", request_all)
+        with pytest.raises(StoreBusy):
+            await scene.go_over()
+    await scene.go_over()
+    assert [one.kind for one in scene.store.written] == [RequestKind.PROTECT]
 
 
 @pytest.mark.parametrize("may", [True, False])

@@ -114,9 +114,9 @@ class Rounds:
         asked = self._protecting.get(machine.id)
         if asked is not None and timedelta(0) <= now - asked < _ANSWER:
             return
-        self._protecting[machine.id] = now
         author = Author(name="hostler", at=now, why=why)
         await record(self.attached.store, (protect(author, fleet.fleet, machine),))
+        self._protecting[machine.id] = now
 
     async def _remove(self, node: Node, joined: ManagedFleet | None) -> None:
         """Remove the Node of a machine of ours that is in the history, and of nobody living.
