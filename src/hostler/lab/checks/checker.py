@@ -13,6 +13,7 @@ from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Observation
 from hostler.domain.model.snapshot import Orphan
 from hostler.ports.store import Fence
 from hostler.testing import invariants
@@ -211,6 +212,9 @@ class Checker(Findings):
         size = row.desired(shadow.fleets[fleet]) if row else 0
         attempts = shadow.attempts.setdefault(fleet, Attempts())
         self.found(attempts.made(self.now, shadow.fleets[fleet].creates_per_hour(size)))
+
+    def observed(self, observation: Observation) -> None:
+        """Note what an engine was shown; most judges need not know."""
 
     def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
         """Check a call before it is sent, by a process whose wall clock is `ahead`."""

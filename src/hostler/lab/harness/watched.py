@@ -60,6 +60,7 @@ class WatchedProvider:
         observation = await self._inner.observe(scopes)
         self._prediction.invalidate_steps()
         self._prediction.observed = asyncio.get_running_loop().time()
+        self._run.checker.observed(observation)
         return observation
 
     async def do(self, call: Call) -> Outcome:

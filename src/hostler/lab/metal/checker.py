@@ -16,7 +16,7 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal, host_of
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Condition, OwnerTag
+from hostler.domain.model.resource import Condition, Observation, OwnerTag
 from hostler.lab.checks.checker import Checker
 from hostler.lab.checks.listings import Listed
 from hostler.lab.checks.shadow_store import ShadowStore
@@ -54,6 +54,7 @@ class MetalChecker(Checker):
         self._obeyed = set[tuple[str, str]]()
         self._began = dict[MachineId, float]()
         self._newest_start = ("", -1e9)
+        self._shown_off = dict[HostId, float]()
 
     # ------------------------------------------------------------ what is true
 
@@ -97,6 +98,12 @@ class MetalChecker(Checker):
         return found | {ResourceId(host) for host in shadow.hosts}
 
     # ------------------------------------------------------------ what is asked
+
+    def observed(self, observation: Observation) -> None:
+        """Note which boxes were shown as off."""
+        for resource in observation.resources:
+            if resource.slot == HOST and resource.condition is Condition.OFF:
+                self._shown_off[HostId(resource.id)] = self.now
 
     def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
         """Check a call before it is sent."""
@@ -159,8 +166,9 @@ class MetalChecker(Checker):
         """A box that nobody needs stays on for its least time; cleaning and people apart.
 
         Whoever switches a box on right after we switched it off hides that it was ever off: it
-        looks as if our command had been ignored, and is repeated. A store that was put back does
-        not know when the box was switched on.
+        looks as if our command had been ignored, and is repeated; as does a brown-out that nobody
+        was shown, for the engine stood still. A store that was put back does not know when the box
+        was switched on.
         """
         unknown = self.faults["clock_jump"] or self.faults[STORE_RESTORED]
         if host is None or call.slot != HOST or unknown:
@@ -211,9 +219,11 @@ class MetalChecker(Checker):
         return self.truth.since(box) - on if on is not None else 1e9
 
     def _was_off(self, box: HostId, on: float) -> float:
-        """Return for how long a box was off before it went on."""
+        """Return for how long a box was off before it went on; nothing where none was shown it."""
         off = self.truth.last(box, Condition.OFF)
-        return on - off if off is not None else 1e9
+        if off is None:
+            return 1e9
+        return on - off if self._shown_off.get(box, -inf) >= off else 0.0
 
     def _is_alone(self, machine: Machine) -> None:
         for shadow in self.shadows:
