@@ -73,6 +73,27 @@ async def test_fleet_scaled_to_nothing_leaves_nothing() -> None:
     assert await rig.events("resource_removed")
 
 
+async def test_what_is_remembered_of_machines_does_not_outlive_them() -> None:
+    """An engine that makes thousands a day would need ever more memory."""
+    rig = sized(2, probe=Probe(kind=ProbeKind.TCP))
+    async with rig.running() as engine:
+        (loop,) = engine.loops
+        for _ in range(4):
+            await rig.until([READY] * 2, 2 * MIN)
+            await rig.pass_by(12 * MIN)
+            for machine in await rig.machines():
+                await rig.request(RequestKind.DELETE, machine=machine.id)
+            await rig.pass_by(1 * MIN)
+        await rig.until([READY] * 2, 2 * MIN)
+        await rig.pass_by(12 * MIN)
+        living = {machine.id for machine in await rig.machines()}
+        assert loop.state.probed.keys() == living
+        assert loop.state.recalled <= living
+        assert loop.state.cache[WEB]._cached.keys() == living
+        assert len(loop._observer._lag._observed_at) <= 4
+    assert len(rig.calls(MAKE_SERVER)) == 10
+
+
 async def test_request_is_noticed_within_half_a_second() -> None:
     rig = sized(0)
     async with rig.running():

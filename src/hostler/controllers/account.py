@@ -239,6 +239,7 @@ class AccountLoop:
             expecting = expecting or busy
         expecting = expecting or self.state.doubtful(self._ports.clock.now()) is not None
         self.state.observed_once = True
+        self.state.forget_gone()
         self.state.asked = still_asked(self.state.asked, asked, self.state.inventory.missing)
         self._set_pace(expecting=expecting, due=min(due, default=None))
         if goes_on and self._account.provider.capabilities.power is not None:

@@ -105,6 +105,7 @@ class Observer:
         for fleet in self._account.fleets:
             records = self._state.machines.get(fleet.name, {})
             self._lag.watch(filter(is_moving, records.values()), self._state.inventory)
+        self._lag.forget_old(self._state.inventory)
         whole = self._state.inventory.whole.values()
         if whole:
             age = (self._ports.clock.now() - min(whole)).total_seconds()
@@ -195,7 +196,7 @@ class LagWatch:
         self._account, self._metrics = account, metrics
         self._consistency_delay = capabilities.consistency_delay
         self._promised = dict[ResourceId, datetime]()
-        self._observed_at = set[ResourceId]()
+        self._observed_at = dict[ResourceId, datetime]()
 
     def watch(self, machines: Iterable[Machine], inventory: Inventory) -> None:
         """Measure after an observation; machines that nothing was asked of cost little."""
@@ -203,6 +204,16 @@ class LagWatch:
             for place in machine.places:
                 for known in place.known:
                     self._measure(machine, place.slot.kind, known, inventory)
+
+    def forget_old(self, inventory: Inventory) -> None:
+        """Forget what was seen and is too old to be missed: twice as old, as zones take turns."""
+        newest = max(inventory.whole.values(), default=None)
+        if newest is None:
+            return
+        oldest = newest - 2 * _YOUNG * self._consistency_delay
+        self._observed_at = {
+            resource: since for resource, since in self._observed_at.items() if since > oldest
+        }
 
     def _measure(self, machine: Machine, kind: str, known: Known, inventory: Inventory) -> None:
         sighting = inventory.sightings.get(known.id)
@@ -212,7 +223,7 @@ class LagWatch:
             if sighting is not None and inventory.observed_at(sighting) > known.removed:
                 self._say(f"{kind} removed", inventory.observed_at(sighting) - known.removed)
         elif sighting is not None:
-            self._observed_at.add(known.id)
+            self._observed_at[known.id] = known.since
             since = self._promised.pop(known.id, None)
             if since is not None:
                 self._say(f"{kind} made", inventory.observed_at(sighting) - since)

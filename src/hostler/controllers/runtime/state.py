@@ -137,6 +137,18 @@ class AccountState:
             for request in self.requests
         )
 
+    def forget_gone(self) -> None:
+        """Forget what was heard of machines that are gone, as soon as it is more than there are."""
+        heard = (len(self.probed), len(self.answers), len(self.recalled))
+        if max(heard) <= sum(map(len, self.machines.values())):
+            return
+        living = {machine for records in self.machines.values() for machine in records}
+        for machine in self.probed.keys() - living:
+            del self.probed[machine]
+        for machine in self.answers.keys() - living:
+            del self.answers[machine]
+        self.recalled &= living
+
     def forget_observations(self) -> None:
         """Throw away everything that was seen: time cannot be trusted across it."""
         self.inventory = Inventory()

@@ -66,6 +66,9 @@ class DecisionCache:
         if back or snapshot.fleet is not self._fleet or snapshot.jumped != self._jumped:
             self._cached.clear()
             self._whole = None
+        if len(self._cached) > len(snapshot.machines):  # what is gone would pile up
+            living = {machine.id for machine in snapshot.machines}
+            self._cached = {m: rest for m, rest in self._cached.items() if m in living}
         self._fleet, self._jumped, self._last = snapshot.fleet, snapshot.jumped, snapshot.now
 
     def decision(self, snapshot: Snapshot) -> Decision | None:
