@@ -685,6 +685,16 @@ async def test_metrics_say_how_many_machines_are_wanted() -> None:
         assert rig.metrics.series(Gauge.SIZE) == {("web",): 5}
 
 
+class Failing(FakeProber):
+    """Cannot even try."""
+
+    async def probe(
+        self, machine: MachineId, connection: Connection, probe: Probe
+    ) -> tuple[bool, str]:
+        await super().probe(machine, connection, probe)
+        raise RuntimeError
+
+
 async def test_metrics_count_probes_and_the_history_says_why_they_fail() -> None:
     rig = FakeScene(replace(FLEET, size=1, probe=Probe(kind=ProbeKind.TCP)))
     rig.prober.all_unwilling = True
@@ -699,3 +709,14 @@ async def test_metrics_count_probes_and_the_history_says_why_they_fail() -> None
         (machine,) = await rig.machines()
     assert machine.error == ""
     assert rig.metrics.value(Count.PROBES, "web", "tcp", "passed") == 1
+
+
+async def test_a_probe_that_breaks_off_is_not_told_as_a_machine_without_an_address() -> None:
+    rig = FakeScene(replace(FLEET, size=1, probe=Probe(kind=ProbeKind.TCP)))
+    rig.prober = Failing()
+    async with rig.running():
+        await rig.pass_by(1 * MIN)
+        (machine,) = await rig.machines()
+    assert machine.error.endswith(": it broke off: the log says why")
+    (failed,) = await rig.events("probe_failed")
+    assert "address" not in failed.event.detail

@@ -312,13 +312,15 @@ class AccountLoop:
             self.hurry()
 
     async def _probe(self, advance: Advance, snapshot: Snapshot, tenure: Tenure) -> None:
-        machine, result = advance.machine, "no_address"
-        probed = Probed(begun=self._ports.clock.now(), passed=False, text="it has no address yet")
+        machine, result, begun = advance.machine, "no_address", self._ports.clock.now()
+        probed = Probed(begun=begun, passed=False, text="it broke off: the log says why")
         try:
             connection = self._account.provider.connection(machine, resources_of(machine, snapshot))
             if connection is None and snapshot.fleet.probe.kind is ProbeKind.NODE:
                 connection = Connection(address="")  # it is asked about at its cluster
-            if connection is not None:
+            if connection is None:
+                probed = Probed(begun=begun, passed=False, text="it has no address yet")
+            else:
                 connection = self._ports.lent(connection, snapshot.fleet)
                 probed = await self._probed(machine, connection, snapshot, tenure)
                 result = "passed" if probed.passed else "failed"
