@@ -1,6 +1,8 @@
 """A running store in trouble: no room, a locked file, a file that went away."""
 
 import asyncio
+import errno
+import os
 import sqlite3
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hostler.domain.errors import Conflict, StoreBusy, StoreError, StoreLost
+from hostler.domain.errors import Conflict, StoreBusy, StoreError, StoreLost, StoreUnusable
 from hostler.ports.store import Store
 from hostler.stores.sqlite.opening import RunnerOf, open_engine
 from hostler.stores.sqlite.store import SqliteStore
@@ -135,6 +137,35 @@ async def test_a_deleted_log_is_lost(store: SqliteStore, path: Path):
     delete(path.with_name(f"{path.name}-wal"))
     with pytest.raises(StoreLost):
         await store.request(request())
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.ESTALE])
+async def test_a_file_that_cannot_be_looked_at_is_an_error_of_ours_and_heals(
+    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+):
+    """What is no StoreError would end the engine, as an error of the program."""
+
+    def refuse(file: str) -> os.stat_result:
+        raise OSError(number, os.strerror(number), file)
+
+    with monkeypatch.context() as failing:
+        failing.setattr("hostler.stores.sqlite.file.os.stat", refuse)
+        with pytest.raises(StoreError, match=f"{path} cannot be opened") as raised:
+            await store.revision()
+        with pytest.raises(StoreError):
+            await store.request(request())
+    assert not isinstance(raised.value, StoreUnusable), "it may pass"
+    assert len(await store.requests()) == 0
+    await store.request(request())
+
+
+async def test_a_file_whose_folder_is_none_any_more_is_lost(store: SqliteStore, path: Path):
+    moved = path.parent.rename(path.parent.with_name("moved"))
+    path.parent.touch()
+    with pytest.raises(StoreLost):
+        await store.revision()
+    path.parent.unlink()
+    moved.rename(path.parent)
 
 
 async def test_a_closed_store_says_so(store: SqliteStore):

@@ -169,6 +169,8 @@ class Witness:
 def _identity(path: str) -> tuple[int, int] | None:
     try:
         stat = os.stat(path)  # noqa: PTH116 - called for every batch; Path.stat costs twice as much
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:  # nobody can tell: no right to look for a while, or a failing disk
+        raise not_made(Path(path), error) from error
     return (stat.st_dev, stat.st_ino)
