@@ -69,3 +69,17 @@ async def test_a_request_that_no_offer_can_meet_is_refused_in_the_machines_histo
     assert "no offer of this fleet is huge" in entry.event.detail
     assert await rig.store.requests() == ()
     assert await rig.machines() == ()
+
+
+async def test_a_machine_whose_request_was_repeated_before_it_was_read_is_made_once() -> None:
+    """Whoever got no answer asks again under the same id; both requests may be on record then."""
+    rig = scene()
+    await grow(rig, MachineSpec(type="large"))
+    await grow(rig, MachineSpec(type="large"))
+    async with rig.running():
+        await rig.until([Phase.READY], 2 * MIN)
+        await rig.pass_by(1 * MIN)
+    assert [machine.id for machine in await rig.machines()] == [ANN]
+    assert len(rig.world.servers()) == 1
+    assert await rig.store.requests() == ()
+    assert await rig.events("request_refused") == ()

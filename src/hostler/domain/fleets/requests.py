@@ -23,15 +23,19 @@ RESTS = frozenset({Phase.READY, Phase.STANDBY})
 
 
 def births(snapshot: Snapshot) -> tuple[MachineId, ...]:
-    """Return the ids of machines that are asked for by name, not yet made, and not ended since."""
+    """Return the ids of machines that are asked for by name, not yet made, and not ended since.
+
+    Each is named once: who heard no answer may have asked again.
+    """
     ended = {request.machine for request in snapshot.requests if request.kind is RequestKind.DELETE}
-    return tuple(
+    asked = (
         machine
         for request in snapshot.requests
         if request.kind is RequestKind.GROW and request.number > snapshot.row.grown
         for machine in request.machines
         if machine not in ended
     )
+    return tuple(dict.fromkeys(asked))
 
 
 def specs(snapshot: Snapshot) -> dict[MachineId, MachineSpec]:
