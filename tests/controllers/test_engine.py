@@ -2,25 +2,29 @@
 
 import asyncio
 import itertools
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+import structlog
+from structlog.testing import capture_logs
 
 from hostler.controllers.runtime.settings import Ports
-from hostler.domain.errors import StoreDamaged
-from hostler.domain.ids import MachineId, Zone, machine_id
+from hostler.domain.errors import Conflict, StoreDamaged, StoreError
+from hostler.domain.ids import FleetName, MachineId, Zone, machine_id
 from hostler.domain.model.calls import Refusal, Refused
-from hostler.domain.model.fleet import Caps, Fleet, Probe, ProbeKind
-from hostler.domain.model.machine import Offer
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import Caps, Fleet, FleetRow, Probe, ProbeKind
+from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Observation, Scope
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.fake import SETTINGS, FakeScene
 from hostler.ports.metrics import Count, Gauge
 from hostler.ports.provider import Connection
-from hostler.ports.store import Lease
+from hostler.ports.store import Fence, Lease
 from hostler.testing.fakes.planner import (
     MAKE_ADDRESS,
     MAKE_SERVER,
@@ -654,6 +658,36 @@ async def test_a_damaged_store_ends_the_engine(
             monkeypatch.setattr(rig.store, "drop_lease", damaged)
             rig.world.resources.clear()
             await rig.pass_by(20 * MIN)
+
+
+@pytest.mark.parametrize("error", [StoreError("too large"), Conflict("again"), KeyError("a bug")])
+async def test_a_fleet_whose_every_cycle_fails_keeps_no_other_from_its_machines(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """One fails before, and one after, a fleet that is well; each failure is told."""
+    ends = [replace(FLEET, size=1, name=FleetName(name)) for name in ("first", "third")]
+    second = replace(FLEET, size=2, name=FleetName("second"))
+    rig, tried = FakeScene(ends[0], beside=(second, ends[1])), Counter[FleetName]()
+    save_fleet = rig.store.save_fleet
+
+    async def save(
+        row: FleetRow, inserts: tuple[Machine, ...], events: tuple[Event, ...], fence: Fence
+    ) -> FleetRow:
+        tried[row.name] += 1
+        if row.name != second.name:
+            raise error
+        return await save_fleet(row, inserts, events, fence)
+
+    monkeypatch.setattr(rig.store, "save_fleet", save)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))
+    with capture_logs() as logs:
+        async with rig.running():
+            await rig.pass_by(2 * MIN)
+            phases = [machine.phase for machine in await rig.store.machines(second.name)]
+    assert phases == [READY] * 2
+    assert min(tried[fleet.name] for fleet in ends) > 5
+    logged = [line for line in logs if line["log_level"] in {"warning", "error"}]
+    assert len(logged) >= tried.total() - tried[second.name] - 1, "but for a first conflict"
 
 
 async def test_what_a_store_tells_of_is_read_without_waiting_for_the_next_poll(

@@ -3,16 +3,17 @@
 import asyncio
 import itertools
 from collections.abc import Awaitable
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import structlog
 
-from hostler.domain.errors import Conflict, Fenced, StoreError, StoreUnusable
+from hostler.domain.errors import Conflict, Fenced, StoreBusy, StoreError, StoreUnusable
 from hostler.domain.ids import CycleId, FleetName
 from hostler.domain.machines.rollout import is_prepared_by_ssh
 from hostler.domain.model.capabilities import HostCapabilities
 from hostler.domain.model.commands import Advance, Reclaim, SaveFleet
-from hostler.domain.model.fleet import ProbeKind
+from hostler.domain.model.fleet import Fleet, ProbeKind
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import Resource, Scope
@@ -20,6 +21,7 @@ from hostler.domain.model.snapshot import Probed, Snapshot
 from hostler.domain.observation.certainty import resources_of
 from hostler.ports.metrics import Count
 from hostler.ports.provider import Connection
+from hostler.ports.store import Identity
 
 from .cycle import Reconciled, Reconciler
 from .execute.bootstrap import Outfitter
@@ -49,6 +51,21 @@ _AT_ONCE = 3
 
 Only where power is ours to decide: elsewhere a call takes longer than the pause.
 """
+
+
+@dataclass(slots=True)
+class _Round:
+    """What the cycles of one round came to: what they wait for, and how some failed."""
+
+    expecting: bool
+    goes_on: bool = False
+    due: list[datetime] = field(default_factory=list[datetime])
+    asked: list[Scope] = field(default_factory=list[Scope])
+    failed: list[Exception] = field(default_factory=list[Exception])
+
+
+async def _raised(error: Exception) -> None:
+    raise error
 
 
 class AccountLoop:
@@ -212,41 +229,69 @@ class AccountLoop:
             self.nudge()
             return
         identity = await self._ports.store.identity()
-        due, asked, goes_on = list[datetime](), list[Scope](), False
-        expecting = await self._renames.carry_on(self._cycle_id())
+        found = _Round(expecting=await self._renames.carry_on(self._cycle_id()))
         for fleet in self.fleets.decided():
-            if fleet.name in self.state.adopted():  # since this round began
-                self.nudge()
-                continue
-            tenure = self._leases.tenure(f"fleet/{fleet.name}")
-            if tenure is None:
-                expecting = True
-                continue
-            occasion = Occasion(
-                cycle=self._cycle_id(), tenure=tenure, identity=identity, fleets=(fleet,)
-            )
-            reconciled = await self._reconciler.reconcile(fleet, occasion)
-            self._start(reconciled, tenure, group)
-            asked += (scope for advance in reconciled.advances for scope in advance.close)
-            expecting = expecting or reconciled.decision.expecting
-            if any(isinstance(c, SaveFleet) and c.inserts for c in reconciled.decision.commands):
-                self.nudge()
-            goes_on = goes_on or reconciled.goes_on
-            due += [reconciled.decision.due] if reconciled.decision.due else []
+            await self._apart(self._decide(fleet, identity, group, found), found)
         if (own := self._leases.tenure(self.lease)) is not None:
             hosts_cycle = Occasion(cycle=self._cycle_id(), tenure=own, identity=identity)
             busy = await self._hosts.reconcile(hosts_cycle, group, self._guard)
-            expecting = expecting or busy
-        expecting = expecting or self.state.doubtful(self._ports.clock.now()) is not None
+            found.expecting = found.expecting or busy
+        doubtful = self.state.doubtful(self._ports.clock.now()) is not None
         self.state.observed_once = True
         self.state.forget_gone()
-        self.state.asked = still_asked(self.state.asked, asked, self.state.inventory.missing)
-        self._set_pace(expecting=expecting, due=min(due, default=None))
-        if goes_on and self._account.provider.capabilities.power is not None:
+        self.state.asked = still_asked(self.state.asked, found.asked, self.state.inventory.missing)
+        self._set_pace(expecting=found.expecting or doubtful, due=min(found.due, default=None))
+        if found.goes_on and self._account.provider.capabilities.power is not None:
             self._at_once += 1
             self.nudge()
         else:
             self._at_once = 0
+        await self._raise(found.failed)
+
+    async def _raise(self, failed: list[Exception]) -> None:
+        """Tell how the cycles of this round failed; a conflict, or the last one, ends it."""
+        failed.sort(key=lambda error: isinstance(error, Conflict))
+        for error in failed[:-1]:
+            await self._guard("turn", _raised(error))
+        for error in failed[-1:]:
+            raise error
+
+    async def _apart(self, cycle: Awaitable[None], found: "_Round") -> None:
+        """Take one fleet's cycle: what fails in it ends the round only after those of the others.
+
+        They all stop where the store answers nobody, or another engine took over.
+        """
+        try:
+            await cycle
+        except (Fenced, StoreBusy, StoreUnusable):
+            raise
+        except Exception as error:  # noqa: BLE001 - it is raised again, at the end of the round
+            found.failed.append(error)
+            found.expecting = True
+            self.state.distrust()
+
+    async def _decide(
+        self, fleet: Fleet, identity: Identity, group: asyncio.TaskGroup, found: "_Round"
+    ) -> None:
+        """Take one fleet's cycle, if we may, and start its work."""
+        if fleet.name in self.state.adopted():  # since this round began
+            self.nudge()
+            return
+        tenure = self._leases.tenure(f"fleet/{fleet.name}")
+        if tenure is None:
+            found.expecting = True
+            return
+        occasion = Occasion(
+            cycle=self._cycle_id(), tenure=tenure, identity=identity, fleets=(fleet,)
+        )
+        reconciled = await self._reconciler.reconcile(fleet, occasion)
+        self._start(reconciled, tenure, group)
+        found.asked += (scope for advance in reconciled.advances for scope in advance.close)
+        found.expecting = found.expecting or reconciled.decision.expecting
+        if any(isinstance(c, SaveFleet) and c.inserts for c in reconciled.decision.commands):
+            self.nudge()
+        found.goes_on = found.goes_on or reconciled.goes_on
+        found.due += [reconciled.decision.due] if reconciled.decision.due else []
 
     def _check_clock(self) -> bool:
         """Tell whether the clock jumped; then what was seen before it is forgotten."""
