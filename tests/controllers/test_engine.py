@@ -19,7 +19,7 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Caps, Fleet, FleetRow, Probe, ProbeKind
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Condition, Observation, Scope
+from hostler.domain.model.resource import Condition, Observation, OwnerTag, Scope
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.fake import SETTINGS, FakeScene
 from hostler.ports.metrics import Count, Gauge
@@ -35,11 +35,12 @@ from hostler.testing.fakes.planner import (
 )
 from hostler.testing.fakes.prober import FakeProber
 from hostler.testing.fakes.script import Lost
-from hostler.testing.scenes.builders import ABROAD, FLEET, MIN, OFFER, WEB, S, server
+from hostler.testing.scenes.builders import ABROAD, FLEET, HOME, MIN, OFFER, WEB, S, server
 from hostler.testing.time.clock import SimClock
 
 pytestmark = pytest.mark.looptime
 
+CI = FleetName("ci")
 READY = Phase.READY
 BUSY = Refused(why=Refusal.BUSY, text="transient state")
 EAGER = Caps(share=1.0, per_hour=1000, per_reclaim=1000)
@@ -211,6 +212,38 @@ async def test_server_deleted_by_hand_is_replaced_and_its_address_removed() -> N
         await rig.pass_by(5 * MIN)
         assert await rig.phases() == [READY]
     assert len(rig.world.resources) == 2
+
+
+@pytest.mark.parametrize("other", [WEB, CI])
+@pytest.mark.parametrize("kind", ["server", "address"])
+@pytest.mark.parametrize("attempt", [1, 9])
+async def test_what_bears_the_tag_of_another_machine_is_still_its_own_and_none_of_that_one(
+    attempt: int, kind: str, other: FleetName
+) -> None:
+    """Somebody copies the tags of one server to another: neither fleet may stop at that."""
+    rig = sized(1 if other == CI else 2)
+    rig.beside = (replace(rig.fleet, name=CI, size=1),) if other == CI else ()
+    async with rig.running():
+        await rig.pass_by(2 * MIN)
+        its, named = (await rig.machines())[0], (await rig.store.machines(other))[-1]
+        parts = (part for part in rig.world.resources.values() if part.slot.kind == kind)
+        part = next(p for p in parts if p.owner_tag and p.owner_tag.machine == its.id)
+        tag = OwnerTag(installation=HOME, fleet=other, machine=named.id, attempt=attempt)
+        rig.world.resources[part.id] = replace(part, owner_tag=tag)
+        scale = replace(rig.blank(RequestKind.SCALE), fleet=other, size=3)
+        await rig.store.request(scale)
+        await rig.pass_by(3 * MIN)
+        assert [one.phase for one in await rig.store.machines(other)] == [READY] * 3
+        end = replace(rig.blank(RequestKind.DELETE), fleet=other, machine=named.id)
+        await rig.store.request(end)
+        await rig.pass_by(10 * MIN)
+        left = await rig.store.machines(other)
+        assert [one.phase for one in left] == [READY] * 3
+        assert named.id not in {one.id for one in left}
+        assert (await rig.machines())[0] == its
+        assert part.id in rig.world.resources
+    ends = [one.event for one in await rig.events("moved") if one.event.machine == named.id]
+    assert sum(event.detail.startswith("stopping>deleted") for event in ends) == 1
 
 
 async def test_machine_that_never_becomes_ready_is_replaced_and_backs_off() -> None:

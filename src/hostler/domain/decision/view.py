@@ -13,7 +13,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import OrphanClass, OwnerTag, Resource
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 from hostler.domain.model.unused import Fits
-from hostler.domain.observation.ownership import Explained, bound_in, explain, sort_out
+from hostler.domain.observation.ownership import Explained, Owners, bound_in, explain, sort_out
 from hostler.domain.policy.purchasing import Limits
 
 from .ripe import ripe
@@ -96,6 +96,7 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
         },
         adopted=frozenset(row.adopts for row in account.rows.values() if row.adopts),
         neighbours=_neighbours(account, fleet),
+        owner_of=Owners(account.machines.values()),
     )
 
 
@@ -122,7 +123,8 @@ def _strange(
     names = frozenset({fleet.name, *(old for old, now in renamed.items() if now == fleet.name)})
     machines = tuple(m for name in _kin(account, names) for m in account.living.get(name, ()))
     living = {machine.id for machine in machines}
-    found = sort_out(account.inventory, names, living, lambda: bound_in(machines), account.ours)
+    recorded = account.machines.values()  # those of other fleets are none of this one's strangers
+    found = sort_out(account.inventory, names, living, lambda: bound_in(recorded), account.ours)
     explained = explain(found.strangers, account.past, account.issued, account.moving)
     if not account.capabilities.host_kind:
         return found.foreign, explained

@@ -1,6 +1,6 @@
 """Snapshot: observations, records and the clock, frozen; the only input of decide()."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -161,6 +161,10 @@ class Answered:
     text: str = ""
 
 
+def _nobody(resource: ResourceId) -> None:
+    del resource
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """Everything that one cycle of one fleet may know.
@@ -183,7 +187,8 @@ class Snapshot:
     all of them; decide() fills both in. `left` are the rows of the account's fleets that are no
     longer in the file, and `adopted` the names among them whose machines another fleet takes over.
     `neighbours` are the machines of the account's other fleets, where hosts are switched on and
-    off: they share its limits.
+    off: they share its limits. `owner_of` tells on which living machine's record a resource is,
+    of any fleet of the account.
     """
 
     cycle: CycleId
@@ -222,6 +227,7 @@ class Snapshot:
     adopted: frozenset[FleetName] = frozenset()
     ended: tuple[Machine, ...] = ()
     neighbours: tuple[Machine, ...] = ()
+    owner_of: Callable[[ResourceId], MachineId | None] = field(default=_nobody, compare=False)
 
     @property
     def reopening(self) -> tuple[Machine, ...]:

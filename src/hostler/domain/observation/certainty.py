@@ -109,9 +109,13 @@ def _at_rest(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...] | Non
 def _strange(
     machine: Machine, ids: Collection[ResourceId], snapshot: Snapshot
 ) -> tuple[ResourceId, ...]:
-    """Return what carries the machine's owner tag and is none of these ids: mostly nothing."""
+    """Return what carries the machine's owner tag and is none of these ids: mostly nothing.
+
+    What another machine has on record is none of it: somebody gave it the wrong tag.
+    """
     tagged = snapshot.inventory.tagged.get(machine.id, ())
-    return tuple([resource for resource in tagged if resource not in ids])
+    found = (resource for resource in tagged if resource not in ids)
+    return tuple([r for r in found if snapshot.owner_of(r) in {None, machine.id}])
 
 
 def _is_closed(asked: Asked, now: datetime) -> bool:
@@ -165,6 +169,10 @@ def _tagged(machine: Machine, snapshot: Snapshot) -> tuple[ResourceId, ...]:
     tagged = snapshot.inventory.tagged.get(machine.id, ())
     if snapshot.capabilities.hosts:
         return tuple(resource for resource in tagged if host_of(resource) == machine.host)
+    ids = machine.ids()
+    if any(resource not in ids for resource in tagged):
+        own = {*ids, *_strange(machine, ids, snapshot)}
+        tagged = tuple(resource for resource in tagged if resource in own)
     if newer := unissued_of(machine, snapshot):
         ids = {resource.id for resource in newer}
         return tuple(resource for resource in tagged if resource not in ids)

@@ -118,6 +118,20 @@ def bound_in(machines: Iterable[Machine]) -> frozenset[ResourceId]:
     return frozenset(resource for machine in machines for resource in machine.ids())
 
 
+class Owners:
+    """Tells on which living machine's record a resource is; that is looked up when first asked."""
+
+    def __init__(self, machines: Iterable[Machine]) -> None:
+        self._machines = machines
+        self._owners: dict[ResourceId, MachineId] | None = None
+
+    def __call__(self, resource: ResourceId) -> MachineId | None:
+        """Return its owner; None where it is on nobody's record."""
+        if self._owners is None:
+            self._owners = {id_: one.id for one in self._machines for id_ in one.ids()}
+        return self._owners.get(resource)
+
+
 def _by_place(resource: Resource) -> tuple[str, str]:
     return (str(resource.slot), resource.id)
 
