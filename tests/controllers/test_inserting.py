@@ -54,7 +54,9 @@ async def test_replacement_is_made_only_once_the_loss_of_the_other_is_on_record(
         async with asyncio.timeout(60):
             while store.refused < 3:
                 await rig.pass_by(0.1 * S)
+        refused = store.refused
         await rig.pass_by(5 * MIN)
+        assert 5 < store.refused - refused < 50, "it is tried again, at its pace"
         (row,) = await store.fleets()
         assert len(row.creations) == 2, "what was not tried is not counted"
         assert [machine.id for machine in await rig.machines()] == before

@@ -12,7 +12,7 @@ from hostler.domain.errors import Conflict, Fenced, StoreBusy, StoreError, Store
 from hostler.domain.ids import CycleId, FleetName
 from hostler.domain.machines.rollout import is_prepared_by_ssh
 from hostler.domain.model.capabilities import HostCapabilities
-from hostler.domain.model.commands import Advance, Reclaim, SaveFleet
+from hostler.domain.model.commands import Advance, Reclaim
 from hostler.domain.model.fleet import Fleet, ProbeKind
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
@@ -288,7 +288,7 @@ class AccountLoop:
         self._start(reconciled, tenure, group)
         found.asked += (scope for advance in reconciled.advances for scope in advance.close)
         found.expecting = found.expecting or reconciled.decision.expecting
-        if any(isinstance(c, SaveFleet) and c.inserts for c in reconciled.decision.commands):
+        if reconciled.made:
             self.nudge()
         found.goes_on = found.goes_on or reconciled.goes_on
         found.due += [reconciled.decision.due] if reconciled.decision.due else []

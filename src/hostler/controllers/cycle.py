@@ -51,7 +51,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.cycle")
 class Reconciled:
     """What came of a cycle: what was seen and decided, and the machines to be worked on.
 
-    It goes on where machines were made or got hosts: what comes next for those may begin.
+    It goes on where machines were `made` or got hosts: what comes next for those may begin.
     """
 
     snapshot: Snapshot
@@ -59,6 +59,7 @@ class Reconciled:
     advances: tuple[Advance, ...] = ()
     reclaims: tuple[Reclaim, ...] = ()
     order: OrderHosts | None = None
+    made: bool = False
     goes_on: bool = False
 
 
@@ -186,6 +187,7 @@ class Reconciler:
             advances=alive,
             reclaims=tuple(todo.reclaims),
             order=todo.order,
+            made=made,
             goes_on=made or len(untaken) < len(todo.binds),
         )
 
