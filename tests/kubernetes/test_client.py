@@ -297,10 +297,17 @@ async def test_a_401_asks_for_new_credentials_once() -> None:
     assert renewing.refused == 2
 
 
-@pytest.mark.parametrize("name", ["", ".", ".."])
-async def test_a_name_that_names_nothing_is_never_sent(name: str) -> None:
+async def test_a_name_that_names_nothing_is_never_sent() -> None:
     async with scripted() as (client, _):
         with pytest.raises(ValueError, match="names nothing"):
+            await client.get(BOXES, Key("ns", ""))
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+async def test_a_name_that_no_object_can_have_is_not_found_and_never_sent(name: str) -> None:
+    """Whoever writes an object may name a Secret so: that is a fault of this object alone."""
+    async with scripted() as (client, _):
+        with pytest.raises(errors.NotFound, match="no object has this name"):
             await client.get(BOXES, Key("ns", name))
 
 

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from .errors import ApiError, Expired, KindNotServed, Unreadable
+from .errors import ApiError, Expired, KindNotServed, NotFound, Unreadable
 from .objects import HasMetadata, Key, Listing, M, key_of
 from .refusals import Action, error_of
 from .requests import EVERYTHING, Deletion, Patch, PatchKind, Query, Selection, Watching
@@ -23,6 +23,7 @@ T = TypeVar("T")
 
 PAGE = 500
 _RESTARTS = 3
+_STEPS = frozenset({".", ".."})
 INSTALL = "hostler kubernetes install"
 
 
@@ -224,6 +225,12 @@ def _page_of(model: type[M]) -> type[_Page[M]]:
 
 
 def _path(action: Action) -> str:
+    """Return the path of an object; NotFound, unasked, where no object can have this name.
+
+    A name may be what somebody wrote in another object, and `..` is a step in a path.
+    """
+    if action.key.name in _STEPS:
+        raise NotFound(f"{action}: no object has this name")
     return action.resource.path(action.key, action.subresource)
 
 
