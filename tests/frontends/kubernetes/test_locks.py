@@ -44,6 +44,13 @@ def test_a_timeout_in_words_is_the_usual_one(timeout: str) -> None:
     assert lock.until == NOW + 3 * MINUTE
 
 
+@pytest.mark.parametrize("timeout", ["86400", "9" * 20, "9" * 5000])
+def test_a_lock_holds_for_a_day_at_most_whatever_number_is_written(timeout: str) -> None:
+    lock = lock_of(annotations(timeout=timeout), NOW)
+    assert lock is not None
+    assert lock.until == NOW - 2 * MINUTE + timedelta(days=1)
+
+
 @pytest.mark.parametrize("at", ["", "yesterday"])
 def test_a_lock_without_a_date_is_over(at: str) -> None:
     assert foreign_lock(annotations(at=at), NOW) is None

@@ -47,7 +47,7 @@ def lock_of(annotations: Mapping[str, str] | None, now: datetime) -> Lock | None
         at = datetime.min.replace(tzinfo=UTC)
     aware = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
     seconds = found.get(TIMEOUT, "")
-    length = timedelta(seconds=min(int(seconds), 86_400)) if seconds.isdecimal() else USUAL
+    length = timedelta(seconds=min(int(seconds[:9]), 86_400)) if seconds.isdecimal() else USUAL
     until = min(aware, now) + length if aware.year > 1 else aware
     return Lock(operation=found[LOCK], owner=found.get(OWNER, ""), until=until)
 
