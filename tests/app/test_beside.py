@@ -12,7 +12,7 @@ from hostler.app.kubernetes.beside import Beside, base_of
 from hostler.app.lending import Own
 from hostler.config.digests import differing, digests
 from hostler.config.values import Config
-from hostler.domain.errors import ConfigError
+from hostler.domain.errors import ConfigError, StoreError
 from hostler.frontends.cli.context import ClusterOptions
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.fleets.source import Source, Surroundings
@@ -178,6 +178,51 @@ async def test_a_reading_that_fails_ends_nothing(site: Site) -> None:
     await until(lambda: running.done() or "mine" in fleets(source.config()))
     assert not running.done()
     running.cancel()
+
+
+async def test_who_could_not_hear_of_a_configuration_hears_of_it_later(site: Site) -> None:
+    """Whoever hears of it may need the store first, which may be busy."""
+    _, source = await site.begin(BOXES)
+    heard = list[dict[str, int]]()
+
+    async def hear() -> None:
+        heard.append(fleets(source.config()))
+        if len(heard) == 1:
+            raise StoreError("the database is locked")
+
+    source.on_new = hear
+    running = asyncio.get_running_loop().create_task(source.run())
+    site.objects.write("Fleet", "home", "mine", size=0, provider="static")
+    site.objects.changed.set()
+    await until(lambda: len(heard) == 1)
+    await until(lambda: running.done() or not site.objects.changed.is_set())
+    site.objects.changed.set()
+    await until(lambda: running.done() or len(heard) == 2)
+    assert not running.done()
+    running.cancel()
+    assert heard[1] == {"boxes": 0, "mine": 0}
+
+
+async def test_an_object_that_came_with_a_refused_file_is_heard_of_all_the_same(
+    site: Site,
+) -> None:
+    site.objects.write("Fleet", "home", "web", size=0, provider="static")
+    beside, source = await site.begin(BOXES)
+    heard = list[dict[str, int]]()
+
+    async def hear() -> None:
+        heard.append(fleets(source.config()))
+
+    source.on_new = hear
+    site.objects.write("Fleet", "home", "mine", size=0, provider="static")
+    site.file(f"{BOXES}[fleet.web]\nsize = 0\n")
+    with pytest.raises(ConfigError, match="has the name of Fleet home/web"):
+        await beside.read(file=True)
+    beside.refuse()
+    running = asyncio.get_running_loop().create_task(source.run())
+    await until(lambda: bool(heard))
+    running.cancel()
+    assert heard == [{"boxes": 0, "mine": 0, "web": 0}]
 
 
 async def test_the_name_of_a_fleet_of_another_namespace_is_no_clash(site: Site) -> None:

@@ -36,7 +36,6 @@ from hostler.frontends.kubernetes.objects.candidates import Candidates, Objects,
 from hostler.frontends.kubernetes.objects.host_entries import HostPlace
 from hostler.frontends.kubernetes.objects.models import Written
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces, read_secret_data
-from hostler.kubernetes.errors import ApiError
 from hostler.ports.clock import Clock
 
 from .exchange import Verdicts, objections
@@ -98,7 +97,10 @@ class Surroundings:
 
 
 class Source:
-    """Has the newest configuration; `on_new` hears of each that differs from the one before."""
+    """Has the newest configuration; `on_new` hears of each that differs from the one before.
+
+    Where it cannot, for it raises, it hears of the newest one later.
+    """
 
     def __init__(self, base: Base, surroundings: Surroundings) -> None:
         self._base = base
@@ -111,6 +113,7 @@ class Source:
         self._held = HeldObjects(self._followed, self.namespaces)
         self._opened: dict[str, str] = {}
         self._judged: Judged | None = None
+        self._heard: Config | None = None
         self._making = asyncio.Lock()
         self.on_new: Callable[[], Awaitable[None]] = _nobody
 
@@ -143,7 +146,7 @@ class Source:
             await self._wait()
             try:
                 await self._make()
-            except (ApiError, ConfigError) as error:
+            except HostlerError as error:
                 log.warning("kubernetes.not_read", error=str(error))
 
     async def _wait(self) -> None:
@@ -158,13 +161,14 @@ class Source:
         async with self._making:
             self._followed.changed.clear()
             objects = await self._objects()
-            earlier = self._judged.assembly.config if self._judged is not None else None
             self._judged = await self._judge(objects)
         for place, verdict in self._judged.assembly.verdicts.items():
             if not verdict.accepted:
                 log.warning("kubernetes.refused", object=place.path, why=verdict.message)
-        if earlier is not None and differing(digests(earlier), digests(self.config())):
+        heard, config = self._heard, self.config()
+        if heard is not None and differing(digests(heard), digests(config)):
             await self.on_new()
+        self._heard = config
 
     async def take(self, base: Base) -> Callable[[], None]:
         """Have another file beside the objects; return what undoes that.
