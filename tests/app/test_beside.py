@@ -225,6 +225,27 @@ async def test_an_object_that_came_with_a_refused_file_is_heard_of_all_the_same(
     assert heard == [{"boxes": 0, "mine": 0, "web": 0}]
 
 
+async def test_what_objects_say_and_could_not_be_run_is_heard_of_again(site: Site) -> None:
+    """Who opens its accounts may need the store, or the network, which may be away."""
+    beside, source = await site.begin(BOXES)
+    heard = list[dict[str, int]]()
+
+    async def hear() -> None:
+        heard.append(fleets(source.config()))
+
+    source.on_new = hear
+    running = asyncio.get_running_loop().create_task(source.run())
+    site.objects.write("Fleet", "home", "mine", size=0, provider="static")
+    site.objects.changed.set()
+    await until(lambda: len(heard) == 1)
+    await beside.read(file=False)
+    beside.refuse()
+    site.objects.changed.set()  # as after a minute
+    await until(lambda: len(heard) == 2)
+    running.cancel()
+    assert heard == [{"boxes": 0, "mine": 0}] * 2
+
+
 async def test_the_name_of_a_fleet_of_another_namespace_is_no_clash(site: Site) -> None:
     site.objects.write("Provider", "team", "static", kind="static", static={})
     site.objects.write("Host", "team", "a", provider="static", static={"address": "127.0.0.9"})

@@ -77,7 +77,8 @@ class Beside:
         return self._source.config()
 
     def refuse(self) -> None:
-        """Go on with the file of before."""
+        """Go on with the file of before; what the objects say is tried again before long."""
+        self._source.tell_again()
         if self._undo is not None:
             undo, base = self._undo
             undo()

@@ -113,7 +113,7 @@ class Source:
         self._held = HeldObjects(self._followed, self.namespaces)
         self._opened: dict[str, str] = {}
         self._judged: Judged | None = None
-        self._heard: Config | None = None
+        self._heard: Mapping[str, str] | None = None
         self._making = asyncio.Lock()
         self.on_new: Callable[[], Awaitable[None]] = _nobody
 
@@ -165,10 +165,14 @@ class Source:
         for place, verdict in self._judged.assembly.verdicts.items():
             if not verdict.accepted:
                 log.warning("kubernetes.refused", object=place.path, why=verdict.message)
-        heard, config = self._heard, self.config()
-        if heard is not None and differing(digests(heard), digests(config)):
+        heard, now = self._heard, digests(self.config())
+        if heard is not None and differing(heard, now):
             await self.on_new()
-        self._heard = config
+        self._heard = now
+
+    def tell_again(self) -> None:
+        """Have `on_new` hear of what is in force once more: it could not be run."""
+        self._heard = {}
 
     async def take(self, base: Base) -> Callable[[], None]:
         """Have another file beside the objects; return what undoes that.
