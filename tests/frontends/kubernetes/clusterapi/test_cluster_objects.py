@@ -72,3 +72,26 @@ async def test_a_template_gets_its_capacity() -> None:
     )
     async with here.serving():
         await here.until(lambda: status(here, "HostlerMachineTemplate").get("capacity") == capacity)
+
+
+async def test_a_capacity_in_whole_numbers_is_one_and_keeps_no_other_from_being_written() -> None:
+    """The server takes `cpu: 8`; one template that could not be read would hide all of them."""
+    here = Site()
+    here.api.put(
+        "HostlerMachineTemplate",
+        {"metadata": {"name": "plain"}, "spec": {"capacity": {"cpu": 8, "memory": "16Gi"}}},
+    )
+    here.api.put(
+        "HostlerMachineTemplate", {"metadata": {"name": "c1"}, "spec": {"capacity": {"cpu": "8"}}}
+    )
+
+    def capacity(name: str) -> object:
+        raw = here.api.raw("HostlerMachineTemplate", name) or {}
+        return raw.get("status", {}).get("capacity")
+
+    async with here.serving():
+        await here.until(lambda: capacity("c1") == {"cpu": "8"})
+        await here.until(lambda: capacity("plain") == {"cpu": "8", "memory": "16Gi"})
+        version = here.api.version
+        await asyncio.sleep(600)
+        assert here.api.version == version

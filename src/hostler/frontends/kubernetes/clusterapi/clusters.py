@@ -92,7 +92,8 @@ def control_plane(
 def template(item: MachineTemplate) -> TemplateStatus:
     """Return what scaling from zero counts with: what the template's author says of its nodes."""
     wants = item.spec or TemplateWants()
-    return TemplateStatus(capacity=wants.capacity, node_info=wants.node_info)
+    capacity = {name: str(amount) for name, amount in wants.capacity.items()}
+    return TemplateStatus(capacity=capacity, node_info=wants.node_info)
 
 
 def _lack(cluster: Cluster, kubeconfig: Secret | None) -> str:

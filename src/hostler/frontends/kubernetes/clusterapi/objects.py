@@ -157,16 +157,19 @@ class NodeInfo(Part, frozen=True):
 
 
 class TemplateWants(Part, frozen=True):
-    """The spec of a HostlerMachineTemplate, without the template that core clones."""
+    """The spec of a HostlerMachineTemplate, without the template that core clones.
 
-    capacity: Mapping[str, str] = {}
+    A whole number is a quantity too, as Kubernetes has them: `cpu: 8`.
+    """
+
+    capacity: Mapping[str, str | int] = {}
     node_info: NodeInfo = NodeInfo()
 
 
 class TemplateStatus(Part, frozen=True):
     """The status of a HostlerMachineTemplate: what scaling from zero counts with."""
 
-    capacity: Mapping[str, str] = {}
+    capacity: Mapping[str, str | int] = {}
     node_info: NodeInfo = NodeInfo()
 
 
