@@ -4,13 +4,16 @@ from datetime import timedelta
 
 from hostler.domain.errors import HostlerError
 
+_OF_ALL = frozenset({0, 429, 503})
+"""Codes of a server that answers nobody now: no answer, a limit, and one that is not available."""
+
 
 class ApiError(HostlerError):
     """The API server did not do what was asked.
 
     `code` is the HTTP status, 0 where there was none; `reason` the server's own word for it;
     `retry_after` how long it asks to be left alone; `unknown` tells that the call may have had its
-    effect, or may have it later.
+    effect, or may have it later; `of_all` that the server answers nobody now, whatever is asked.
     """
 
     def __init__(
@@ -25,6 +28,7 @@ class ApiError(HostlerError):
         super().__init__(text)
         self.code, self.reason = code, reason
         self.retry_after, self.unknown = retry_after, unknown
+        self.of_all = code in _OF_ALL
 
 
 class NotFound(ApiError):

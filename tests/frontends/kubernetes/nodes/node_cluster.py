@@ -20,7 +20,8 @@ class FakeCluster(Session):
 
     `refusals` are answers to the next evictions of a Pod, by its name: status, reason, message.
     `returning` are Nodes whose kubelets are heard again as soon as they were listed. `forbidden`
-    are methods and kinds that are refused.
+    are methods and kinds that are refused; `broken` are Nodes that cannot be written, with the
+    status of the answer.
     """
 
     clock: Clock
@@ -37,6 +38,7 @@ class FakeCluster(Session):
     lists: int = 0
     returning: tuple[str, ...] = ()
     forbidden: frozenset[tuple[str, str]] = frozenset()
+    broken: dict[str, int] = field(default_factory=dict[str, int])
 
     @property
     def client(self) -> Client:
@@ -53,6 +55,8 @@ class FakeCluster(Session):
         kind, *name = parts[2:] if namespace else parts
         if (call.method, kind) in self.forbidden:
             return _refusal(403, "Forbidden", "the user may not")
+        if call.method in {"PATCH", "DELETE"} and name[0] in self.broken:
+            return _refusal(self.broken[name[0]], "", "a webhook says no")
         body: Body = json.loads(call.body or b"{}")
         answers: dict[tuple[str, ...], Callable[[], Answer]] = {
             ("GET", "nodes", "one"): lambda: _found(self.nodes.get(name[0])),

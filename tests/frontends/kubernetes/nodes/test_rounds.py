@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from engine_records import ONE, TABLE, History, Records, attached, node_id
 from node_cluster import FakeCluster
+from structlog.testing import capture_logs
 
 from hostler.config.node_tables import HostNodeTable, ManagedTable, NodeTable, TaintTable
 from hostler.domain.errors import StoreBusy
@@ -19,6 +20,7 @@ from hostler.domain.model.snapshot import RequestKind
 from hostler.frontends.kubernetes.nodes.rounds import Rounds
 from hostler.frontends.kubernetes.nodes.standing import CORDONED_BY, Readiness
 from hostler.frontends.kubernetes.nodes.upkeep import FLEET, INSTALLATION, MACHINE
+from hostler.kubernetes.errors import ApiError
 from hostler.testing.scenes.builders import BEGIN, machine
 from hostler.testing.scenes.builders import FLEET as WEB
 from hostler.testing.time.clock import SimClock
@@ -66,6 +68,51 @@ async def test_a_node_gets_what_its_fleet_wants_and_is_then_left_alone() -> None
     ]
     await scene.go_over()
     assert len(scene.cluster.patches) == 1
+
+
+def of_two() -> Scene:
+    """Return a scene with two machines and their Nodes, `a` before `b`."""
+    scene, other = Scene(), machine(2)
+    scene.records.living.append(other)
+    scene.cluster.nodes.clear()
+    scene.cluster.node("a", providerID=node_id(ONE))
+    scene.cluster.node("b", providerID=node_id(other))
+    return scene
+
+
+@pytest.mark.parametrize("code", [403, 422, 500])
+async def test_a_node_that_cannot_be_written_keeps_no_other_from_it(code: int) -> None:
+    """A policy of the cluster may refuse what is written on one Node, or a webhook be broken."""
+    scene = of_two()
+    scene.cluster.broken["a"] = code
+    with capture_logs() as logs:
+        await scene.go_over()
+        await scene.go_over()
+    assert scene.cluster.nodes["b"]["metadata"]["labels"][FLEET] == "web"
+    assert set(scene.rounds.observed) == {ONE.id, machine(2).id}
+    assert [one["node"] for one in logs if one["event"] == "node not written"] == ["a"]
+    scene.cluster.broken.clear()
+    await scene.go_over()
+    assert scene.cluster.nodes["a"]["metadata"]["labels"][FLEET] == "web"
+
+
+async def test_a_node_that_cannot_be_removed_keeps_no_other_from_it() -> None:
+    scene = Scene()
+    scene.records.living, scene.store.ended[ONE.id] = [], ENDED
+    scene.cluster.nodes.clear()
+    for name in ("a", "b"):
+        scene.cluster.node(name, ready="Unknown", **OURS)
+    scene.cluster.broken["a"] = 403
+    await scene.go_over()
+    assert list(scene.cluster.nodes) == ["a"]
+
+
+async def test_a_server_that_answers_nobody_is_asked_again_in_the_next_round() -> None:
+    scene = of_two()
+    scene.cluster.broken["a"] = 503
+    with pytest.raises(ApiError):
+        await scene.go_over()
+    assert scene.cluster.patches == []
 
 
 async def test_a_node_of_nobody_is_not_touched() -> None:

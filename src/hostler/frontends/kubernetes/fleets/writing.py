@@ -25,8 +25,6 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.kubernetes")
 FINALIZER = "hostler.dev/ends"
 TRUSTED = 15.0
 """Seconds for which what was just written is believed to be there, whatever the cache shows."""
-_OF_ALL = frozenset({0, 429, 503})
-"""Codes of a server that answers nobody now: no answer, a limit, and one that is not available."""
 REFUSED = 30.0
 """Seconds for which an object is left alone that could not be written."""
 
@@ -53,7 +51,7 @@ class Writer:
         except (Conflict, NotFound) as error:
             log.debug("kubernetes.written_meanwhile", object=str(key_of(one)), error=str(error))
         except ApiError as error:
-            if error.code in _OF_ALL:
+            if error.of_all:
                 raise
             self._refused[uid] = self.clock.boot() + REFUSED
             log.warning("kubernetes.not_written", object=str(key_of(one)), error=str(error))

@@ -5,10 +5,11 @@ Autoscaler left on the Node of a machine before, Nodes whose machines have ended
 for machines that must not end. Only for a fleet that this process leads is anything written.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 
@@ -16,7 +17,7 @@ from hostler.domain.ids import MachineId
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.kubernetes.client import Client
-from hostler.kubernetes.errors import Conflict, NotFound
+from hostler.kubernetes.errors import ApiError, Conflict, NotFound
 from hostler.kubernetes.objects import key_of
 from hostler.kubernetes.requests import merge_patch
 from hostler.ports.clock import Clock
@@ -47,7 +48,7 @@ class Rounds:
     """Goes over the Nodes of one engine's fleets.
 
     `own_node` is the Node on which this process runs, empty where it runs elsewhere. `observed` are
-    the machines' Nodes as they stood the last time.
+    the machines' Nodes as they stood the last time, and `_refused` why some could not be written.
     """
 
     client: Client
@@ -57,10 +58,12 @@ class Rounds:
     sizes: Sizes = field(default_factory=Sizes)
     observed: Mapping[MachineId, Standing] = field(default_factory=dict[MachineId, Standing])
     _protecting: dict[MachineId, datetime] = field(default_factory=dict[MachineId, datetime])
+    _refused: dict[str, str] = field(default_factory=dict[str, str])
 
     async def go_over(self) -> None:
         """Go over all Nodes once. Raises ApiError and StoreError."""
         nodes = index((await self.client.list_all(NODES)).items)
+        self._refused = {name: why for name, why in self._refused.items() if name in nodes.by_name}
         living, observed = set[str](), dict[MachineId, Standing]()
         joined = dict[str, ManagedFleet]()
         for fleet in self.attached.fleets:
@@ -71,11 +74,24 @@ class Rounds:
                 observed[machine.id] = self._noted(machine, standing(node))
                 self.sizes.learn(fleet.fleet.name, node)
                 if fleet.records.leads:
-                    await self._keep(fleet, machine, node)
+                    await self._safely(node, partial(self._keep, fleet, machine, node))
         self.observed = observed
         for node in nodes.by_name.values():
             if node.metadata.uid not in living:
-                await self._remove(node, joined.get(id_of(node)))
+                await self._safely(node, partial(self._remove, node, joined.get(id_of(node))))
+
+    async def _safely(self, node: Node, work: Callable[[], Awaitable[None]]) -> None:
+        """Have one Node that is refused, as a webhook may, stop no other; that is logged once."""
+        name = node.metadata.name
+        before = self._refused.pop(name, "")
+        try:
+            await work()
+        except ApiError as error:
+            if error.of_all:
+                raise
+            self._refused[name] = str(error)
+            if str(error) != before:
+                log.warning("node not written", node=name, error=str(error))
 
     def _noted(self, machine: Machine, now: Standing) -> Standing:
         """Log how a Node stands where that changed."""
