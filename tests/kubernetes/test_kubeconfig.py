@@ -100,6 +100,9 @@ HOSTILE = {
     "wrong type": (GOOD.replace(SECRET, "{a: s3cret-value}"), "Expected `str | null`"),
     "control": (f"token: {SECRET}\x00", "valid YAML"),
     "no server": (GOOD.replace("https://example.com:6443", ""), "cluster 'c' has no server"),
+    "no host": (GOOD.replace("https://example.com:6443", "https://"), "cluster 'c' has no server"),
+    "no port": (GOOD.replace(":6443", ":99999"), "cluster 'c' has no server"),
+    "half an address": (GOOD.replace("example.com:6443", "[::1"), "cluster 'c' has no server"),
     "other scheme": (GOOD.replace("https:", "file:"), "cluster 'c' has no server"),
     "no current": (GOOD.replace("current-context: one", ""), "no current-context"),
     "no such context": (GOOD.replace("current-context: one", "current-context: x"), "one, two"),
@@ -207,6 +210,15 @@ async def test_a_program_runs_again_when_its_token_expires_or_is_refused(tmp_pat
     assert len(runs.read_text().split()) >= 3
 
 
+async def test_a_token_that_expired_ages_ago_is_asked_for_each_time(tmp_path: Path) -> None:
+    """Go's zero time means nothing to a program that prints it."""
+    status = {"token": SECRET, "expirationTimestamp": "0001-01-01T00:00:00Z"}
+    credentials = ExecCredentials(Program(command=program(tmp_path, printed(status))), RigClock())
+    for count in (1, 2):
+        await credentials.identity()
+        assert len((tmp_path / "runs").read_text().split()) == count
+
+
 async def test_a_program_learns_its_variables_and_the_cluster(tmp_path: Path) -> None:
     info_file, who = tmp_path / "info", tmp_path / "who"
     script = f'printf "%s" "$KUBERNETES_EXEC_INFO" > {info_file}\nprintf "%s" "$WHO" > {who}'
@@ -229,6 +241,7 @@ async def test_a_program_learns_its_variables_and_the_cluster(tmp_path: Path) ->
         (f"echo {SECRET}; echo {SECRET} >&2; exit 3", "exit status 3"),
         (f"echo {SECRET}", "no ExecCredential"),
         (printed({}), "neither a token nor a certificate"),
+        (printed({"token": SECRET, "expirationTimestamp": "2026-01-01T00:00:00"}), "no Exec"),
         ("yes", "without end"),
         ("sleep 1000", "no end within 0 s"),
     ],
@@ -315,4 +328,26 @@ async def test_a_certificate_that_is_none_is_a_wrong_configuration(tmp_path: Pat
     session = Session(load(tmp_path, broken))
     with pytest.raises(ConfigError, match=r"context 'one'.*cannot be used"):
         await session.send(Call(method="GET", path="/"), timedelta(seconds=20))
+    await session.close()
+
+
+async def test_a_token_that_no_header_can_have_is_no_identity(tmp_path: Path) -> None:
+    """It may come from a file, or from a program, while an engine runs for weeks."""
+    session = Session(load(tmp_path, GOOD.replace(SECRET, f'"{SECRET}\\nmore"')))
+    with pytest.raises(Unauthorized, match=r"context 'one'.*letters that no token has") as caught:
+        await session.send(Call(method="GET", path="/"), timedelta(seconds=20))
+    assert SECRET not in str(caught.value)
+    await session.close()
+
+
+async def test_a_certificate_that_a_program_gives_and_is_none_is_no_identity(
+    tmp_path: Path,
+) -> None:
+    status = {"clientCertificateData": "abc", "clientKeyData": SECRET}
+    program(tmp_path, printed(status))
+    entry = "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./login}"
+    session = Session(load(tmp_path, GOOD.replace(f"token: {SECRET}", entry)))
+    with pytest.raises(Unauthorized, match="client's certificate that cannot be used") as caught:
+        await session.send(Call(method="GET", path="/"), timedelta(seconds=20))
+    assert SECRET not in str(caught.value)
     await session.close()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from hostler.domain.errors import ConfigError
 from hostler.ports.clock import Clock
@@ -61,9 +62,10 @@ class _Context:
         context = self._found(self._files.contexts, self._name, "context").entry
         cluster = self._found(self._files.clusters, context.cluster, "cluster")
         entry = cluster.entry
-        if not entry.server.startswith(("https://", "http://")):
+        if not _is_address(entry.server):
             raise self._wrong(
-                f"cluster {context.cluster!r} has no server that begins with https://"
+                f"cluster {context.cluster!r} has no server that begins with https:// and has a "
+                "host, and a port only from 1 to 65535"
             )
         authorities = self._pem(
             cluster, entry.certificate_authority, entry.certificate_authority_data
@@ -162,6 +164,15 @@ class _Context:
 
     def _wrong(self, why: str) -> ConfigError:
         return ConfigError(f"{self._origin}: {why}")
+
+
+def _is_address(server: str) -> bool:
+    """Tell whether a server can be spoken to."""
+    try:
+        parts = urlsplit(server)
+        return parts.scheme in {"https", "http"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _beside(file: Path, path: str) -> Path:

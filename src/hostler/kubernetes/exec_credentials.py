@@ -11,6 +11,7 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Annotated
 
 import msgspec
 
@@ -44,7 +45,7 @@ class _Status(msgspec.Struct, frozen=True, rename="camel"):
     token: str | None = None
     client_certificate_data: str | None = None
     client_key_data: str | None = None
-    expiration_timestamp: datetime | None = None
+    expiration_timestamp: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
 
 
 class _ExecCredential(msgspec.Struct, frozen=True, rename="camel"):
@@ -75,7 +76,7 @@ class ExecCredentials:
         return True
 
     def _expired(self) -> bool:
-        return self._expires is not None and self._clock.now() >= self._expires - EARLY
+        return self._expires is not None and self._clock.now() + EARLY >= self._expires
 
     async def _run(self) -> bytes:
         program = self._program

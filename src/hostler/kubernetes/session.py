@@ -19,10 +19,11 @@ import aiohttp
 from yarl import URL
 
 from hostler.domain.errors import ConfigError
+from hostler.ports.secret import Secret
 
 from .config import ClusterConfig
 from .credentials import Certificate, Identity
-from .errors import ApiError, Timeout, Unavailable, Unreadable
+from .errors import ApiError, Timeout, Unauthorized, Unavailable, Unreadable
 
 LARGEST = 128 << 20
 """How many bytes an answer may have: a page of 500 objects of the largest size has fewer."""
@@ -142,7 +143,7 @@ class Session:
         if call.body:
             headers["Content-Type"] = call.content_type
         if identity.token is not None:
-            headers["Authorization"] = f"Bearer {identity.token.reveal()}"
+            headers["Authorization"] = f"Bearer {self._sendable(identity.token)}"
         return await session.request(
             call.method,
             URL(self._base + call.path, encoded=True).with_query(list(call.query)),
@@ -152,6 +153,13 @@ class Session:
             proxy=self._proxy or None,
             server_hostname=self._config.server_name or None,
         )
+
+    def _sendable(self, token: Secret) -> str:
+        """Return a token's text; Unauthorized where a header cannot have it, as none can a line."""
+        text = token.reveal()
+        if not text.isprintable():
+            raise Unauthorized(f"{self._config.origin}: the token has letters that no token has")
+        return text
 
     async def _session_as(self, identity: Identity) -> aiohttp.ClientSession:
         """Return the connections on which this identity is shown; a new certificate needs new."""
@@ -230,19 +238,30 @@ def _new_session(tls: ssl.SSLContext | bool) -> aiohttp.ClientSession:
 
 
 def _tls(config: ClusterConfig, certificate: Certificate | None) -> ssl.SSLContext | bool:
-    """Return how TLS is spoken; ConfigError where a certificate is none."""
+    """Return how TLS is spoken; ConfigError where an authority is none.
+
+    Unauthorized where our own certificate is none, for a program may give a better one later.
+    """
     if not config.server.startswith("https://"):
         return True
     try:
         context = ssl.create_default_context(cadata=config.authorities or None)
         if not config.verified:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        if certificate is not None:
-            _show(context, certificate)
     except (ssl.SSLError, ValueError) as error:
-        why = getattr(error, "reason", None) or "they are not PEM"
-        raise ConfigError(f"{config.origin}: certificates that cannot be used: {why}") from None
+        why = f"certificates that cannot be used: {_why_no_pem(error)}"
+        raise ConfigError(f"{config.origin}: {why}") from None
+    if certificate is not None:
+        try:
+            _show(context, certificate)
+        except (ssl.SSLError, ValueError) as error:
+            why = f"a client's certificate that cannot be used: {_why_no_pem(error)}"
+            raise Unauthorized(f"{config.origin}: {why}") from None
     return context
+
+
+def _why_no_pem(error: Exception) -> str:
+    return getattr(error, "reason", None) or "it is not PEM"
 
 
 def _show(context: ssl.SSLContext, certificate: Certificate) -> None:
