@@ -218,6 +218,51 @@ async def test_at_most_one_believes_and_epochs_grow(seed: int) -> None:
     assert [epoch for _, epoch in epochs] == sorted(epoch for _, epoch in epochs)
 
 
+class Hanging(Server):
+    """Answers, but for the calls of which the numbers are in `hung`: those hang for half a minute.
+
+    So does a client whose connection leads to a computer that is no more.
+    """
+
+    def __init__(self, *hung: int) -> None:
+        super().__init__()
+        self.hung, self.asked = hung, 0
+
+    async def get(self, resource: Resource[Lease], key: Key) -> Lease:
+        self.asked += 1
+        if self.asked in self.hung:
+            await asyncio.sleep(30)
+        return await super().get(resource, key)
+
+
+@pytest.mark.looptime
+async def test_one_call_that_hangs_costs_no_lease() -> None:
+    server, clock = Hanging(5, 20), SimClock(asyncio.get_running_loop())
+    each = elector(server, "one", clock)
+    running = asyncio.get_running_loop().create_task(each.run(["engine"]))
+    await asyncio.sleep(0.1)
+    for _ in range(600):
+        assert each.holding("engine") is not None
+        await asyncio.sleep(0.2)
+    assert server.asked > 20
+    running.cancel()
+    await asyncio.wait([running])
+
+
+@pytest.mark.looptime
+async def test_an_end_does_not_wait_for_a_server_that_hangs() -> None:
+    server, loop = Hanging(*range(3, 100)), asyncio.get_running_loop()
+    each = elector(server, "one", SimClock(loop))
+    running = loop.create_task(each.run(["engine"]))
+    await asyncio.sleep(1)
+    server.asked = 2
+    running.cancel()
+    began = loop.time()
+    await asyncio.wait([running])
+    assert loop.time() - began < 10
+    assert running.cancelled()
+
+
 @pytest.mark.looptime
 async def test_several_leases_are_renewed_and_given_back_at_the_end() -> None:
     server, clock = Server(), SimClock(asyncio.get_running_loop())

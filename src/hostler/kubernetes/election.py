@@ -5,6 +5,7 @@ change for its whole duration on our own clock; and a holder stops believing in 
 that, counted from before its last renewal was sent.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -57,6 +58,11 @@ class Terms:
         """Refuse terms under which two may hold a lease at once."""
         if not timedelta(0) < self.retry < self.belief < self.duration:
             raise ValueError("terms of leases: retry < belief < duration, please")
+
+    @property
+    def patience(self) -> timedelta:
+        """How long one try may take: after one that hung another one comes before belief ends."""
+        return (self.belief - self.retry) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +131,10 @@ class Elector:
         return seen is not None and not self._may_take(name)
 
     async def run(self, names: Sequence[str]) -> None:
-        """Ask for leases for ever; when cancelled, give back those that are held."""
+        """Ask for leases for ever; when cancelled, give back those that are held.
+
+        A try that hangs is given up, as one whose answer was lost: its connection may be dead.
+        """
         terms = self._candidate.terms
         try:
             while True:
@@ -172,18 +181,24 @@ class Elector:
     async def _attempted(self, name: str) -> None:
         before = self.holding(name)
         try:
-            await self.attempt(name)
-        except ApiError as error:
-            log.info("kubernetes.lease_failed", lease=name, error=str(error))
+            async with asyncio.timeout(self._patience):
+                await self.attempt(name)
+        except (ApiError, TimeoutError) as error:
+            log.info("kubernetes.lease_failed", lease=name, error=str(error) or "no answer")
         after = self.holding(name)
         if (before and before.epoch) != (after and after.epoch):
             log.info("kubernetes.lease", lease=name, epoch=after.epoch if after else None)
 
     async def _released(self, name: str) -> None:
         try:
-            await self.release(name)
-        except ApiError as error:
-            log.info("kubernetes.lease_not_released", lease=name, error=str(error))
+            async with asyncio.timeout(self._patience):
+                await self.release(name)
+        except (ApiError, TimeoutError) as error:
+            log.info("kubernetes.lease_not_released", lease=name, error=str(error) or "no answer")
+
+    @property
+    def _patience(self) -> float:
+        return self._candidate.terms.patience.total_seconds()
 
     def _look(self, name: str, lease: Lease | None) -> None:
         """Note when a record changed; one that was removed may still have a holder who believes."""
