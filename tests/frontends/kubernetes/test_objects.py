@@ -1,5 +1,6 @@
 """Objects read as tables: each judged by itself, and what was right before stays in force."""
 
+import errno
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -135,6 +136,26 @@ def test_a_file_of_a_secret_is_for_this_user_alone(namespace: Namespace) -> None
     (file,) = (namespace.folder / "secrets").rglob("init")
     assert file.read_bytes() == b"#cloud"
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+def test_a_secret_for_which_there_is_no_room_refuses_its_object_alone(
+    namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files are kept in memory, of which a Pod gets little; Secrets are whoever's."""
+    spec = {**WEB, "scaleway": {"types": ["DEV1-S"], "cloudInitFile": "init"}}
+    namespace.write(fleets={"web": spec, "other": {**WEB, "size": 0}})
+
+    def write_bytes(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", write_bytes)
+    assembly = namespace.judged()
+    verdict = assembly.verdicts[WEB_PLACE]
+    assert verdict.message == (
+        "cloudInitFile: the key init of the Secret cloud cannot be put into a file: No space left "
+        "on device"
+    )
+    assert assembly.verdicts[Place(FLEET, "other")].accepted
 
 
 @pytest.mark.parametrize(

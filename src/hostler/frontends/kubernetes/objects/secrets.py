@@ -103,10 +103,20 @@ class SecretPlaces:
         return name
 
     def file(self, secret: SecretData, key: str, *, stable: bool) -> str:
-        """Return the path of a file with this value, which changes with it unless `stable`."""
+        """Return the path of a file with this value, which changes with it unless `stable`.
+
+        ConfigError too where it cannot be written: what objects name may need more than there is.
+        """
         value = self._value(secret, key)
         suffix = "" if stable else f"-{self._digest(_place(secret), key, value)}"
-        folder = self._folder / f"{_place(secret)}{suffix}"
+        try:
+            return self._written(self._folder / f"{_place(secret)}{suffix}", key, value)
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+            text = f"the key {key} of the Secret {secret.name} cannot be put into a file: {why}"
+            raise ConfigError(text) from None
+
+    def _written(self, folder: Path, key: str, value: bytes) -> str:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = folder / key
         if not path.exists() or path.read_bytes() != value:
