@@ -343,6 +343,19 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return cert, key
 
 
+@pytest.mark.parametrize("content", ["no certificate", None], ids=["garbage", "gone"])
+async def test_authorities_that_cannot_be_read_send_nothing(
+    tmp_path: Path, content: str | None
+) -> None:
+    """They are read for the first request: one box's file must not stop the cycle of all."""
+    file = tmp_path / "ca.crt"
+    if content is not None:
+        file.write_text(content)
+    async with transport("https://127.0.0.1:1", file) as made:
+        with pytest.raises(NotSent, match=r"X509|No such file"):
+            await made.send(GET, LONG)
+
+
 async def test_authorities_of_our_own_are_trusted_and_others_are_not(
     certificate: tuple[Path, Path],
 ):

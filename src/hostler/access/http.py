@@ -28,9 +28,9 @@ class AiohttpTransport:
         seconds = deadline.total_seconds()
         if seconds <= 0:
             raise NotSent("the deadline had passed before the request was sent")
-        session = self._open()
         progress = _Progress()
         try:
+            session = self._open()
             async with asyncio.timeout(seconds):
                 return await self._exchange(session, request, progress)
         except TimeoutError:
