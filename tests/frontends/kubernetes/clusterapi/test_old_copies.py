@@ -8,7 +8,10 @@ import pytest
 from core_kit import KIND, NAMESPACES, Site
 
 from hostler.app.kubernetes.cluster_api import fleets_of
+from hostler.domain.errors import StoreBusy
 from hostler.domain.ids import FleetName
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.machine import Machine
 from hostler.domain.model.requester import Requester
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.frontends.kubernetes.clusterapi.acts import Adopt
@@ -135,6 +138,39 @@ async def test_what_we_wrote_ourselves_is_known_before_the_watch_brings_it() -> 
         await reconciler.reconcile(KEY)  # with the copy of before: no conflict
         await asyncio.sleep(60)
         assert len(await here.machines()) == 1
+
+
+async def test_a_machine_that_another_process_asked_for_ends_with_its_object(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It stood by when that was asked, and leads before any engine could grant it."""
+    here = _site()
+    store, save = here.scene.store, here.scene.store.save_fleet
+
+    async def busy(row: FleetRow, inserts: tuple[Machine, ...], *more: Any) -> FleetRow:
+        if inserts:
+            raise StoreBusy("database is locked")
+        return await save(row, inserts, *more)
+
+    monkeypatch.setattr(store, "save_fleet", busy)
+    async with here.scene.running() as here.engine:
+        await asyncio.sleep(2)
+        standby, caches = await _reconciler(here)
+        before, _ = await _reconciler(here)
+        await before.reconcile(KEY)
+        assert [request.kind for request in await store.requests()] == [RequestKind.GROW]
+        here.api.delete(KIND, "w-0")
+        for _ in caches.items.cache.put(_seen(here, MACHINES, "w-0")):
+            pass
+        await standby.reconcile(KEY)
+        assert here.api.raw(KIND, "w-0") is not None
+        assert RequestKind.DELETE in {request.kind for request in await store.requests()}
+        monkeypatch.undo()
+        await asyncio.sleep(60)
+        await standby.reconcile(KEY)
+        assert here.api.raw(KIND, "w-0") is None
+        await asyncio.sleep(60)
+        assert await here.machines() == ()
 
 
 async def test_a_host_is_given_up_by_a_provider_that_has_just_begun() -> None:

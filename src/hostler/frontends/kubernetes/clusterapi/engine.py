@@ -244,6 +244,9 @@ class EngineAccess:
         if record is not None:
             return self._recorded(record)
         self._adopting.discard(machine)
+        if access is not None and (number := _grow_of(machine, access, requests)):
+            access.machines.requested[machine] = number
+            return self._asked_by_another(access, machine, requests)
         if machine in await self.store.issued((machine,)):
             return Standing(fleet=access.machines.fleet if access else None, issued=True)
         return _of_fleet(access, await self._why_refused(machine))
@@ -256,6 +259,11 @@ class EngineAccess:
         Whether that one's end was asked for is in the store too: another process may have done it.
         """
         self._adopting.add(machine)
+        return self._asked_by_another(access, machine, requests)
+
+    def _asked_by_another(
+        self, access: FleetAccess | None, machine: MachineId, requests: Iterable[Request]
+    ) -> Standing:
         deleting = any(r.kind in _ENDS and r.machine == machine for r in requests)
         if access is None:
             return Standing(requested=True, deleting=deleting)
@@ -282,6 +290,16 @@ class EngineAccess:
             self._refused.pop(machine, None)
             return ""
         return refused.text
+
+
+def _grow_of(machine: MachineId, access: FleetAccess, requests: Iterable[Request]) -> int:
+    """Return the number of the request for a machine that no engine granted yet, 0 without one.
+
+    Another process may have made it since this one began, and ended.
+    """
+    fleet, grown = access.machines.fleet.name, access.machines.row().grown
+    asked = (r for r in requests if r.kind is RequestKind.GROW and r.fleet == fleet)
+    return next((r.number for r in asked if machine in r.machines and r.number > grown), 0)
 
 
 def _of_fleet(access: FleetAccess | None, refused: str = "") -> Standing:
