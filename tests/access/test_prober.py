@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import AsyncGenerator
 from dataclasses import replace
@@ -89,6 +90,16 @@ async def test_a_command_that_hangs_is_killed_with_its_children(tmp_path: Path) 
     assert (passed, message) == (False, "no answer within 0.7 s")
     await asyncio.sleep(1.2)
     assert not target.exists()
+
+
+async def test_what_a_command_leaves_in_the_background_holds_up_no_verdict(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    command = ("sh", "-c", f"sleep 60 & echo $! >{pid}; echo it is up")
+    try:
+        passed, message = await probed(Probe(kind=ProbeKind.COMMAND, command=command))
+    finally:
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+    assert (passed, message) == (True, "exit 0: it is up")
 
 
 async def test_an_address_that_swallows_packets_is_given_up_in_time() -> None:

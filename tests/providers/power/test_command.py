@@ -1,6 +1,8 @@
 """Programs keep the promises of the power port, run for real."""
 
 import asyncio
+import os
+import signal
 import sys
 from dataclasses import replace
 from datetime import timedelta
@@ -92,6 +94,27 @@ async def test_what_hangs_is_ended_with_all_that_it_began(tmp_path: Path) -> Non
     assert isinstance(outcome, Unknown)
     await asyncio.sleep(1.2)
     assert not trace.exists()
+
+
+def open_files() -> int:
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+async def test_what_is_left_in_the_background_holds_up_no_answer(tmp_path: Path) -> None:
+    """Such as the master of a shared SSH connection: it keeps the output open, and runs on."""
+    pid = tmp_path / "pid"
+    text = f"sleep 60 & echo $! >>{pid}; echo it is on"
+    power = rig(CommandTable(query=shell(text), on=shell(text), deadline=DEADLINE)).open()
+    try:
+        before = open_files()
+        reading = await power.query()
+        assert (reading.state, reading.text) == (PowerState.ON, "exit status 0: it is on")
+        assert isinstance(await power.act(PowerAction.ON), Done)
+        await asyncio.sleep(0)
+        assert open_files() == before
+    finally:
+        for left in pid.read_text().split():
+            os.kill(int(left), signal.SIGKILL)
 
 
 async def test_endless_output_is_read_and_left() -> None:
