@@ -16,6 +16,7 @@ from hostler.providers.power.methods.redfish import Redfish, RedfishTable
 from hostler.providers.power.methods.shelly import Shelly, ShellyTable
 from hostler.providers.power.methods.tasmota import Tasmota, TasmotaTable
 from hostler.providers.power.methods.webhook import Webhook, WebhookTable
+from hostler.providers.power.mqtt.dialects import zigbee2mqtt
 from hostler.simulators.power.box import Box
 
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -71,6 +72,7 @@ ANSWERS: dict[str, Behaviour] = {
     "other-vendor": saying("200 OK", b'{"device": "kettle", "version": 7}'),
     "wrong-types": saying("200 OK", b'{"POWER": 1, "output": "yes", "ison": 3, "data": []}'),
     "deep": saying("200 OK", b"[" * 200_000),
+    "deep-inside": saying("200 OK", b'{"POWER": ' + b"[" * 200_000),
     "not-utf-8": saying("200 OK", b'{"POWER": "\xff\xfe"}'),
     "truncated": saying("200 OK", b'{"POWER": "ON"', more=100),
     "endless": endless,
@@ -139,6 +141,21 @@ async def test_no_answer_of_another_sort_is_taken_for_one(name: str, answer: str
     assert reading.text
     assert not isinstance(outcome, Done)
     assert SECRET not in f"{reading}{outcome}"
+
+
+async def test_a_link_of_a_controller_that_is_none_is_no_answer() -> None:
+    async with listening(saying("200 OK", b'{"Systems": {"@odata.id": "http://["}}')) as url:
+        settings = RedfishTable(url=url, deadline=DEADLINE, settles=SETTLES)
+        box = Box(name="box-1", time=asyncio.get_running_loop().time)
+        power = MethodRig(Redfish(), box, settings).open()
+        reading = await power.query()
+        await power.close()
+    assert reading.state is PowerState.UNKNOWN
+    assert reading.text == "one of its links is none"
+
+
+def test_a_message_of_a_broker_that_is_nested_too_deep_says_nothing() -> None:
+    assert zigbee2mqtt("plug", 1).read('{"state": ' + "[" * 200_000) is None
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -213,7 +213,7 @@ class Web:
         """Return what an answer says; `Failed` where it is not what such a device says."""
         try:
             return msgspec.json.decode(response.body, type=kind)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise nonsense(f"its answer makes no sense: {self.excerpt(response)!r}") from None
 
     async def close(self) -> None:

@@ -17,7 +17,7 @@ from hostler.domain.model.calls import Refusal
 from hostler.ports.http import NoAnswer, NotSent, Response
 from hostler.ports.kind import POSITIVE, Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
-from hostler.providers.power.switch import Reading, nonsense, refused, switch_of
+from hostler.providers.power.switch import Failed, Reading, nonsense, refused, switch_of
 from hostler.providers.power.web import Web, WebTable, faults, missing, place_of, web_of
 
 _ROOT = "/redfish/v1/"
@@ -187,7 +187,7 @@ class Controller:
         token, session = self._token, self._session
         self._token = self._session = None
         if token is not None and session is not None:
-            with suppress(NotSent, NoAnswer):
+            with suppress(NotSent, NoAnswer, Failed):
                 headers = (("X-Auth-Token", token),)
                 await self._web.exchange("DELETE", _path_of(session), headers=headers)
         await self._web.close()
@@ -278,4 +278,7 @@ class Controller:
 
 def _path_of(link: str) -> str:
     """Return the path of a link: some controllers write their own address before it."""
-    return urlsplit(link).path
+    try:
+        return urlsplit(link).path
+    except ValueError:
+        raise nonsense("one of its links is none") from None

@@ -44,7 +44,7 @@ def zigbee2mqtt(topic: str, outlet: int) -> Dialect:
     def read(payload: str) -> PowerState | None:
         try:
             answer = json.loads(payload)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         known: object = answer.get(key) if isinstance(answer, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - JSON
         return _WORDS.get(known.upper()) if isinstance(known, str) else None
