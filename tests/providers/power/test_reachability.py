@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import socket
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
@@ -102,6 +103,29 @@ async def test_a_closed_port_is_an_answer_of_its_system() -> None:
     reading = await port.read()
     assert reading.state is ON
     assert reading.text == f"port {number} is closed, and its system answers"
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENETUNREACH, "Network is unreachable"),
+        OSError(errno.EMFILE, "Too many open files"),
+        socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution"),
+    ],
+)
+async def test_trouble_of_our_own_is_no_silence_of_the_machine(error: OSError) -> None:
+    port = Port(table(witness="192.0.2.1:80"), silent(error=error).dial)
+    assert await states(port, 0, 100, 100, 100, 3600) == [UNKNOWN] * 5
+    text = (await port.read()).text
+    assert text == f"port 22 does not answer ({error.strerror}): it cannot be asked from here"
+
+
+@pytest.mark.looptime
+async def test_a_machine_that_lost_its_name_is_silent() -> None:
+    error = socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+    port = Port(table(), silent(error=error).dial)
+    assert await states(port, 0, 100, 79, 1) == [UNKNOWN] * 3 + [OFF]
 
 
 @pytest.mark.looptime

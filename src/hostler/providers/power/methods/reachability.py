@@ -5,6 +5,8 @@ anew, or lost its network is silent too.
 """
 
 import asyncio
+import errno
+import socket
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -20,6 +22,22 @@ _LEAST = timedelta(minutes=1)
 _READINGS = 3
 """How many readings in a row were silent at least: one packet is easily lost."""
 _REFUSED = "refused"
+_HERE = frozenset(
+    {
+        errno.EACCES,
+        errno.EADDRNOTAVAIL,
+        errno.EMFILE,
+        errno.ENETDOWN,
+        errno.ENETUNREACH,
+        errno.ENFILE,
+        errno.ENOBUFS,
+        errno.ENOMEM,
+        errno.EPERM,
+    }
+)
+"""Errors by which this computer says that it cannot ask: nothing of them is the machine's."""
+_NAMES = frozenset({socket.EAI_AGAIN, socket.EAI_FAIL, socket.EAI_MEMORY, socket.EAI_SYSTEM})
+"""Those of a name server that does not answer; a machine that is off may lose its name."""
 _PATIENCE = timedelta(seconds=3)
 Place = tuple[str, int]
 
@@ -126,15 +144,17 @@ class Port:
     async def read(self) -> Reading:
         """Ask the port, and the witness where it is silent."""
         begun, port = asyncio.get_running_loop().time(), self._table.port
-        silence = await self._silence((self._table.address, port))
+        silence, here = await self._silence((self._table.address, port))
         if silence in {"", _REFUSED}:
             self._silent = None
             how = "is closed, and its system answers" if silence else "answers"
             return Reading(state=PowerState.ON, text=f"port {port} {how}")
-        if self._witness is not None and (why := await self._silence(self._witness)) not in {
-            "",
-            _REFUSED,
-        }:
+        if here:
+            self._silent = None
+            text = f"{silence}: it cannot be asked from here"
+            return Reading(state=PowerState.UNKNOWN, text=text)
+        why = (await self._silence(self._witness))[0] if self._witness is not None else ""
+        if why not in {"", _REFUSED}:
             self._silent = None
             text = f"{silence}, and the witness {self._table.witness} does not answer: {why}"
             return Reading(state=PowerState.UNKNOWN, text=text)
@@ -149,17 +169,26 @@ class Port:
         text = f"{silence} for {passed:.0f} s; after {least:.0f} s it is held to be off"
         return Reading(state=PowerState.UNKNOWN, text=text)
 
-    async def _silence(self, place: Place) -> str:
-        """Return why a port does not answer; empty where it does, `refused` where it is closed."""
+    async def _silence(self, place: Place) -> tuple[str, bool]:
+        """Return why a port does not answer; empty where it does, `refused` where it is closed.
+
+        Then, whether it was not asked: the trouble is with this computer.
+        """
         try:
             await self._dial(*place)
         except ConnectionRefusedError:
-            return _REFUSED
+            return _REFUSED, False
         except TimeoutError:
-            return f"port {place[1]} does not answer"
+            return f"port {place[1]} does not answer", False
         except OSError as error:
-            return f"port {place[1]} does not answer ({error.strerror or error})"
-        return ""
+            why = f"port {place[1]} does not answer ({error.strerror or error})"
+            return why, _is_here(error)
+        return "", False
 
     async def close(self) -> None:
         """Nothing is kept open."""
+
+
+def _is_here(error: OSError) -> bool:
+    """Tell whether an error is of this computer, or of its name server."""
+    return error.errno in (_NAMES if isinstance(error, socket.gaierror) else _HERE)
