@@ -28,6 +28,7 @@ from hostler.testing.fakes.power import FakeOutlet, FakePower, PowerFault
 from hostler.testing.time.clock import RigClock, SimClock
 
 ZONE = Zone("rack")
+PATIENCE = timedelta(seconds=8)
 ON_ONLY = PowerCapabilities(actions=frozenset({PowerAction.ON}), query=False)
 OUTLET = PowerCapabilities(
     actions=frozenset({PowerAction.ON, PowerAction.OFF_HARD}), query=True, watts=True
@@ -47,7 +48,7 @@ def rack_of(*boxes: Box) -> Rack:
         settles=timedelta(seconds=15),
         deadline=timedelta(seconds=20),
         soft_wait=timedelta(minutes=3),
-        patience=timedelta(seconds=8),
+        patience=PATIENCE,
     )
 
 
@@ -70,7 +71,7 @@ async def test_each_action_goes_the_first_way_that_can_and_a_query_until_one_kno
     assert isinstance(await ways.act(PowerAction.OFF_HARD), Done)
     assert [what for _, what in card.journal] == ["on"]
     assert [what for _, what in plug.journal] == ["off_hard"]
-    assert (await ways.query()).text == "off"
+    assert (await ways.query(PATIENCE)).text == "off"
     outcome = await ways.act(PowerAction.CYCLE)
     assert isinstance(outcome, Refused)
     assert outcome.why is Refusal.INVALID
@@ -82,10 +83,45 @@ async def test_who_does_not_know_is_asked_before_the_next_and_all_reasons_are_to
     first, second = FakeOutlet(clock), FakeOutlet(clock, on=True)
     ways = Ways({"a": FakePower(first, OUTLET), "b": FakePower(second, OUTLET)}, order("a", "b"))
     first.befall(PowerFault.NONSENSE)
-    assert (await ways.query()).text == "on"
+    assert (await ways.query(PATIENCE)).text == "on"
     first.befall(PowerFault.NONSENSE)
     second.befall(PowerFault.DENIED)
-    assert (await ways.query()).text == "nonsense; denied"
+    assert (await ways.query(PATIENCE)).text == "nonsense; denied"
+
+
+@pytest.mark.looptime
+async def test_a_way_that_is_silent_does_not_keep_the_next_one_from_being_asked() -> None:
+    clock = SimClock(asyncio.get_running_loop())
+    controller, plug = FakeOutlet(clock), FakeOutlet(clock, on=True)
+    ways = Ways(
+        {"bmc": FakePower(controller, OUTLET), "plug": FakePower(plug, OUTLET)},
+        order("bmc", "plug"),
+    )
+    boxes = PowerBoxes(rack_of(box("box-1", ways)), clock)
+    controller.befall(PowerFault.HUNG, PowerFault.HUNG)
+    begun = clock.now()
+    (one,) = (await boxes.observe((Scope(ZONE, HOST.kind),))).resources
+    assert one.condition is Condition.UP
+    assert clock.now() - begun <= PATIENCE
+    plug.befall(PowerFault.NONSENSE)
+    (one,) = (await boxes.observe((Scope(ZONE, HOST.kind),))).resources
+    assert one.condition is Condition.UNKNOWN
+    assert one.status == "no answer within 8 s; nonsense"
+
+
+@pytest.mark.looptime
+async def test_a_way_that_is_slow_counts_before_the_next_one_if_it_answers_in_time() -> None:
+    clock = SimClock(asyncio.get_running_loop())
+    controller = FakeOutlet(clock, answer=timedelta(seconds=6), on=False)
+    plug = FakeOutlet(clock, on=True)
+    ways = Ways(
+        {"bmc": FakePower(controller, OUTLET), "plug": FakePower(plug, OUTLET)},
+        order("bmc", "plug"),
+    )
+    assert (await ways.query(PATIENCE)).text == "off"
+    assert [what for _, what in plug.journal] == ["query"]
+    assert (await ways.query(timedelta(seconds=13))).text == "off"
+    assert [what for _, what in plug.journal] == ["query"]
 
 
 # ---------------------------------------------------------------- many boxes

@@ -172,13 +172,11 @@ class PowerBoxes:
 
     async def _ask(self, name: str) -> PowerReading:
         """Ask a box, and give it up when an observation has waited long enough for it."""
-        patience, begun = self._rack.patience, self._clock.now()
+        begun = self._clock.now()
         try:
-            async with asyncio.timeout(patience.total_seconds()):
-                return await self._boxes[name].ways.query()
-        except TimeoutError:
-            text = f"no answer within {patience.total_seconds():g} s"
-            return PowerReading(state=PowerState.UNKNOWN, at=begun, text=text)
+            return await self._boxes[name].ways.query(self._rack.patience)
+        except TimeoutError as error:
+            return PowerReading(state=PowerState.UNKNOWN, at=begun, text=str(error))
 
     def _resource(self, name: str, reading: PowerReading) -> Resource:
         box = self._boxes[name]

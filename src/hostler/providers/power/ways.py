@@ -1,10 +1,14 @@
 """Ways: all methods of one box as one: each action by the first that can do it."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 from hostler.domain.model.calls import Outcome, Refusal, Refused
 from hostler.ports.power import Power, PowerAction, PowerReading, PowerState
+
+_Query = asyncio.Task[PowerReading]
 
 
 class Ways:
@@ -39,23 +43,54 @@ class Ways:
             return Refused(why=Refusal.INVALID, text=f"no method of this box can do {action}")
         return await way.act(action)
 
-    async def query(self) -> PowerReading:
-        """Ask method by method until one knows; why nobody knows is all that they answered."""
-        reasons = list[str]()
-        reading: PowerReading | None = None
-        for way in self._asked():
-            if not way.capabilities.query:
-                continue
-            last = await way.query()
-            reading = reading or last
-            if last.state is not PowerState.UNKNOWN:
-                return last
-            reasons.append(last.text)
-        if reading is None:
+    async def query(self, patience: timedelta) -> PowerReading:
+        """Ask method by method until one knows; why nobody knows is all that they answered.
+
+        One that is silent for its share of the time does not keep the next one from being asked,
+        and counts before that one if it answers in time after all. TimeoutError: none answered.
+        """
+        ways = [way for way in self._asked() if way.capabilities.query]
+        if not ways:
             return await self._asked()[0].query()
-        return replace(reading, text="; ".join(reasons))
+        async with asyncio.TaskGroup() as group:
+            asked = await _asked_in_turn(ways, patience, group)
+            for task in asked:
+                task.cancel()
+        silent = f"no answer within {patience.total_seconds():g} s"
+        answers = [None if task.cancelled() else task.result() for task in asked]
+        known = [one for one in answers if one is not None]
+        if not known:
+            raise TimeoutError(silent)
+        texts = [one.text if one is not None else silent for one in answers]
+        found = (one for one in known if one.state is not PowerState.UNKNOWN)
+        return next(found, replace(known[0], text="; ".join(texts)))
 
     async def close(self) -> None:
         """Give back all connections."""
         for way in self._methods.values():
             await way.close()
+
+
+async def _asked_in_turn(
+    ways: Sequence[Power], patience: timedelta, group: asyncio.TaskGroup
+) -> Sequence[_Query]:
+    """Ask until the first one that may still count knows, or time is over; return who was asked."""
+    time, asked = asyncio.get_running_loop().time, list[_Query]()
+    end = time() + patience.total_seconds()
+    for left in range(len(ways), 0, -1):
+        asked.append(group.create_task(ways[-left].query()))
+        await asyncio.wait(asked[-1:], timeout=(end - time()) / left)
+        if any(_knows(task) for task in asked):
+            break
+    while (first := next((task for task in asked if not _is_vain(task)), None)) is not None:
+        if first.done() or not (await asyncio.wait((first,), timeout=end - time()))[0]:
+            break
+    return asked
+
+
+def _knows(task: _Query) -> bool:
+    return task.done() and not _is_vain(task)
+
+
+def _is_vain(task: _Query) -> bool:
+    return task.done() and task.result().state is PowerState.UNKNOWN
