@@ -155,6 +155,28 @@ async def test_boxes_that_hang_are_unknown_in_time_and_delay_no_other() -> None:
     assert Condition.UNKNOWN not in {one.condition for one in again.resources}
 
 
+class Slow(FakePower):
+    """A way whose end takes its time, such as that of a session."""
+
+    closed = 0
+
+    async def close(self) -> None:
+        await asyncio.sleep(3)
+        Slow.closed += 1
+
+
+@pytest.mark.looptime
+async def test_all_boxes_are_let_go_of_at_the_same_time() -> None:
+    """An engine that ends, or gives way to another one, waits for it."""
+    clock = SimClock(asyncio.get_running_loop())
+    ways = [Ways({"bmc": Slow(FakeOutlet(clock), OUTLET)}, order("bmc")) for _ in range(50)]
+    boxes = PowerBoxes(rack_of(*(box(f"box-{n}", way) for n, way in enumerate(ways))), clock)
+    begun = clock.now()
+    await boxes.close()
+    assert Slow.closed == 50
+    assert clock.now() - begun == timedelta(seconds=3)
+
+
 @pytest.mark.looptime
 async def test_a_check_asks_every_box_of_the_fleets_and_switches_none() -> None:
     clock = SimClock(asyncio.get_running_loop())

@@ -1,10 +1,12 @@
 """Redfish keeps the promises of the power port, against controllers of several manners."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from functools import partial
 
+import msgspec
 import pytest
 from aiohttp import web
 from power_rig import DEADLINE, NO_WAY, SECRET, SETTLES, MethodRig, serving, worlds
@@ -94,6 +96,30 @@ async def test_a_session_is_ended_with_its_way_for_a_controller_has_few() -> Non
         await power.close()
         assert not bmc.tokens
         await power.close()
+
+
+async def test_a_controller_that_is_silent_holds_up_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hostler.providers.power.methods.redfish._PARTING", 0.1)
+    left = asyncio.Event()
+
+    @web.middleware
+    async def silent(
+        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        if request.method == "DELETE":
+            await left.wait()
+        return await handler(request)
+
+    box = Box(name="box-1", time=asyncio.get_running_loop().time)
+    app = Bmc(box=box, password=SECRET, model=Model()).app()
+    app.middlewares.append(silent)
+    async with serving(app) as url:
+        settings = msgspec.structs.replace(table(url), deadline=timedelta(seconds=40))
+        power = MethodRig(Redfish(), box, settings).open()
+        assert (await power.query()).state is PowerState.OFF
+        async with asyncio.timeout(3):
+            await power.close()
+        left.set()
 
 
 async def test_of_several_systems_one_is_named() -> None:

@@ -232,8 +232,9 @@ class PowerBoxes:
         return 1
 
     async def close(self) -> None:
-        for box in self._rack.boxes:
-            await box.ways.close()
+        async with asyncio.TaskGroup() as group:
+            for box in self._rack.boxes:
+                group.create_task(box.ways.close())
 
 
 def _finding(name: str, reading: PowerReading) -> Finding:

@@ -4,6 +4,7 @@ Which resets a controller knows differs by vendor and model: they are read befor
 What stands already is left alone: some controllers take *on* of what is on for an error.
 """
 
+import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
@@ -38,6 +39,8 @@ _STATES = {"On": PowerState.ON, "Off": PowerState.OFF}
 """What is neither is on its way, or nobody knows: *PoweringOn*, *Paused*, null."""
 _NO_SESSIONS = frozenset({404, 405, 501})
 _EXPECTS_MATCH = frozenset({412, 428})
+_PARTING = 3.0
+"""Seconds for the end of a session, when the way is closed."""
 
 
 class RedfishTable(WebTable, frozen=True, kw_only=True):
@@ -183,14 +186,20 @@ class Controller:
         return Reading(state=state, text=f"its PowerState is {system.PowerState}")
 
     async def close(self) -> None:
-        """End the session, for a controller has few of them, and give back connections."""
+        """End the session, for a controller has few of them, and give back connections.
+
+        An engine ends meanwhile, or waits to begin: a controller that is silent is left to itself.
+        """
         token, session = self._token, self._session
         self._token = self._session = None
-        if token is not None and session is not None:
-            with suppress(NotSent, NoAnswer, Failed):
-                headers = (("X-Auth-Token", token),)
-                await self._web.exchange("DELETE", _path_of(session), headers=headers)
-        await self._web.close()
+        try:
+            if token is not None and session is not None:
+                with suppress(NotSent, NoAnswer, Failed, TimeoutError):
+                    async with asyncio.timeout(_PARTING):
+                        headers = (("X-Auth-Token", token),)
+                        await self._web.exchange("DELETE", _path_of(session), headers=headers)
+        finally:
+            await self._web.close()
 
     async def _system(self) -> tuple[str, _System]:
         if self._path is None:
