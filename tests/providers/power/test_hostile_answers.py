@@ -174,6 +174,8 @@ WRONG: dict[str, tuple[dict[str, object], str]] = {
     "no scheme": ({"url": "10.0.0.7"}, "url"),
     "another scheme": ({"url": "ftp://10.0.0.7"}, "url"),
     "no host": ({"url": "http://"}, "url"),
+    "a path of another system": ({"url": "http://10.0.0.7\\on"}, "url"),
+    "a blank in it": ({"url": "http://10.0.0 .7"}, "url"),
     "no port": ({"url": "http://a:99999"}, "url"),
     "a password in it": ({"url": "http://admin:geheim@10.0.0.7"}, "url"),
     "two passwords": ({"password_file": "password"}, "password_file"),

@@ -183,6 +183,12 @@ class EngineProcess:
             log.warning("file refused, the engine goes on with the old one", why=str(error))
             await self._refused(str(error))
             return None
+        except Exception as error:
+            if self.reads is not None:
+                self.reads.refuse()
+            log.exception("this is a bug in hostler; the engine goes on with the old file")
+            await self._refused(f"a bug in hostler: {type(error).__name__}: {error}")
+            return None
         log.info("file read again", changed=changed)
         if opened is None:
             await self._record(config)

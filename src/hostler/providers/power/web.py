@@ -33,6 +33,8 @@ _DENIED = frozenset({401, 403})
 _BUSY = frozenset({409, 423, 425, 503})
 _RATE = 429
 _READ, _SHOWN = 4096, 120
+_ODD = re.compile(r"[\\\s\x00-\x1f]")
+"""What is in no host's name, and what speaks HTTP refuses there."""
 _FIELD = re.compile(r'(\w+)=(?:"([^"]*)"|([^\s,]+))')
 
 
@@ -77,7 +79,8 @@ def _parts(url: str) -> SplitResult | None:
     """Return the parts of an address, or None where it is none."""
     try:
         parts = urlsplit(url)
-        well = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        host = bool(parts.hostname) and _ODD.search(parts.netloc) is None
+        well = parts.scheme in {"http", "https"} and host and parts.port != 0
     except ValueError:
         return None
     return parts if well else None
