@@ -1,6 +1,7 @@
 """Wake-on-LAN: real packets to a real socket on loopback."""
 
 import asyncio
+import errno
 import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -8,6 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -89,6 +91,35 @@ async def test_what_cannot_be_sent_is_said_with_its_reason() -> None:
     assert isinstance(outcome, Refused)
     assert outcome.why is Refusal.NOT_SENT
     assert "the packet cannot be sent" in outcome.text
+
+
+class OnePacket(socket.socket):
+    """A socket of a network that goes down after the first packet."""
+
+    sent = 0
+
+    def sendto(self, *packet: Any) -> int:
+        self.sent += 1
+        if self.sent > 1:
+            raise OSError(errno.ENETDOWN, "Network is down")
+        return super().sendto(*packet)
+
+
+async def test_a_packet_that_was_sent_is_not_taken_back_by_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with listening() as (port, packets):
+        monkeypatch.setattr(socket, "socket", OnePacket)
+        outcome = await rig(table(port)).open().act(PowerAction.ON)
+        assert len(packets()) == 1
+        assert isinstance(outcome, Done)
+
+
+def test_a_password_that_is_no_six_bytes_is_refused_before_a_machine_needs_it() -> None:
+    opening = rig_without_loop(table(9, password_env="WOL")).opening()
+    with pytest.raises(ConfigError, match="WOL holds no six bytes") as caught:
+        WakeOnLan().open(replace(opening, environment={"WOL": SECRET}))
+    assert SECRET not in str(caught.value)
 
 
 @pytest.mark.parametrize("text", [MAC, "52-54-00-12-34-56", "525400123456", "5254.0012.3456"])

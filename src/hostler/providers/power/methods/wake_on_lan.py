@@ -19,6 +19,7 @@ from hostler.ports.secret import Secret, read_secret
 from hostler.providers.power.switch import MethodTable, Reading, refused, switch_of
 
 _MAC = re.compile(r"([0-9A-Fa-f]{2})(?:[:.-]?([0-9A-Fa-f]{2})){5}")
+_NO_BYTES = "{} holds no six bytes, such as 00:11:22:33:44:55"
 _PAUSE = 0.1
 """Seconds between two packets: one alone is often lost."""
 
@@ -87,7 +88,7 @@ class WakeOnLan:
         table, found = table_of(WakeOnLanTable, settings), list[Lack]()
         name = table.password_env
         if name is not None and _MAC.fullmatch(environment.get(name, "")) is None:
-            text = f"{name} holds no six bytes, such as 00:11:22:33:44:55"
+            text = _NO_BYTES.format(name)
             found.append(Lack(key="password_env", text=text, environment=True))
         known = {name for _, name in socket.if_nameindex()}
         if table.interface is not None and table.interface not in known:
@@ -103,6 +104,8 @@ class WakeOnLan:
             password = read_secret(table.password_env, None, opening.environment)
         except ValueError as error:
             raise ConfigError(f"password_env: {error}") from None
+        if password.reveal() and _MAC.fullmatch(password.reveal()) is None:
+            raise ConfigError(f"password_env: {_NO_BYTES.format(table.password_env)}")
         device = Card(table, password)
         return switch_of(device, self.capabilities(table), opening)
 
@@ -123,9 +126,12 @@ class Card:
         self._table, self._password = table, password
 
     async def act(self, action: PowerAction) -> None:
-        """Send the packet as often as it is to be repeated."""
+        """Send the packet as often as it is to be repeated.
+
+        Once one is sent, it may start the machine: that a further one cannot be sent says nothing.
+        """
         del action
-        table = self._table
+        table, sent = self._table, False
         content = packet(table.mac, self._password.reveal())
         try:
             with _socket(table) as sender:
@@ -133,7 +139,10 @@ class Card:
                     if number:
                         await asyncio.sleep(_PAUSE)
                     sender.sendto(content, (table.broadcast, table.port))
+                    sent = True
         except OSError as error:
+            if sent:
+                return
             raise refused(
                 Refusal.NOT_SENT, f"the packet cannot be sent: {error.strerror or error}"
             ) from None
