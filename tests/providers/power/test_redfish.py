@@ -12,7 +12,7 @@ from aiohttp import web
 from power_rig import DEADLINE, NO_WAY, SECRET, SETTLES, MethodRig, serving, worlds
 
 from hostler.domain.model.calls import Done, Refusal, Refused
-from hostler.ports.power import PowerAction, PowerState
+from hostler.ports.power import Power, PowerAction, PowerState
 from hostler.providers.power.methods.redfish import Redfish, RedfishTable
 from hostler.simulators.power.box import Box
 from hostler.simulators.power.redfish import Bmc, Model
@@ -96,6 +96,49 @@ async def test_a_session_is_ended_with_its_way_for_a_controller_has_few() -> Non
         await power.close()
         assert not bmc.tokens
         await power.close()
+
+
+@asynccontextmanager
+async def moody(bmc: Bmc) -> AsyncGenerator[tuple[Power, set[str]]]:
+    """Serve a controller that has nothing at paths that begin with what is in the set."""
+    away = set[str]()
+
+    @web.middleware
+    async def found(
+        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        if any(request.path.startswith(path) for path in away):
+            return web.Response(status=404)
+        return await handler(request)
+
+    app = bmc.app()
+    app.middlewares.append(found)
+    async with serving(app) as url:
+        power = MethodRig(Redfish(), bmc.box, table(url)).open()
+        yield power, away
+        await power.close()
+
+
+async def test_a_system_that_is_called_otherwise_by_now_is_sought_again() -> None:
+    box = Box(name="box-1", time=asyncio.get_running_loop().time)
+    bmc = Bmc(box=box, password=SECRET, model=Model())
+    async with moody(bmc) as (power, away):
+        assert (await power.query()).state is PowerState.OFF
+        away.add("/redfish/v1/Systems/1")
+        assert (await power.query()).state is PowerState.UNKNOWN
+        bmc.model = Model(systems=("Self",))
+        assert (await power.query()).state is PowerState.OFF
+        assert isinstance(await power.act(PowerAction.ON), Done)
+        assert box.has_power()
+
+
+async def test_a_controller_that_only_begins_to_answer_is_not_without_sessions_for_ever() -> None:
+    box = Box(name="box-1", time=asyncio.get_running_loop().time)
+    async with moody(Bmc(box=box, password=SECRET, model=Model())) as (power, away):
+        away.add("/")
+        assert (await power.query()).state is PowerState.UNKNOWN
+        away.clear()
+        assert (await power.query()).state is PowerState.OFF
 
 
 async def test_a_controller_that_is_silent_holds_up_no_end(monkeypatch: pytest.MonkeyPatch) -> None:

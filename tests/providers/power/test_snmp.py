@@ -143,6 +143,18 @@ async def test_a_strip_is_asked_once_which_model_it_is(strip: Strip) -> None:
     assert rig.box.journal == ["on", "query", "off_hard", "query"]
 
 
+async def test_another_strip_at_the_same_address_is_asked_which_model_it_is() -> None:
+    box = Box(name="box-1", time=asyncio.get_running_loop().time)
+    async with listening(box, EATON) as port:
+        power = SnmpRig(Snmp(), box, table(port)).open()
+        assert (await power.query()).state is PowerState.OFF
+    await asyncio.sleep(0)  # until the first one's socket is closed
+    async with listening(box, GEIST, ("127.0.0.1", port)):
+        assert (await power.query()).state is PowerState.UNKNOWN
+        assert (await power.query()).state is PowerState.OFF
+        await power.close()
+
+
 async def test_a_strip_of_an_unknown_vendor_is_refused_and_named() -> None:
     strip = replace(GEIST, product=(*VENDORS, 99999, 1))
     async with world(strip) as rig:

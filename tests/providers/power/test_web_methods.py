@@ -7,9 +7,9 @@ from functools import partial
 import msgspec
 import pytest
 from aiohttp import web
-from power_rig import DEADLINE, NO_WAY, SECRET, SETTLES, worlds
+from power_rig import DEADLINE, NO_WAY, SECRET, SETTLES, MethodRig, serving, worlds
 
-from hostler.ports.power import PowerMethod
+from hostler.ports.power import PowerMethod, PowerState
 from hostler.providers.power.methods.proxmox import Proxmox, ProxmoxTable
 from hostler.providers.power.methods.shelly import Shelly, ShellyTable
 from hostler.providers.power.methods.tasmota import Tasmota, TasmotaTable
@@ -96,3 +96,25 @@ async def test_method_keeps_the_promise_that(check: Check, case: Case) -> None:
         "it cannot do off_soft",
         "it cannot do cycle",
     }
+
+
+async def test_another_shelly_that_hangs_there_is_asked_which_one_it_is() -> None:
+    """Unless the file names its generation, it needs no new start of the engine."""
+    box = Box(name="box-1", time=float, on=True)
+    first, later = (shelly(box, generation=number) for number in (1, 2))
+    now = [first]
+
+    async def forward(request: web.Request) -> web.StreamResponse:
+        found = await now[0].router.resolve(request)
+        return await found.handler(request)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", forward)
+    async with serving(app) as url:
+        settings = ShellyTable(url=url, deadline=DEADLINE, settles=SETTLES)
+        power = MethodRig(Shelly(), box, settings).open()
+        assert (await power.query()).state is PowerState.ON
+        now[0] = later
+        assert (await power.query()).state is PowerState.UNKNOWN
+        assert (await power.query()).state is PowerState.ON
+        await power.close()

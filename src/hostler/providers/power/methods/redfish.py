@@ -38,6 +38,7 @@ _ENDS: Mapping[PowerAction, PowerState] = {
 _STATES = {"On": PowerState.ON, "Off": PowerState.OFF}
 """What is neither is on its way, or nobody knows: *PoweringOn*, *Paused*, null."""
 _NO_SESSIONS = frozenset({404, 405, 501})
+_NOT_FOUND = 404
 _EXPECTS_MATCH = frozenset({412, 428})
 _PARTING = 3.0
 """Seconds for the end of a session, when the way is closed."""
@@ -202,10 +203,17 @@ class Controller:
             await self._web.close()
 
     async def _system(self) -> tuple[str, _System]:
-        if self._path is None:
-            self._path = await self._found()
-        answer = await self._get(self._path)
-        return self._path, self._web.decoded(answer, _System)
+        """Return the system, and where it is; it is sought again where it is not there any more."""
+        known = self._path
+        path = self._path = known or await self._found()
+        answer = await self._exchange("GET", path)
+        if answer.status == _NOT_FOUND:
+            self._path = None
+            if known is not None:
+                return await self._system()
+        if answer.status // 100 != 2:
+            raise self._web.judged(answer)
+        return path, self._web.decoded(answer, _System)
 
     async def _found(self) -> str:
         root = self._web.decoded(await self._get(_ROOT), _Root)
@@ -247,14 +255,17 @@ class Controller:
         """Ask under a session; one that has ended is opened again, once.
 
         A 401 under a session says that it ended; at its opening, that the credentials are wrong.
+        One without a session says the same, unless the controller, which began to answer, has
+        sessions by now.
         """
         fresh = await self._log_in()
         sent = (*headers, *self._login())
         answer = await self._web.exchange(method, path, body=body, headers=sent)
-        if answer.status != 401 or fresh or self._token is None:
+        if answer.status != 401 or fresh:
             return answer
-        self._token = None
-        await self._log_in()
+        self._token, self._basic = None, False
+        if not await self._log_in():
+            return answer
         sent = (*headers, *self._login())
         return await self._web.exchange(method, path, body=body, headers=sent)
 

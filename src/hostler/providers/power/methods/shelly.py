@@ -19,6 +19,7 @@ from hostler.providers.power.web import Web, WebTable, faults, missing, place_of
 
 _ON_AGAIN = 5
 """Seconds after which a relay that is cycled closes again, by its own timer."""
+_NOT_FOUND = 404
 _ACTIONS = frozenset({PowerAction.ON, PowerAction.OFF_HARD, PowerAction.CYCLE})
 
 
@@ -102,6 +103,7 @@ class ShellyDevice:
 
     def __init__(self, web: Web, outlet: int, generation: int | None) -> None:
         self._web, self._outlet, self._generation = web, outlet, generation
+        self._is_named = generation is not None
 
     async def act(self, action: PowerAction) -> None:
         """Switch, or let the relay open and close again by its own timer."""
@@ -143,6 +145,8 @@ class ShellyDevice:
 
     async def _ask(self, path: str, *query: tuple[str, str]) -> Response:
         answer = await self._exchange(path, *query)
+        if answer.status == _NOT_FOUND and not self._is_named:
+            self._generation = None  # another one may hang there now: it is asked for the next call
         if answer.status // 100 != 2:
             raise self._web.judged(answer)
         return answer

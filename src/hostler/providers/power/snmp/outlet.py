@@ -1,6 +1,8 @@
 """Outlet: one outlet of a strip, switched and read where its model says."""
 
 import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from hostler.domain.model.calls import Refusal, Refused
 from hostler.ports.http import NoAnswer, NotSent
@@ -15,10 +17,11 @@ _OBJECT_ID = (1, 3, 6, 1, 2, 1, 1, 2, 0)
 
 
 class Outlet:
-    """Implements `Device`. Without a model the strip is asked for it, once."""
+    """Implements `Device`. Without a model the strip is asked for it, and again once it refuses."""
 
     def __init__(self, agent: Agent, model: Model | None, outlet: int, unit: int) -> None:
-        self._agent, self._model, self._outlet, self._unit = agent, model, outlet, unit
+        self._agent, self._named, self._outlet, self._unit = agent, model, outlet, unit
+        self._model = model
 
     async def act(self, action: PowerAction) -> None:
         """Write where the outlet is switched. What fails before that had no effect."""
@@ -32,18 +35,29 @@ class Outlet:
                 raise
             raise refused(Refusal.INVALID, str(failed)) from None
         place, number = model.written(self._outlet, self._unit, on=action is PowerAction.ON)
-        await self._agent.write(place, number)
+        with self._doubted():
+            await self._agent.write(place, number)
 
     async def read(self) -> Reading:
         """Ask how the outlet stands."""
         model = await self._known()
-        number = await self._agent.number(model.asked(self._outlet, self._unit))
+        with self._doubted():
+            number = await self._agent.number(model.asked(self._outlet, self._unit))
         state = model.state(number)
         return Reading(state=state, text=f"outlet {self._outlet} is {state} ({number})")
 
     async def close(self) -> None:
         """Give back the socket."""
         self._agent.close()
+
+    @contextmanager
+    def _doubted(self) -> Generator[None]:
+        """Ask for the model again at the next call where a strip refuses: it may be another one."""
+        try:
+            yield
+        except Failed:
+            self._model = self._named
+            raise
 
     async def _known(self) -> Model:
         if self._model is None:
