@@ -78,7 +78,7 @@ async def test_another_host_key_is_refused_before_anything_is_sent(login: Login)
     assert caught.value.key == HOST_KEY.get_fingerprint()
     right = replace(login, check=pinned(HOST_KEY.get_fingerprint() + "="))
     printed = await SshShell().run(right, "there")
-    assert printed == Printed("hello there", HOST_KEY.get_fingerprint())
+    assert printed == Printed("hello there", HOST_KEY.get_fingerprint(), status=3)
 
 
 async def test_a_refused_login_is_not_reached_and_no_key_is_repeated(login: Login) -> None:

@@ -43,4 +43,4 @@ class SshShell:
             raise Lost(f"no answer within {self._call}")
         if ended.status is None:
             raise Lost(line(ended.error or f"ended by the signal {ended.signal}"))
-        return Printed(output, reached.host_key)
+        return Printed(output, reached.host_key, ended.status)

@@ -63,10 +63,11 @@ class Lost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """The end of what a command printed, and the fingerprint of the key that its host showed."""
+    """The end of what a command printed, the key that its host showed, and its exit status."""
 
     text: str
     host_key: str
+    status: int = 0
 
 
 class Shell(Protocol):

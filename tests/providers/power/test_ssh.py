@@ -31,6 +31,10 @@ async def machine(folder: Path, **more: object) -> AsyncGenerator[MethodRig]:
             case "drop":
                 box.on = False
                 process.channel.get_connection().abort()
+            case "forbidden" | "no-such-program":
+                process.stdout.write("sudo: a password is required\n")
+                process.exit(1 if process.command == "forbidden" else 127)
+                return
             case _:
                 box.on = False
         process.exit(0)
@@ -51,6 +55,19 @@ async def test_a_line_that_breaks_off_and_one_that_hangs_promise_nothing(tmp_pat
         assert isinstance(await rig.open().act(PowerAction.OFF_SOFT), Unknown)
     async with machine(tmp_path, command="hang", deadline=timedelta(seconds=0.5)) as rig:
         assert isinstance(await rig.open().act(PowerAction.OFF_SOFT), Unknown)
+        assert rig.has_power()
+
+
+async def test_a_command_that_fails_is_not_taken_for_accepted(tmp_path: Path) -> None:
+    async with machine(tmp_path, command="forbidden") as rig:
+        outcome = await rig.open().act(PowerAction.OFF_SOFT)
+        assert isinstance(outcome, Unknown)
+        text = "the command ended with the exit status 1: sudo: a password is required"
+        assert outcome.text == text
+    async with machine(tmp_path, command="no-such-program") as rig:
+        outcome = await rig.open().act(PowerAction.OFF_SOFT)
+        assert isinstance(outcome, Refused)
+        assert outcome.why is Refusal.INVALID
         assert rig.has_power()
 
 

@@ -8,7 +8,7 @@ from msgspec import Meta
 from hostler.domain.model.calls import Refusal
 from hostler.ports.files import unreadable
 from hostler.ports.kind import Lack
-from hostler.ports.shell import Denied, Login, Lost, NotReached, Shell, Stranger, pinned
+from hostler.ports.shell import Denied, Login, Lost, NotReached, Printed, Shell, Stranger, pinned
 
 from .switch import MethodTable, nonsense, refused
 
@@ -67,10 +67,10 @@ def _key(table: LoginTable, folder: Path) -> Path | None:
     return folder / Path(table.key).expanduser() if table.key else None
 
 
-async def run(shell: Shell, login: Login, command: str) -> str:
-    """Run a command at a host, and return the end of what it printed; `Failed` where it did not."""
+async def run(shell: Shell, login: Login, command: str) -> Printed:
+    """Run a command at a host, whatever its exit status; `Failed` where it did not run."""
     try:
-        return (await shell.run(login, command)).text
+        return await shell.run(login, command)
     except Stranger as error:
         raise refused(Refusal.DENIED, f"it is another host: {error}") from None
     except Denied as error:

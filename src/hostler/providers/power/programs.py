@@ -14,6 +14,9 @@ from .switch import refused
 PASSED = ("PATH", "HOME", "LANG")
 """What every program sees of the environment."""
 
+NOT_RUN = frozenset({126, 127})
+"""Exit statuses by which `env`, `sudo` and shells say that there was nothing to run."""
+
 _READ = 4096
 _SLICE = 0.5
 """Seconds after which a silent program is asked whether it has ended: what it left in the

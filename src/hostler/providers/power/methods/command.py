@@ -15,12 +15,10 @@ from hostler.domain.model.calls import Refusal
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
 from hostler.ports.secret import Secret
-from hostler.providers.power.programs import PASSED, run
+from hostler.providers.power.programs import NOT_RUN, PASSED, run
 from hostler.providers.power.switch import MethodTable, Reading, nonsense, refused, switch_of
 
 _SHOWN = 120
-_NOT_RUN = frozenset({126, 127})
-"""Exit statuses by which `env`, `sudo` and shells say that there was nothing to run."""
 Words = Annotated[
     tuple[str, ...], Meta(description="the program and its words; left out: it cannot")
 ]
@@ -134,7 +132,7 @@ class Programs:
     async def act(self, action: PowerAction) -> None:
         """Run the action's program: 0 says that it is accepted."""
         status, text = await self._run(self._table.programs()[action])
-        if status in _NOT_RUN:
+        if status in NOT_RUN:
             raise refused(Refusal.INVALID, f"it could not be run (exit status {status}): {text}")
         if status != 0:
             raise nonsense(f"it ended with the exit status {status}: {text}")

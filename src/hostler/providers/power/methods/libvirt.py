@@ -122,7 +122,7 @@ class Domain:
         """Return the exit status of `virsh`, and what it printed, in one line."""
         words = shlex.join(["virsh", "-c", self._table.uri, verb, "--domain", self._table.guest])
         script = f'LC_ALL=C {words} 2>&1; s=$?; echo; echo "{_END} $s"'
-        output = await run(self._shell, self._login, shlex.join(["sh", "-c", script]))
+        output = (await run(self._shell, self._login, shlex.join(["sh", "-c", script]))).text
         printed, _, last = output.rstrip().rpartition("\n")
         ended = _ENDED.fullmatch(last)
         if ended is None:

@@ -9,11 +9,15 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from hostler.domain.model.calls import Refusal
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
 from hostler.ports.shell import Login, Shell
 from hostler.providers.power.logins import LoginTable, login_of, missing, place_of, run
-from hostler.providers.power.switch import Reading, switch_of
+from hostler.providers.power.programs import NOT_RUN
+from hostler.providers.power.switch import Reading, nonsense, refused, switch_of
+
+_SHOWN = 120
 
 
 class SshTable(LoginTable, frozen=True, kw_only=True):
@@ -75,7 +79,12 @@ class Guest:
     async def act(self, action: PowerAction) -> None:
         """Run the command. A connection that goes away with it says nothing: it may be off."""
         del action
-        await run(self._shell, self._login, self._command)
+        printed = await run(self._shell, self._login, self._command)
+        text = " ".join(printed.text.split())[-_SHOWN:]
+        if printed.status in NOT_RUN:
+            raise refused(Refusal.INVALID, f"the command cannot be run there: {text}")
+        if printed.status != 0:
+            raise nonsense(f"the command ended with the exit status {printed.status}: {text}")
 
     async def read(self) -> Reading:
         """Nobody is asked: what does not answer may be on."""
