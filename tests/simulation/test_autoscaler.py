@@ -18,6 +18,7 @@ PAST_FAILURES = {
     139: "orders: what was given up just before a crash was still counted (the judge)",
     165: "power: a machine that was bound before a crash, and waits for its box, was not counted",
     66000085: "groups: a box whose machine had just ended was no room for a moment",
+    77000033: "L1: a box was set aside for the time that its machine had waited for a box",
     76000139: "power: a brown-out that the engine slept through was no start of a box (the judge)",
     71000337: "ends: a node came in the very cycle that took its deletion (the judge)",
 }

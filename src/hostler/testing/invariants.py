@@ -237,27 +237,33 @@ SLACK = timedelta(minutes=3)
 _CAPPED = timedelta(minutes=60)
 
 
+_Way = tuple[MachineId, Phase, Goal, bool]
+"""A machine, its phase and goal, and whether it has a host: what one bound is about."""
+
+
+def _way(machine: Machine) -> _Way:
+    return machine.id, machine.phase, machine.goal, machine.host is not None
+
+
 @dataclass(slots=True)
 class Bounds:
     """S9, L2: every phase on the way somewhere has a bound and an exit.
 
     Only time counts in which a machine's own resources can be observed, and nobody protects it.
     `slack` is how much later than its bound a phase may end. A standby that is given up is another
-    way: its bound begins again.
+    way: its bound begins again; as does that of a start that took its host at last.
     """
 
     timers: Timers
     slack: timedelta = SLACK
-    spent: dict[tuple[MachineId, Phase, Goal], float] = field(
-        default_factory=dict[tuple[MachineId, Phase, Goal], float]
-    )
+    spent: dict[_Way, float] = field(default_factory=dict[_Way, float])
 
     def check(self, machines: Iterable[Machine], passed: Mapping[MachineId, float]) -> Found:
         """Check the living machines; `passed` is the time that counts since the last check."""
         older, found = self.spent, list[Violation]()
         self.spent = {}
         for machine in machines:
-            key = (machine.id, machine.phase, machine.goal)
+            key = _way(machine)
             time = older.get(key, 0.0) + passed.get(machine.id, 0.0)
             self.spent[key] = time
             bound = self._bound(machine)
@@ -265,6 +271,10 @@ class Bounds:
                 text = f"{machine.id} is {machine.phase} for {time:.0f} s ({machine.error})"
                 found.append(Violation(invariant="S9", text=text, machine=machine.id))
         return tuple(found)
+
+    def forget(self, machine: Machine) -> None:
+        """Have the bound of this machine's phase begin anew."""
+        self.spent.pop(_way(machine), None)
 
     def _bound(self, machine: Machine) -> timedelta | None:
         timers = self.timers

@@ -149,6 +149,21 @@ def test_what_was_not_even_tried_is_not_told() -> None:
     assert judged(Trouble(), tried(ended=None)).events == ()
 
 
+@pytest.mark.parametrize(("taken", "due"), [(0, 1.0), (0.5, 1.5), (0.99, 1.99), (7, 2.0)])
+def test_a_start_that_got_its_host_late_has_its_whole_time_with_it(
+    taken: float, due: float
+) -> None:
+    """Autoscaler seed 77000033: a box that nobody had tried was set aside for what went before.
+
+    One that got another host again and again comes to an end all the same.
+    """
+    machine, start = on_host(Phase.STARTING), FLEET.timers.start
+    host = record(condition=HostCondition.ALLOCATED, since=BEGIN + taken * start)
+    assert bootstrap.start_due(machine, snapshot(machine, host)) == BEGIN + due * start
+    free = replace(host, condition=HostCondition.FREE)
+    assert bootstrap.start_due(machine, snapshot(machine, free)) == BEGIN + start
+
+
 @pytest.mark.parametrize("failures", [0, 1])
 def test_an_overdue_start_is_held_against_a_host_only_where_it_failed(failures: int) -> None:
     machine = on_host(Phase.STARTING).with_health(was_ready=None)

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from hostler.domain.hosts import allocation
 from hostler.domain.model.calls import Refusal
-from hostler.domain.model.host import Host
+from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Snapshot
@@ -102,12 +102,15 @@ def _retry_rarely(
 def start_due(machine: Machine, snapshot: Snapshot) -> datetime:
     """Return when a start is overdue: it has its whole time again when its list is another one.
 
-    A host that is kept for its list is kept as long as somebody might hold it.
+    So it has when it took its host late: for what it waited before, its host is not to blame. A
+    host that is kept for its list is kept as long as somebody might hold it.
     """
-    timers = snapshot.fleet.timers
-    begun = [machine.since, snapshot.jumped, snapshot.revision.retry]
+    timers, host = snapshot.fleet.timers, host_of(machine, snapshot)
+    taken = host.since if host is not None and host.condition is HostCondition.ALLOCATED else None
+    taken = None if taken is None else min(taken, machine.since + timers.start)
+    begun = [machine.since, taken, snapshot.jumped, snapshot.revision.retry]
     due = max(at for at in begun if at is not None) + timers.start
-    host, broken = host_of(machine, snapshot), snapshot.revision.broken
+    broken = snapshot.revision.broken
     if broken is None or host is None or not rollout.keeps(host, snapshot.revision):
         return due
     return max(due, broken + timers.longest_protection)

@@ -146,7 +146,7 @@ class ShadowStore:
     def begun_anew(self, before: Machine, after: Machine) -> None:
         """A phase that was dated in the future, by a wrong clock, is measured from now on."""
         if self.bounds is not None and before.since != after.since:
-            self.bounds.spent.pop((after.id, after.phase, after.goal), None)
+            self.bounds.forget(after)
 
     def decides(self, fleet: FleetName, commands: Iterable[Command], now: float) -> None:
         """Note which machines a decision moves: a process may stand still before that is saved."""
