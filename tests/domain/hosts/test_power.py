@@ -17,7 +17,7 @@ from hostler.domain.model.host import Free, HostCondition, HostPower
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.provider import Capabilities
-from hostler.domain.model.resource import Condition
+from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.transition import Transition
 from hostler.testing.fakes.metal import metal
 from hostler.testing.fakes.metal_planner import HOST_OFF, SWITCH_ON
@@ -82,11 +82,16 @@ def started(machine: Machine) -> Transition:
 
 
 def spaced(
-    *machines: Machine, now: datetime = BEGIN, moving: tuple[MachineId, ...] = ()
+    *machines: Machine,
+    now: datetime = BEGIN,
+    moving: tuple[MachineId, ...] = (),
+    seen: tuple[Resource, ...] = (),
 ) -> list[bool]:
     """Return of each machine whether its box may be switched on."""
     snapshot = replace(
-        fleet_snapshot(machines, now=now), capabilities=metal(power=GAP), moving=frozenset(moving)
+        fleet_snapshot(machines, seen, now=now),
+        capabilities=metal(power=GAP),
+        moving=frozenset(moving),
     )
     transitions = tuple(
         replace(started(machine), starts=machine.id not in moving) for machine in machines
@@ -152,10 +157,13 @@ def test_a_machine_whose_call_is_in_flight_starts_now() -> None:
 def test_another_try_that_is_in_flight_counts_before_it_is_on_record(phase: Phase) -> None:
     """Power seed 76000324: two passes within one instant, after a packet that was lost."""
     before = replace(asked(SWITCH_ON, BEGIN, shows=Shows.POWER), closed=BEGIN)
-    again = on_host(phase, since=BEGIN, asked=(before,), observed="off")
+    again = on_host(phase, since=BEGIN, asked=(before,))
     other, now = on_host(Phase.STARTING, id=MachineId("m-second2222")), BEGIN + 40 * S
     assert spaced(again, other, now=now, moving=(again.id,)) == [False, False]
-    assert spaced(replace(again, observed="up"), other, now=now, moving=(again.id,))[1]
+    up = box("claimed", Condition.UP)
+    assert spaced(again, other, now=now, moving=(again.id,), seen=(up,))[1]
+    off = box("claimed", Condition.OFF)
+    assert not spaced(again, other, now=now, moving=(again.id,), seen=(off,))[1]
     ending = replace(again, phase=Phase.STOPPING)
     assert spaced(ending, other, now=now, moving=(again.id,))[1]
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from math import inf
 
-from hostler.domain.ids import MachineId, Zone
+from hostler.domain.ids import MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits, Preference
 from hostler.domain.model.host import Free, Host, HostPower
@@ -188,8 +188,10 @@ def _is_being_started(machine: Machine, snapshot: Snapshot | AccountSnapshot) ->
 
     What is done about a machine is on its record a moment later; what is seen up is not started.
     """
-    away = machine.phase in _NEVER_ON or machine.observed == Condition.UP
-    return machine.id in snapshot.moving and not away
+    if machine.id not in snapshot.moving or machine.phase in _NEVER_ON:
+        return False
+    seen = snapshot.inventory.resource(ResourceId(machine.host)) if machine.host else None
+    return seen is None or seen.condition is not Condition.UP
 
 
 def _starts(machine: Machine, snapshot: Snapshot | AccountSnapshot) -> Iterator[datetime]:
