@@ -27,7 +27,7 @@ from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
 
 from .clock import SystemClock
-from .collector import collect_seldom
+from .collector import collect_left, collect_seldom
 from .lending import Own, own_of
 from .nodes import NodeProber, Nodes, at_work, managed, problem
 from .provider_registry import KINDS
@@ -74,6 +74,7 @@ class Composed:
         self._environment = os.environ if environment is None else environment
         self._fleets = list[FleetName]()
         self._nodes: Nodes | None = None
+        self._composed = False
         self.cluster = ClusterOptions()
         self.own: Own | None = None
 
@@ -241,6 +242,9 @@ class Composed:
         """Return the engine, under a name of its own."""
         from hostler.controllers.engine import Engine
 
+        if self._composed:
+            collect_left()
+        self._composed = True
         collect_seldom()
         self._fleets[:] = (fleet.name for fleet in config.fleets)
         return Engine(ports, accounts, self.holder(), config.settings)
