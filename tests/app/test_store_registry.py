@@ -1,4 +1,8 @@
+import asyncio
+import os
+import signal
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -9,13 +13,13 @@ from hostler.app.store_registry import STORES, fresh_installation
 from hostler.config.store_url import StoreUrl
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Settings
-from hostler.domain.errors import ConfigError, StoreError, StoreMissing
+from hostler.domain.errors import ConfigError, RequestRefused, StoreError, StoreMissing
 from hostler.domain.ids import FleetName, InstallationId
 from hostler.frontends.cli.context import Purpose
 from hostler.ports.store import Store
 from hostler.providers.scaleway.common.owner_tags import writable
 from hostler.stores.memory import MemoryStore
-from hostler.stores.sqlite.file import is_held
+from hostler.stores.sqlite.file import holder, is_held
 from hostler.stores.sqlite.opening import open_engine
 
 MEMORY = StoreUrl("memory")
@@ -93,6 +97,26 @@ async def test_an_engine_makes_its_store_where_the_url_says(tmp_path: Path) -> N
         assert Composed().engine_runs(config(url))
     assert not Composed().engine_runs(config(url))
     assert Composed().store_exists(config(url))
+
+
+async def test_no_other_process_gets_the_signal_that_is_for_an_engine_in_a_container(
+    tmp_path: Path,
+) -> None:
+    """Its number there, which it wrote beside the store, is another process's here."""
+    path = tmp_path / "web.db"
+    engine = open_engine(path, "h1")
+    assert holder(path) == os.getpid()
+    other = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", "import time; time.sleep(60)"
+    )
+    path.with_name("web.db.lock").write_text(f"{other.pid}\n")
+    with pytest.raises(RequestRefused, match="in a container: send its process SIGHUP"):
+        Composed().ask_to_reload(config(at(path)))
+    assert holder(path, tmp_path / "no-proc") == other.pid  # where nothing tells, it is believed
+    other.kill()
+    assert await other.wait() == -signal.SIGKILL
+    await engine.close()
+    assert holder(path) is None
 
 
 async def test_a_running_engine_is_noticed_and_not_disturbed(tmp_path: Path) -> None:

@@ -154,7 +154,8 @@ class Composed:
         process = kind.holder(config.store)
         if process is None and kind.is_held(config.store):
             raise RequestRefused(
-                f"the engine on {config.store} may be on another computer: send its process SIGHUP"
+                f"the engine on {config.store} may be on another computer or in a container: send "
+                "its process SIGHUP"
             )
         if process is None:
             raise RequestRefused(f"no engine runs on {config.store}: start one with hostler run")

@@ -70,6 +70,9 @@ def lost(path: Path) -> StoreLost:
     )
 
 
+_PROC = Path("/proc")
+
+
 class FileLock:
     """An exclusive lock on a file beside the store, for as long as this object is not let go.
 
@@ -138,15 +141,38 @@ def is_held(store: Path) -> bool:
     return False
 
 
-def holder(store: Path) -> int | None:
-    """Return the process id of the engine that holds the lock; None where none does."""
+def holder(store: Path, proc: Path = _PROC) -> int | None:
+    """Return the process id of the engine that holds the lock; None where none is known to.
+
+    The number in the file is that of whoever wrote it: an engine in a container, or on another
+    computer, has one by which we know another process, or none.
+    """
     if not is_held(store):
         return None
     lock = store.resolve().with_name(f"{store.resolve().name}.lock")
     try:
-        return int(lock.read_text(encoding="ascii", errors="replace").strip() or "none")
+        process = int(lock.read_text(encoding="ascii", errors="replace").strip() or "none")
     except (OSError, ValueError):
         return None
+    return process if _has_open(process, lock, proc) else None
+
+
+def _has_open(process: int, file: Path, proc: Path) -> bool:
+    """Tell whether a process has a file open; true where the system does not tell."""
+    try:
+        found = list((proc / str(process) / "fd").iterdir())
+    except FileNotFoundError:
+        return not (proc / "self").exists()
+    except OSError:
+        return True
+    return any(_is_same(one, file) for one in found)
+
+
+def _is_same(link: Path, file: Path) -> bool:
+    try:
+        return link.samefile(file)
+    except OSError:  # it was closed meanwhile
+        return False
 
 
 class Witness:
