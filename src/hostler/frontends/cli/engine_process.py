@@ -9,13 +9,14 @@ import signal
 from collections.abc import Callable, Generator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Protocol
 
 import structlog
 
 from hostler.config.digests import differing, digests
 from hostler.config.values import Config
-from hostler.controllers.runtime.settings import Account
+from hostler.controllers.runtime.settings import Account, Ports
 from hostler.domain.errors import (
     ConfigError,
     HostlerError,
@@ -27,12 +28,15 @@ from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
 from hostler.queries.removed import removed_fleets
 
-from .context import Frontends, Services
+from .context import Frontends, Runnable, Services
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
 
 _FIXED = ("store", "metrics", "frontend")
 """What a process is started with, and keeps."""
+
+_AGAIN = timedelta(seconds=2)
+"""How long after the store did not answer the next engine tries to begin."""
 
 
 @dataclass(slots=True)
@@ -150,16 +154,34 @@ class EngineProcess:
         ports = self._services.ports(self._store, self._metrics)
         ports = replace(ports, yields=self.yields or ports.yields)
         engine = self._services.engine(opened.config, ports, opened.accounts)
-        await self._frontends.attach(opened.config, ports, engine)
-        await self._record(opened.config)
-        identity = await self._store.identity()
-        log.info("engine started", **_about(opened.config), installation=identity.own)
-        now = self._services.clock().now()
-        for one in await removed_fleets(self._store, opened.config, now):
-            log.warning(one.sentence(opened.config.unreadable, now), fleet=one.row.name)
+        while not await self._began(opened.config, ports, engine):
+            await self._services.clock().sleep(_AGAIN)
         async with asyncio.TaskGroup() as group:
             running = group.create_task(engine.run())
             group.create_task(self._end_when_asked(running, opened.config))
+
+    async def _began(self, config: Config, ports: Ports, engine: Runnable) -> bool:
+        """Attach what is served to an engine, and tell of it; false where that has to wait.
+
+        Where one ran before, nobody looks after its machines if this process ends now.
+        """
+        try:
+            await self._frontends.attach(config, ports, engine)
+            identity = await self._store.identity()
+            now = self._services.clock().now()
+            removed = await removed_fleets(self._store, config, now)
+        except StoreUnusable:
+            raise
+        except StoreError as error:
+            if self._runs is None:
+                raise
+            log.warning("the next engine waits for the store", error=str(error))
+            return self._signals.stop
+        await self._record(config)
+        log.info("engine started", **_about(config), installation=identity.own)
+        for one in removed:
+            log.warning(one.sentence(config.unreadable, now), fleet=one.row.name)
+        return True
 
     async def _end_when_asked(self, running: asyncio.Task[None], config: Config) -> None:
         while not self._signals.stop and self._next is None:
