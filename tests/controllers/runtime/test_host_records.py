@@ -1,6 +1,7 @@
 """The hosts and ties in memory: trusted as long as every save was seen to its end."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
@@ -24,6 +25,7 @@ class Halting(MemoryStore):
 
     lost = False
     hangs = False
+    meanwhile: Callable[[], Awaitable[None]] | None = None
 
     async def save_host(self, host: Host, events: tuple[Event, ...], fence: Fence) -> Host:
         saved = await super().save_host(host, events, fence)
@@ -32,6 +34,11 @@ class Halting(MemoryStore):
         if self.hangs:
             await asyncio.Event().wait()
         return saved
+
+    async def bindings(self) -> tuple[tuple[HostId, MachineId], ...]:
+        if self.meanwhile is not None:
+            await self.meanwhile()
+        return await super().bindings()
 
 
 async def opened() -> tuple[HostRecords, Halting, Fence]:
@@ -68,6 +75,37 @@ async def test_what_was_not_answered_is_read_again() -> None:
     assert not host_records.known
     await host_records.refresh(store)
     assert host_records.bindings == {OTHER.id: MACHINE}
+
+
+async def test_what_was_not_answered_while_all_was_read_is_read_again() -> None:
+    """What was read then may be what stood before."""
+    host_records, store, fence = await opened()
+    before = await host_records.keep(store, HOST, fence)
+    host_records.distrust()
+
+    async def lose() -> None:
+        store.lost, store.meanwhile = True, None
+        with pytest.raises(StoreBusy):
+            await host_records.keep(store, before, fence)
+
+    store.meanwhile = lose
+    await host_records.refresh(store)
+    assert host_records.hosts[HOST.id] == before
+    await host_records.refresh(store)
+    assert (host_records.known, host_records.hosts[HOST.id].version) == (True, 2)
+
+
+async def test_a_reading_that_fails_is_made_again() -> None:
+    host_records, store, _ = await opened()
+    host_records.distrust()
+
+    async def fail() -> None:
+        raise StoreBusy("no answer")
+
+    store.meanwhile = fail
+    with pytest.raises(StoreBusy):
+        await host_records.refresh(store)
+    assert not host_records.known
 
 
 async def test_whoever_is_cancelled_in_a_save_leaves_nothing_trusted() -> None:

@@ -22,16 +22,18 @@ class HostRecords:
     bindings: dict[HostId, MachineId] = field(default_factory=dict[HostId, MachineId])
     moving: set[HostId] = field(default_factory=set[HostId])
     known: bool = False
+    _doubts: int = 0
 
     async def refresh(self, store: Store) -> None:
         """Read everything again, unless what is in memory must be it."""
         if self.known and store.exclusive:
             return
+        doubts = self._doubts
         stored = {host.id: host for host in await store.hosts() if host.account == self.account}
         hosts = {host: self._newer(record) for host, record in stored.items()}
         self.hosts = self.hosts if hosts == self.hosts else hosts
         self.bindings = dict(await store.bindings())
-        self.known = True
+        self.known = doubts == self._doubts  # what came to no end meanwhile may be there since
 
     def _newer(self, stored: Host) -> Host:
         """Return the newer of two: what is in flight may have been saved while we were reading."""
@@ -46,6 +48,7 @@ class HostRecords:
     def distrust(self) -> None:
         """Read again before the next use."""
         self.known = False
+        self._doubts += 1
 
     def by_machine(self) -> Mapping[MachineId, HostId]:
         """Return which host each machine has."""
@@ -83,4 +86,5 @@ class HostRecords:
             yield
             done = True
         finally:
-            self.known = self.known and done
+            if not done:
+                self.distrust()
