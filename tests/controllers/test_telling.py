@@ -12,7 +12,7 @@ from hostler.domain.ids import CycleId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import WELL
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Observation, Scope
+from hostler.domain.model.resource import Observation, OwnerTag, Scope
 from hostler.lab.scenes.fake import FakeScene
 from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, S
 
@@ -46,6 +46,33 @@ async def test_a_listing_that_goes_on_failing_is_warned_of_once_until_it_is_whol
     assert sorted(warned) == ["address", "server"]
     retry_at = [line["kind"] for line in logs if line["event"] == "observation complete again"]
     assert sorted(retry_at) == ["address", "server"]
+
+
+async def test_a_listing_that_fails_is_warned_of_once_whatever_tags_are_taken_away() -> None:
+    rig = unknown_since()
+    failing = rig.provider.observe
+    del rig.provider.observe
+
+    def strip(tag: OwnerTag | None) -> None:
+        (one,) = rig.world.servers()
+        rig.world.resources[one.id] = replace(one, owner_tag=tag)
+
+    async with rig.running():
+        await rig.until([Phase.READY], 5 * MIN)
+        (server,) = rig.world.servers()
+        for tag in (None, server.owner_tag):
+            with capture_logs() as logs:
+                rig.provider.observe = failing
+                await rig.pass_by(2 * MIN)
+                strip(tag)
+                await rig.pass_by(5 * MIN)
+                del rig.provider.observe
+                await rig.pass_by(5 * MIN)
+            warned = [one for one in logs if one["event"] == "observation incomplete"]
+            warned = [one["kind"] for one in warned if one["log_level"] == "warning"]
+            assert sorted(warned) == ["address", "server"]
+            again = [one["kind"] for one in logs if one["event"] == "observation complete again"]
+            assert sorted(again) == ["address", "server"]
 
 
 async def test_what_blocks_a_fleet_is_a_warning_and_its_end_is_none() -> None:

@@ -10,7 +10,7 @@ import structlog
 from hostler.controllers.runtime.rate_limit import Budget, Priority
 from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.controllers.runtime.state import AccountState
-from hostler.domain.ids import AccountName, ResourceId
+from hostler.domain.ids import AccountName, ResourceId, Zone
 from hostler.domain.model.inventory import Inventory, merge
 from hostler.domain.model.machine import Known, Machine
 from hostler.domain.model.provider import Capabilities
@@ -40,7 +40,7 @@ class Observer:
         self._ports, self._state = ports, state
         self._budget, self._settings = budget, settings
         self._lag = LagWatch(self._account.name, self._account.provider.capabilities, ports.metrics)
-        self._failing = set[Scope]()
+        self._failing = set[tuple[Zone, str]]()
         self._in_vain = False
 
     @property
@@ -114,17 +114,18 @@ class Observer:
     def _tell(self, observed: ObservedScope) -> None:
         """Warn of a listing that failed; a whole zone's that goes on failing is no news."""
         scope = observed.scope
-        known = scope in self._failing
+        listing = (scope.zone, scope.kind)
+        known = scope.machine is None and listing in self._failing
         if observed.complete:
-            self._failing.discard(scope)
             if known:
+                self._failing.discard(listing)
                 log.info("observation complete again", zone=scope.zone, kind=scope.kind)
             return
         self._ports.metrics.count(
             Count.OBSERVATIONS_FAILED, self._account.name, scope.zone, scope.kind
         )
         if scope.machine is None:
-            self._failing.add(scope)
+            self._failing.add(listing)
         (log.debug if known else log.warning)(
             "observation incomplete",
             zone=scope.zone,
