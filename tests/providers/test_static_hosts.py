@@ -488,6 +488,19 @@ class TestSilence:
         await hosts.hosts[0].start()
         assert allocation_in(await provider.observe((WHOLE,))).condition is Condition.UP
 
+    async def test_a_clock_that_jumps_switches_no_host_off(self, hosts: Park) -> None:
+        """Such as one that is set while the engine runs: a host missed one login meanwhile."""
+        provider = hosts.provider()
+        await provider.do(claim(hosts))
+        await hosts.hosts[0].stop()
+        await provider.observe((WHOLE,))
+        hosts.clock.jump(60 * MINUTE)
+        observation = await provider.observe((WHOLE,))
+        assert allocation_in(observation).condition is Condition.UNKNOWN
+        assert not observation.observed[0].complete
+        hosts.clock.pass_by(6 * MINUTE)
+        assert allocation_in(await provider.observe((WHOLE,))).condition is Condition.OFF
+
     async def test_a_known_claim_is_shown_by_a_process_that_never_saw_it(self, hosts: Park) -> None:
         resource = made(await hosts.provider().do(claim(hosts)))
         await hosts.hosts[0].stop()

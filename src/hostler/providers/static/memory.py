@@ -1,20 +1,23 @@
 """Memory: what each host said last, and since when it is silent. Losing it costs observations."""
 
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from .reading import Reading
 
 
 @dataclass(slots=True)
 class Memory:
-    """One process's memory of its hosts, by their names."""
+    """One process's memory of its hosts, by their names.
+
+    Times are in seconds of boot time: a clock on the wall may jump, and no host is off by that.
+    """
 
     patience: timedelta
     last: dict[str, Reading] = field(default_factory=dict[str, Reading])
-    since: dict[str, datetime] = field(default_factory=dict[str, datetime])
+    since: dict[str, float] = field(default_factory=dict[str, float])
 
-    def note(self, reading: Reading, begun: datetime) -> None:
+    def note(self, reading: Reading, begun: float) -> None:
         """Remember what a host said, or that it said nothing."""
         name = reading.host.name
         if reading.error:
@@ -23,7 +26,7 @@ class Memory:
             self.since.pop(name, None)
             self.last[name] = reading
 
-    def off(self, group: tuple[Reading, ...], now: datetime) -> frozenset[str]:
+    def off(self, group: tuple[Reading, ...], now: float) -> frozenset[str]:
         """Return which silent hosts of a group count as off.
 
         They were silent for longer than patience, and at least half of the group answers: else it
@@ -32,7 +35,8 @@ class Memory:
         mute = [reading.host.name for reading in group if reading.error]
         if 2 * len(mute) > len(group):
             return frozenset()
-        return frozenset(n for n in mute if now - self.since.get(n, now) >= self.patience)
+        least = self.patience.total_seconds()
+        return frozenset(n for n in mute if now - self.since.get(n, now) >= least)
 
     def known(self, reading: Reading, *, off: bool) -> Reading:
         """Return what is known of a host: while it is silent, it has the claim that it had last."""

@@ -59,13 +59,13 @@ class Observer:
         )
 
     async def _ask_all(self, hosts: tuple[Host, ...]) -> "_Group":
-        gate, begun = asyncio.Semaphore(AT_ONCE), self._clock.now()
+        gate, begun, booted = asyncio.Semaphore(AT_ONCE), self._clock.now(), self._clock.boot()
         async with asyncio.TaskGroup() as tasks:
             asked = [tasks.create_task(self._ask(host, gate)) for host in hosts]
         group = tuple(task.result() for task in asked)
         for reading in group:
-            self._memory.note(reading, begun)
-        off = self._memory.off(group, self._clock.now())
+            self._memory.note(reading, booted)
+        off = self._memory.off(group, self._clock.boot())
         known = (self._memory.known(one, off=one.host.name in off) for one in group)
         return _Group(begun, tuple(known))
 

@@ -48,11 +48,11 @@ class RigClock:
     """A clock that stands still until it is told to pass, or until somebody sleeps on it."""
 
     def __init__(self) -> None:
-        self._passed = timedelta(0)
+        self._passed = self._jumped = timedelta(0)
 
     def now(self) -> datetime:
         """Return the time on the wall."""
-        return BEGINNING + self._passed
+        return BEGINNING + self._passed + self._jumped
 
     def boot(self) -> float:
         """Return seconds since the clock was made."""
@@ -65,6 +65,10 @@ class RigClock:
     def pass_by(self, time: timedelta) -> None:
         """Let this time pass."""
         self._passed += time
+
+    def jump(self, time: timedelta) -> None:
+        """Set the clock on the wall forward, or back."""
+        self._jumped += time
 
 
 class UnaskedClock:
