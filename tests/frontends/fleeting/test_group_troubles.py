@@ -149,6 +149,23 @@ def test_engine_that_ends_by_a_bug_starts_again_and_goes_on(times: int) -> None:
 # ---------------------------------------------------------------- a store that is lost or refuses
 
 
+def test_what_could_not_be_recorded_is_left_out_of_what_goes_to_standby() -> None:
+    """A runner believes that nothing of a call which fails was accepted."""
+
+    async def scene(rig: Rig) -> None:
+        store = Moody()
+        plugged, (one, other) = await running(Plugin(rig, store), 2)
+        store.busy_requests = frozenset({MachineId(other)})
+        assert await plugged.group.suspend([one, other]) == [one]
+        await plugged.until({State.RUNNING: 1, State.SUSPENDED: 1}, 5 * MIN)
+        store.busy_requests = frozenset({RequestKind.WAKE})
+        assert await plugged.group.resume([one]) == []
+        store.busy_requests = frozenset()
+        assert await plugged.group.resume([one]) == [one]
+
+    play(scene)
+
+
 def test_group_whose_store_is_lost_says_so_and_does_nothing_more() -> None:
     """An Update that fails skips the runner's whole cycle: it forgets nothing, and asks again."""
 

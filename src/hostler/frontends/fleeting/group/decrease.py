@@ -87,10 +87,19 @@ async def _move(records: GroupRecords, ids: Sequence[str], move: _Move) -> Seque
     for machine in records.machines():
         if machine.id not in ids or machine.deletion is not None:
             continue
-        if machine.goal is move.goal and machine.phase not in _WITHOUT_STANDBY:
-            accepted.append(machine.id)
-        elif machine.phase is move.begins:
-            await records.record(move.request(records.author(), context.fleet, machine))
+        on_its_way = machine.goal is move.goal and machine.phase not in _WITHOUT_STANDBY
+        begins = machine.phase is move.begins
+        if on_its_way or (begins and await _recorded(records, machine, move)):
             accepted.append(machine.id)
     context.engine.hear()
     return [name for name in ids if name in accepted]
+
+
+async def _recorded(records: GroupRecords, machine: Machine, move: _Move) -> bool:
+    """Record the request for one machine; tell whether that could be done."""
+    try:
+        await records.record(move.request(records.author(), records.context.fleet, machine))
+    except StoreError as error:
+        log.warning("not requested", machine=machine.id, goal=str(move.goal), why=str(error))
+        return False
+    return True
