@@ -4,8 +4,10 @@ What a broker kept for us says how a relay stood once, nobody knows when: only w
 asked is believed.
 """
 
+import asyncio
 import ssl
 from collections.abc import AsyncGenerator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
@@ -18,6 +20,9 @@ from hostler.ports.secret import Secret
 from hostler.providers.power.switch import Reading, refused
 
 from .dialects import Dialect
+
+_POOL = ThreadPoolExecutor(max_workers=32, thread_name_prefix="hostler-mqtt")
+"""All relays of the process share it; a broker that is silent holds a thread for five seconds."""
 
 _DENIED = frozenset({4, 5, 134, 135})
 """Reason codes of a broker that takes no such login (MQTT 3.1.1 and 5)."""
@@ -75,6 +80,7 @@ class Relay:
             timeout=broker.patience,
         )
         try:
+            await _reach(client)
             await client.__aenter__()
         except (aiomqtt.MqttError, OSError) as error:
             _give_up(client)
@@ -98,6 +104,20 @@ class Relay:
             state = self._dialect.read(bytes(message.payload).decode(errors="replace"))
             if state is not None and not message.retain:
                 yield state
+
+
+async def _reach(client: aiomqtt.Client) -> None:
+    """Connect in a thread of ours, and leave nothing of that to the client; raises OSError.
+
+    Its own threads are everybody's, and few: name lookups would wait for a broker that is silent.
+    """
+    connect = client._client_connect  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no other way
+    client._client_connect = _nothing  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as above
+    await asyncio.get_running_loop().run_in_executor(_POOL, connect)
+
+
+def _nothing() -> None:
+    """It is connected."""
 
 
 def _give_up(client: aiomqtt.Client) -> None:

@@ -1,0 +1,48 @@
+"""MQTT: what a broker that is silent costs everybody else."""
+
+import asyncio
+import threading
+from contextlib import suppress
+
+import aiomqtt
+import pytest
+
+from hostler.ports.http import NotSent
+from hostler.ports.secret import Secret
+from hostler.providers.power.mqtt.dialects import tasmota
+from hostler.providers.power.mqtt.relay import Broker, Relay
+
+RELAYS = 40
+"""More than an event loop has threads."""
+
+
+async def test_a_broker_that_is_silent_holds_up_nothing_but_its_relays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    over, tried = threading.Event(), threading.Semaphore(0)
+
+    def silent(_: aiomqtt.Client) -> None:
+        tried.release()
+        over.wait(20)
+        raise OSError("no answer")
+
+    monkeypatch.setattr(aiomqtt.Client, "_client_connect", silent)
+    nobody = Secret("")
+    broker = Broker(
+        address="127.0.0.1", port=8883, user=None, password=nobody, tls=None, patience=20.0
+    )
+
+    async def asked(number: int) -> None:
+        with suppress(NotSent):
+            await Relay(broker, tasmota(f"plug-{number}", 1)).read()
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(RELAYS):
+            group.create_task(asked(number))
+        try:
+            while not tried.acquire(blocking=False):  # noqa: ASYNC110 - it is a thread that tries
+                await asyncio.sleep(0.01)
+            async with asyncio.timeout(2):
+                await asyncio.get_running_loop().getaddrinfo("localhost", 80)
+        finally:
+            over.set()
