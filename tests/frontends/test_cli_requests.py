@@ -1,4 +1,6 @@
+import asyncio
 import re
+import signal
 from dataclasses import replace
 from datetime import timedelta
 
@@ -95,6 +97,24 @@ def test_a_request_is_waited_for_until_it_is_taken(
     assert result.code == 0
     assert "taken by the running engine" in result.out
     assert len(slept) == 3
+
+
+class Impatient(StillClock):
+    """A clock of somebody who presses Ctrl-C as soon as there is anything to wait for."""
+
+    async def sleep(self, time: timedelta) -> None:
+        del time
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.sleep(1)
+
+
+def test_who_interrupts_the_waiting_is_told_that_the_request_stays(capsys: Out) -> None:
+    services = filled(runs=True, clock_=Impatient())
+    result = cli(services, capsys, "delete", str(FILE), str(FIRST))
+    assert result.code == 130
+    text = "interrupted: what was asked for is recorded, and carried out all the same"
+    assert " ".join(result.err.split()) == text
+    assert [request.kind for request in requests(services)] == [RequestKind.DELETE]
 
 
 def test_a_request_that_a_busy_engine_does_not_take_is_reported(capsys: Out) -> None:

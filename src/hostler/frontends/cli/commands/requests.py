@@ -1,5 +1,6 @@
 """Requests: scale, delete, retire, protect, pause and adopt ask something of the engine."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -302,10 +303,13 @@ async def submit(
         recorded = await record(store, entries)
         runs = services.engine_runs(config)
         numbers = {request.number for request in recorded}
-        with screen.waiting("waiting for the engine"):
-            taken = (
-                runs and wait and await wait_until_taken(store, services.clock(), numbers, PATIENCE)
-            )
+        try:
+            with screen.waiting("waiting for the engine"):
+                clock, waits = services.clock(), runs and wait
+                taken = waits and await wait_until_taken(store, clock, numbers, PATIENCE)
+        except asyncio.CancelledError:
+            screen.note("interrupted: what was asked for is recorded, and carried out all the same")
+            raise
         refused = await refusals(store, before, numbers) if runs and wait else {}
         older = bool((await standing_of(services, config, store)).differs)
     return Submitted(requests=recorded, engine=runs, taken=taken, refusals=refused, older=older)

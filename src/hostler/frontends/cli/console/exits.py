@@ -39,8 +39,8 @@ MEANINGS: dict[Exit, str] = {
     Exit.NOT_TAKEN: "the request is recorded, but no engine has taken it yet",
     Exit.STORE: "the store cannot be used: damaged, too new, lost, locked or full",
     Exit.PROVIDER: "the provider could not be asked: credentials, permissions or the network",
-    Exit.INTERRUPTED: "it was interrupted (Ctrl-C or SIGTERM) before it was done; machines stay "
-    "as they are",
+    Exit.INTERRUPTED: "it was interrupted (Ctrl-C or SIGTERM) before it was done; a request that "
+    "was recorded by then is carried out all the same",
 }
 
 HINTS: dict[Remedy, str] = {
