@@ -113,6 +113,33 @@ def test_the_network_cards_are_those_of_the_system(tmp_path: Path) -> None:
     assert set(own_cards(tmp_path / "none")) == set()
 
 
+@pytest.mark.parametrize("name", ["desk.example.org", "Desk", "desk"])
+def test_a_box_is_ours_by_our_name_with_its_domain_or_without(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "desk.example.org")
+    assert is_own_host(table(name=name))
+    assert is_own_host(table(address=name))
+    assert not is_own_host(table(name=f"{name}-2", address="desk.example.com"))
+
+
+@pytest.mark.parametrize("address", ["192.0.2.7", "desk"])
+def test_a_box_that_is_asked_at_an_address_of_ours_is_ours(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else we would log in to ourselves, and shut down the computer that we run on."""
+    monkeypatch.setattr(socket, "gethostname", lambda: "desk")
+
+    def is_ours(one: str) -> bool:
+        return one == "192.0.2.7"
+
+    monkeypatch.setattr("hostler.providers.power.own_host.is_own_address", is_ours)
+    ssh = {"address": address, "fingerprint": f"SHA256:{'A' * 43}"}
+    assert is_own_host(table(ssh=ssh))
+    assert is_own_host(table(reachability={"address": address, "off_after": "PT3M"}))
+    assert not is_own_host(table(ssh=ssh | {"address": "192.0.2.8"}))
+
+
 def test_a_box_is_ours_by_its_name_or_its_card(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hostler.providers.power.own_host.own_cards", lambda: {"525400abcdef"})
     assert is_own_host(table(name=socket.gethostname()))

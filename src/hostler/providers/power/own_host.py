@@ -12,11 +12,24 @@ _CARDS = Path("/sys/class/net")
 
 
 def is_own_host(box: BoxTable) -> bool:
-    """Tell whether a box bears our name, an address of ours, or a network card of ours."""
-    if box.name == socket.gethostname() or is_own_address(box.address):
+    """Tell whether a box bears our name, an address of ours, or a network card of ours.
+
+    Its addresses are those by which it is asked itself, too: over SSH, or by a port of its own.
+    """
+    itself = (box.ssh, box.reachability)
+    addresses = (box.address, *(one.address for one in itself if one is not None))
+    if any(_is_own_name(name) for name in (box.name, *addresses)):
+        return True
+    if any(is_own_address(address) for address in addresses):
         return True
     card = box.wake_on_lan
     return card is not None and _digits(card.mac) in own_cards()
+
+
+def _is_own_name(name: str) -> bool:
+    """Tell whether a name is this computer's, with its domain or without."""
+    whole = socket.gethostname().lower()
+    return name.lower() in {whole, whole.partition(".")[0]} - {""}
 
 
 def is_own_address(address: str) -> bool:
