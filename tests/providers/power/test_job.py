@@ -67,6 +67,25 @@ async def test_method_keeps_the_promise_that(check: Check, tmp_path: Path) -> No
     }
 
 
+def without_certificates(folder: Path) -> str:
+    """Write a kubeconfig of which the certificates are junk; return its path."""
+    path = Path(kubeconfig(folder, "https://127.0.0.1:1", SECRET))
+    content = json.loads(path.read_text())
+    content["clusters"][0]["cluster"]["certificate-authority-data"] = "anVuaw=="
+    path.write_text(json.dumps(content))
+    return str(path)
+
+
+async def test_a_certificate_that_is_none_is_told_as_that(tmp_path: Path) -> None:
+    box = Box(name="box-1", time=asyncio.get_running_loop().time)
+    power = MethodRig(Job(), box, table(without_certificates(tmp_path))).open()
+    outcome = await power.act(ON)
+    await power.close()
+    assert isinstance(outcome, Refused)
+    assert outcome.why is Refusal.INVALID
+    assert outcome.text.endswith("certificates that cannot be used: they are not PEM")
+
+
 async def test_a_job_of_a_fixed_name_is_made_once_and_its_bounds_are_its_own(
     tmp_path: Path,
 ) -> None:

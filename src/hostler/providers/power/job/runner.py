@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
+from hostler.domain.errors import ConfigError
 from hostler.domain.model.calls import Refusal
 from hostler.kubernetes.client import Client
 from hostler.kubernetes.errors import AlreadyExists, ApiError, NotFound
@@ -70,6 +71,8 @@ class JobRunner:
                 job = await self._create(purpose)
         except ApiError as error:
             raise failed_of(error) from None
+        except ConfigError as error:  # a certificate that is none: it is read with the first call
+            raise refused(Refusal.INVALID, " ".join(str(error).split())) from None
         await self._follow(job, until)
 
     async def read(self) -> Reading:
@@ -164,7 +167,7 @@ class JobRunner:
             return await self._client.get(JOBS, key)
         except NotFound:
             raise nonsense(f"the Job {key} was removed before it was finished") from None
-        except ApiError:
+        except (ApiError, ConfigError):
             return None
 
     @property
