@@ -20,7 +20,7 @@ from hostler.domain.model.host import HOST
 from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import Condition, Scope
 from hostler.ports.kind import Opening
-from hostler.ports.power import PowerAction, PowerCapabilities
+from hostler.ports.power import PowerAction, PowerCapabilities, Turn
 from hostler.providers.power.kind import PowerKind
 from hostler.providers.power.provider import Box, PowerBoxes, Rack
 from hostler.providers.power.ways import Ways
@@ -153,6 +153,40 @@ async def test_boxes_that_hang_are_unknown_in_time_and_delay_no_other() -> None:
     assert observed.begun == begun
     again = await boxes.observe((Scope(ZONE, HOST.kind),))
     assert Condition.UNKNOWN not in {one.condition for one in again.resources}
+
+
+def guests(clock: SimClock, count: int, answer: timedelta) -> list[FakeOutlet]:
+    """Return guests of one host, of which one is asked at a time."""
+    turn = Turn()
+    return [FakeOutlet(clock, on=True, answer=answer, turn=turn) for _ in range(count)]
+
+
+async def unknown(boxes: PowerBoxes) -> set[str]:
+    resources = (await boxes.observe((Scope(ZONE, HOST.kind),))).resources
+    assert [one.id for one in resources] == sorted(one.id for one in resources)
+    return {one.name for one in resources if one.condition is Condition.UNKNOWN}
+
+
+@pytest.mark.looptime
+async def test_boxes_that_wait_for_each_other_are_all_known_after_some_observations() -> None:
+    clock = SimClock(asyncio.get_running_loop())
+    outlets = guests(clock, 15, timedelta(seconds=1.5))
+    ways = [Ways({"vm": FakePower(outlet, OUTLET)}, order("vm")) for outlet in outlets]
+    boxes = PowerBoxes(rack_of(*(box(f"vm-{n:02}", way) for n, way in enumerate(ways))), clock)
+    seen = [await unknown(boxes) for _ in range(3)]
+    assert all(seen), "there is no time for all of them"
+    assert not seen[0].intersection(*seen)
+
+
+@pytest.mark.looptime
+async def test_a_box_that_hangs_does_not_hide_for_ever_those_that_wait_for_it() -> None:
+    clock = SimClock(asyncio.get_running_loop())
+    outlets = guests(clock, 4, timedelta(seconds=0.1))
+    outlets[0].befall(*[PowerFault.HUNG] * 9)
+    ways = [Ways({"vm": FakePower(outlet, OUTLET)}, order("vm")) for outlet in outlets]
+    boxes = PowerBoxes(rack_of(*(box(f"vm-{n}", way) for n, way in enumerate(ways))), clock)
+    seen = [await unknown(boxes) for _ in range(4)]
+    assert seen[0].intersection(*seen) == {"vm-0"}
 
 
 class Slow(FakePower):

@@ -5,6 +5,7 @@ fleet file's, and is always whole; how each stands is asked of its methods, and 
 """
 
 import asyncio
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -100,6 +101,7 @@ class PowerBoxes:
     def __init__(self, rack: Rack, clock: Clock) -> None:
         self._rack, self._clock = rack, clock
         self._boxes = {box.name: box for box in rack.boxes}
+        self._next = ""
         self._planner = PowerPlanner(rack.cleaning, rack.settles, rack.soft_wait)
         self._capabilities = Capabilities(
             main=SERVER,
@@ -156,10 +158,23 @@ class PowerBoxes:
         return tuple(_finding(*entry) for entry in (await self._readings(boxes)).items())
 
     async def _readings(self, names: Iterable[str]) -> dict[str, PowerReading]:
-        """Ask these boxes at the same time; return what each answered, by their names in order."""
+        """Ask these boxes at the same time; return what each answered, by their names in order.
+
+        At an endpoint that several share they wait for each other, and there may not be time for
+        all: the next observation begins where this one came to nobody's answer.
+        """
+        ordered = sorted(names)
+        first = bisect_left(ordered, self._next)
         async with asyncio.TaskGroup() as group:
-            tasks = {name: group.create_task(self._ask(name)) for name in sorted(names)}
-        return {name: task.result() for name, task in tasks.items()}
+            tasks = {
+                name: group.create_task(self._ask(name))
+                for name in (*ordered[first:], *ordered[:first])
+            }
+        readings = {name: task.result() for name, task in tasks.items()}
+        unknown = (name for name in readings if readings[name].state is PowerState.UNKNOWN)
+        asked_late = (name for name in unknown if name != next(iter(readings)))
+        self._next = next(asked_late, self._next)
+        return {name: readings[name] for name in ordered}
 
     def _listed(self, scope: Scope) -> tuple[str, ...]:
         if scope.kind != HOST.kind:
