@@ -14,13 +14,13 @@ from hostler.app.compose import Composed
 from hostler.config.values import Config, WrongFile
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import AccountName, FleetName, InstallationId, ResourceId, Zone
-from hostler.domain.model.calls import Call, Done, Effect, Refusal, Refused
+from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
 from hostler.domain.model.capabilities import Cleaning, PowerLimits
 from hostler.domain.model.host import HOST
 from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import Condition, Scope
 from hostler.ports.kind import Opening
-from hostler.ports.power import PowerAction, PowerCapabilities, Turn
+from hostler.ports.power import PowerAction, PowerCapabilities, PowerReading, Turn
 from hostler.providers.power.kind import PowerKind
 from hostler.providers.power.provider import Box, PowerBoxes, Rack
 from hostler.providers.power.ways import Ways
@@ -187,6 +187,36 @@ async def test_a_box_that_hangs_does_not_hide_for_ever_those_that_wait_for_it() 
     boxes = PowerBoxes(rack_of(*(box(f"vm-{n}", way) for n, way in enumerate(ways))), clock)
     seen = [await unknown(boxes) for _ in range(4)]
     assert seen[0].intersection(*seen) == {"vm-0"}
+
+
+class Buggy(FakePower):
+    """A method of a package that breaks the port's promise never to raise."""
+
+    async def query(self) -> PowerReading:
+        raise ValueError("a field is missing")
+
+    async def act(self, action: PowerAction) -> Outcome:
+        raise KeyError(action)
+
+
+@pytest.mark.looptime
+async def test_a_method_with_a_bug_hides_no_other_box() -> None:
+    clock = SimClock(asyncio.get_running_loop())
+    outlets = FakeOutlet(clock, on=True), FakeOutlet(clock, on=True)
+    ways = (
+        Ways({"new": Buggy(outlets[0], OUTLET)}, order("new")),
+        Ways({"plug": FakePower(outlets[1], OUTLET)}, order("plug")),
+    )
+    boxes = PowerBoxes(rack_of(box("a", ways[0]), box("b", ways[1])), clock)
+    a, b = (await boxes.observe((Scope(ZONE, HOST.kind),))).resources
+    assert (a.condition, b.condition) == (Condition.UNKNOWN, Condition.UP)
+    assert a.status == "a bug in its power method: ValueError"
+    switched = Call(
+        kind="box.on", slot=HOST, zone=ZONE, effect=Effect.CHANGE, target=ResourceId("a")
+    )
+    outcome = await boxes.do(switched)
+    assert isinstance(outcome, Unknown)
+    assert outcome.text == "a bug in its power method: KeyError"
 
 
 class Slow(FakePower):

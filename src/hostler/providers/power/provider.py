@@ -9,9 +9,12 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import cast
+
+import structlog
 
 from hostler.domain.ids import FleetName, ResourceId, Zone
-from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused
+from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused, Unknown
 from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership, PowerLimits
 from hostler.domain.model.host import HOST, Host, HostGoal, host_of
 from hostler.domain.model.machine import BootstrapFormat, Machine, Offer
@@ -33,6 +36,8 @@ from hostler.ports.provider import Connection
 
 from .planner import RELEASE, SERVER, PowerPlanner
 from .ways import Ways
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.power")
 
 _CONDITIONS = {
     PowerState.ON: Condition.UP,
@@ -192,6 +197,9 @@ class PowerBoxes:
             return await self._boxes[name].ways.query(self._rack.patience)
         except TimeoutError as error:
             return PowerReading(state=PowerState.UNKNOWN, at=begun, text=str(error))
+        except Exception as error:
+            log.exception("this is a bug in a power method", box=name)
+            return PowerReading(state=PowerState.UNKNOWN, at=begun, text=_bug(error))
 
     def _resource(self, name: str, reading: PowerReading) -> Resource:
         box = self._boxes[name]
@@ -224,7 +232,11 @@ class PowerBoxes:
             return Refused(why=Refusal.WRONG_STATE, text=f"{name} is not in the fleet file")
         if why := box.why_not(action):
             return Refused(why=Refusal.WRONG_STATE, text=f"{name} is not switched: {why}")
-        return await box.ways.act(action)
+        try:
+            return await box.ways.act(action)
+        except Exception as error:
+            log.exception("this is a bug in a power method", box=name)
+            return Unknown(text=_bug(error))
 
     # ------------------------------------------------------------ the rest of the port
 
@@ -250,6 +262,13 @@ class PowerBoxes:
         async with asyncio.TaskGroup() as group:
             for box in self._rack.boxes:
                 group.create_task(box.ways.close())
+
+
+def _bug(error: BaseException) -> str:
+    """Return what is told of a method that raised, alone or as the first of a group."""
+    if isinstance(error, BaseExceptionGroup):
+        return _bug(cast("tuple[BaseException, ...]", error.exceptions)[0])
+    return f"a bug in its power method: {type(error).__name__}"
 
 
 def _finding(name: str, reading: PowerReading) -> Finding:
