@@ -16,6 +16,7 @@ MANY = 200
 AT_ONCE = 10
 
 PAST_FAILURES = {
+    77000058: "E1: a person's delete stopped a call that waited for the rate (the judge)",
     13020825: "S7: every list hid two addresses, for three minutes (the judge)",
     8020135: "S4: a process stood still between a decision and its save (the judge)",
     4000005: "S6: a protection ended by a clock that was ahead (the judge)",

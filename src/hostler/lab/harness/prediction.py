@@ -13,7 +13,7 @@ from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.calls import Call, Done, Outcome
 from hostler.domain.model.commands import Decision, Reclaim
 from hostler.domain.model.provider import Planner
-from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.snapshot import RequestKind, Snapshot
 from hostler.testing.invariants import Found, Violation, delayed, wedged
 
 MOST_WAIT = 60.0
@@ -118,6 +118,9 @@ class PredictionCheck:
         found = [] if since is None else list(wedged(now - since, self._gap))
         self._reconciled[fleet] = now
         before = self._steps.get(fleet, {})
+        for request in snapshot.requests:
+            if request.machine in before and request.kind is RequestKind.DELETE:
+                before[request.machine].invalidate(REQUEST)
         for machine in snapshot.machines:
             if (step := before.get(machine.id)) is not None:
                 found += self._check_step(machine.id, step, snapshot, now)
