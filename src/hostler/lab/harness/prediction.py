@@ -119,8 +119,10 @@ class PredictionCheck:
         self._reconciled[fleet] = now
         before = self._steps.get(fleet, {})
         for request in snapshot.requests:
-            if request.machine in before and request.kind is RequestKind.DELETE:
-                before[request.machine].invalidate(REQUEST)
+            if request.machine is not None and request.kind is RequestKind.DELETE:
+                stopped = before.get(request.machine)
+                if stopped is not None:
+                    stopped.invalidate(REQUEST)
         for machine in snapshot.machines:
             if (step := before.get(machine.id)) is not None:
                 found += self._check_step(machine.id, step, snapshot, now)
