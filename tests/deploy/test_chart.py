@@ -3,6 +3,7 @@
 After an intended change `make chart` writes the golden files anew.
 """
 
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -383,6 +384,17 @@ def test_alerts_ask_for_metrics_that_there_are(helm: Helm) -> None:
     }
     assert {"hostler_orphans", "scaleway_orphan_servers", "hostler_no_available_host"} <= asked
     assert asked <= names
+
+
+def test_the_first_event_of_its_sort_is_an_alert_too(helm: Helm) -> None:
+    """A series with labels is not there before it counts one: `increase` sees nothing of that."""
+    rule = one_of(helm.objects("clusterctl"), "PrometheusRule")
+    expressions = [alert["expr"] for alert in rule["spec"]["groups"][0]["rules"]]
+    grown = [text for text in expressions if "increase(" in text]
+    assert grown
+    for text in grown:
+        (metric,) = set(re.findall(r"hostler_\w+_total", text))
+        assert f"increase({metric}[15m]) > 0 or {metric} unless" in text
 
 
 def test_what_is_monitored_needs_metrics(helm: Helm) -> None:

@@ -1,4 +1,7 @@
-{{/* Alerts. Braces of Prometheus' own templates are written as strings. */}}
+{{/*
+Alerts. Braces of Prometheus' own templates are written as strings. The first alarm of its sort begins a series
+at one, which `increase` does not see: so a series that was not there an hour to a quarter before counts too.
+*/}}
 {{- define "hostler.alerts" -}}
 - alert: HostlerOrphans
   expr: sum by (fleet, zone, class) (hostler_orphans{class!~"pending-fresh|scheduled-deletion"}) > 0
@@ -35,7 +38,7 @@
   annotations:
     summary: {{ `The commands of fleet {{ $labels.fleet }} failed on {{ $value }} hosts: nothing is claimed until they are changed` | quote }}
 - alert: HostlerAlarm
-  expr: sum by (fleet, reason) (increase(hostler_alarms_total[15m])) > 0
+  expr: sum by (fleet, reason) (increase(hostler_alarms_total[15m]) > 0 or hostler_alarms_total unless max_over_time(hostler_alarms_total[1h] offset 15m)) > 0
   labels: {severity: critical}
   annotations:
     summary: {{ `Fleet {{ $labels.fleet }}: {{ $labels.reason }}, which hostler cannot settle by itself` | quote }}
