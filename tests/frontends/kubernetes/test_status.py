@@ -104,3 +104,15 @@ def test_only_what_differs_is_written_and_conditions_of_others_are_theirs() -> N
     assert differs(made, {**there, "size": 1})
     assert differs(made, {**there, "phases": {"ready": 1}}), "a field that is ours no longer"
     assert differs({**made, "conditions": []}, {**made, "size": 1})
+
+
+def test_a_message_is_no_longer_than_the_server_takes() -> None:
+    """A Provider tells of each of its hosts; a status that is refused would say what was before."""
+    why = "; ".join(f"Host box-{at} is on record and cannot be in force" for at in range(1000))
+    condition = accepted(Verdict(reason=Reason.INVALID, message=why))
+    made = document({}, (condition,), 1, None, NOW)
+    (written,) = cast("Any", made)["conditions"]
+    assert len(written["message"]) == 32_768
+    assert written["message"].startswith(why[:1000])
+    assert written["message"].endswith("…")
+    assert not differs(document({}, (condition,), 1, made, NOW), made)

@@ -12,6 +12,9 @@ GROUP, VERSION = "hostler.dev", "v1alpha1"
 DIGEST = "hostler.dev/definition"
 """The annotation by which an engine sees that a definition is of another version of hostler."""
 
+LONGEST_MESSAGE = 32_768
+"""How many letters the message of a condition may have, as for Kubernetes' own kinds."""
+
 LABELS: Mapping[str, str] = {"app.kubernetes.io/part-of": "hostler"}
 
 
@@ -182,7 +185,7 @@ def conditions(about: str) -> Schema:
         "type": {"type": "string", "maxLength": 316},
         "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
         "reason": {"type": "string", "minLength": 1, "maxLength": 1024},
-        "message": {"type": "string", "maxLength": 32_768},
+        "message": {"type": "string", "maxLength": LONGEST_MESSAGE},
         "lastTransitionTime": {"type": "string", "format": "date-time"},
         "observedGeneration": {"type": "integer", "format": "int64", "minimum": 0},
     }
