@@ -171,6 +171,7 @@ PARTIAL: Mapping[str, tuple[Old, str]] = {
     "a list for a text": (with_spec(providerID=["x"]), "its providerID is no"),
     "a spec that is none": (a_machine(spec="x", status=7), "it has no host"),
     "a fleet that cannot be": (with_spec(fleetName="../Fleet"), "no name of a Fleet"),
+    "a fleet of a long name": (with_spec(fleetName="f" * 41), "no name of a Fleet"),
 }
 
 

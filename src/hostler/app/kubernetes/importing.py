@@ -20,7 +20,7 @@ from hostler.frontends.kubernetes.importing.applesilicon import MacImporter
 from hostler.frontends.kubernetes.importing.former_macs import Former
 from hostler.frontends.kubernetes.importing.homelab import Imported, Importer
 from hostler.frontends.kubernetes.objects.models import Written
-from hostler.kubernetes.errors import AlreadyExists, Forbidden, KindNotServed
+from hostler.kubernetes.errors import AlreadyExists, Forbidden, Invalid, KindNotServed
 from hostler.kubernetes.objects import M, key_of
 from hostler.kubernetes.requests import Selection
 from hostler.kubernetes.resources import Resource
@@ -51,7 +51,10 @@ _ORDER = (
 async def import_objects(
     target: Target, provider: str | None, screen: Screen, *, dry_run: bool
 ) -> int:
-    """Write objects for what is found; what is there already is left alone. Return the code."""
+    """Write objects for what is found; what is there already is left alone. Return the code.
+
+    One that the cluster refuses, as it does a name that is too long, keeps no other from it.
+    """
     async with connected(target, os.environ, SystemClock()) as cluster:
         found = await _found(cluster, provider)
         ordered = sorted(found.objects, key=lambda one: _ORDER.index(one.kind))
@@ -60,7 +63,7 @@ async def import_objects(
         if dry_run:
             return _displayed(ordered, screen)
         done = {f"{one.kind}/{one.metadata.name}": await _write(cluster, one) for one in ordered}
-    left = {**found.left, **{name: why for name, why in done.items() if why == _OTHER_HOST}}
+    left = {**found.left, **{name: why for name, why in done.items() if why not in _FINE}}
     for name, how in done.items():
         screen.note(f"{name}: {how}")
     value = {
@@ -126,6 +129,7 @@ async def _listed(cluster: Connected, resource: Resource[M]) -> tuple[M, ...]:
 
 
 _CREATED, _THERE = "created", "there already, and left as it is"
+_FINE = frozenset({_CREATED, _THERE})
 _OTHER_HOST = "there already, with another providerID: which host it has is for a person to say"
 
 
@@ -137,6 +141,8 @@ async def _write(cluster: Connected, one: Written) -> str:
         there = await cluster.client.get(resource, key_of(one))
         same = there.wanted.get("providerID") == one.wanted.get("providerID")
         return _THERE if same else _OTHER_HOST
+    except Invalid as error:
+        return f"refused by the cluster: {error}"
     return _CREATED
 
 

@@ -27,7 +27,8 @@ from hostler.kubernetes.objects import Metadata
 from .former_macs import KIND, Former, Old, number_of, text_of, value_of
 from .homelab import Imported
 
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
+"""What a Fleet may be called."""
 _TYPE, _ZONE = "M2-L", "fr-par-1"
 """What the older provider had where its objects do not say it."""
 
