@@ -128,6 +128,10 @@ HOSTILE = {
         GOOD.replace(f"token: {SECRET}", "tokenFile: /nowhere/token"),
         "/nowhere/token cannot be read",
     ),
+    "nobody's home": (
+        GOOD.replace(f"token: {SECRET}", "tokenFile: ~no-such-user/token"),
+        "~no-such-user/token cannot be read",
+    ),
     "old exec": (
         GOOD.replace(f"token: {SECRET}", "exec: {apiVersion: v1alpha1, command: x}"),
         "speaks 'v1alpha1'",

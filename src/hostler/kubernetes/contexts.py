@@ -177,7 +177,10 @@ def _is_address(server: str) -> bool:
 
 def _beside(file: Path, path: str) -> Path:
     """Return a path of a kubeconfig: a relative one starts in the file's folder."""
-    return file.parent / Path(path).expanduser()
+    try:
+        return file.parent / Path(path).expanduser()
+    except RuntimeError:  # nobody is called so, or has no home: it is the name of a folder
+        return file.parent / path
 
 
 def _cluster_info(cluster: ClusterEntry, authorities: bytes) -> Mapping[str, object]:

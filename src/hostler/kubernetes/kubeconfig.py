@@ -122,7 +122,7 @@ def kubeconfig_paths(environment: Mapping[str, str], home: Path) -> tuple[Path, 
 
 def read_kubeconfig(paths: tuple[Path, ...]) -> Kubeconfig:
     """Return the files merged; missing ones are passed over, unless none is there: ConfigError."""
-    present = tuple(path for path in paths if _there(path))
+    present = tuple(path for path in paths if is_there(path))
     if not present:
         raise ConfigError(f"there is no kubeconfig: {', '.join(map(str, paths))} does not exist")
     current = ""
@@ -143,7 +143,7 @@ def read_kubeconfig(paths: tuple[Path, ...]) -> Kubeconfig:
     )
 
 
-def _there(path: Path) -> bool:
+def is_there(path: Path) -> bool:
     """Tell whether a file may be there: one in a folder that we may not see is, and fails later."""
     try:
         return path.exists()

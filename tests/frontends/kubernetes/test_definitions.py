@@ -1,6 +1,8 @@
 """One schema, two notations: what an object may say is what the fleet file may say."""
 
+import errno
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -215,3 +217,19 @@ def test_a_kubeconfig_that_is_not_there_is_named(
     missing = tmp_path / "nowhere"
     assert run(["kubernetes", "install", "--kubeconfig", str(missing)]) != 0
     assert f"{missing}: there is no such kubeconfig file" in capsys.readouterr().err
+
+
+def test_a_kubeconfig_in_a_folder_that_we_may_not_see_is_a_sentence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as another user's: `--kubeconfig /root/.kube/config`."""
+    closed, stat = tmp_path / "closed" / "config", Path.stat
+
+    def may_not(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        if path == closed:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return stat(path, follow_symlinks=follow_symlinks)
+
+    monkeypatch.setattr(Path, "stat", may_not)
+    assert run(["kubernetes", "install", "--kubeconfig", str(closed)]) != 0
+    assert f"kubeconfig {closed} cannot be read" in capsys.readouterr().err

@@ -9,6 +9,7 @@ from hostler.domain.errors import ConfigError
 from hostler.kubernetes.client import Client
 from hostler.kubernetes.config import ClusterConfig, in_cluster, is_in_cluster
 from hostler.kubernetes.contexts import Place, from_kubeconfig
+from hostler.kubernetes.kubeconfig import is_there
 from hostler.kubernetes.session import Session
 from hostler.ports.clock import Clock
 
@@ -40,7 +41,7 @@ def config_of(target: Target, environment: Mapping[str, str], clock: Clock) -> C
         return in_cluster(environment, clock)
     variables = dict(environment)
     if target.kubeconfig is not None:
-        if not target.kubeconfig.is_file():
+        if not is_there(target.kubeconfig):
             raise ConfigError(f"{target.kubeconfig}: there is no such kubeconfig file")
         variables["KUBECONFIG"] = str(target.kubeconfig)
     home = Path(environment.get("HOME", "/"))

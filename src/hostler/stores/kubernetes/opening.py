@@ -15,6 +15,7 @@ from hostler.kubernetes.client import Client
 from hostler.kubernetes.config import ClusterConfig, in_cluster, is_in_cluster
 from hostler.kubernetes.contexts import Place, from_kubeconfig
 from hostler.kubernetes.errors import ApiError
+from hostler.kubernetes.kubeconfig import is_there
 from hostler.kubernetes.objects import Key
 from hostler.kubernetes.session import Session
 from hostler.ports.clock import Clock
@@ -130,7 +131,7 @@ def _config(place: ClusterPlace, environment: Mapping[str, str], clock: Clock) -
         return in_cluster(environment, clock)
     variables = dict(environment)
     if place.kubeconfig:
-        if not Path(place.kubeconfig).is_file():
+        if not is_there(Path(place.kubeconfig)):
             raise ConfigError(f"{place.kubeconfig}: there is no such kubeconfig file")
         variables["KUBECONFIG"] = place.kubeconfig
     home = Path(environment.get("HOME", "/"))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hostler.domain.errors import ConfigError
 from hostler.kubernetes.contexts import Place, from_kubeconfig
+from hostler.kubernetes.kubeconfig import is_there
 from hostler.ports.clock import Clock
 
 from .api import Api, name_of
@@ -39,7 +40,7 @@ _WRITES = (
 
 def confirmed(kubeconfig: Path, server: str, clock: Clock) -> ControlPlane:
     """Return the cluster of a kubeconfig, where `server` is its address; else ConfigError."""
-    if not kubeconfig.is_file():
+    if not is_there(kubeconfig):
         raise ConfigError(f"{kubeconfig}: there is no such kubeconfig file")
     place = Place(environment={"KUBECONFIG": str(kubeconfig)}, home=kubeconfig.parent)
     found = from_kubeconfig(place, clock)
