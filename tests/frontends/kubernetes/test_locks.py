@@ -32,6 +32,13 @@ def test_a_lock_of_somebody_else_holds_until_it_has_expired() -> None:
     assert foreign_lock(annotations(), NOW + 3 * MINUTE) is None
 
 
+def test_of_a_lock_no_more_is_kept_than_a_person_writes() -> None:
+    """It goes into a request, a record and the history: what anybody writes must not fill those."""
+    lock = foreign_lock({**annotations("o" * 100_000), LOCK: "p" * 100_000}, NOW)
+    assert lock is not None
+    assert (lock.operation, lock.owner) == ("p" * 200, "o" * 200)
+
+
 @pytest.mark.parametrize("owner", ["hostler", "hostler/m-abcdefghij"])
 def test_a_lock_of_ours_is_no_foreign_one(owner: str) -> None:
     assert foreign_lock(annotations(owner), NOW) is None

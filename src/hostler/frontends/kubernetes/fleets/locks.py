@@ -18,6 +18,9 @@ OURS = "hostler"
 USUAL = timedelta(minutes=5)
 """How long a lock holds that does not say so, or says it in words: as it was then."""
 
+_LONGEST = 200
+"""Letters of a lock's texts that are kept: an annotation may be as long as a whole record."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lock:
@@ -49,7 +52,8 @@ def lock_of(annotations: Mapping[str, str] | None, now: datetime) -> Lock | None
     seconds = found.get(TIMEOUT, "")
     length = timedelta(seconds=min(int(seconds[:9]), 86_400)) if seconds.isdecimal() else USUAL
     until = min(aware, now) + length if aware.year > 1 else aware
-    return Lock(operation=found[LOCK], owner=found.get(OWNER, ""), until=until)
+    operation, owner = found[LOCK][:_LONGEST], found.get(OWNER, "")[:_LONGEST]
+    return Lock(operation=operation, owner=owner, until=until)
 
 
 def foreign_lock(annotations: Mapping[str, str] | None, now: datetime) -> Lock | None:
