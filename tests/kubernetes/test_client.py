@@ -214,6 +214,15 @@ async def test_a_pause_that_is_asked_for_is_passed_on_within_bounds() -> None:
     assert pauses == [timedelta(seconds=7), timedelta(minutes=5), timedelta(seconds=3)]
 
 
+async def test_of_a_message_that_quotes_a_whole_object_the_beginning_is_told() -> None:
+    message = f"Box b is invalid: Invalid value: {'x' * 1_000_000}"
+    wrong = answer({**status_of(422, "Invalid"), "message": message}, 422)
+    async with scripted(("GET", ONE, wrong)) as (client, _):
+        with pytest.raises(errors.Invalid, match="Box b is invalid: Invalid value: x") as caught:
+            await client.get(BOXES, B)
+    assert len(str(caught.value)) < 5000
+
+
 async def test_a_refusal_comes_with_the_rule_that_would_allow_it() -> None:
     async with scripted(("PUT", f"{ONE}/status", refusal(403, "Forbidden"))) as (client, _):
         with pytest.raises(errors.Forbidden) as caught:

@@ -23,6 +23,9 @@ from .errors import (
 from .objects import HasMetadata, Key
 from .resources import Resource
 
+LONGEST_MESSAGE = 4096
+"""How much of a server's message is told: it goes into logs, records and conditions."""
+
 LONGEST_PAUSE = timedelta(minutes=5)
 """The longest that a server may ask to be left alone."""
 
@@ -145,7 +148,7 @@ def error_of_status(
     """Return the error that a Status is, of an answer or of a watch's ERROR event."""
     code = status.code or code
     kind = _BY_REASON.get(status.reason) or _of_code(code)
-    text = f"{action}: {' '.join(status.message.split()) or status.reason or code}"
+    text = f"{action}: {_message(status) or status.reason or code}"
     if kind is Forbidden:
         text += f"\nThis rule would allow it:\n{action.rule()}"
     details = status.details or Details()
@@ -158,6 +161,12 @@ def error_of_status(
         retry_after=_pause(retry_after or str(details.retry_after_seconds or "")),
         unknown=code >= 500 and status.reason not in _DONE_NOTHING,
     )
+
+
+def _message(status: Status) -> str:
+    """Return what the server says, in one line; it may quote a whole object."""
+    words = " ".join(status.message.split())
+    return words if len(words) <= LONGEST_MESSAGE else f"{words[:LONGEST_MESSAGE]} …"
 
 
 def _no_kind(status: Status | None) -> bool:
