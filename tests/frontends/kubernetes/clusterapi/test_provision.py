@@ -204,6 +204,14 @@ def test_what_cannot_be_asked_is_told_and_looked_at_again(
     assert decision.again is not None
 
 
+def test_what_is_told_is_no_longer_than_the_server_takes() -> None:
+    """A refusal may quote what somebody wrote; a status that is too long is refused."""
+    decision = decide(view(standing=Standing(fleet=WORKERS, refused="not " + "n" * 200_000)))
+
+    assert condition(decision).message.startswith("not nnn")
+    assert len(condition(decision).message) == 32_768
+
+
 def test_what_was_asked_for_is_not_asked_again() -> None:
     decision = decide(view(standing=Standing(fleet=WORKERS, requested=True)))
 

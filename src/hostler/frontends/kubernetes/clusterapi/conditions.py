@@ -7,6 +7,8 @@ what they say does.
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from hostler.frontends.kubernetes.definitions.custom import within
+
 from .objects import Condition
 
 READY = "Ready"
@@ -17,7 +19,7 @@ AVAILABLE = "Available"
 def condition(type_: str, reason: str, message: str = "", *, holds: bool) -> Condition:
     """Return a condition without its time."""
     status = "True" if holds else "False"
-    return Condition(type=type_, status=status, reason=reason, message=message)
+    return Condition(type=type_, status=status, reason=reason, message=within(message))
 
 
 def paused(*, holds: bool) -> Condition:

@@ -202,6 +202,13 @@ def conditions(about: str) -> Schema:
     }
 
 
+def within(message: str) -> str:
+    """Return a condition's message as the server takes it; one about hundreds of hosts is cut."""
+    if len(message) <= LONGEST_MESSAGE:
+        return message
+    return f"{message[: LONGEST_MESSAGE - 2]} …"
+
+
 OBSERVED: Schema = {
     "type": "integer",
     "format": "int64",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import cast
 
-from hostler.frontends.kubernetes.definitions.custom import LONGEST_MESSAGE
+from hostler.frontends.kubernetes.definitions.custom import within
 from hostler.frontends.kubernetes.objects.assembly import Verdict
 from hostler.frontends.kubernetes.objects.models import Fields
 from hostler.queries.fleets import FleetStatus
@@ -113,17 +113,10 @@ def _written(
         "type": one.type,
         "status": one.status,
         "reason": one.reason,
-        "message": _within(one.message),
+        "message": within(one.message),
         "lastTransitionTime": at or f"{now.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
         "observedGeneration": generation,
     }
-
-
-def _within(message: str) -> str:
-    """Return a message that the server takes; one about hundreds of hosts may be longer."""
-    if len(message) <= LONGEST_MESSAGE:
-        return message
-    return f"{message[: LONGEST_MESSAGE - 2]} …"
 
 
 def written_conditions(status: Fields | None) -> tuple[Fields, ...]:
