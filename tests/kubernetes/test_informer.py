@@ -8,7 +8,19 @@ from datetime import timedelta
 
 import msgspec
 import pytest
-from scripted import BOXES, Box, bookmark, box, line, page, refusal, scripted, status_of, stream
+from scripted import (
+    BOXES,
+    PATH,
+    Box,
+    bookmark,
+    box,
+    line,
+    page,
+    refusal,
+    scripted,
+    status_of,
+    stream,
+)
 from scripted import answer as answer_of
 
 from hostler.kubernetes import errors
@@ -54,6 +66,22 @@ async def test_half_a_line_is_an_interruption_and_no_event(cut: bool) -> None:
         with pytest.raises(errors.Unavailable):
             await anext(events)
     assert len(seen) == 1
+
+
+async def test_watches_that_last_leave_room_for_calls() -> None:
+    """Each kind is watched in each namespace that is named: a score of them are many."""
+    many = 140
+    watches = [("GET", ALL, stream(bookmark("2"), hang=True))] * many
+    got = ("GET", f"{PATH}/b", answer_of(box("b", "7")))
+    async with (
+        scripted(*watches, got, deadline=timedelta(seconds=5)) as (client, _),
+        contextlib.AsyncExitStack() as stack,
+    ):
+        for _ in range(many):
+            events = client.watch(BOXES, Watching(version="1"))
+            await stack.enter_async_context(contextlib.aclosing(events))
+            assert await anext(events) == Bookmark("2")
+        assert (await client.get(BOXES, Key("ns", "b"))).metadata.resource_version == "7"
 
 
 async def test_410_comes_as_an_answer_and_as_an_event() -> None:

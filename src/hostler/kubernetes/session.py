@@ -29,7 +29,8 @@ LARGEST = 128 << 20
 """How many bytes an answer may have: a page of 500 objects of the largest size has fewer."""
 
 CONNECT = timedelta(seconds=10)
-_POOL = 128
+_TOGETHER = 128
+"""How many calls are under way at a time; streams, of which many last, are beside that."""
 _RETIRED = 2  # sessions of earlier certificates that may still be in use
 
 
@@ -81,13 +82,14 @@ class Session:
         self._session: aiohttp.ClientSession | None = None
         self._certificate: Certificate | None = None
         self._retired: list[aiohttp.ClientSession] = []
+        self._room = asyncio.Semaphore(_TOGETHER)
         self._closed = False
 
     async def send(self, call: Call, deadline: timedelta) -> Answer:
         """Send a call and return its whole answer; Timeout, Unavailable or Unauthorized else."""
         seconds = deadline.total_seconds()
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds), self._room:
                 response = await self._opened(call)
                 async with response:
                     return await _whole(response)
@@ -228,7 +230,7 @@ def _why(error: Exception) -> str:
 
 def _new_session(tls: ssl.SSLContext | bool) -> aiohttp.ClientSession:
     session = aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=_POOL, ssl=tls),
+        connector=aiohttp.TCPConnector(limit=0, ssl=tls),
         timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT.total_seconds()),
         cookie_jar=aiohttp.DummyCookieJar(),
     )
