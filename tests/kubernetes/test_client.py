@@ -1,6 +1,8 @@
 """The verbs against scripted exchanges: what is sent, and what each answer means."""
 
+import contextlib
 import json
+import socket
 from dataclasses import replace
 from datetime import timedelta
 
@@ -23,13 +25,16 @@ from scripted import (
     text,
 )
 
-from hostler.kubernetes import errors
-from hostler.kubernetes.credentials import Identity
+from hostler.kubernetes import errors, session
+from hostler.kubernetes.client import Client
+from hostler.kubernetes.config import ClusterConfig
+from hostler.kubernetes.credentials import FixedCredentials, Identity
 from hostler.kubernetes.objects import Key, Metadata
 from hostler.kubernetes.requests import (
     Deletion,
     Propagation,
     Selection,
+    Watching,
     json_patch,
     merge_patch,
 )
@@ -274,6 +279,29 @@ async def test_nobody_there_is_certainly_no_effect() -> None:
         await client.get(BOXES, B)
     with pytest.raises(errors.Unavailable, match="closed"):
         await closed.get(BOXES, B)
+
+
+async def test_a_connection_that_does_not_come_about_had_no_effect(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where a firewall drops packets: nothing was sent, and the deadline is not what passed."""
+    monkeypatch.setattr(session, "CONNECT", timedelta(milliseconds=100))
+    with socket.socket() as full, contextlib.ExitStack() as stack:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for _ in range(4):  # nobody accepts: the queue is full soon
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        address = f"http://127.0.0.1:{full.getsockname()[1]}"
+        config = ClusterConfig(server=address, credentials=FixedCredentials(Identity()))
+        made = Client(session=session.Session(config), deadline=timedelta(seconds=20))
+        with pytest.raises(errors.Unavailable, match=r"no connection within 0\.1 s") as caught:
+            await made.get(BOXES, B)
+        assert not caught.value.unknown
+        with pytest.raises(errors.Unavailable, match=r"no connection within 0\.1 s"):
+            await anext(made.watch(BOXES, Watching(version="1")))
+        await made.session.close()
 
 
 class Renewing:

@@ -93,6 +93,8 @@ class Session:
                 response = await self._opened(call)
                 async with response:
                     return await _whole(response)
+        except aiohttp.ConnectionTimeoutError as error:
+            raise self._lost(call, error) from None
         except TimeoutError:
             text = f"{call.method} {call.path}: no answer within {seconds:g} s"
             raise Timeout(text, unknown=True) from None
@@ -109,6 +111,8 @@ class Session:
             async with asyncio.timeout(seconds):
                 response = await self._opened(call)
                 refusal = await _refusal(response)
+        except aiohttp.ConnectionTimeoutError as error:
+            raise self._lost(call, error) from None
         except TimeoutError:
             text = f"{call.method} {call.path}: no answer within {seconds:g} s"
             raise Timeout(text) from None
@@ -186,7 +190,7 @@ class Session:
 
     def _lost(self, call: Call, error: Exception) -> ApiError:
         """Return what it means that there is no answer; never with a header or a body."""
-        unsent = isinstance(error, aiohttp.ClientConnectorError)
+        unsent = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
         why = _why(error)
         text = f"{call.method} {call.path} at {self._base}: {why}"
         return Unavailable(text, unknown=not unsent)
@@ -223,6 +227,8 @@ def _why(error: Exception) -> str:
         return f"its certificate is not trusted: {error.certificate_error}"
     if isinstance(error, aiohttp.ClientConnectorError):
         return f"no connection: {error.os_error.strerror or type(error.os_error).__name__}"
+    if isinstance(error, aiohttp.ConnectionTimeoutError):
+        return f"no connection within {CONNECT.total_seconds():g} s"
     if isinstance(error, aiohttp.ClientResponseError):  # its own text has the request
         return f"{type(error).__name__}: {' '.join(error.message.split())}"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
