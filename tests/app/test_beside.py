@@ -1,6 +1,7 @@
 """The file beside objects is read again on demand: taken whole, or refused and nothing moves."""
 
 import asyncio
+import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +19,11 @@ from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.fleets.source import Source, Surroundings
 from hostler.frontends.kubernetes.fleets.writing import FINALIZER
 from hostler.frontends.kubernetes.namespaces import Namespaces
-from hostler.frontends.kubernetes.objects.models import Fields, Written
+from hostler.frontends.kubernetes.objects.assembly import PROVIDER, Place
+from hostler.frontends.kubernetes.objects.models import Fields, StoredSecret, Written
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
-from hostler.kubernetes.objects import Metadata
+from hostler.kubernetes.errors import Unavailable
+from hostler.kubernetes.objects import Key, Metadata
 
 STATIC = '[provider.static]\nhosts = [{address = "127.0.0.1"}, {address = "127.0.0.2"}]\n'
 BOXES = f"{STATIC}[fleet.boxes]\nsize = 0\n"
@@ -50,10 +53,24 @@ class Objects:
 
 
 @dataclass
+class Secrets:
+    """The Secrets of a cluster, all with one key; about those that are broken the server breaks."""
+
+    broken: set[str] = field(default_factory=set[str])
+
+    async def get(self, _: object, key: Key) -> StoredSecret:
+        if key.name in self.broken:
+            raise Unavailable("no key is found to decrypt it with", code=500, unknown=True)
+        data = {"SCW_SECRET_KEY": base64.b64encode(b"secret").decode()}
+        return StoredSecret(metadata=Metadata(name=key.name), data=data)
+
+
+@dataclass
 class Site:
     """A file, objects beside it, and what is made of both."""
 
     folder: Path
+    secrets: Secrets = field(default_factory=Secrets)
     objects: Objects = field(default_factory=Objects)
     lent: list[Own] = field(default_factory=list[Own])
 
@@ -67,7 +84,7 @@ class Site:
         options = ClusterOptions(file=None if text is None else self.file(text), state=self.folder)
         base = base_of(options, "home", {})
         around = Surroundings(
-            cluster=Connected(client=None, namespace="home", origin="a test"),  # pyright: ignore[reportArgumentType] - no object names a Secret
+            cluster=Connected(client=self.secrets, namespace="home", origin="a test"),  # pyright: ignore[reportArgumentType] - what a source needs of it
             namespaces=Namespaces(home="home", others=("team",)),
             followed=self.objects,  # pyright: ignore[reportArgumentType] - what a source needs of it
             places=SecretPlaces(self.folder / "secrets", {}, b"salt"),
@@ -244,6 +261,36 @@ async def test_what_objects_say_and_could_not_be_run_is_heard_of_again(site: Sit
     await until(lambda: len(heard) == 2)
     running.cancel()
     assert heard == [{"boxes": 0, "mine": 0}] * 2
+
+
+CLOUD: Fields = {
+    "kind": "scaleway",
+    "secretName": "cloud",
+    "scaleway": {"project": "22222222-2222-2222-2222-222222222222"},
+}
+
+
+async def test_a_secret_that_the_server_cannot_read_refuses_its_object_alone(site: Site) -> None:
+    site.secrets.broken.add("cloud")
+    site.objects.write("Provider", "home", "cloud", **CLOUD)
+    site.objects.write("Fleet", "home", "mine", size=0, provider="static")
+    _, source = await site.begin(BOXES)
+    assert fleets(source.config()) == {"boxes": 0, "mine": 0}
+    verdict = source.judged.assembly.verdicts[Place(PROVIDER, "cloud")]
+    assert "the Secret cloud cannot be read: no key is found" in verdict.message
+
+
+async def test_a_secret_that_the_server_cannot_read_any_more_stays_as_it_was(site: Site) -> None:
+    site.objects.write("Provider", "home", "cloud", **CLOUD)
+    _, source = await site.begin(BOXES)
+    running = asyncio.get_running_loop().create_task(source.run())
+    site.secrets.broken.add("cloud")
+    site.objects.write("Fleet", "home", "mine", size=0, provider="static")
+    site.objects.changed.set()
+    await until(lambda: running.done() or "mine" in fleets(source.config()))
+    assert not running.done()
+    running.cancel()
+    assert source.judged.assembly.verdicts[Place(PROVIDER, "cloud")].accepted
 
 
 async def test_the_name_of_a_fleet_of_another_namespace_is_no_clash(site: Site) -> None:

@@ -35,7 +35,13 @@ from hostler.frontends.kubernetes.objects.assembly import (
 from hostler.frontends.kubernetes.objects.candidates import Candidates, Objects, secret_keys
 from hostler.frontends.kubernetes.objects.host_entries import HostPlace
 from hostler.frontends.kubernetes.objects.models import Written
-from hostler.frontends.kubernetes.objects.secrets import SecretPlaces, read_secret_data
+from hostler.frontends.kubernetes.objects.secrets import (
+    SecretData,
+    SecretPlaces,
+    read_secret_data,
+)
+from hostler.kubernetes.errors import ApiError
+from hostler.kubernetes.objects import Key
 from hostler.ports.clock import Clock
 
 from .exchange import Verdicts, objections
@@ -114,6 +120,7 @@ class Source:
         self._opened: dict[str, str] = {}
         self._judged: Judged | None = None
         self._heard: Mapping[str, str] | None = None
+        self._secrets: Mapping[str, SecretData] = {}
         self._making = asyncio.Lock()
         self.on_new: Callable[[], Awaitable[None]] = _nobody
 
@@ -214,12 +221,26 @@ class Source:
         fleets = tuple(one for one in held.fleets if not one.ends)
         keys = sorted(secret_keys((*held.providers, *fleets, *held.hosts)))
         places = {key: self.namespaces.name(key.namespace, key.name) for key in keys}
-        secrets = {
-            place: await read_secret_data(self._cluster.client, key, place)
-            for key, place in places.items()
-        }
+        self._secrets = {place: await self._secret(key, place) for key, place in places.items()}
         self._held.take(held)
-        return Objects(providers=held.providers, fleets=fleets, hosts=held.hosts, secrets=secrets)
+        return Objects(
+            providers=held.providers, fleets=fleets, hosts=held.hosts, secrets=self._secrets
+        )
+
+    async def _secret(self, key: Key, place: str) -> SecretData:
+        """Read a Secret; one about which the server breaks stays as it was, and stops no other.
+
+        Such is one that it cannot decrypt any more.
+        """
+        try:
+            return await read_secret_data(self._cluster.client, key, place)
+        except ApiError as error:
+            if error.of_all:
+                raise
+            log.warning("kubernetes.secret_not_read", secret=str(key), error=str(error))
+            why = f"the Secret {key.name} cannot be read: {error}"
+            unread = SecretData(name=key.name, place=place, problem=why)
+            return self._secrets.get(place, unread)
 
     async def _judge(self, objects: Objects) -> Judged:
         """Return what is in force, once every account of it could be opened."""
