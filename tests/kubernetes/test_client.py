@@ -313,7 +313,8 @@ class Renewing:
     async def identity(self) -> Identity:
         return Identity(token=Secret(self.token))
 
-    def refuse(self) -> bool:
+    def refuse(self, refused: Identity) -> bool:
+        assert refused.token is not None
         self.refused += 1
         self.token = "new"
         return True

@@ -209,9 +209,21 @@ async def test_a_program_runs_again_when_its_token_expires_or_is_refused(tmp_pat
         assert token is not None
         assert token.reveal() == SECRET
         assert len(runs.read_text().split()) == count
-    assert credentials.refuse()
+    assert credentials.refuse(await credentials.identity())
     await credentials.identity()
     assert len(runs.read_text().split()) >= 3
+
+
+async def test_many_calls_that_are_refused_together_run_a_program_once(tmp_path: Path) -> None:
+    """A run takes seconds; one for each call would outlast their deadlines."""
+    credentials = ExecCredentials(
+        Program(command=program(tmp_path, printed({"token": SECRET}))), RigClock()
+    )
+    old = await credentials.identity()
+    for _ in range(10):
+        assert credentials.refuse(old)
+        assert await credentials.identity() is not old
+    assert len((tmp_path / "runs").read_text().split()) == 2
 
 
 async def test_a_token_that_expired_ages_ago_is_asked_for_each_time(tmp_path: Path) -> None:

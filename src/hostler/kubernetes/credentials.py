@@ -40,8 +40,11 @@ class Credentials(Protocol):
         """Return it; Unauthorized, in a sentence without any secret, where there is none."""
         ...
 
-    def refuse(self) -> bool:
-        """Note that the server refused the last identity; tell whether another may be had."""
+    def refuse(self, refused: Identity) -> bool:
+        """Note that the server refused an identity; tell whether another may be had.
+
+        Of many calls at a time each is refused by itself, some when there is another one already.
+        """
         ...
 
 
@@ -55,8 +58,9 @@ class FixedCredentials:
         """Return it."""
         return self._identity
 
-    def refuse(self) -> bool:
+    def refuse(self, refused: Identity) -> bool:
         """Tell that there is no other."""
+        del refused
         return False
 
 
@@ -76,8 +80,9 @@ class TokenFile:
             self._read_at = now
         return Identity(token=self._token, certificate=self._certificate)
 
-    def refuse(self) -> bool:
+    def refuse(self, refused: Identity) -> bool:
         """Read the file before the next request; whether it has another token is seen then."""
+        del refused
         self._read_at = float("-inf")
         return True
 

@@ -70,9 +70,10 @@ class ExecCredentials:
                 self._identity, self._expires = self._read(await self._run())
             return self._identity
 
-    def refuse(self) -> bool:
-        """Forget the identity, so that the program runs again."""
-        self._identity = None
+    def refuse(self, refused: Identity) -> bool:
+        """Forget the identity, so that the program runs again, unless it did since."""
+        if self._identity is refused:
+            self._identity = None
         return True
 
     def _expired(self) -> bool:

@@ -136,14 +136,14 @@ class Session:
             await session.close()
 
     async def _opened(self, call: Call) -> aiohttp.ClientResponse:
-        response = await self._sent(call)
-        if response.status == 401 and self._config.credentials.refuse():
+        identity = await self._config.credentials.identity()
+        response = await self._sent(call, identity)
+        if response.status == 401 and self._config.credentials.refuse(identity):
             response.release()
-            return await self._sent(call)
+            return await self._sent(call, await self._config.credentials.identity())
         return response
 
-    async def _sent(self, call: Call) -> aiohttp.ClientResponse:
-        identity = await self._config.credentials.identity()
+    async def _sent(self, call: Call, identity: Identity) -> aiohttp.ClientResponse:
         session = await self._session_as(identity)
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if call.body:
