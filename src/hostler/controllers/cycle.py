@@ -37,7 +37,7 @@ from hostler.ports.metrics import Count, Gauge
 
 from .observe.snapshot import Occasion, gather
 from .runtime.leases import Tenure
-from .runtime.measurements import measure_fleet
+from .runtime.measurements import measure_fleet, measure_host_needs
 from .runtime.settings import Ports
 from .runtime.state import AccountState, Steadiness
 
@@ -142,10 +142,10 @@ class Reconciler:
         wanted = sum(machine.wanted for machine in self._state.living(snapshot.fleet.name))
         missing = max(0, snapshot.row.desired(snapshot.fleet) - wanted) if starved else 0
         self._state.missing[snapshot.fleet.name] = missing
-        self._ports.metrics.gauge(Gauge.NO_AVAILABLE_HOST, missing, snapshot.fleet.name)
         known = self._state.rows.get(snapshot.fleet.name, snapshot.row).revision
         broken = max(1, len(known.failed)) if known.broken is not None else 0
-        self._ports.metrics.gauge(Gauge.BOOTSTRAP_FAILED, broken, snapshot.fleet.name)
+        name = snapshot.fleet.name
+        measure_host_needs(self._ports.metrics, name, missing=missing, broken=broken)
 
     async def _apply(self, snapshot: Snapshot, decision: Decision, tenure: Tenure) -> Reconciled:
         """Save the row, then each machine by itself, then new machines, then take the requests.

@@ -11,7 +11,7 @@ from hostler.domain.ids import FleetName
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.ports.provider import HasTemplates
 
-from .measurements import measure_machines, measure_size
+from .measurements import forget_fleet
 from .settings import Ports
 from .state import AccountState
 
@@ -128,5 +128,4 @@ class FleetChanges:
         state.world.pop(name, None)
         state.wave.pop(name, None)
         state.missing.pop(name, None)
-        measure_machines(self.ports.metrics, name, ())
-        measure_size(self.ports.metrics, name, None)
+        forget_fleet(self.ports.metrics, name)

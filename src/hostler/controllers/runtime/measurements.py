@@ -37,9 +37,22 @@ def measure_machines(metrics: Metrics, fleet: FleetName, machines: Iterable[Mach
     metrics.replace(Gauge.MACHINES, {(phase,): counts[phase] for phase in _LIVING}, fleet)
 
 
-def measure_size(metrics: Metrics, fleet: FleetName, size: int | None) -> None:
-    """Set how many machines of a fleet are wanted; None: there is no such fleet any more."""
-    metrics.replace(Gauge.SIZE, {} if size is None else {(): float(size)}, fleet)
+def measure_size(metrics: Metrics, fleet: FleetName, size: int) -> None:
+    """Set how many machines of a fleet are wanted."""
+    metrics.replace(Gauge.SIZE, {(): float(size)}, fleet)
+
+
+def measure_host_needs(metrics: Metrics, fleet: FleetName, *, missing: int, broken: int) -> None:
+    """Set how many hosts a fleet lacks, and on how many its commands failed: both are alerts."""
+    metrics.replace(Gauge.NO_AVAILABLE_HOST, {(): float(missing)}, fleet)
+    metrics.replace(Gauge.BOOTSTRAP_FAILED, {(): float(broken)}, fleet)
+
+
+def forget_fleet(metrics: Metrics, fleet: FleetName) -> None:
+    """Have a fleet that is not run any more count nothing, and alert of nothing."""
+    measure_machines(metrics, fleet, ())
+    for gauge in (Gauge.SIZE, Gauge.NO_AVAILABLE_HOST, Gauge.BOOTSTRAP_FAILED):
+        metrics.replace(gauge, {}, fleet)
 
 
 def measure_orphans(metrics: Metrics, orphans: tuple[Orphan, ...]) -> None:

@@ -16,6 +16,7 @@ import structlog
 
 from hostler.config.digests import differing, digests
 from hostler.config.values import Config
+from hostler.controllers.runtime.measurements import forget_fleet
 from hostler.controllers.runtime.settings import Account, Ports
 from hostler.domain.errors import (
     ConfigError,
@@ -141,7 +142,14 @@ class EngineProcess:
                 self._next = None
                 async with opened.stack:
                     await self._run(opened)
-                opened = self._next
+                before, opened = opened, self._next
+                if opened is not None:
+                    self._forget_left(before.config, opened.config)
+
+    def _forget_left(self, before: Config, now: Config) -> None:
+        """Have fleets that are run no more alert of nothing: the metrics outlive engines."""
+        for name in {fleet.name for fleet in before.fleets} - {fleet.name for fleet in now.fleets}:
+            forget_fleet(self._metrics, name)
 
     async def _open(self, config: Config) -> _Opened:
         config = await self._services.with_removed(config, self._store)

@@ -1,0 +1,99 @@
+"""Gauges of fleets: what an engine that no longer runs a fleet leaves nothing of."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from cli_kit import FILE, InMemory
+
+from hostler.config.values import Config
+from hostler.controllers.runtime.measurements import measure_host_needs
+from hostler.controllers.runtime.settings import Account, Ports
+from hostler.domain.ids import FleetName
+from hostler.frontends.cli.engine_process import EngineProcess, Signals
+from hostler.ports.metrics import Gauge
+from hostler.ports.store import Store
+from hostler.testing.fakes.metrics import CountingMetrics
+
+WEB = FleetName("web")
+
+
+class Engine:
+    """Measures that its fleets lack hosts, and runs."""
+
+    def __init__(self, config: Config, metrics: CountingMetrics) -> None:
+        for fleet in config.fleets:
+            measure_host_needs(metrics, fleet.name, missing=2, broken=1)
+
+    async def run(self) -> None:
+        """Go on until cancelled."""
+        await asyncio.get_running_loop().create_future()
+
+
+@dataclass
+class Reads:
+    """The configuration as it is by now."""
+
+    config: Config
+
+    async def read(self, *, file: bool) -> Config:
+        del file
+        return self.config
+
+    def refuse(self) -> None:
+        return
+
+    def objects(self) -> tuple[str, ...]:
+        return ()
+
+    def home(self) -> str:
+        return "home"
+
+
+class Services(InMemory):
+    """Opens nothing, and runs engines that only measure; `begun` is set by each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.metrics_, self.begun = CountingMetrics(), asyncio.Event()
+
+    async def with_removed(self, config: Config, store: Store) -> Config:
+        del store
+        return config
+
+    @asynccontextmanager
+    async def accounts(self, config: Config, store: Store) -> AsyncGenerator[tuple[Account, ...]]:
+        del config, store
+        yield ()
+
+    def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Engine:  # pyright: ignore[reportIncompatibleMethodOverride] - one that only measures
+        del ports, accounts
+        self.begun.set()
+        return Engine(config, self.metrics_)
+
+
+class Nobody:
+    """No frontend."""
+
+    async def attach(self, config: Config, ports: Ports, engine: object) -> None:
+        del config, ports, engine
+
+
+async def test_a_fleet_that_is_run_no_more_alerts_of_nothing() -> None:
+    """The metrics are the process's: what an engine measured last would stay there for ever."""
+    services, signals = Services(), Signals()
+    metrics, config = services.metrics_, services.load(FILE)
+    process = EngineProcess(services, services.store_, metrics, Nobody(), signals)
+    others = tuple(replace(fleet, name=FleetName("other")) for fleet in config.fleets)
+    process.reads = Reads(replace(config, fleets=others))
+    running = asyncio.get_running_loop().create_task(process.run(config))
+    await services.begun.wait()
+    services.begun.clear()
+    assert metrics.value(Gauge.NO_AVAILABLE_HOST, WEB) == 2
+    signals.ask_to_reload()
+    await services.begun.wait()
+    running.cancel()
+    await asyncio.wait([running])
+    for gauge in (Gauge.NO_AVAILABLE_HOST, Gauge.BOOTSTRAP_FAILED):
+        assert set(metrics.series(gauge)) == {("other",)}
