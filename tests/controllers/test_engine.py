@@ -11,6 +11,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
+from hostler.controllers.runtime.measurements import measure_host_needs
 from hostler.controllers.runtime.settings import Ports
 from hostler.domain.errors import Conflict, StoreDamaged, StoreError
 from hostler.domain.ids import FleetName, MachineId, Zone, machine_id
@@ -787,3 +788,20 @@ async def test_a_probe_that_breaks_off_is_not_told_as_a_machine_without_an_addre
     assert machine.error.endswith(": it broke off: the log says why")
     (failed,) = await rig.events("probe_failed")
     assert "address" not in failed.event.detail
+
+
+async def test_an_engine_that_leads_no_longer_alerts_of_no_need_that_another_one_measures() -> None:
+    """Both replicas are scraped: what the first one measured last would page for ever."""
+    rig = sized(1)
+    loop = rig.engine().loops[0]
+    await loop.keep_leases()
+    measure_host_needs(rig.metrics, WEB, missing=2, broken=1)
+    await loop.keep_leases()
+    assert rig.metrics.value(Gauge.NO_AVAILABLE_HOST, WEB) == 2, "it leads"
+    held = next(lease for lease in await rig.store.leases() if lease.name == loop.lease)
+    assert await rig.store.take_lease(loop.lease, "b", held) is not None
+    for _ in range(3):
+        await asyncio.sleep(SETTINGS.lease_ttl.total_seconds() / 3)
+        await loop.keep_leases()
+    assert rig.metrics.series(Gauge.NO_AVAILABLE_HOST) == {}
+    assert rig.metrics.series(Gauge.BOOTSTRAP_FAILED) == {}

@@ -38,6 +38,7 @@ from .observe.snapshot import Occasion
 from .renames import FleetRenames
 from .runtime.fleets import FleetChanges
 from .runtime.leases import Leases, Tenure
+from .runtime.measurements import forget_host_needs
 from .runtime.rate_limit import Budget
 from .runtime.settings import Account, Ports, Settings
 from .runtime.state import AccountState, Steadiness
@@ -155,6 +156,8 @@ class AccountLoop:
         """Hold the account's lease, and then those of its fleets; until then, watch them."""
         fleets = tuple(f"fleet/{fleet.name}" for fleet in self._account.fleets)
         if self._leases.tenure(self.lease) is None:
+            for fleet in self._account.fleets:
+                forget_host_needs(self._ports.metrics, fleet.name)
             await self._leases.keep((self.lease,), watched=fleets)
             self.state.distrust()  # somebody else may have written until now
         if self._leases.tenure(self.lease) is not None:

@@ -48,11 +48,17 @@ def measure_host_needs(metrics: Metrics, fleet: FleetName, *, missing: int, brok
     metrics.replace(Gauge.BOOTSTRAP_FAILED, {(): float(broken)}, fleet)
 
 
+def forget_host_needs(metrics: Metrics, fleet: FleetName) -> None:
+    """Have a fleet that another process works at alert of nothing here: that one measures it."""
+    for gauge in (Gauge.NO_AVAILABLE_HOST, Gauge.BOOTSTRAP_FAILED):
+        metrics.replace(gauge, {}, fleet)
+
+
 def forget_fleet(metrics: Metrics, fleet: FleetName) -> None:
     """Have a fleet that is not run any more count nothing, and alert of nothing."""
     measure_machines(metrics, fleet, ())
-    for gauge in (Gauge.SIZE, Gauge.NO_AVAILABLE_HOST, Gauge.BOOTSTRAP_FAILED):
-        metrics.replace(gauge, {}, fleet)
+    metrics.replace(Gauge.SIZE, {}, fleet)
+    forget_host_needs(metrics, fleet)
 
 
 def measure_orphans(metrics: Metrics, orphans: tuple[Orphan, ...]) -> None:
