@@ -12,6 +12,7 @@ from hostler.config.values import Config
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account, Ports
 from hostler.domain.errors import StoreBusy
+from hostler.frontends.cli import engine_process
 from hostler.frontends.cli.engine_process import EngineProcess, Signals
 from hostler.ports.clock import Clock
 from hostler.testing.time.clock import SimClock
@@ -104,3 +105,28 @@ async def test_the_first_engine_says_why_it_cannot_begin() -> None:
     engines, config = process(Busy(1), Signals())
     with pytest.raises(StoreBusy):
         await engines.run(config)
+
+
+@pytest.mark.looptime
+async def test_a_password_that_changed_in_its_file_is_read_with_the_fleet_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The tables are the same; else the old one would be refused until a restart."""
+    monkeypatch.setattr(Growing, "load", InMemory.load)
+    frontends, signals, held = Busy(), Signals(), ["old"]
+    engines, config = process(frontends, signals)
+
+    def contents(_: Config) -> str:
+        return held[0]
+
+    monkeypatch.setattr(engine_process, "digest_of_files", contents)
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        group.create_task(engines.run(config))
+        await until(frontends, 1)
+        signals.ask_to_reload()
+        await asyncio.sleep(1)
+        assert frontends.attempts == 1, "all is as it was"
+        held[0] = "new"
+        signals.ask_to_reload()
+        await until(frontends, 2)
+        stop(signals)

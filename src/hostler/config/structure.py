@@ -45,6 +45,12 @@ def inventory_key(settings: type[object]) -> str:
     return next(found, "")
 
 
+def names_file(field: msgspec.structs.FieldInfo) -> bool:
+    """Tell whether a field names a file; in an object of a cluster that is a key of a Secret."""
+    key = field.encode_name
+    return key.endswith("_file") or (key == "key" and "private key" in described(field.type))
+
+
 def refusal(kind: object) -> str:
     """Return what to do instead of writing this key; empty where it may be written."""
     return extra(kind, "refused")

@@ -15,6 +15,7 @@ from typing import Protocol
 import structlog
 
 from hostler.config.digests import differing, digests
+from hostler.config.named_files import digest_of_files
 from hostler.config.values import Config
 from hostler.controllers.runtime.measurements import forget_fleet
 from hostler.controllers.runtime.settings import Account, Ports
@@ -83,9 +84,10 @@ class Signals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Opened:
-    """A fleet file with its accounts, open."""
+    """A fleet file with its accounts, open, and what the `files` held that it names."""
 
     config: Config
+    files: str
     accounts: tuple[Account, ...]
     stack: AsyncExitStack
 
@@ -133,6 +135,7 @@ class EngineProcess:
         self.yields: Callable[[], bool] | None = None
         self._next: _Opened | None = None
         self._runs: EngineRecord | None = None
+        self._files = ""
 
     async def run(self, config: Config) -> None:
         """Run until SIGINT or SIGTERM; SIGHUP reads the file again. Leases are given back."""
@@ -153,12 +156,14 @@ class EngineProcess:
 
     async def _open(self, config: Config) -> _Opened:
         config = await self._services.with_removed(config, self._store)
+        files = digest_of_files(config)
         async with AsyncExitStack() as stack:
             accounts = await stack.enter_async_context(self._services.accounts(config, self._store))
-            return _Opened(config=config, accounts=accounts, stack=stack.pop_all())
+            return _Opened(config=config, files=files, accounts=accounts, stack=stack.pop_all())
 
     async def _run(self, opened: _Opened) -> None:
         """Run one engine until it is to stop, or another is to take its place."""
+        self._files = opened.files
         ports = self._services.ports(self._store, self._metrics)
         ports = replace(ports, yields=self.yields or ports.yields)
         engine = self._services.engine(opened.config, ports, opened.accounts)
@@ -205,6 +210,8 @@ class EngineProcess:
         try:
             fresh = await self._fresh(config)
             changed = differing(digests(config), digests(fresh))
+            if digest_of_files(fresh) != self._files:
+                changed = (*changed, "files that it names")
             _check(changed)
             opened = await self._open(fresh) if changed else None
         except HostlerError as error:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import FieldInfo
 
-from hostler.config.structure import described, extra, fields_of, refusal
+from hostler.config.structure import extra, fields_of, names_file, refusal
 
 _JOINT = re.compile(r"[_-]([a-z0-9])")
 _RENAMED = {"on_remove": "deletionPolicy"}
@@ -42,12 +42,6 @@ def local_words(struct: type[object]) -> frozenset[str]:
 def names_secret(field: FieldInfo) -> bool:
     """Tell whether a field names the place of a secret: in an object, a key of a Secret."""
     return names_file(field) or field.encode_name.endswith("_env")
-
-
-def names_file(field: FieldInfo) -> bool:
-    """Tell whether a field names a file, which in an object is a key of a Secret."""
-    key = field.encode_name
-    return key.endswith("_file") or (key == "key" and "private key" in described(field.type))
 
 
 SECRET_KEY_PATTERN = _SECRET_NAME

@@ -12,12 +12,11 @@ from typing import Protocol, cast, get_args, get_origin
 from msgspec.structs import FieldInfo
 
 from hostler.config.decode import known_keys
-from hostler.config.structure import bare_of, struct_of
+from hostler.config.structure import bare_of, names_file, struct_of
 from hostler.domain.errors import ConfigError
 from hostler.frontends.kubernetes.definitions.notation import (
     key_in_object,
     keys_by_name,
-    names_file,
     names_secret,
 )
 
