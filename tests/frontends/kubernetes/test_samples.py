@@ -16,6 +16,12 @@ import yaml
 
 from hostler.app.provider_registry import KINDS
 from hostler.frontends.kubernetes.definitions.manifests import manifests
+from hostler.frontends.kubernetes.namespaces import Namespaces
+from hostler.frontends.kubernetes.objects.assembly import PROVIDER, Place
+from hostler.frontends.kubernetes.objects.candidates import Candidates, Objects
+from hostler.frontends.kubernetes.objects.models import Written
+from hostler.frontends.kubernetes.objects.secrets import SecretData, SecretPlaces
+from hostler.kubernetes.objects import Metadata
 from hostler.ports.http import HttpRequest, Response
 from hostler.simulators.kubernetes.server import KubernetesServer
 from hostler.testing.time.clock import SimClock
@@ -70,3 +76,37 @@ def _post(server: KubernetesServer, path: str, body: Mapping[str, object]) -> No
     answer = server.handle(request)
     assert isinstance(answer, Response)
     assert answer.status == 201, answer.body.decode()
+
+
+class _Whatever(dict[str, bytes]):
+    """The values of a Secret that has every key."""
+
+    def get(self, key: str, default: object = None) -> bytes:
+        del key, default
+        return b"a password"
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [one for _, one in SAMPLES if one["kind"] == "Host"],
+    ids=[f"{page}-{one['metadata']['name']}" for page, one in SAMPLES if one["kind"] == "Host"],
+)
+def test_a_host_of_the_guides_is_in_force_as_it_stands_there(tmp_path: Path, sample: Body) -> None:
+    """The server stores more than hostler takes: boxes of which no method tells how they stand."""
+    name, provider, secret = (
+        sample["metadata"]["name"],
+        sample["spec"]["provider"],
+        sample["spec"]["secretName"],
+    )
+    rack = Written(metadata=Metadata(name=provider), spec={"kind": "power"})
+    host = Written(metadata=Metadata(name=name), spec=sample["spec"])
+    secrets = {secret: SecretData(name=secret, values=_Whatever())}
+    making = Candidates(
+        namespaces=Namespaces(home=""),
+        kinds=KINDS,
+        base={},
+        places=SecretPlaces(tmp_path, {}, b"salt"),
+    )
+    objects = Objects(providers=(rack,), fleets=(), hosts=(host,), secrets=secrets)
+    verdict = making.of(objects, {})[Place(PROVIDER, provider)].hosts[name]
+    assert verdict.accepted, verdict.message
