@@ -83,7 +83,7 @@ async def test_a_certificate_that_is_none_is_told_as_that(tmp_path: Path) -> Non
     await power.close()
     assert isinstance(outcome, Refused)
     assert outcome.why is Refusal.INVALID
-    assert outcome.text.endswith("certificates that cannot be used: they are not PEM")
+    assert outcome.text.endswith("certificates that cannot be used: it is not PEM")
 
 
 async def test_a_job_of_a_fixed_name_is_made_once_and_its_bounds_are_its_own(
