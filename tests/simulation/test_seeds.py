@@ -16,7 +16,6 @@ MANY = 200
 AT_ONCE = 10
 
 PAST_FAILURES = {
-    77000058: "E1: a person's delete stopped a call that waited for the rate (the judge)",
     13020825: "S7: every list hid two addresses, for three minutes (the judge)",
     8020135: "S4: a process stood still between a decision and its save (the judge)",
     4000005: "S6: a protection ended by a clock that was ahead (the judge)",
@@ -43,6 +42,7 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    77000058: "E1: a person's delete stopped a call that waited for the rate (the judge)",
     166: "S1: an address that a person added to a pool was taken for one of ours (the judge)",
     170: "S1: as 166",
     14020082: "S8: a process was suspended with the answer to a save in its hands (of the lab)",
