@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import shutil
+import signal
 import ssl
 import stat
 import subprocess
@@ -269,6 +270,19 @@ async def test_a_program_that_fails_is_a_sentence(tmp_path: Path, body: str, wor
         await ExecCredentials(made, RigClock()).identity()
     assert SECRET not in str(caught.value)
     assert SECRET not in repr(made)
+
+
+async def test_a_program_that_leaves_another_one_running_gives_its_token(tmp_path: Path) -> None:
+    """Such as the helper of a login, which keeps its output open and runs on."""
+    pid = tmp_path / "pid"
+    body = f"sleep 60 & echo $! >{pid}\n{printed({'token': SECRET})}"
+    made = Program(command=program(tmp_path, body), within=timedelta(seconds=10))
+    try:
+        token = (await ExecCredentials(made, RigClock()).identity()).token
+        assert token is not None
+        assert token.reveal() == SECRET
+    finally:
+        os.kill(int(pid.read_text()), signal.SIGKILL)
 
 
 async def test_a_program_that_is_not_there_says_how_to_get_it() -> None:

@@ -5,10 +5,10 @@ import os
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import cast
 
 from hostler.domain.ids import MachineId
 from hostler.domain.model.fleet import Probe, ProbeKind
+from hostler.ports.programs import started
 from hostler.ports.provider import Connection
 from hostler.ports.shell import Login, pinned
 
@@ -17,10 +17,6 @@ Verdict = tuple[bool, str]
 _LONGEST = 200
 _KEPT = 4096
 """Bytes of a command's output that are kept: its end."""
-
-_SLICE = 0.5
-"""Seconds after which a silent command is asked whether it has ended: what it left in the
-background may hold its output open for ever."""
 _HARMLESS = frozenset(
     {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "PWD"}
 )
@@ -137,62 +133,17 @@ async def _command(machine: MachineId, connection: Connection, probe: Probe) -> 
         "HOSTLER_PORT": str(probe.port or connection.port),
         "HOSTLER_MACHINE": machine,
     }
-    process = await asyncio.create_subprocess_exec(
-        *probe.command,
-        env=environment,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        start_new_session=True,
-    )
-    try:
-        output = await _end_of_output(process)
-        await process.wait()
-    except asyncio.CancelledError:
-        await _kill(process)
-        raise
-    finally:
-        _let_go(process)
+    output = bytearray()
+    async with started(probe.command, environment) as program:
+        async for piece in program.pieces():
+            output += piece
+            del output[:-_KEPT]
+        status = await program.status()
     lines = output.decode(errors="replace").strip().splitlines()
     last = lines[-1][:_LONGEST] if lines else ""
-    return process.returncode == 0, f"exit {process.returncode}: {last}".removesuffix(": ")
-
-
-async def _end_of_output(process: asyncio.subprocess.Process) -> bytes:
-    """Return the end of what a command prints; what it leaves in the background is not awaited."""
-    output = bytearray()
-    while piece := await _more(process):
-        output += piece
-        del output[:-_KEPT]
-    return bytes(output)
-
-
-async def _more(process: asyncio.subprocess.Process) -> bytes:
-    """Return more output; nothing once it has all come, or none comes after the end."""
-    while process.stdout is not None:
-        over = process.returncode is not None
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_SLICE):
-                return await process.stdout.read(_KEPT)
-        if over:
-            break
-    return b""
-
-
-def _let_go(process: asyncio.subprocess.Process) -> None:
-    """Close our end of the output: what runs in the background would keep it open."""
-    transport = cast("asyncio.SubprocessTransport", process._transport)  # noqa: SLF001  # pyright: ignore[reportAttributeAccessIssue] - no other way
-    if (pipe := transport.get_pipe_transport(1)) is not None:
-        pipe.close()
+    return status == 0, f"exit {status}: {last}".removesuffix(": ")
 
 
 def _is_harmless(name: str) -> bool:
     """Tell whether a variable of our environment may be seen by a command: no secret is in it."""
     return name in _HARMLESS or name.startswith("LC_")
-
-
-async def _kill(process: asyncio.subprocess.Process) -> None:
-    """End the command and all that it started."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, 9)
-    await process.wait()

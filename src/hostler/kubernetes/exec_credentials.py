@@ -4,10 +4,7 @@ Nothing of what the program prints, and none of its arguments, is ever shown: se
 """
 
 import asyncio
-import contextlib
 import json
-import os
-import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -16,6 +13,7 @@ from typing import Annotated
 import msgspec
 
 from hostler.ports.clock import Clock
+from hostler.ports.programs import started
 from hostler.ports.secret import Secret
 
 from .credentials import Certificate, Identity, environment_with
@@ -24,8 +22,6 @@ from .errors import Unauthorized
 LARGEST = 1 << 20
 EARLY = timedelta(seconds=10)
 """How long before it expires an identity is no longer used."""
-_ENDING = 5.0
-"""How many seconds the pipe of a program that was ended may stay open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,38 +77,26 @@ class ExecCredentials:
 
     async def _run(self) -> bytes:
         program = self._program
+        words = (program.command, *program.arguments)
         info = {"interactive": False, **({"cluster": program.cluster} if program.cluster else {})}
         request = {"apiVersion": program.api_version, "kind": "ExecCredential", "spec": info}
         added = {**program.environment, "KUBERNETES_EXEC_INFO": json.dumps(request)}
+        output = b""
         try:
-            process = await asyncio.create_subprocess_exec(
-                program.command,
-                *program.arguments,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                env=environment_with(added),
-                start_new_session=True,
-            )
+            async with (
+                asyncio.timeout(program.within.total_seconds()),
+                started(words, environment_with(added), errors=False) as running,
+            ):
+                async for piece in running.pieces():
+                    output += piece
+                    if len(output) > LARGEST:
+                        raise self._failed("it prints without end")
+                status = await running.status()
+        except TimeoutError:
+            raise self._failed(f"no end within {program.within.seconds} s") from None
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or "it cannot be started"
             raise self._failed(f"{why}{f' ({program.hint})' if program.hint else ''}") from None
-        return await self._output(process)
-
-    async def _output(self, process: asyncio.subprocess.Process) -> bytes:
-        assert process.stdout is not None  # noqa: S101 - a pipe was asked for
-        output = b""
-        try:
-            async with asyncio.timeout(self._program.within.total_seconds()):
-                while len(output) <= LARGEST and (piece := await process.stdout.read(65536)):
-                    output += piece
-                if len(output) > LARGEST:
-                    raise self._failed("it prints without end")
-                status = await process.wait()
-        except TimeoutError:
-            raise self._failed(f"no end within {self._program.within.seconds} s") from None
-        finally:
-            await _end(process)
         if status:
             raise self._failed(f"exit status {status}; run it by hand to see why")
         return output
@@ -137,18 +121,3 @@ class ExecCredentials:
 
     def _failed(self, why: str) -> Unauthorized:
         return Unauthorized(f"the credentials' program {self._program.command!r} failed: {why}")
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """End the program and what it started; it has a process group of its own.
-
-    What it printed is read to the end: asyncio sees no end of a process whose pipe is full.
-    """
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    with contextlib.suppress(TimeoutError):  # something that left its group may hold the pipe
-        async with asyncio.timeout(_ENDING):
-            while process.stdout is not None and await process.stdout.read(65536):
-                pass
-            await process.wait()
