@@ -357,13 +357,14 @@ async def test_a_request_is_answered_once_though_it_could_not_be_taken_out(
 ) -> None:
     """Power seed 76001580: a process stood still after its save, and others had its lease."""
     scene = Meeting(replace(FLEET, caps=EAGER))
-    refusing, take = [True] * times, scene.store.take_requests
+    refusing, take, taken = [True] * times, scene.store.take_requests, list[int]()
 
     async def take_requests(numbers: tuple[int, ...], fence: Fence) -> None:
         if refusing:
             refusing.pop()
             raise Fenced("another engine has the lease")
         await take(numbers, fence)
+        taken.extend(numbers)
 
     monkeypatch.setattr(scene.store, "take_requests", take_requests)
     async with scene.running():
@@ -375,3 +376,4 @@ async def test_a_request_is_answered_once_though_it_could_not_be_taken_out(
         await scene.read(FIRST, Subject.FLEET)
         assert _row(scene).size == 1, "what was asked for later stands"
         assert len(_asked(scene, first)) == 1
+    assert taken == sorted(set(taken)), "what was taken out is not written about again"
