@@ -24,7 +24,7 @@ PAST_FAILURES = {
     1083: "kept: a Provider left with machines, for it was not in force",
     2076: "E3: a deleted Host that was wrong stayed, and asked to be held for ever",
     11: "S12: a box that its machine left when its start was tried again was handed on uncleaned",
-    69: "L1: a drain waited for a Pod that ended for ever on the Node of a box gone off (the lab)",
+    69: "removed: a Node stayed whose machine lived on with another box; and a fault of the lab",
     363: "power: another fleet's second try and a first start went out in one moment",
     1452: "power: another fleet's second try did not count for the gap between two starts",
     7816: "policy: a Host that was to be left on went while an earlier command took it off",

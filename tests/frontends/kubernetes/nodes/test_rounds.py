@@ -261,6 +261,28 @@ async def test_the_node_that_a_host_had_under_another_name_goes(
     assert scene.rounds.observed[ONE.id].name == "new"
 
 
+@pytest.mark.parametrize(
+    ("heard", "joined", "removed"),
+    [("Unknown", True, True), ("True", True, False), ("Unknown", False, False)],
+)
+async def test_the_node_that_a_living_machine_left_for_another_host_is_removed(
+    heard: str, *, joined: bool, removed: bool
+) -> None:
+    """Kubernetes seed 69: its start was tried again elsewhere, and its old Node stayed for good.
+
+    Until it has joined there, the Node may be its own, and not known to be.
+    """
+    scene = Scene()
+    scene.store.ended[ONE.id] = ONE
+    scene.cluster.nodes.clear()
+    scene.cluster.node("left", providerID="hostler://power/z/box-4", ready=heard, **OURS)
+    if joined:
+        scene.cluster.node("n", providerID=node_id(ONE))
+    await scene.go_over()
+    assert ("left" not in scene.cluster.nodes) is removed
+    assert ("n" in scene.cluster.nodes) is joined
+
+
 async def test_the_machine_on_whose_node_we_run_is_protected() -> None:
     scene = Scene(own_node="n")
     await scene.go_over()

@@ -137,7 +137,8 @@ class Rounds:
     async def _remove(self, node: Node, joined: ManagedFleet | None) -> None:
         """Remove the Node of a machine of ours that is in the history, and of nobody living.
 
-        The same where its host has `joined` again under another name, as a Node of this fleet: of
+        Or of one that has another Node by now, for its start was tried again on another host. The
+        same where its host has `joined` again under another name, as a Node of this fleet: of
         two with one provider ID Cluster API's core takes neither.
 
         One that stays for the next machine of its box counts as deleted meanwhile, where Cluster
@@ -152,7 +153,8 @@ class Rounds:
         if found is None:
             return
         self.sizes.learn(found.fleet, node)
-        if found.phase is not Phase.DELETED or not may_go(node):
+        left = found.phase is Phase.DELETED or found.id in self.observed
+        if not left or not may_go(node):
             return
         fleets = (one for one in self.attached.fleets if one.fleet.name == found.fleet)
         fleet = next(fleets, None)

@@ -184,22 +184,10 @@ class NodesJudge:
                 yield from _stays(node, machine)
 
     def _left(self, node: Raw) -> Iterator[tuple[str, str, str]]:
-        """A Node whose last machine has ended, and whose kubelet is silent, is to go.
-
-        Where that machine has another box it is known to have left this one once it joins there.
-        """
+        """A Node whose last machine has ended, and whose kubelet is silent, is to go."""
         labels = node["metadata"].get("labels", {})
-        if not self.scenario.remove or MACHINE not in labels or is_true(node):
-            return
-        moved = any(m.id == labels[MACHINE] for shadow in self.shadows for m in shadow.living())
-        if not moved or self._has_joined_elsewhere(node):
+        if self.scenario.remove and MACHINE in labels and not is_true(node):
             yield "removed", f"the Node {name_of(node)} of {labels[MACHINE]} is still there", ""
-
-    def _has_joined_elsewhere(self, node: Raw) -> bool:
-        """Tell whether another Node has the same provider ID."""
-        own = node["spec"].get("providerID")
-        others = (one for name, one in self.api.nodes().items() if name != name_of(node))
-        return any(one["spec"].get("providerID") == own for one in others)
 
 
 def _stays(node: Raw, machine: Machine) -> Iterator[tuple[str, str, str]]:
