@@ -243,13 +243,13 @@ class AccountLoop:
         self.state.observed_once = True
         self.state.forget_gone()
         self.state.asked = still_asked(self.state.asked, found.asked, self.state.inventory.missing)
+        await self._raise(found.failed)
         self._set_pace(expecting=found.expecting or doubtful, due=min(found.due, default=None))
         if found.goes_on and self._account.provider.capabilities.power is not None:
             self._at_once += 1
             self.nudge()
         else:
             self._at_once = 0
-        await self._raise(found.failed)
 
     async def _raise(self, failed: list[Exception]) -> None:
         """Tell how the cycles of this round failed; a conflict, or the last one, ends it."""
