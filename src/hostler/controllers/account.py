@@ -10,14 +10,13 @@ import structlog
 
 from hostler.domain.errors import Conflict, Fenced, StoreBusy, StoreError, StoreUnusable
 from hostler.domain.ids import CycleId, FleetName
-from hostler.domain.machines.rollout import is_prepared_by_ssh
 from hostler.domain.model.capabilities import HostCapabilities
 from hostler.domain.model.commands import Advance, Reclaim
-from hostler.domain.model.fleet import Fleet, ProbeKind
+from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import Resource, Scope
-from hostler.domain.model.snapshot import Probed, Snapshot
+from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.observation.certainty import resources_of
 from hostler.ports.metrics import Count
 from hostler.ports.provider import Connection
@@ -28,6 +27,7 @@ from .execute.bootstrap import Outfitter
 from .execute.evidence import EvidenceMaker
 from .execute.machine_calls import MachinePursuit
 from .execute.orders import Buyer
+from .execute.probes import Probes
 from .execute.reclaim import Reclaimer
 from .execute.sending import Sender
 from .execute.subject_calls import Caller, Work, not_saved
@@ -97,6 +97,7 @@ class AccountLoop:
         )
         self._buyer = Buyer(ports, self.state, sender, self._evidence)
         self._outfitter = Outfitter(ports, self.state, leases)
+        self._probes = Probes(ports, self.state, self._outfitter)
         self._observer = Observer(ports, self.state, self.budget, settings)
         self.fleets = FleetChanges(ports, self.state)
         self._renames = FleetRenames(ports, self.state, leases, self.fleets)
@@ -360,25 +361,7 @@ class AccountLoop:
             self.hurry()
 
     async def _probe(self, advance: Advance, snapshot: Snapshot, tenure: Tenure) -> None:
-        machine, result, begun = advance.machine, "no_address", self._ports.clock.now()
-        probed = Probed(begun=begun, passed=False, text="it broke off: the log says why")
-        try:
-            connection = self._account.provider.connection(machine, resources_of(machine, snapshot))
-            if connection is None and snapshot.fleet.probe.kind is ProbeKind.NODE:
-                connection = Connection(address="")  # it is asked about at its cluster
-            if connection is None:
-                probed = Probed(begun=begun, passed=False, text="it has no address yet")
-            else:
-                connection = self._ports.lent(connection, snapshot.fleet)
-                probed = await self._probed(machine, connection, snapshot, tenure)
-                result = "passed" if probed.passed else "failed"
-            kind = snapshot.fleet.probe.kind
-            self._ports.metrics.count(Count.PROBES, machine.fleet, kind, result)
-        finally:
-            # Also what could not be probed was tried: without that its bound would never count.
-            self.state.probed[machine.id] = probed
-            self.state.probing.discard(machine.id)
-        if probed.passed:
+        if await self._probes.probe(advance.machine, snapshot, tenure):
             self.nudge()
 
     async def _ask(self, advance: Advance, snapshot: Snapshot) -> None:
@@ -388,16 +371,6 @@ class AccountLoop:
         finally:
             self.state.asking.discard(advance.machine.id)
         self.nudge()
-
-    async def _probed(
-        self, machine: Machine, connection: Connection, snapshot: Snapshot, tenure: Tenure
-    ) -> Probed:
-        """Probe once; a host that is to be logged in to is prepared on the way."""
-        if self._ports.preparer is not None and is_prepared_by_ssh(snapshot):
-            return await self._outfitter.prepare(machine, connection, snapshot, tenure)
-        begun = self._ports.clock.now()
-        passed, text = await self._ports.prober.probe(machine.id, connection, snapshot.fleet.probe)
-        return Probed(begun=begun, passed=passed, text=text)
 
     def _set_pace(self, *, expecting: bool, due: datetime | None) -> None:
         """Grow the pause from 2 s to 15 s while something is expected; 30 s when all is quiet."""

@@ -263,7 +263,7 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
         summary="a host that answers is ready, whatever was to run on it",
         puts=(
             ("domain.machines.rollout:is_prepared_by_ssh", never),
-            ("controllers.account:is_prepared_by_ssh", never),
+            ("controllers.execute.probes:is_prepared_by_ssh", never),
         ),
         scenario=Alone(demands=Demands(commands=COMMANDS)),
         caught=("bootstrap",),
