@@ -23,6 +23,7 @@ MANY = 40
 AT_ONCE = 10
 
 PAST_FAILURES = {
+    79000053: "pool: a lock mended a host whose wipe had failed (the simulator)",
     18300353: "S4: wipes that failed between two observations did not count as failures",
     21000124: "E1: an adopted machine was recalled while its call waited for the rate (the judge)",
     17030138: "S2: a pause of the fleet made a wipe overdue, and a host was ordered instead",

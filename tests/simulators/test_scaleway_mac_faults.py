@@ -134,6 +134,14 @@ def mac_locked(bench: Bench) -> None:
     assert seen == ["locking", "locked", "unlocking", "ready"]
 
 
+def test_a_lock_mends_no_mac(bench: Bench):
+    mac = made(bench)
+    assert bench.world.act("mac_broken", mac)
+    assert bench.world.act("mac_locked", mac, spell=300.0)
+    bench.now += 420.0
+    assert read_mac(bench, mac)["status"] == "error"
+
+
 def mac_broken(bench: Bench) -> None:
     mac = made(bench)
     assert bench.world.act("mac_broken", mac)

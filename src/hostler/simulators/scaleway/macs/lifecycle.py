@@ -136,10 +136,11 @@ def password(dice: Random) -> str:
 
 
 def lock(cloud: Cloud, mac: Mac, spell: float) -> None:
-    """Lock a Mac for a spell, on its way through `locking`."""
+    """Lock a Mac for a spell, on its way through `locking`; what was in error is so after it."""
+    back = broken if mac.status is MacStatus.ERROR else ready
     enter(cloud, mac, MacStatus.LOCKING)
     plan(cloud, mac, cloud.lasts("mac.lock"), locked)
-    end = partial(unlock, cloud, mac)
+    end = partial(unlock, cloud, mac, back)
     cloud.spell_ends[mac.id] = end
     cloud.after(spell, end)
 
@@ -156,8 +157,8 @@ def locked(cloud: Cloud, mac: Mac) -> None:
     enter(cloud, mac, MacStatus.LOCKED)
 
 
-def unlock(cloud: Cloud, mac: Mac) -> None:
-    """Begin to unlock a Mac, once."""
+def unlock(cloud: Cloud, mac: Mac, back: Step) -> None:
+    """Begin to unlock a Mac, once; it goes back to what it was."""
     if cloud.spell_ends.pop(mac.id, None) and mac.ended is None:
         enter(cloud, mac, MacStatus.UNLOCKING)
-        plan(cloud, mac, cloud.lasts("mac.lock"), ready)
+        plan(cloud, mac, cloud.lasts("mac.lock"), back)
