@@ -5,11 +5,13 @@ from datetime import timedelta
 
 import pytest
 
+from hostler.domain.fleets.reclaim import blocked
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.fleet import FleetRow, Setback, recent
 from hostler.domain.model.machine import RESTED, CallState, Doubt, Known, Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Condition
+from hostler.domain.model.resource import Condition, OrphanClass
+from hostler.domain.model.snapshot import Orphan
 from hostler.domain.observation.certainty import present, reconcile
 from hostler.testing.fakes.planner import MAKE_SERVER, POWER_ON, SERVER
 from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, S, asked, machine, server
@@ -145,6 +147,35 @@ def test_gap_between_two_absences_is_not_made_by_a_jump() -> None:
     scene.later(20 * S)
     scene.observe()
     assert reconcile(scene.the(), scene.snapshot()).place(SERVER).known[0].deleted
+
+
+@pytest.mark.parametrize("back", [DAY, timedelta(0)])
+def test_grace_is_counted_by_the_clock_of_the_engine_that_reclaims(back: timedelta) -> None:
+    """Seed 78000164: an engine with a wrong clock noted an orphan, and another one took over."""
+    scene = Scene(fleet=replace(FLEET, reclaim=True))
+    found = server(machine(1))
+    orphan = Orphan(
+        resource=found.id,
+        kind="server",
+        zone=found.zone,
+        fleet=scene.fleet.name,
+        cls=OrphanClass.UNRECORDED,
+        first=scene.now - back,
+        last=scene.now,
+        sightings=2,
+        installation=scene.ours[0],
+        machine=machine(1).id,
+        owner=f"{machine(1).id} of home",
+    )
+    scene.took = scene.now
+    assert blocked(orphan, scene.snapshot()).startswith("younger")
+    scene.later(FLEET.timers.grace - S)
+    assert blocked(orphan, scene.snapshot()).startswith("younger")
+    scene.later(S)
+    assert not blocked(orphan, scene.snapshot()).startswith("younger")
+    dated = replace(orphan, created=scene.took - DAY)
+    scene.took = scene.now
+    assert not blocked(dated, scene.snapshot()).startswith("younger"), "the provider dated it"
 
 
 @pytest.mark.parametrize("field", ["since", "blind", "doubt", "asked", "closed", "known", "absent"])

@@ -42,6 +42,7 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    78000164: "S5: an engine whose clock had jumped dated an orphan, and another one took over",
     77000058: "E1: a person's delete stopped a call that waited for the rate (the judge)",
     166: "S1: an address that a person added to a pool was taken for one of ours (the judge)",
     170: "S1: as 166",

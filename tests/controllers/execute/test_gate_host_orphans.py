@@ -63,6 +63,7 @@ class Stray:
             machine=NOBODY,
         )
         snapshot = replace(fleet_snapshot((), (resource,)), fleet=replace(FLEET, reclaim=True))
+        snapshot = replace(snapshot, took=BEGIN - LONG_AGO)
 
         async def observe(scopes: tuple[Scope, ...]) -> Observation:
             begun = site.rig.clock.now()
@@ -95,6 +96,11 @@ def of_another(stray: Stray) -> None:
 def young(stray: Stray) -> None:
     """It was first seen a minute ago."""
     stray.orphan = replace(stray.orphan, first=BEGIN - 1 * MIN)
+
+
+def taken_over(stray: Stray) -> None:
+    """It was first seen long ago, by another engine's clock: this one took over a minute ago."""
+    stray.snapshot = replace(stray.snapshot, took=BEGIN - 1 * MIN)
 
 
 def seen_once(stray: Stray) -> None:
@@ -165,6 +171,15 @@ async def test_a_stray_is_taken_back_where_nothing_is_wrong(
     stray = await Stray.found(monkeypatch)
     assert await stray.reclaim()
     assert not stray.site.rig.metrics.refusals
+
+
+async def test_grace_period_is_counted_from_when_this_engine_took_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stray = await Stray.found(monkeypatch)
+    taken_over(stray)
+    assert not await stray.reclaim()
+    assert set(stray.site.rig.metrics.refusals) == {"G3"}
 
 
 @pytest.mark.parametrize("check", SPOILERS)

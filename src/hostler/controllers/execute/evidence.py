@@ -152,7 +152,8 @@ class EvidenceMaker:
     ) -> Evidence:
         """Return the evidence for the removal of what no record explains, as it was read again."""
         now = self._ports.clock.now()
-        since = orphan.first if snapshot.capabilities.hosts else orphan.since
+        seen = max(orphan.first, snapshot.counted_from)
+        since = seen if snapshot.capabilities.hosts else orphan.since(seen)
         row = self._state.rows.get(snapshot.fleet.name, snapshot.row)
         return self._made(
             Case(

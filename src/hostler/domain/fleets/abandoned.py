@@ -73,8 +73,7 @@ def _blocked(machine: Machine, row: FleetRow, snapshot: Snapshot) -> str:
 
 def _forbidden(machine: Machine, row: FleetRow, snapshot: Snapshot) -> str:
     now, grace = snapshot.now, snapshot.fleet.timers.grace
-    since = machine.health.abandoned or now
-    since = max(since, snapshot.jumped or since)
+    since = max(machine.health.abandoned or now, snapshot.counted_from)
     if snapshot.fleet.protected:
         return f"fleet {snapshot.fleet.name} is protected"
     if until := protected_until(machine, now):

@@ -114,8 +114,7 @@ def _is_over(orphan: Orphan, snapshot: Snapshot) -> bool:
     whole = snapshot.inventory.whole.get((orphan.zone, orphan.kind))
     if whole is None or orphan.missing is None:
         return False
-    since = max(orphan.missing, snapshot.jumped or orphan.missing)
-    return whole - since >= _patience(snapshot)
+    return whole - max(orphan.missing, snapshot.counted_from) >= _patience(snapshot)
 
 
 def _patience(snapshot: Snapshot) -> timedelta:
@@ -182,7 +181,7 @@ def _counted(older: Orphan | None, observed: datetime, snapshot: Snapshot) -> da
     if older.sightings >= ENOUGH:
         return older.counted
     gap = snapshot.fleet.timers.sighting_gap
-    since = max(older.counted, snapshot.jumped or older.counted)
+    since = max(older.counted, snapshot.counted_from)
     return observed if observed - since >= gap else older.counted
 
 
@@ -192,16 +191,21 @@ def _sightings(older: Orphan | None, observed: datetime, snapshot: Snapshot) -> 
     return older.sightings + (_counted(older, observed, snapshot) != older.counted)
 
 
+def age_of(orphan: Orphan, snapshot: Snapshot) -> timedelta:
+    """Return how old an orphan surely is: what another engine dated may be another clock's."""
+    seen = max(orphan.first, snapshot.counted_from)
+    since = seen if snapshot.capabilities.hosts else orphan.since(seen)
+    return snapshot.now - max(since, snapshot.jumped or since)
+
+
 def blocked(orphan: Orphan, snapshot: Snapshot) -> str:
     """Return what keeps this orphan from being reclaimed, or an empty string."""
     timers = snapshot.fleet.timers
-    since = orphan.first if snapshot.capabilities.hosts else orphan.since
-    since = max(since, snapshot.jumped or since)
     if why := _never(orphan):
         return why
     if snapshot.capabilities.hosts and not _has_pool(orphan.resource, snapshot):
         return "no pool is known that it could go back to: set `pool_prefix`"
-    if snapshot.now - since < timers.grace:
+    if age_of(orphan, snapshot) < timers.grace:
         return f"younger than the grace period of {timers.grace}"
     if orphan.sightings < ENOUGH:
         return f"seen once; a second complete observation is needed, {timers.sighting_gap} later"

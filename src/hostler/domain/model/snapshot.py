@@ -60,13 +60,14 @@ class Orphan:
     installation: InstallationId | None = None
     machine: MachineId | None = None
 
-    @property
-    def since(self) -> datetime:
+    def since(self, counted_from: datetime) -> datetime:
         """Since when it exists: its creation, or the first sight of it, where that was earlier.
 
-        The provider's clock and ours may be apart, and ours may have jumped back since.
+        The provider's clock and ours may be apart, and ours may have jumped back since. A first
+        sight before a time from which on our clock is one may be another clock's.
         """
-        return min(self.created or self.first, self.first)
+        first = max(self.first, counted_from)
+        return min(self.created or first, first)
 
 
 class RequestKind(StrEnum):
@@ -228,6 +229,14 @@ class Snapshot:
     ended: tuple[Machine, ...] = ()
     neighbours: tuple[Machine, ...] = ()
     owner_of: Callable[[ResourceId], MachineId | None] = field(default=_nobody, compare=False)
+
+    @property
+    def counted_from(self) -> datetime:
+        """Since when one clock has counted: this epoch began then, or the clock last jumped."""
+        jumped = self.jumped
+        if jumped is None or jumped <= self.took <= self.now:
+            return self.took
+        return jumped
 
     @property
     def reopening(self) -> tuple[Machine, ...]:
