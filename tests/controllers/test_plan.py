@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 import pytest
 
 from hostler.controllers.expected_calls import SEE, MachineSteps, expected_calls
-from hostler.controllers.plan import Plan, observe_fleet, plan, planned_hosts
+from hostler.controllers.plan import Plan, observe_fleet, plan, planned_hosts, planned_machines
 from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.decide import verdict_of
-from hostler.domain.ids import AccountName
+from hostler.domain.ids import AccountName, HostId, MachineId
 from hostler.domain.model.calls import Call, Effect, Shows
-from hostler.domain.model.commands import Next
-from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal
+from hostler.domain.model.commands import Advance, Decision, Next, SaveFleet, Verdict
+from hostler.domain.model.host import HOST, Free, Host, HostCondition, HostGoal
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, Resource, Stage
@@ -208,6 +208,47 @@ def test_plan_of_a_host_that_is_tried_again_says_when() -> None:
     host = record(goal=HostGoal.CLEAN, condition=HostCondition.DIRTY, retry_at=retry_at)
     (found,) = planned_hosts(hosts_snapshot(host, box("wiping")), Still())
     assert found.next == Next(kind="wait", detail="another try", at=retry_at)
+
+
+class Claiming:
+    """Ways of a machine that claims the host which it was given."""
+
+    def next_calls(
+        self,
+        goal: Goal,
+        machine: Machine,
+        resources: tuple[Resource, ...],
+        now: datetime,  # noqa: ARG002 - nothing here waits for a time
+    ) -> tuple[Call, ...]:
+        assert goal is Goal.PRESENT
+        return (_CLAIM,) if machine.host is not None and not resources else ()
+
+
+_CLAIM = Call(kind="claim", slot=HOST, zone=OFFER.zone, effect=Effect.MAKE, once=True)
+
+
+@pytest.mark.parametrize(("hosts", "claims"), [(1, 0), (2, 1)])
+def test_a_new_machine_is_not_planned_on_a_host_that_another_one_takes(
+    hosts: int, claims: int
+) -> None:
+    """Kubernetes 79000004: one was asked for by name when a host came free that another waited for.
+
+    The other takes it by the same decision.
+    """
+    boxes = [box(host=HostId(f"host-{number}")) for number in range(1, hosts + 1)]
+    free = [Free(resource=one, offer=OFFER) for one in boxes]
+    waiting = on_host(Phase.PENDING, host=None, places=(), was_ready=None)
+    snapshot = fleet_snapshot((waiting,), boxes, free=free)
+    takes = Advance(
+        machine=replace(waiting, host=HostId(boxes[0].id), phase=Phase.STARTING),
+        changed=True,
+        events=(),
+        verdict=Verdict(machine=waiting.id, reason=""),
+    )
+    makes = SaveFleet(row=snapshot.row, inserts=(OFFER,), named=(MachineId("m-new"),))
+    decision = Decision(commands=(takes, makes))
+    new = [one for one in planned_machines(decision, snapshot, Claiming()) if one.subject is None]
+    assert [len(one.calls) for one in new] == [claims]
 
 
 class Still:

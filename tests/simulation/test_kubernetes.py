@@ -14,6 +14,8 @@ SIZE = Size(days=PROVIDERS[KUBERNETES].days)
 MANY, AT_ONCE = 17, 4
 
 PAST_FAILURES = {
+    79000004: "E2: a machine was planned on a host that another one took by the same decision; L1: "
+    "two of five hosts whose wipes had failed were in quarantine (the judge)",
     15: "same: a box was given on while an outage kept its old object from saying so (the judge)",
     19: "waits: whoever waited for bootstrap data that was made anew waited for ever",
     24: "L1: what was lost was never replaced, for there was no health check (the model)",

@@ -12,6 +12,7 @@ from hostler.domain.ids import CycleId, Epoch, HostId, MachineId
 from hostler.domain.model.calls import Call
 from hostler.domain.model.commands import Advance, Decision, Next, Reclaim, SaveFleet
 from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.host import Free
 from hostler.domain.model.inventory import merge
 from hostler.domain.model.machine import Machine, MachineSpec, Offer
 from hostler.domain.model.phases import Goal, Phase
@@ -134,8 +135,9 @@ def planned_machines(decision: Decision, snapshot: Snapshot, planner: Planner) -
             case Advance() if command.machine.phase is not _phase_before(command, snapshot):
                 yield _of(command.machine)
             case SaveFleet():
+                others = replace(snapshot, free=_left(decision, snapshot))
                 yield from (
-                    _new(offer, place, command, snapshot, planner)
+                    _new(offer, place, command, others, planner)
                     for place, offer in enumerate(command.inserts)
                 )
             case Reclaim():
@@ -154,6 +156,13 @@ def planned_machines(decision: Decision, snapshot: Snapshot, planner: Planner) -
 
 def _phase_before(advance: Advance, snapshot: Snapshot) -> Phase | None:
     return next((m.phase for m in snapshot.machines if m.id == advance.machine.id), None)
+
+
+def _left(decision: Decision, snapshot: Snapshot) -> tuple[Free, ...]:
+    """Return the free hosts that no machine on record takes by this decision."""
+    advances = (command for command in decision.commands if isinstance(command, Advance))
+    taken = {advance.machine.host for advance in advances}
+    return tuple(free for free in snapshot.free if free.id not in taken)
 
 
 def _of(machine: Machine, ready: Ready = _ARRIVED) -> Planned:

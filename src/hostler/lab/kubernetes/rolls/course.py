@@ -20,6 +20,8 @@ from .scenario import RollScenario
 
 REACHED = 8 * HOUR
 """How long, in seconds without faults, it may take until a roll is over: less than any floor."""
+QUARANTINE = 24 * HOUR
+"""So long hosts whose wipes failed are left alone: a roll that needs them waits for them."""
 RESTS = 600.0
 """So long nothing may be written then."""
 _STEP, _LOOK = 10.0, timedelta(seconds=10)
@@ -103,10 +105,12 @@ class RollCourse(EngineCourse):
         self.trace.note(f"{machines} Machines are wanted")
         self._wanted = machines
         site, judge = self.environment.site, self.environment.roll_checker
-        begun = calm = self.loop.time()
+        begun = enough = calm = self.loop.time()
         written, reached = site.written, False
         while judge.first is None and self.loop.time() - calm < RESTS:
-            if self.loop.time() - begun > REACHED:
+            if self._lacks_hosts(machines):
+                enough = min(self.loop.time(), begun + QUARANTINE)
+            if self.loop.time() - enough > REACHED:
                 objects = [one["metadata"]["name"] for one in site.hostler_machines()]
                 text = f"{machines} are wanted; there are {objects}, of old {sorted(self._old)}"
                 judge.wrong("fight" if reached else "L1", text)
@@ -116,6 +120,12 @@ class RollCourse(EngineCourse):
             reached = self._is_reached(machines)
             if not reached or site.written != written:
                 written, calm = site.written, self.loop.time()
+
+    def _lacks_hosts(self, wanted: int) -> bool:
+        """Tell whether quarantine leaves fewer hosts than are wanted."""
+        hosts = [host for shadow in self._shadows() for host in shadow.hosts.values()]
+        apart = sum(host.health.quarantined_until is not None for host in hosts)
+        return len(self.environment.world.cloud.macs) - apart < wanted
 
     def _is_reached(self, wanted: int) -> bool:
         """Tell whether as many as are wanted are ready, and none of old."""
