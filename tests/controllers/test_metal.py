@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from hostler.domain.ids import ResourceId
+from hostler.domain.ids import FleetName, ResourceId
 from hostler.domain.model.capabilities import Cleaning, PowerLimits
 from hostler.domain.model.fleet import Caps
 from hostler.domain.model.host import HostCondition
@@ -55,6 +55,26 @@ async def rest(scene: MetalScene, machine: Machine) -> None:
 
 
 # ---------------------------------------------------------------- the main job
+
+
+async def test_an_engine_that_does_not_know_a_fleet_leaves_its_hosts_alone() -> None:
+    """Kubernetes 73: a process that had stood still took over, with the fleets of before.
+
+    What was made meanwhile, and has machines, is no orphan: their hosts are used.
+    """
+    known = replace(FLEET, size=1, caps=EAGER, reclaim=True)
+    made = replace(known, name=FleetName("made"))
+    scene = MetalScene(known, boxes=3, exclusive=False, beside=(made,))
+    async with scene.running("a"):
+        await scene.until([READY], 2 * MIN)
+        await scene.pass_by(2 * MIN)
+    scene.beside = ()
+    calls = scene.calls()
+    async with scene.running("b"):
+        for _ in range(40):
+            await scene.pass_by(1 * MIN)
+            assert not await scene.store.orphans()
+    assert scene.calls() == calls == [SWITCH_ON] * 2
 
 
 async def test_fleet_of_boxes_is_reached_and_then_rests() -> None:

@@ -44,11 +44,12 @@ async def gather(
         living=living,
         machines={machine.id: machine for one in living.values() for machine in one},
     )
-    past, issued = await _history(ports, facts)
+    elsewhere, past, issued = await _unknown(ports, state, facts)
     orphans = await _orphans(ports, state)
     now = ports.clock.now()
     return replace(
         facts,
+        machines={**facts.machines, **elsewhere},
         past=past,
         issued=issued,
         orphans=orphans,
@@ -110,6 +111,7 @@ async def read_all(
     if not unread:
         return ()
     stored = {row.name: row for row in await ports.store.fleets()}
+    state.recorded = frozenset(stored)
     former = {name for row in stored.values() for name in row.former}
     taken = {f.name for f in unread if f.removed and f.name in former - stored.keys()}
     for fleet in unread:
@@ -138,6 +140,7 @@ async def _read(ports: Ports, state: AccountState, fleet: Fleet) -> None:
     stored = await ports.store.machines(fleet.name)
     if not ports.store.exclusive:
         rows = {entry.name: entry for entry in await ports.store.fleets()}
+        state.recorded = frozenset(rows)
         state.rows[fleet.name] = rows.get(fleet.name, state.rows[fleet.name])
     cached = state.machines.get(fleet.name, {})
     state.ordered.pop(fleet.name, None)
@@ -160,15 +163,38 @@ def _newer(stored: Machine, cached: Machine | None) -> Machine:
     return cached if cached is not None and cached.version >= stored.version else stored
 
 
-async def _history(
-    ports: Ports, facts: AccountSnapshot
-) -> tuple[Mapping[MachineId, Machine], frozenset[MachineId]]:
-    """Return the machines of the history that something still names, and the other ids of ours."""
+_Machines = Mapping[MachineId, Machine]
+
+
+async def _unknown(
+    ports: Ports, state: AccountState, facts: AccountSnapshot
+) -> tuple[_Machines, _Machines, frozenset[MachineId]]:
+    """Return what is known of machines that something names, and that are none of our fleets'.
+
+    Those that live in fleets that only another process runs, those of the history, and the other
+    ids that our store once issued.
+    """
     if not (lost := named(facts)):
-        return {}, frozenset()
+        return {}, {}, frozenset()
     past = {machine.id: machine for machine in await ports.store.history(lost)}
-    forgotten = tuple(machine for machine in lost if machine not in past)
-    return past, await ports.store.issued(forgotten) if forgotten else frozenset()
+    others = tuple(machine for machine in lost if machine not in past)
+    elsewhere = await _elsewhere(ports, state, others)
+    forgotten = tuple(machine for machine in others if machine not in elsewhere)
+    issued = await ports.store.issued(forgotten) if forgotten else frozenset[MachineId]()
+    return elsewhere, past, issued
+
+
+async def _elsewhere(ports: Ports, state: AccountState, others: tuple[MachineId, ...]) -> _Machines:
+    """Return those machines that live in fleets which this process does not run (yet, or any more).
+
+    A process that has just taken over may have an older file than the one before: the fleets that
+    it does not know have machines, and these have hosts.
+    """
+    if not others or ports.store.exclusive or not state.account.provider.capabilities.hosts:
+        return {}
+    names = sorted(state.recorded - {fleet.name for fleet in state.account.fleets})
+    living = [machine for name in names for machine in await ports.store.machines(name)]
+    return {machine.id: machine for machine in living if machine.id in others}
 
 
 async def _orphans(ports: Ports, state: AccountState) -> tuple[Orphan, ...]:

@@ -32,7 +32,8 @@ class AccountState:
     Losing all of it costs observations, never truth: every cycle could be the first. The records of
     `stale` fleets must be read again; `recalled` machines are in flight and wanted no longer;
     `taken` are numbers of requests that a reading under way may still bring, `answered` those of
-    requests that could not be taken out when they were answered. `unread`: the orphan report must
+    requests that could not be taken out when they were answered. `recorded` are all fleets on
+    record, of every account, as they were read last. `unread`: the orphan report must
     be read. `keeps` is the provider where its machines are allocations of hosts. With
     `reads_only` nothing is recorded, not even that a fleet exists: for plans.
     """
@@ -42,6 +43,7 @@ class AccountState:
     keeps: KeepsHosts | None = field(init=False)
     inventory: Inventory = field(default_factory=Inventory)
     rows: dict[FleetName, FleetRow] = field(default_factory=dict[FleetName, FleetRow])
+    recorded: frozenset[FleetName] = frozenset()
     machines: dict[FleetName, dict[MachineId, Machine]] = field(
         default_factory=dict[FleetName, dict[MachineId, Machine]]
     )

@@ -249,7 +249,8 @@ class AccountSnapshot:
     """Everything that one cycle of an account may know: plain facts, gathered once.
 
     The hosts' cycle decides on it as it is; a fleet's Snapshot is a view of it (decision/view.py).
-    `living` are each fleet's machines by serial, and `machines` all of them; `past` those in the
+    `living` are each fleet's machines by serial, and `machines` all of them, and those of fleets
+    that only another process knows, where something names them; `past` those in the
     history that a tag, a binding or a host's name still names, and `issued` those ids among the
     rest of these that our store once gave to a machine or an order; `starved` are fleets that lack
     hosts; `orders` says when each order on the fleets' rows was made; `protected` why nothing of a
