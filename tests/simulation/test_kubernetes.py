@@ -14,6 +14,7 @@ SIZE = Size(days=PROVIDERS[KUBERNETES].days)
 MANY, AT_ONCE = 17, 4
 
 PAST_FAILURES = {
+    129: "power: a box was mended while it had no Host, so that nobody saw it go off (the judge)",
     79000004: "E2: a machine was planned on a host that another one took by the same decision; L1: "
     "two of five hosts whose wipes had failed were in quarantine (the judge)",
     15: "same: a box was given on while an outage kept its old object from saying so (the judge)",
@@ -61,6 +62,14 @@ def test_two_engines_share_their_records_in_some_seeds() -> None:
     assert 5 < len(shared) < 30
     assert all(one.cluster is not None and one.skews[0] != one.skews[1] for one in shared)
     assert not any(NAMESPACE_DELETED in one.faults for one in shared)
+
+
+def test_two_engines_follow_fleets_in_some_seeds() -> None:
+    scenarios = [draw_cluster(seed, SIZE) for seed in range(1, 300)]
+    shared = [one for one in scenarios if one.edits and one.base.replicas == 2]
+    assert 10 < len(shared) < 40
+    assert {bool(one.lifecycle) for one in shared} == {True, False}
+    assert any(one.apart for one in shared)
 
 
 def test_machines_are_nodes_in_some_seeds_known_in_each_way() -> None:

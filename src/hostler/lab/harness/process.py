@@ -149,10 +149,14 @@ class Process:
         life = Life()
         self._note_clock()
         run = self._now = self._make(life)
-        context = contextvars.copy_context()
-        context.run(LIFE.set, life)
-        context.run(OBSERVER.set, run)
         self.home.checker.trace.note(f"{self.name}.{self._starts} starts")
+        self._begin(run, group)
+
+    def _begin(self, run: Incarnation, group: asyncio.TaskGroup) -> None:
+        """Let the engine of a run go, on that run's own time."""
+        context = contextvars.copy_context()
+        context.run(LIFE.set, run.gate.life)
+        context.run(OBSERVER.set, run)
         run.task = group.create_task(self._run(run), context=context)
 
     def _has_neighbour(self) -> bool:
@@ -163,7 +167,7 @@ class Process:
         run = self._run_of(Gate(loop, life))
         quiet = home.settings.quiet.total_seconds()
         prediction = PredictionCheck(loop.time, max(MOST_GAP, 1.5 * quiet), home.checker.plans)
-        accounts = self.accounts(run, lambda provider: watched(provider, run, prediction))
+        accounts = self._accounts_of(run, prediction)
         metrics = CheckedMetrics(home.checker, prediction)
         raw = home.place.open(run)
         fresh = Random(self._rng.getrandbits(64))
@@ -180,15 +184,31 @@ class Process:
             yields=self._is_to_yield,
         )
         ports = self.equip(run, ports)
-        engine = Engine(ports, accounts, run.name, home.settings)
         return Incarnation(
             process=run,
-            engine=engine,
+            engine=Engine(ports, accounts, run.name, home.settings),
             prediction=prediction,
             metrics=metrics,
             store=raw,
             ports=ports,
         )
+
+    def _accounts_of(self, run: ProcessRun, prediction: PredictionCheck) -> tuple[Account, ...]:
+        return self.accounts(run, lambda provider: watched(provider, run, prediction))
+
+    async def renew(self, group: asyncio.TaskGroup) -> None:
+        """Let the engine of this run end, and another one take its place, as at a reload."""
+        run = self.incarnation
+        if run is None or run.task is None:
+            return
+        run.task.cancel()
+        await asyncio.wait({run.task})
+        if run.gate.dead:
+            return
+        run.prediction.invalidate()
+        accounts = self._accounts_of(run.process, run.prediction)
+        run.engine = Engine(run.ports, accounts, run.process.name, self.home.settings)
+        self._begin(run, group)
 
     def _one_account(self, run: ProcessRun, watch: Watch) -> tuple[Account, ...]:
         """Return the one account of an environment, with the fleets that there are just now."""
@@ -241,10 +261,11 @@ class Process:
     def holds_lease(self) -> bool:
         """Tell whether calls may be begun: a fleet's lease is ours, by our own clock.
 
-        Where hosts outlive machines, some of their calls are made under the account's.
+        Where hosts outlive machines, some of their calls are made under an account's.
         """
         names = [f"fleet/{fleet.name}" for fleet in self.home.fleets]
-        names += ["account/main"] if self.home.shadow.hosts else []
+        if self.home.shadow.hosts and self._now is not None:
+            names += [loop.lease for loop in self._now.engine.loops]
         return any(self.holds(name) for name in names)
 
     def holds(self, lease: str) -> bool:

@@ -13,6 +13,7 @@ L1        when faults cease, the Machines that are wanted have hosts, and the ot
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Protocol
 
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.calls import Call, Shows
@@ -82,11 +83,6 @@ class ClusterChecker(PowerChecker):
         for name in self._for_long(shared):
             self.wrong("same", f"objects that are ready share {name}")
 
-    def alone(self, processes: list[str], act: str) -> None:
-        """Check that one process at most believes that it may act."""
-        if len(processes) > 1:
-            self.wrong("alone", f"{' and '.join(processes)} both believe that they {act}")
-
     def _waits_for_nothing(self, item: Raw) -> bool:
         """Tell whether an object says that it waits for data that is there."""
         known = self.site is not None and self.site.has_data
@@ -115,6 +111,20 @@ class ClusterChecker(PowerChecker):
         if self.nodes is not None and call.shows is Shows.REST:
             self.nodes.switched_off(box)
         super().obeyed(call, box, stopped=stopped)
+
+
+class Judge(Protocol):
+    """What notes that something does not hold."""
+
+    def wrong(self, invariant: str, text: str) -> None:
+        """Note it."""
+        ...
+
+
+def alone(judge: Judge, processes: list[str], act: str) -> None:
+    """Check that one process at most believes that it may act."""
+    if len(processes) > 1:
+        judge.wrong("alone", f"{' and '.join(processes)} both believe that they {act}")
 
 
 def begun_again(shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]) -> None:

@@ -14,7 +14,7 @@ from hostler.ports.preparer import Preparer
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import SimLoop
 
-from . import faults, sharing
+from . import faults
 from .checker import ClusterChecker
 from .faults import ClusterScenario
 from .nodes.world import NodesWorld
@@ -24,10 +24,6 @@ from .scripts.scenario import SCRIPT
 from .scripts.ssh import LabPreparer
 from .shared_store import SharedStore
 from .site import OURS, THEIRS, Site
-
-_HALF, _LATE = 0.5, 3
-"""Where fewer than half of all calls to the API come to anything, everything is noticed so many
-times later: who failed again and again waits for five minutes before each further try."""
 
 
 class ClusterEnvironment(PowerEnvironment):
@@ -61,8 +57,7 @@ class ClusterEnvironment(PowerEnvironment):
         made = ClusterChecker(self.truth, trace, delay, self._cluster_scenario)
         self.judge = self.metal_checker = self.objects_checker = made
         made.site, made.nodes = self.site, self.nodes
-        if self._cluster_scenario.success < _HALF:
-            made.noticed *= _LATE
+        made.noticed *= self._cluster_scenario.lateness
         if self.nodes is not None:
             self.nodes.judged(made.shadows, made.wrong)
         if (scripts := self._cluster_scenario.scripts) is not None:
@@ -96,8 +91,6 @@ class ClusterEnvironment(PowerEnvironment):
                 self._loop.call_later(disruption.length, site.make_data)
             case faults.NAMESPACE_DELETED:
                 done = site.delete_namespace()
-            case sharing.CUT_OFF:
-                done = self._cut_off(disruption)
             case _ if site.strike(disruption, self._loop):
                 done = True
             case _:
@@ -105,25 +98,14 @@ class ClusterEnvironment(PowerEnvironment):
         self.judge.trace.note(f"{disruption.fault} for {disruption.length:.0f} s")
         return done
 
-    def _cut_off(self, disruption: Disruption) -> bool:
-        """Cut the way of one process to the API server for a while."""
-        route = self.site.routes.chosen(disruption.who)
-        if route is None:
-            return False
-        route.cut()
-        self._loop.call_later(disruption.length, route.mend)
-        return True
-
     def place(self, own: InstallationId) -> SharedStore:
         """Return where the records of engines lie that share them: beside the objects."""
-        return SharedStore(own, SimClock(self._loop), self.site, self.site.routes)
+        return SharedStore(own, SimClock(self._loop), self.site)
 
     def cease(self) -> None:
         """Let the faults of boxes and of the API cease."""
         super().cease()
-        self.site.gateway.faults.rates = {}
-        self.site.gateway.bring_up()
-        self.site.routes.mend()
+        self.site.calm()
         if self.hosts is not None:
             self.hosts.calm = True
         self.site.make_data()

@@ -23,8 +23,9 @@ from .fleets.edits import (
 )
 from .nodes.scenario import NodesScenario, draw_nodes
 from .rolls.scenario import RollScenario, draw_roll
+from .routes import CUT_OFF
 from .scripts.scenario import FAULTS, ScriptsScenario, draw_scripts
-from .sharing import CUT_OFF, SHARED, sharing
+from .sharing import SHARED, sharing
 
 _ELSEWHERE = frozenset(
     {
@@ -72,7 +73,7 @@ ALL = (
 """Every fault that a run of Cluster API knows."""
 
 DAYS, ROLL_DAYS = 0.06, 0.5
-_MINUTE = 60.0
+_MINUTE, _HALF, _LATE = 60.0, 0.5, 3
 _WIRINGS = (Wiring.BMC, Wiring.STRIP, Wiring.GUEST, Wiring.MIXED)
 
 
@@ -108,6 +109,15 @@ class ClusterScenario(PowerScenario):
     def success(self) -> float:
         """How likely a call to the API is to have its effect, and to be answered."""
         return prod(1.0 - rate for fault, rate in self.api.items() if fault not in OF_WATCHES)
+
+    @property
+    def lateness(self) -> int:
+        """How many times later than else all is noticed and done.
+
+        Where fewer than half of all calls to the API come to anything, who failed again and again
+        waits for five minutes before each further try, and leases in it run out.
+        """
+        return _LATE if self.success < _HALF else 1
 
 
 def draw_cluster(seed: int, size: Size) -> ClusterScenario:
@@ -232,7 +242,7 @@ def _with_engines(scenario: ClusterScenario) -> ClusterScenario:
     The records lie in the namespace that somebody may delete: then nothing is left to be judged.
     """
     if scenario.edits:
-        return scenario
+        return replace(scenario, base=sharing(scenario.base, dice="shared fleets 2"))
     return replace(scenario, base=sharing(scenario.base, apart=frozenset({NAMESPACE_DELETED})))
 
 

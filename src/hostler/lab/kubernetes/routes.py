@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 
 from hostler.kubernetes.errors import Unavailable
 
+CUT_OFF = "api_cut_off"
+"""One process reaches the API server no more, with its records there and its objects."""
+
 
 @dataclass(slots=True)
 class Route:

@@ -20,7 +20,7 @@ from hostler.simulators.kubernetes.faults import WRITES
 from hostler.simulators.kubernetes.gateway import Fate
 from hostler.stores.kubernetes.definitions import definitions
 
-from .routes import Route, Routes
+from .routes import Route
 from .simulated_cluster import SimulatedCluster
 from .unheard import tell
 
@@ -28,17 +28,15 @@ from .unheard import tell
 class SharedStore(InCluster):
     """Implements `StorePlace` in the cluster of a run's objects."""
 
-    def __init__(
-        self, own: InstallationId, clock: Clock, cluster: SimulatedCluster, routes: Routes
-    ) -> None:
+    def __init__(self, own: InstallationId, clock: Clock, cluster: SimulatedCluster) -> None:
         teach(cluster.server, definitions())
-        self._cluster, self._routes = cluster, routes
+        self._cluster = cluster
         super().__init__(own, clock, server=cluster.server)
 
     def _session(self, run: ProcessRun | None) -> Session:
         if run is None:
             return self._at_hand()
-        return _RunSession(self._cluster, _Writer(run, self, self._routes.of(run.name)))
+        return _RunSession(self._cluster, _Writer(run, self, self._cluster.routes.of(run.name)))
 
 
 @dataclass(frozen=True, slots=True)

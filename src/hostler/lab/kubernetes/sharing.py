@@ -4,13 +4,13 @@ One of them dies for a while, stands still past its lease and goes on believing 
 cut off from the API server while it reaches all boxes.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 from random import Random
 
 from hostler.lab.scenario.faults import Disruption, Scenario
 
-CUT_OFF = "api_cut_off"
-"""One process reaches the API server no more, with its records there and its objects."""
+from .routes import CUT_OFF
 
 SHARED = "two_replicas"
 STRUCK = ("crash", "paused", "suspended", "lease_lost")
@@ -19,12 +19,12 @@ _SHARE = 0.2
 _SKEW = 20.0
 
 
-def sharing(scenario: Scenario, *, apart: frozenset[str]) -> Scenario:
-    """Return the scenario of two engines where the seed is one of those; by dice of its own.
+def sharing(scenario: Scenario, *, apart: Collection[str] = (), dice: str = "shared") -> Scenario:
+    """Return the scenario of two engines where the seed is one of those; by `dice` of its own.
 
     Faults that are `apart` would take the records with the objects: those seeds have one engine.
     """
-    rng = Random(f"hostler kubernetes shared: {scenario.seed}")
+    rng = Random(f"hostler kubernetes {dice}: {scenario.seed}")
     if rng.random() >= _SHARE or scenario.severity == "calm":
         return scenario
     others = [one for one in scenario.disruptions if one.fault not in apart]

@@ -16,7 +16,7 @@ from hostler.simulators.kubernetes.server import KubernetesServer
 from hostler.stores.kubernetes.kinds import JOURNALS, PARTS
 from hostler.testing.time.loop import SimLoop
 
-from . import faults
+from . import faults, routes
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _MERGE = "application/merge-patch+json"
@@ -78,6 +78,7 @@ class SimulatedCluster:
     def __init__(self, clock: Clock, random: Random) -> None:
         self.server = KubernetesServer(clock, random)
         self.gateway = _Gateway(self.server, Faults(random))
+        self.routes = routes.Routes()
 
     @property
     def written(self) -> tuple[int, int]:
@@ -104,9 +105,23 @@ class SimulatedCluster:
             case faults.DOWN:
                 self.gateway.take_down()
                 loop.call_later(disruption.length, self.gateway.bring_up)
+            case routes.CUT_OFF:
+                self._cut_off(disruption, loop)
             case _:
                 return False
         return True
+
+    def _cut_off(self, disruption: Disruption, loop: SimLoop) -> None:
+        """Cut the way of one process to the server for a while, if there is any."""
+        if (route := self.routes.chosen(disruption.who)) is not None:
+            route.cut()
+            loop.call_later(disruption.length, route.mend)
+
+    def calm(self) -> None:
+        """Let all calls arrive and be answered."""
+        self.gateway.faults.rates = {}
+        self.gateway.bring_up()
+        self.routes.mend()
 
     def make_namespace(self, name: str) -> None:
         """Make a namespace."""

@@ -15,7 +15,6 @@ from hostler.frontends.kubernetes.clusterapi.names import (
 )
 from hostler.ports.clock import Clock
 
-from .routes import Routes
 from .simulated_cluster import DEFINITIONS, Raw, SimulatedCluster
 
 NAMESPACE, CLUSTER, DATA = "machines", "c1", "data"
@@ -37,7 +36,6 @@ class Site(SimulatedCluster):
         self._data, self._longest = data, unready
         self._random, self._fleet, self._made = random, fleet, 0
         self._boot, self._unready = clock.boot, dict[str, float]()
-        self.routes = Routes()
         for document in (*definitions(), _kind("Cluster"), _kind("Machine")):
             self.must("POST", DEFINITIONS, document)
         self._found_namespace()

@@ -14,8 +14,8 @@ from hostler.lab.kubernetes import faults
 from hostler.lab.kubernetes.faults import ClusterScenario, Replicas
 from hostler.lab.kubernetes.fleets.edits import Edit
 from hostler.lab.kubernetes.nodes.scenario import NodesScenario
+from hostler.lab.kubernetes.routes import CUT_OFF
 from hostler.lab.kubernetes.scripts.scenario import ScriptsScenario
-from hostler.lab.kubernetes.sharing import CUT_OFF
 from hostler.lab.power.faults import Wiring
 from hostler.lab.scenario.faults import HOUR, Disruption
 from hostler.simulators.kubernetes.faults import Fault

@@ -203,6 +203,8 @@ _NOTHING_HELD = Alone(
     api={Fault.WEBHOOK_REFUSES: 1.0},
 )
 
+_SHARED = Alone(edits=_EDITS, engines=2)
+
 _FLEETS = "frontends.kubernetes.fleets"
 _CANDIDATES = "frontends.kubernetes.objects.candidates:Candidates"
 _ENTRIES = "frontends.kubernetes.objects.host_entries:Entries"
@@ -300,6 +302,12 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
         puts=(("frontends.kubernetes.objects.assembly:Assembler._is_right", _within_bounds),),
         scenario=_ROOM_SHRINKS,
         caught=("kept",),
+    ),
+    "two-processes-elected": Mutant(
+        summary="of two processes that follow Fleets each takes the cluster's Lease from the other",
+        puts=(("kubernetes.election:Elector._may_take", always),),
+        scenario=_SHARED,
+        caught=("alone",),
     ),
     "in-force-before-it-is-held": Mutant(
         summary="a Host is in force before anything keeps its object from going with its machine",

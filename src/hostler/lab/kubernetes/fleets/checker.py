@@ -10,7 +10,7 @@ leaves    no object that was deleted stays, and no finalizer.
 fight     at rest nothing is written to the API.
 """
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from math import inf
 
 from hostler.domain.ids import FleetName, HostId, MachineId
@@ -45,10 +45,7 @@ Objected = Mapping[tuple[Space, str], Raw]
 
 
 class FleetsChecker(PowerChecker):
-    """All checkers of one run of Fleets, beside those of the machines and their boxes.
-
-    `in_force` are the boxes of each account that is run now.
-    """
+    """All checkers of one run of Fleets, beside those of the machines and their boxes."""
 
     objects: Objects
 
@@ -56,11 +53,11 @@ class FleetsChecker(PowerChecker):
         self, truth: MetalTruth, trace: Trace, consistency_delay: float, scenario: PowerScenario
     ) -> None:
         super().__init__(truth, trace, consistency_delay, scenario)
-        self.in_force: Mapping[str, Container[str]] = {}
+        self._boxes_run = dict[str, Mapping[str, Collection[str]]]()
         self._hosts: Objected = {}
         self._providers: Objected = {}
         self._starts = dict[str, tuple[str, float]]()
-        self._ran = set[str]()
+        self._ran = dict[str, set[str]]()
 
     def wrong(self, invariant: str, text: str, machine: MachineId | None = None) -> None:
         """Note that something does not hold."""
@@ -68,13 +65,32 @@ class FleetsChecker(PowerChecker):
 
     # ------------------------------------------------------------ what is dropped
 
-    def takes(self, in_force: Mapping[str, Container[str]], fleets: Container[str]) -> None:
+    @property
+    def in_force(self) -> Mapping[str, Collection[str]]:
+        """The boxes of each account that are run by every process that has read of any fleets."""
+        runs = tuple(self._boxes_run.values())
+        accounts = {account for run in runs for account in run if all(account in o for o in runs)}
+        return {
+            account: [box for box in runs[0][account] if all(box in run[account] for run in runs)]
+            for account in accounts
+        }
+
+    def takes(
+        self,
+        process: str,
+        in_force: Mapping[str, Collection[str]],
+        fleets: Container[str] | None,
+    ) -> None:
         """Note the boxes and fleets of an engine that begins now: what it needs is among them.
 
-        Boxes of machines are, and each Fleet that was in force before, in an account that is.
+        Boxes of machines are, and each Fleet that was in force before, in an account that is. It
+        has no `fleets` before it has read of any.
         """
-        self.in_force = in_force
-        self._fleets_stay(fleets)
+        if fleets is None:
+            self._boxes_run.pop(process, None)
+            return
+        self._boxes_run[process] = in_force
+        self._fleets_stay(process, in_force, fleets)
         for shadow in self.shadows:
             for machine in shadow.living():
                 account, box = self._account(shadow, machine), machine.host
@@ -82,13 +98,14 @@ class FleetsChecker(PowerChecker):
                     text = f"{box} is {machine.id}'s, and not in force any more"
                     self.wrong("kept", text, machine.id)
 
-    def _fleets_stay(self, fleets: Container[str]) -> None:
-        ran, self._ran = self._ran, set[str]()
+    def _fleets_stay(self, process: str, in_force: Container[str], fleets: Container[str]) -> None:
+        ran, now = self._ran.get(process, set[str]()), set[str]()
+        self._ran[process] = now
         for (space, name), one in self._all("fleets").items():
             uid, runs = str(one["metadata"]["uid"]), space.named(name) in fleets
             if runs:
-                self._ran.add(uid)
-            elif uid in ran and space.named(PROVIDER) in self.in_force and not is_going(one):
+                now.add(uid)
+            elif uid in ran and space.named(PROVIDER) in in_force and not is_going(one):
                 self.wrong("kept", f"Fleet {space.named(name)} was in force, and is not any more")
 
     def _account(self, shadow: ShadowStore, machine: Machine) -> str:
@@ -188,6 +205,10 @@ class FleetsChecker(PowerChecker):
             for box, host in self._boxes(shadow)
             if fleet.name in {self._space(box).named(name) for name in FLEETS}
         ]
+
+    def _saw_off(self, box: HostId) -> bool:
+        """Since when a box is off that had no Host when it went off, nobody knows."""
+        return self.truth.handled.get(box, -inf) < self.truth.since(box)
 
     def _on_long_enough(self, host: Host | None, call: Call) -> None:
         """A box that an object asks to be off goes off whenever it went on.

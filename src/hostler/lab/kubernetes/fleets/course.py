@@ -2,18 +2,18 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextvars import Context
+from functools import partial
 from pathlib import Path
 from random import Random
 
-from hostler.config.digests import differing, digests
-from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Account
-from hostler.domain.ids import FleetName
 from hostler.domain.model.fleet import Fleet
-from hostler.lab.harness.process import Home, Process, Watch
+from hostler.lab.harness.process import Home, Watch
 from hostler.lab.harness.process_run import ProcessRun
+from hostler.lab.kubernetes.checker import alone
 from hostler.lab.kubernetes.faults import ClusterScenario
+from hostler.lab.kubernetes.shared_store import SharedStore
+from hostler.lab.kubernetes.unheard import differences
 from hostler.lab.scenario.course import EngineCourse
 from hostler.lab.scenario.disruptions import Disruptions
 from hostler.lab.scenario.operator import Operator
@@ -21,6 +21,7 @@ from hostler.lab.scenario.operator import Operator
 from .edits import Edit
 from .environment import FleetsEnvironment, in_force
 from .people import Aim, People
+from .replica import Replica, united
 from .service import ObjectsService
 from .stages import stages
 
@@ -39,25 +40,19 @@ class FleetsCourse(EngineCourse):
         self.scenario, self._folder = scenario, folder
         objects = self._environment.objects
         self._people = [People(objects, space) for space in objects.spaces]
-        self._config: Config | None = None
-        self._next: Config | None = None
-        self._goes_on = False
+        self._replicas = list[Replica]()
+        self._services = list[ObjectsService]()
+        self._shared: SharedStore | None = None
 
     async def _go(self) -> None:
         scenario, objects = self.base, self._environment.objects
         async with asyncio.TaskGroup() as group:
-            self._group = group
             home = self._found_home()
-            process = self._process = self.session.add_process(home, "a", scenario.skews[0])
-            process.accounts = self._accounts
-            await process.start(group)
             random = Random(f"hostler objects {scenario.seed}")
-            folder = self._folder / "secrets"
-            service = ObjectsService(
-                process, objects, random, folder, self._take, lambda: self._goes_on
-            )
+            for number in range(scenario.replicas):
+                await self._add_replica(home, number, random, group)
             disruptions, operator = Disruptions(self.session, group), Operator(self.session)
-            serving = group.create_task(service.run())
+            serving = [group.create_task(service.run()) for service in self._services]
             edits = (self.scenario.edits, self.scenario.lifecycle)
             doing = [group.create_task(self._write(one)) for one in edits]
             doing.append(group.create_task(disruptions.run()))
@@ -73,14 +68,37 @@ class FleetsCourse(EngineCourse):
                     await self._reach(operator, disruptions, aims)
             for fault, times in objects.gateway.faults.counts.items():
                 self.checker.struck(f"api_{fault.value}", times)
-            serving.cancel()
-            await process.end()
+            for task in serving:
+                task.cancel()
+            for process in self.session.processes:
+                await process.end()
 
     def _found_home(self) -> Home:
         """Return the installation; it has no fleets before it has read of them."""
-        home = self.session.found_home(replicas=1)
+        scenario = self.base
+        home = self.session.found_home(replicas=scenario.replicas)
+        if scenario.replicas > 1:
+            home.place = self._shared = self._environment.place(home.shadow.own)
+            bounds = home.shadow.bounds
+            if bounds is not None:
+                bounds.slack *= self.scenario.lateness
         home.fleets, home.shadow.fleets = (), {}
         return home
+
+    async def _add_replica(
+        self, home: Home, number: int, random: Random, group: asyncio.TaskGroup
+    ) -> None:
+        name = "ab"[number]
+        process = self.session.add_process(home, name, self.base.skews[number])
+        replica = Replica(
+            process=process, group=group, lasts=not self.scenario.lifecycle, taken=self._taken
+        )
+        process.accounts = partial(self._accounts, replica)
+        self._replicas.append(replica)
+        folder = self._folder / f"secrets-{name}"
+        service = ObjectsService(replica, self._environment.objects, random, folder)
+        self._services.append(service)
+        await process.start(group)
 
     async def _write(self, edits: Sequence[Edit]) -> None:
         """Write what people write, at its time."""
@@ -93,71 +111,74 @@ class FleetsCourse(EngineCourse):
 
     def _could_act(self) -> bool:
         """Tell whether an engine could act: one that has not read what is wanted cannot."""
-        return super()._could_act() and self._config is not None
+        read = (one.config is not None for one in self._replicas if one.process.alive)
+        return super()._could_act() and any(read)
 
     def _tick(self) -> None:
         super()._tick()
-        self._environment.fleets_checker.look()
+        judge = self._environment.fleets_checker
+        judge.look()
+        for fleet in self.session.homes[0].fleets:
+            lease = f"fleet/{fleet.name}"
+            alone(
+                judge,
+                [one.name for one in self.session.processes if one.holds(lease)],
+                f"hold {lease}",
+            )
+        leading = [one.replica.process.name for one in self._services if one.is_leading]
+        alone(judge, leading, "are elected")
 
     # ------------------------------------------------------------ what is in force
 
-    def _take(self, config: Config) -> None:
-        """Let the engine begin anew with other tables, once whoever found them has gone."""
-        self.loop.call_soon(self._replace, config, context=Context())
-
-    def _replace(self, config: Config) -> None:
-        process, home = self._process, self._process.home
-        stood = self._next or self._config
-        same = stood is not None and not differing(digests(stood), digests(config))
-        if same or process.retired:
+    def _taken(self, replica: Replica) -> None:
+        """Note that an engine is about to begin anew with other tables."""
+        config = replica.coming
+        if config is None:
             return
         names = ", ".join(
             f"{one.name}{' (removed)' if one.removed else ''}" for one in config.fleets
         )
         boxes = "; ".join(f"{name} {boxes}" for name, boxes in in_force(config).items())
-        self.trace.note(f"in force are {names or 'no fleets'}; {boxes or 'no boxes'}")
-        self._next, home.fleets = config, config.fleets
-        home.shadow.fleets = {**self._left_out(config), **{one.name: one for one in config.fleets}}
-        self.checker.fleets_changed(home.shadow)
-        process.kill()
-        self.loop.call_later(1.0, self._start, process, context=Context())
+        who = f"{replica.process.name}: " if len(self._replicas) > 1 else ""
+        self.trace.note(f"{who}in force are {names or 'no fleets'}; {boxes or 'no boxes'}")
+        self._tell_judge(config.fleets if len(self._replicas) == 1 else self._united())
 
-    def _left_out(self, config: Config) -> dict[FleetName, Fleet]:
-        """Return the fleets of before that have machines, and that no engine can be told of."""
-        shadow, names = self._process.home.shadow, {one.name for one in config.fleets}
-        return {
+    def _united(self) -> tuple[Fleet, ...]:
+        return tuple(united(self._replicas).values())
+
+    def _tell_judge(self, fleets: tuple[Fleet, ...]) -> None:
+        """Let the judge know which fleets are run, and those with machines that none can run."""
+        (home,) = self.session.homes
+        shadow, names = home.shadow, {one.name for one in fleets}
+        left = {
             name: one
             for name, one in shadow.fleets.items()
             if name not in names and shadow.living(name)
         }
+        home.fleets = fleets
+        shadow.fleets = {**left, **{one.name: one for one in fleets}}
+        self.checker.fleets_changed(shadow)
 
-    def _start(self, process: Process) -> None:
-        if not process.retired:
-            self._group.create_task(process.start(self._group), context=Context())
-
-    def _accounts(self, run: ProcessRun, watch: Watch) -> tuple[Account, ...]:
-        """Return the accounts that a run has: those in force, where a fleet lives in them.
-
-        Where objects come and go, one that was not begun for them has none before it has read them.
-        """
-        lasts = not self.scenario.lifecycle
-        self._goes_on = self._next is not None and not lasts
-        self._config, self._next = self._next or (self._config if lasts else None), None
-        judge = self._environment.fleets_checker
-        if self._config is None:
-            judge.in_force = {}
+    def _accounts(self, replica: Replica, run: ProcessRun, watch: Watch) -> tuple[Account, ...]:
+        """Return the accounts that a run has: those in force, where a fleet lives in them."""
+        replica.begins(run)
+        if len(self._replicas) > 1:
+            self._tell_judge(self._united())
+        judge, config = self._environment.fleets_checker, replica.config
+        if config is None:
+            judge.takes(replica.process.name, {}, None)
             return ()
-        asked = {str(one.name) for one in self._config.fleets if not one.removed}
-        judge.takes(in_force(self._config), asked)
+        asked = {str(one.name) for one in config.fleets if not one.removed}
+        judge.takes(replica.process.name, in_force(config), asked)
         rows = run.shadow.rows
-        fleets = [one for one in self._config.fleets if not one.removed or one.name in rows]
+        fleets = [one for one in config.fleets if not one.removed or one.name in rows]
         return tuple(
             Account(
                 name=account.name,
                 provider=watch(self._environment.account(run, account)),
                 fleets=tuple(one for one in fleets if one.account == account.name),
             )
-            for account in self._config.accounts
+            for account in config.accounts
             if any(one.account == account.name for one in fleets)
         )
 
@@ -197,6 +218,8 @@ class FleetsCourse(EngineCourse):
             for people, aim in zip(self._people, aims, strict=True):
                 if text := judge.untrue(shadow, people.space, aim):
                     return text
+            if self._shared is not None and (lost := differences(shadow, self._shared.tables())):
+                return f"alone: {lost}"
             if not any(aim.sizes for aim in aims) and (left := shadow.living()):
                 return f"leaves: {len(left)} machines are left"
         return ""

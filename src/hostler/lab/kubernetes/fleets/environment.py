@@ -1,6 +1,6 @@
 """The environment of Fleets: owned machines, and a cluster whose objects say what is wanted."""
 
-from collections.abc import Container
+from collections.abc import Collection
 from random import Random
 
 from hostler.config.values import AccountConfig, Config
@@ -8,6 +8,7 @@ from hostler.domain.ids import InstallationId, Zone
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.process_run import ProcessRun
 from hostler.lab.kubernetes.faults import ClusterScenario
+from hostler.lab.kubernetes.shared_store import SharedStore
 from hostler.lab.power.environment import PowerEnvironment
 from hostler.lab.scenario.environment import CONSISTENCY_DELAY
 from hostler.lab.scenario.faults import Disruption
@@ -57,6 +58,10 @@ class FleetsEnvironment(PowerEnvironment):
         made.objects = self.objects
         return made
 
+    def place(self, own: InstallationId) -> SharedStore:
+        """Return where the records of engines lie that share them: beside the objects."""
+        return SharedStore(own, SimClock(self._loop), self.objects)
+
     def strike(self, own: InstallationId, disruption: Disruption) -> bool | None:
         """Let happen what happens beside all engines."""
         if self.objects.strike(disruption, self._loop):
@@ -67,8 +72,7 @@ class FleetsEnvironment(PowerEnvironment):
     def cease(self) -> None:
         """Let the faults of boxes and of the API cease."""
         super().cease()
-        self.objects.gateway.faults.rates = {}
-        self.objects.gateway.bring_up()
+        self.objects.calm()
 
 
 def spaces_of(scenario: ClusterScenario) -> tuple[Space, ...]:
@@ -82,12 +86,12 @@ def spaces_of(scenario: ClusterScenario) -> tuple[Space, ...]:
     return home, other
 
 
-def boxes_of(account: AccountConfig) -> Container[str]:
+def boxes_of(account: AccountConfig) -> Collection[str]:
     """Return the names of the boxes that an account has by what is in force."""
     return [box.name for box in table_of(PowerTable, account.settings).boxes]
 
 
-def in_force(config: Config) -> dict[str, Container[str]]:
+def in_force(config: Config) -> dict[str, Collection[str]]:
     """Return the boxes of each account that a fleet lives in: no other is run."""
     lived_in = {fleet.account for fleet in config.fleets}
     return {one.name: boxes_of(one) for one in config.accounts if one.name in lived_in}

@@ -1,7 +1,7 @@
 """Service: what follows objects and reports on them, in each run of the engine's process."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -12,7 +12,6 @@ from hostler.config.decode import Raw
 from hostler.config.removed import with_removed
 from hostler.config.values import Config
 from hostler.domain.errors import StoreError
-from hostler.domain.model.fleet import Fleet
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.fleets.earlier import earlier_tables, recorded_places
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
@@ -21,26 +20,28 @@ from hostler.frontends.kubernetes.fleets.following import Followed
 from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
 from hostler.frontends.kubernetes.fleets.source import Base, Source, Surroundings
 from hostler.frontends.kubernetes.fleets.writing import Writer
+from hostler.frontends.kubernetes.leading import ALONE, Election, elected
 from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.objects.assembly import Place
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
 from hostler.kubernetes.client import Client
+from hostler.kubernetes.election import Candidate
 from hostler.kubernetes.errors import ApiError
 from hostler.kubernetes.informer import Surroundings as Following
-from hostler.lab.harness.process import Incarnation, Process
+from hostler.lab.harness.process import Incarnation
 from hostler.lab.kubernetes.connection import Connection
 from hostler.lab.kubernetes.runs import AGAIN, EachRun
+from hostler.lab.kubernetes.service import NOBODYS
 from hostler.ports.clock import Clock
 from hostler.ports.engine_record import EngineRecord
 from hostler.ports.store import Store
 from hostler.queries.removed import removed_fleets
 
 from .objects import HOME, KINDS, Objects
+from .replica import Replica
 
 _REPORTS, _SECRETS = timedelta(seconds=15), timedelta(minutes=10)
 """How often all objects are gone over, and Secrets are read again: seldom, to save time."""
-Taken = Callable[[Config], None]
-"""Takes what is in force, where it is something else than the engine's."""
 
 
 class _OnePlace:
@@ -55,10 +56,8 @@ class _OnePlace:
 class _Recorded:
     """A store that says which fleets the engine runs, as a process writes it when one begins."""
 
-    def __init__(self, store: Store, fleets: tuple[Fleet, ...], now: datetime) -> None:
-        tables = {f"fleet.{fleet.name}": "" for fleet in fleets if not fleet.removed}
-        self._store = store
-        self._record = EngineRecord(file="rack.toml", since=now, tables=tables)
+    def __init__(self, store: Store, replica: Replica, since: datetime) -> None:
+        self._store, self._replica, self._since = store, replica, since
 
     def __getattr__(self, name: str) -> object:
         """Leave all else to the store."""
@@ -66,28 +65,41 @@ class _Recorded:
 
     async def engine_record(self) -> EngineRecord | None:
         """Return what is run."""
-        return self._record
+        tables = {f"fleet.{fleet.name}": "" for fleet in self._replica.fleets if not fleet.removed}
+        return EngineRecord(file="rack.toml", since=self._since, tables=tables)
 
     async def save_engine_record(self, record: EngineRecord) -> None:
-        """Write what is run."""
-        self._record = record
+        """Write nothing: what is run is known."""
+        del record
 
 
 @dataclass(slots=True)
 class ObjectsService:
     """The objects' half of a process that runs in a cluster; each of its runs has another one.
 
-    What a run was begun anew for goes on with what was in force: it `carries` that. In a cluster no
-    process ends for that; one that died knows what its records say.
+    What a run was begun anew for goes on with what was in force: its replica carries that. In a
+    cluster no process ends for that; one that died knows what its records say. Of two processes
+    the one that is elected writes.
     """
 
-    process: Process
+    replica: Replica
     objects: Objects
     random: Random
     folder: Path
-    take: Taken
-    carries: Callable[[], bool]
+    election: Election = NOBODYS
     _tables: Mapping[Place, Raw] = field(default_factory=dict[Place, Raw])
+
+    def __post_init__(self) -> None:
+        """Let the engine of the process leave to another what that one was elected for."""
+        self.replica.process.yields = self._is_to_yield
+
+    def _is_to_yield(self) -> bool:
+        return self.election.yields()
+
+    @property
+    def is_leading(self) -> bool:
+        """Whether the run that lives believes that it was elected, and could act on it."""
+        return self.replica.process.alive and self.election.leads()
 
     @property
     def namespaces(self) -> Namespaces:
@@ -97,19 +109,33 @@ class ObjectsService:
 
     async def run(self) -> None:
         """Serve whatever run of the process there is, for ever."""
-        await EachRun(self.process, self._serve).run()
+        await EachRun(self.replica.process, self._serve).run()
 
     async def _serve(self, run: Incarnation) -> None:
         """Serve one run until it dies; its store may be away when it begins."""
-        connection = Connection(self.objects.gateway, passes=run.gate.pass_through)
+        process, self.election = self.replica.process, NOBODYS
+        route = self.objects.routes.of(process.name)
+        connection = Connection(self.objects.gateway, passes=run.gate.pass_through, route=route)
+        client = Client(session=connection)
         try:
-            await self._follow(run, Client(session=connection))
+            if process.home.replicas == 1:
+                self.election = ALONE
+                await self._follow(run, client)
+            else:
+                await self._follow_elected(run, client)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if not run.gate.dead or task is None or task.cancelling():
                 raise
         finally:
             await connection.close()
+
+    async def _follow_elected(self, run: Incarnation, client: Client) -> None:
+        """Follow, and write whenever this run is elected, as processes with one store have it."""
+        candidate = Candidate(identity=run.process.name, namespace=HOME)
+        clock, draw = run.ports.clock, Random(self.random.getrandbits(64)).random
+        async with elected(client, candidate, clock, draw) as self.election:
+            await self._follow(run, client)
 
     async def _follow(self, run: Incarnation, client: Client) -> None:
         store, clock = run.ports.store, run.ports.clock
@@ -128,13 +154,13 @@ class ObjectsService:
         )
         base = Base(path=Path("rack.toml"), raw={}, kinds=KINDS, stores={"sqlite": _OnePlace()})
         source = Source(base, around)
-        recorded: Store = _Recorded(store, self.process.home.fleets, clock.now())  # pyright: ignore[reportAssignmentType] - all else it leaves to the store
+        recorded: Store = _Recorded(store, self.replica, clock.now())  # pyright: ignore[reportAssignmentType] - all else it leaves to the store
         reported = Reported(
             followed=followed,
             source=source,
             store=recorded,
             clock=clock,
-            leads=lambda: True,
+            leads=self.election.leads,
             with_removed=partial(_with_removed, clock),
         )
         events = EventRecorder(client, clock, run.process.name)
@@ -159,7 +185,7 @@ class ObjectsService:
             try:
                 recorded = await recorded_places(store, followed, source.namespaces)
                 earlier = await earlier_tables(store, followed, source.namespaces)
-                before = self._tables if self.carries() else earlier
+                before = self._tables if self.replica.carries else earlier
                 await source.first(before, recorded)
             except (ApiError, StoreError):
                 await asyncio.sleep(AGAIN)
@@ -177,7 +203,7 @@ class ObjectsService:
             else:
                 break
         self._tables = source.judged.assembly.tables
-        self.take(config)
+        self.replica.take(config)
 
 
 async def _with_removed(clock: Clock, config: Config, store: Store) -> Config:

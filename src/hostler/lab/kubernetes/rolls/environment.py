@@ -65,5 +65,4 @@ class RollEnvironment(MacEnvironment):
     def cease(self) -> None:
         """Let the faults of the provider and of the API cease."""
         super().cease()
-        self.site.gateway.faults.rates = {}
-        self.site.gateway.bring_up()
+        self.site.calm()
