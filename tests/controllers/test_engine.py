@@ -805,3 +805,18 @@ async def test_an_engine_that_leads_no_longer_alerts_of_no_need_that_another_one
         await loop.keep_leases()
     assert rig.metrics.series(Gauge.NO_AVAILABLE_HOST) == {}
     assert rig.metrics.series(Gauge.BOOTSTRAP_FAILED) == {}
+
+
+async def test_a_process_that_leads_no_account_any_more_reports_no_orphans() -> None:
+    """Both replicas are scraped: the sum would count each twice, and go on when they are gone."""
+    rig = Yielding(replace(FLEET, size=1), exclusive=False)
+    async with rig.running("a") as engine:
+        await rig.until([READY], 60 * S)
+        rig.yields = True
+        while engine.leases.tenure("account/main") is not None:
+            await rig.pass_by(1 * S)
+        rig.metrics.gauge(Gauge.UPSTREAM_ORPHANS, 2)
+        rig.metrics.replace(Gauge.ORPHANS, {("web", "z-1", "unrecorded"): 2})
+        await rig.pass_by(15 * S)
+        assert rig.metrics.series(Gauge.ORPHANS) == {}
+        assert rig.metrics.value(Gauge.UPSTREAM_ORPHANS) == 0

@@ -13,6 +13,7 @@ from hostler.ports.store import Notifies
 from .account import AccountLoop
 from .retention import Retention
 from .runtime.leases import Leases
+from .runtime.measurements import forget_orphans
 from .runtime.settings import Account, Ports, Settings
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.engine")
@@ -163,6 +164,8 @@ class Engine:
     async def _keep_leases(self) -> None:
         for loop in self.loops:
             await self._keep_leases_of(loop)
+        if self.loops and all(self.leases.tenure(loop.lease) is None for loop in self.loops):
+            forget_orphans(self._ports.metrics)
 
     async def _keep_leases_of(self, loop: AccountLoop) -> None:
         """Renew and take; what cannot be renewed runs out, and with it every right to act.
