@@ -31,6 +31,10 @@ class LiveRecords(Protocol):
         """Whether the engine has observed the provider since it started."""
         ...
 
+    def is_current(self) -> bool:
+        """Tell whether this is of now: an engine that does not lead knows what was when it led."""
+        ...
+
     def row(self) -> FleetRow | None:
         """Return the fleet's row, or None until the engine has read it."""
         ...

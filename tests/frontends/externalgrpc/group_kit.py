@@ -47,9 +47,13 @@ class FakeLive:
     fleet_row: FleetRow = field(default_factory=lambda: FleetRow(name=NODES.name, created=BEGIN))
     has_read: bool = True
     has_observed: bool = True
+    leads: bool = True
     blocker: str = ""
     supports_standby: bool = False
     hosts: int | None = None
+
+    def is_current(self) -> bool:
+        return self.leads
 
     def room(self, fleet: Fleet, now: datetime) -> int | None:
         del fleet, now

@@ -69,6 +69,17 @@ async def test_refresh_waits_for_records_and_for_one_observation() -> None:
     assert (await refused(provider, "Refresh"))[0] is Status.UNAVAILABLE
 
 
+async def test_refresh_is_refused_where_another_process_runs_the_fleets() -> None:
+    """What this one knows is what was when it led; core would act on it."""
+    cluster = Cluster()
+    provider = serving(cluster)
+    cluster.live.leads = False
+    why = "no fleet is run by this process now"
+    assert await refused(provider, "Refresh") == (Status.UNAVAILABLE, why)
+    cluster.live.leads = True
+    await ask(provider, "Refresh")
+
+
 async def test_a_price_is_that_of_the_group_whose_label_or_node_it_is() -> None:
     cluster = Cluster(NodeTable(price=0.5))
     provider = serving(cluster)

@@ -66,6 +66,11 @@ class NodeGroup:
         return most if room is None else max(self.minimum, min(most, room))
 
     @property
+    def is_current(self) -> bool:
+        """Whether the engine of this process decides for the fleet now."""
+        return self.live.is_current()
+
+    @property
     def is_known(self) -> bool:
         """Whether the engine has read the records, and observed the provider once."""
         return self.live.machines() is not None and self.live.has_observed

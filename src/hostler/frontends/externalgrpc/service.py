@@ -99,10 +99,15 @@ class CloudProvider:
         return message("NodeGroupForNodeResponse", nodeGroup=described)
 
     async def _refresh(self, request: Message) -> Message:
-        """Refuse until all is known, which stops Cluster Autoscaler's loop before it acts."""
+        """Refuse until all is known, which stops Cluster Autoscaler's loop before it acts.
+
+        So it does where another process runs the fleets: what this one knows is what was.
+        """
         del request
-        passed = self._since()
-        unknown = [group.id for group in self._groups.values() if not group.is_known]
+        passed, groups = self._since(), self._groups.values()
+        if groups and not any(group.is_current for group in groups):
+            raise GRPCError(Status.UNAVAILABLE, "no fleet is run by this process now")
+        unknown = [group.id for group in groups if not group.is_known]
         unread = [name for name in unknown if self._groups[name].live.machines() is None]
         if unread or (unknown and passed < PATIENCE):
             text = f"not observed yet: {', '.join(unread or unknown)}"
