@@ -820,3 +820,16 @@ async def test_a_process_that_leads_no_account_any_more_reports_no_orphans() -> 
         await rig.pass_by(15 * S)
         assert rig.metrics.series(Gauge.ORPHANS) == {}
         assert rig.metrics.value(Gauge.UPSTREAM_ORPHANS) == 0
+
+
+async def test_a_fleet_that_could_never_be_observed_is_measured_and_has_no_orphan_report() -> None:
+    """By that difference an alert tells of credentials that were wrong from the start."""
+    rig = sized(1)
+    rig.provider.dead.add(OFFER.zone)
+    async with rig.running():
+        await rig.pass_by(5 * MIN)
+        assert rig.metrics.series(Gauge.SIZE) == {("web",): 1}
+        assert rig.metrics.series(Gauge.ORPHANS_CHECKED) == {}
+        rig.provider.dead.clear()
+        await rig.pass_by(2 * MIN)
+        assert set(rig.metrics.series(Gauge.ORPHANS_CHECKED)) == {("web",)}

@@ -31,6 +31,13 @@ at one, which `increase` does not see: so a series that was not there an hour to
   annotations:
     summary: {{ `The orphan report of fleet {{ $labels.fleet }} is more than an hour old` | quote }}
     description: Observations are not complete. Until they are, strays are not found.
+- alert: HostlerNoOrphanReport
+  expr: max by (fleet) (hostler_fleet_size) unless max by (fleet) (hostler_reclaim_last_success_timestamp_seconds > 0)
+  for: 30m
+  labels: {severity: warning}
+  annotations:
+    summary: {{ `Fleet {{ $labels.fleet }} has no orphan report` | quote }}
+    description: No observation was complete since the start, as where credentials are wrong. Until one is, strays are not found.
 - alert: HostlerBootstrapFailed
   expr: max by (fleet) (hostler_bootstrap_failed) > 0
   for: 5m

@@ -33,11 +33,11 @@ from hostler.domain.model.machine import Machine, MachineSpec, Offer
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.observation.blockers import world_is_right, zone_is_known
-from hostler.ports.metrics import Count, Gauge
+from hostler.ports.metrics import Count
 
 from .observe.snapshot import Occasion, gather
 from .runtime.leases import Tenure
-from .runtime.measurements import measure_fleet, measure_host_needs
+from .runtime.measurements import measure_fleet, measure_host_needs, measure_report
 from .runtime.settings import Ports
 from .runtime.state import AccountState, Steadiness
 
@@ -133,11 +133,10 @@ class Reconciler:
 
     def _note_hosts(self, snapshot: Snapshot, decision: Decision) -> None:
         """Note whether the orphan report is up to date, and how many hosts the fleet lacks."""
+        if all(zone_is_known(snapshot, offer) for offer in snapshot.fleet.offers):
+            measure_report(self._ports.metrics, snapshot.fleet.name, snapshot.now)
         if not snapshot.capabilities.hosts:
             return
-        if all(zone_is_known(snapshot, offer) for offer in snapshot.fleet.offers):
-            now = snapshot.now.timestamp()
-            self._ports.metrics.gauge(Gauge.ORPHANS_CHECKED, now, snapshot.fleet.name)
         starved = decision.condition.startswith(Reason.NO_AVAILABLE_HOST)
         wanted = sum(machine.wanted for machine in self._state.living(snapshot.fleet.name))
         missing = max(0, snapshot.row.desired(snapshot.fleet) - wanted) if starved else 0

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Protocol
 
 from hostler.domain.ids import FleetName, HostId
@@ -58,7 +59,13 @@ def forget_fleet(metrics: Metrics, fleet: FleetName) -> None:
     """Have a fleet that is not run any more count nothing, and alert of nothing."""
     measure_machines(metrics, fleet, ())
     metrics.replace(Gauge.SIZE, {}, fleet)
+    metrics.replace(Gauge.ORPHANS_CHECKED, {}, fleet)
     forget_host_needs(metrics, fleet)
+
+
+def measure_report(metrics: Metrics, fleet: FleetName, checked: datetime) -> None:
+    """Set when the orphan report of a fleet was last up to date."""
+    metrics.replace(Gauge.ORPHANS_CHECKED, {(): checked.timestamp()}, fleet)
 
 
 def measure_orphans(metrics: Metrics, orphans: tuple[Orphan, ...]) -> None:
