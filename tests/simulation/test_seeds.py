@@ -42,6 +42,8 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    82000678: "L1: nobody removed an address that the program reports of a fleet that ends (the "
+    "lab)",
     78000164: "S5: an engine whose clock had jumped dated an orphan, and another one took over",
     77000058: "E1: a person's delete stopped a call that waited for the rate (the judge)",
     166: "S1: an address that a person added to a pool was taken for one of ours (the judge)",

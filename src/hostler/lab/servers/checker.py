@@ -5,6 +5,7 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.machine import LOCKED, Machine
 from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Orphan
 from hostler.lab.checks import issued_ids
 from hostler.lab.checks.checker import SELDOM
@@ -79,6 +80,20 @@ class ServerChecker(ScalewayChecker):
             and machine.phase is Phase.DELETED
             and issued_ids.is_unissued(shadow, thing)
         ]
+
+    def reported_of_ending(self) -> list[tuple[Thing, Zone]]:
+        """Return what the program reports of fleets that end, and is not to remove itself."""
+        reported = {
+            orphan.resource
+            for shadow in self._stores()
+            for orphan in shadow.orphans.values()
+            if orphan.cls is OrphanClass.UNRECORDED
+            and (row := shadow.rows.get(orphan.fleet)) is not None
+            and (fleet := shadow.fleets.get(orphan.fleet)) is not None
+            and row.ends
+            and not fleet.reclaim
+        }
+        return [one for one in self.things() if one[0].id in reported]
 
     def _recorded_ids(self) -> frozenset[ResourceId]:
         """Return every id that a record of a store has or had that is not lost."""

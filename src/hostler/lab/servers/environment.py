@@ -171,11 +171,14 @@ class ServerEnvironment:
     def help(self, checker: Checker) -> None:
         """Remove what only people can: what somebody took the tags from, and no record knows.
 
-        And servers that another store made for machines that ended here.
+        And servers that another store made for machines that ended here, and what is reported of a
+        fleet that ends: nothing is adopted into it.
         """
         del checker
         self._pool.mend()
-        for thing, zone in (*self._checker.taken(), *self._checker.made_for_ended()):
+        judge = self._checker
+        left = (*judge.taken(), *judge.made_for_ended(), *judge.reported_of_ending())
+        for thing, zone in left:
             if thing.kind == "volume":
                 remove_volume(self.world, thing.id, zone)
             else:
