@@ -1,13 +1,19 @@
 """Nodes that are worked at, in the fleet file."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from hostler.app.compose import Composed
+from hostler.app.nodes import managed
+from hostler.app.provider_registry import KINDS
+from hostler.config.digests import differing, digests
+from hostler.config.removed import with_removed
 from hostler.config.values import Config
 from hostler.domain.errors import ConfigError
-from hostler.domain.model.fleet import ProbeKind, Workload
+from hostler.domain.ids import FleetName
+from hostler.domain.model.fleet import FleetRow, ProbeKind, Workload
 
 FILE = """
 [provider.hosts]
@@ -73,3 +79,26 @@ def test_check_says_that_no_cluster_can_be_spoken_to(tmp_path: Path) -> None:
     (lack,) = Composed(environment=nowhere).lacks(config)["fleet.nodes"]
     assert lack.key == "node.managed"
     assert "kubeconfig" in lack.text
+
+
+def test_what_a_fleet_says_of_its_nodes_is_a_change_of_its_table(tmp_path: Path) -> None:
+    """A running engine reads it again: another label, or another way to drain."""
+    before = digests(read(tmp_path, FILE))
+    for old, new in (('"web"', '"api"'), ('"2m"', '"3m"')):
+        after = digests(read(tmp_path, FILE.replace(old, new)))
+        assert differing(before, after) == ("fleet.nodes",)
+
+
+def test_nodes_of_a_fleet_that_left_the_file_are_worked_at_to_the_end(tmp_path: Path) -> None:
+    """They are drained as they were: else its machines go off with what runs on them."""
+    before = read(tmp_path, FILE)
+    after = read(tmp_path, FILE.partition("[fleet.nodes]")[0] + "[fleet.others]\nsize = 0\n")
+    row = FleetRow(
+        name=FleetName("nodes"),
+        created=datetime(2026, 1, 1, tzinfo=UTC),
+        definition=before.fleet("nodes").definition,
+    )
+    known = with_removed(after, [row], KINDS)
+    assert known.nodes == before.nodes
+    assert managed(known) == ("nodes",)
+    assert known.fleet("nodes").workload == Workload(waits=False)

@@ -21,7 +21,8 @@ def digests(config: Config) -> dict[str, str]:
     """
     accounts = {f"provider.{account.name}": account for account in config.accounts}
     served = config.externalgrpc
-    nodes = {group.fleet: group.node for group in served.groups} if served is not None else {}
+    groups = {group.fleet: group.node for group in served.groups} if served is not None else {}
+    nodes = {**config.nodes, **groups}
     fleets = {
         f"fleet.{fleet.name}": (
             replace(fleet, definition=""),

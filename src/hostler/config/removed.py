@@ -20,7 +20,7 @@ def with_removed(config: Config, rows: Iterable[FleetRow], kinds: Kinds) -> Conf
         for account in config.accounts
     }
     fleets, templates = list(config.fleets), dict(config.templates)
-    unreadable = dict(config.unreadable)
+    nodes, unreadable = dict(config.nodes), dict(config.unreadable)
     for row in rows:
         reading = Reading(path=config.path, kinds=kinds, stores={}, reclaims=config.reclaims)
         found, why = _read(reading, row, accounts)
@@ -30,7 +30,10 @@ def with_removed(config: Config, rows: Iterable[FleetRow], kinds: Kinds) -> Conf
             fleet, template = found
             fleets.append(replace(fleet, removed=True))
             templates[fleet.name] = template
-    return replace(config, fleets=tuple(fleets), templates=templates, unreadable=unreadable)
+            nodes |= reading.nodes
+    return replace(
+        config, fleets=tuple(fleets), templates=templates, nodes=nodes, unreadable=unreadable
+    )
 
 
 def _read(
