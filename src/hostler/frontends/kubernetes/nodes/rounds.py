@@ -13,7 +13,8 @@ from functools import partial
 
 import structlog
 
-from hostler.domain.ids import MachineId
+from hostler.config.node_tables import ManagedTable
+from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.kubernetes.client import Client
@@ -47,8 +48,10 @@ _ANSWER = timedelta(minutes=2)
 class Rounds:
     """Goes over the Nodes of one engine's fleets.
 
-    `own_node` is the Node on which this process runs, empty where it runs elsewhere. `observed` are
-    the machines' Nodes as they stood the last time, and `_refused` why some could not be written.
+    `own_node` is the Node on which this process runs, empty where it runs elsewhere. `former` is
+    what fleets said that this process ran and that are gone: the Nodes of their last machines fall
+    silent after that. `observed` are the machines' Nodes as they stood the last time, and `_refused` why
+    some could not be written.
     """
 
     client: Client
@@ -56,6 +59,7 @@ class Rounds:
     attached: Attached
     own_node: str = ""
     sizes: Sizes = field(default_factory=Sizes)
+    former: Mapping[FleetName, ManagedTable] = field(default_factory=dict[FleetName, ManagedTable])
     observed: Mapping[MachineId, Standing] = field(default_factory=dict[MachineId, Standing])
     _protecting: dict[MachineId, datetime] = field(default_factory=dict[MachineId, datetime])
     _refused: dict[str, str] = field(default_factory=dict[str, str])
@@ -158,9 +162,21 @@ class Rounds:
             return
         fleets = (one for one in self.attached.fleets if one.fleet.name == found.fleet)
         fleet = next(fleets, None)
-        if fleet is None or not fleet.records.leads:
+        if fleet is None:
+            await self._remove_former(node, found)
+            return
+        if not fleet.records.leads:
             return
         if fleet.managed.remove:
             await remove(self.client, node)
         elif fleet.autoscaled:
             await self._write(node, retained(node, self.clock.now()), found.id)
+
+    async def _remove_former(self, node: Node, found: Machine) -> None:
+        """Remove the Node of a machine that was one of the last of a fleet that is gone.
+
+        Nobody leads that fleet any more, and what is on record of the machine does not change.
+        """
+        former = self.former.get(found.fleet)
+        if former is not None and former.remove and found.phase is Phase.DELETED:
+            await remove(self.client, node)
