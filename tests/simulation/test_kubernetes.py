@@ -75,10 +75,13 @@ def test_two_engines_follow_fleets_in_some_seeds() -> None:
 def test_machines_are_nodes_in_some_seeds_known_in_each_way() -> None:
     drawn = [draw_cluster(seed, SIZE) for seed in range(1, 100)]
     nodes = [one.nodes for one in drawn if one.nodes is not None]
-    assert 15 < len(nodes) < 50
+    assert 25 < len(nodes) < 60
     assert {one.naming for one in nodes} == {*Naming}
     assert {one.waits for one in nodes} == {one.remove for one in nodes} == {True, False}
-    assert not any(one.nodes for one in drawn if one.edits)
+    of_fleets = [one for one in drawn if one.edits and one.nodes]
+    assert 5 < len(of_fleets) < 30
+    assert not any(one.apart for one in of_fleets)
+    assert {one.base.replicas for one in of_fleets} == {1, 2}
 
 
 def test_machines_run_scripts_in_some_seeds() -> None:

@@ -17,7 +17,7 @@ from hostler.lab.scenario.operator import Operator
 from .checker import alone
 from .environment import ClusterEnvironment
 from .faults import ClusterScenario
-from .nodes.service import NodeService
+from .nodes.service import NodeService, of_one
 from .service import Service
 from .shared_store import SharedStore
 from .site import provisioned
@@ -48,7 +48,7 @@ class ClusterCourse(EngineCourse):
             home = self._found_home()
             random = Random(f"hostler api {scenario.seed}")
             drawn = self.scenario.nodes
-            nodes = None if drawn is None else NodeService(site, site.routes, drawn)
+            nodes = None if drawn is None else NodeService(site, of_one(drawn))
             for number in range(scenario.replicas):
                 name = "ab"[number]
                 process = self.session.add_process(home, name, scenario.skews[number])

@@ -247,9 +247,13 @@ def _with_engines(scenario: ClusterScenario) -> ClusterScenario:
 
 
 def _with_nodes(scenario: ClusterScenario) -> ClusterScenario:
-    """Return the scenario with its machines as Nodes, where the seed is one of those."""
-    nodes = None if scenario.edits else draw_nodes(scenario.base.seed, scenario.base.span)
-    return replace(scenario, nodes=nodes)
+    """Return the scenario with its machines as Nodes, where the seed is one of those.
+
+    Nodes are of one namespace: those of another may not be worked at, unless the file says so.
+    """
+    dice = "nodes of fleets 12" if scenario.edits else "nodes 50"
+    nodes = draw_nodes(scenario.base.seed, scenario.base.span, dice)
+    return replace(scenario, nodes=None if scenario.apart else nodes)
 
 
 def _with_scripts(scenario: ClusterScenario) -> ClusterScenario:

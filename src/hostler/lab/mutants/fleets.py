@@ -6,6 +6,7 @@ from typing import Any
 
 from hostler.lab.kubernetes.faults import ClusterScenario
 from hostler.lab.kubernetes.fleets.edits import Edit, Write, elsewhere
+from hostler.lab.kubernetes.nodes.scenario import NodesScenario
 from hostler.lab.scenario.faults import Disruption
 from hostler.simulators.kubernetes.faults import Fault
 
@@ -144,6 +145,17 @@ def _never_lifts(good: Any) -> Any:
         return None if aim is None else good(one, aim, known, around)
 
     return about_hold
+
+
+def _forgets_nodes(good: Any) -> Any:
+    """Forget what a fleet that has left said of its Nodes."""
+
+    def read(reading: Any, row: Any, accounts: Any) -> Any:
+        found = good(reading, row, accounts)
+        reading.nodes.clear()
+        return found
+
+    return read
 
 
 _FULL = (
@@ -302,6 +314,12 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
         puts=(("frontends.kubernetes.objects.assembly:Assembler._is_right", _within_bounds),),
         scenario=_ROOM_SHRINKS,
         caught=("kept",),
+    ),
+    "nodes-of-a-fleet-that-left": Mutant(
+        summary="the Nodes of a Fleet that was deleted to end are worked at no longer",
+        puts=(("config.removed:_read", _forgets_nodes),),
+        scenario=Alone(edits=_EDITS, nodes=NodesScenario()),
+        caught=("removed", "drain", "L1"),
     ),
     "two-processes-elected": Mutant(
         summary="of two processes that follow Fleets each takes the cluster's Lease from the other",

@@ -50,8 +50,8 @@ class Rounds:
 
     `own_node` is the Node on which this process runs, empty where it runs elsewhere. `former` is
     what fleets said that this process ran and that are gone: the Nodes of their last machines fall
-    silent after that. `observed` are the machines' Nodes as they stood the last time, and `_refused` why
-    some could not be written.
+    silent after that. `observed` are the machines' Nodes as they stood the last time, and
+    `_refused` why some could not be written.
     """
 
     client: Client

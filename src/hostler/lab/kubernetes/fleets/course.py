@@ -6,17 +6,22 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
+from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account
 from hostler.domain.model.fleet import Fleet
+from hostler.frontends.kubernetes.nodes.fleets import ManagedFleet
 from hostler.lab.harness.process import Home, Watch
 from hostler.lab.harness.process_run import ProcessRun
 from hostler.lab.kubernetes.checker import alone
 from hostler.lab.kubernetes.faults import ClusterScenario
+from hostler.lab.kubernetes.nodes.service import NodeService
+from hostler.lab.kubernetes.nodes.world import NodesWorld
 from hostler.lab.kubernetes.shared_store import SharedStore
 from hostler.lab.kubernetes.unheard import differences
 from hostler.lab.scenario.course import EngineCourse
 from hostler.lab.scenario.disruptions import Disruptions
 from hostler.lab.scenario.operator import Operator
+from hostler.queries.live import EngineRecords
 
 from .edits import Edit
 from .environment import FleetsEnvironment, in_force
@@ -29,6 +34,7 @@ REACHED = 3600.0
 """How long, in seconds without faults, it may take until all is as it was written, and no more."""
 RESTS = 300.0
 """So long nothing may be written then."""
+_STEP = 5.0
 
 
 class FleetsCourse(EngineCourse):
@@ -56,6 +62,7 @@ class FleetsCourse(EngineCourse):
             edits = (self.scenario.edits, self.scenario.lifecycle)
             doing = [group.create_task(self._write(one)) for one in edits]
             doing.append(group.create_task(disruptions.run()))
+            serving += [group.create_task(_go_on(one)) for one in self._environment.clusters]
             await self._until(scenario.span)
             for task in doing:
                 task.cancel()
@@ -82,6 +89,8 @@ class FleetsCourse(EngineCourse):
             bounds = home.shadow.bounds
             if bounds is not None:
                 bounds.slack *= self.scenario.lateness
+        if self.scenario.nodes is not None and home.shadow.bounds is not None:
+            home.shadow.bounds = self.scenario.nodes.bounds(home.shadow.bounds)
         home.fleets, home.shadow.fleets = (), {}
         return home
 
@@ -96,7 +105,9 @@ class FleetsCourse(EngineCourse):
         process.accounts = partial(self._accounts, replica)
         self._replicas.append(replica)
         folder = self._folder / f"secrets-{name}"
-        service = ObjectsService(replica, self._environment.objects, random, folder)
+        objects = self._environment.objects
+        nodes = NodeService(objects, partial(_managed, replica)) if self.scenario.nodes else None
+        service = ObjectsService(replica, objects, random, folder, nodes)
         self._services.append(service)
         await process.start(group)
 
@@ -222,4 +233,25 @@ class FleetsCourse(EngineCourse):
                 return f"alone: {lost}"
             if not any(aim.sizes for aim in aims) and (left := shadow.living()):
                 return f"leaves: {len(left)} machines are left"
-        return ""
+        nodes = self._environment.nodes
+        return "" if nodes is None else next(nodes.standing(), "")
+
+
+def _managed(replica: Replica, engine: Engine) -> tuple[ManagedFleet, ...]:
+    """Return the fleets of an engine whose Nodes are worked at, by what it has in force."""
+    config = replica.config
+    return tuple(
+        ManagedFleet(fleet=fleet, table=table, records=EngineRecords(loop, fleet.name))
+        for loop in engine.loops
+        for fleet in loop.state.account.fleets
+        if config is not None
+        and (table := config.nodes.get(fleet.name)) is not None
+        and table.managed is not None
+    )
+
+
+async def _go_on(nodes: NodesWorld) -> None:
+    """Let the cluster's own parts work for ever."""
+    while True:
+        nodes.step()
+        await asyncio.sleep(_STEP)

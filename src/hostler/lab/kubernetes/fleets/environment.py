@@ -8,6 +8,7 @@ from hostler.domain.ids import InstallationId, Zone
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.process_run import ProcessRun
 from hostler.lab.kubernetes.faults import ClusterScenario
+from hostler.lab.kubernetes.nodes.world import NodesWorld
 from hostler.lab.kubernetes.shared_store import SharedStore
 from hostler.lab.power.environment import PowerEnvironment
 from hostler.lab.scenario.environment import CONSISTENCY_DELAY
@@ -27,6 +28,7 @@ class FleetsEnvironment(PowerEnvironment):
 
     fleets_checker: FleetsChecker
     objects: Objects
+    nodes: NodesWorld | None = None
     _loop: SimLoop
 
     def __init__(self, scenario: ClusterScenario) -> None:
@@ -38,8 +40,18 @@ class FleetsEnvironment(PowerEnvironment):
         """Open the rack and the cluster."""
         super().open(loop, rng)
         self._loop = loop
-        self.objects = Objects(SimClock(loop), Random(rng.getrandbits(64)), self.spaces)
+        nodes = self._cluster_scenario.nodes
+        more = dict[str, object]() if nodes is None else nodes.spec
+        random = Random(rng.getrandbits(64))
+        self.objects = Objects(SimClock(loop), random, self.spaces, more)
         self.objects.gateway.faults.rates = self._cluster_scenario.api
+        if nodes is not None:
+            self.nodes = NodesWorld(self.objects, self.truth, nodes, self.base.seed)
+
+    @property
+    def clusters(self) -> tuple[NodesWorld, ...]:
+        """The one whose Nodes the machines are, where they are any."""
+        return () if self.nodes is None else (self.nodes,)
 
     def place_of(self, number: int) -> tuple[str, Zone]:
         """Return the box that a Host is: each namespace has its own, in a zone of its own."""
@@ -55,7 +67,10 @@ class FleetsEnvironment(PowerEnvironment):
         delay = CONSISTENCY_DELAY.total_seconds()
         made = FleetsChecker(self.truth, trace, delay, self._cluster_scenario)
         self.judge = self.metal_checker = self.fleets_checker = made
-        made.objects = self.objects
+        made.objects, made.nodes = self.objects, self.nodes
+        made.noticed *= self._cluster_scenario.lateness
+        if self.nodes is not None:
+            self.nodes.judged(made.shadows, made.wrong)
         return made
 
     def place(self, own: InstallationId) -> SharedStore:
@@ -73,6 +88,8 @@ class FleetsEnvironment(PowerEnvironment):
         """Let the faults of boxes and of the API cease."""
         super().cease()
         self.objects.calm()
+        if self.nodes is not None:
+            self.nodes.tidy_up()
 
 
 def spaces_of(scenario: ClusterScenario) -> tuple[Space, ...]:

@@ -72,9 +72,16 @@ class Space:
 class Objects(SimulatedCluster):
     """The objects of some namespaces, and how people write them: without any fault."""
 
-    def __init__(self, clock: Clock, random: Random, spaces: Sequence[Space]) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        random: Random,
+        spaces: Sequence[Space],
+        more: Mapping[str, object],
+    ) -> None:
+        """Make them; `more` is what each Fleet says beside its size and its boxes."""
         super().__init__(clock, random)
-        self.now, self.spaces = clock.now, spaces
+        self.now, self.spaces, self._more = clock.now, spaces, more
         for kind in custom_kinds(KINDS):
             self.must("POST", DEFINITIONS, kind.manifest())
         for space in spaces:
@@ -127,7 +134,10 @@ class Objects(SimulatedCluster):
         """Make a Fleet."""
         power = {"types": ["small"], "zones": [space.zone]}
         return self.make(
-            space, "fleets", name, {"provider": PROVIDER, "size": size, "power": power}
+            space,
+            "fleets",
+            name,
+            {**self._more, "provider": PROVIDER, "size": size, "power": power},
         )
 
     def make_secret(self, space: Space) -> bool:

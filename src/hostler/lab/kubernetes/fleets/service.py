@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -12,6 +13,7 @@ from hostler.config.decode import Raw
 from hostler.config.removed import with_removed
 from hostler.config.values import Config
 from hostler.domain.errors import StoreError
+from hostler.domain.ids import MachineId
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.fleets.earlier import earlier_tables, recorded_places
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
@@ -22,6 +24,8 @@ from hostler.frontends.kubernetes.fleets.source import Base, Source, Surrounding
 from hostler.frontends.kubernetes.fleets.writing import Writer
 from hostler.frontends.kubernetes.leading import ALONE, Election, elected
 from hostler.frontends.kubernetes.namespaces import Namespaces
+from hostler.frontends.kubernetes.nodes.controller import NodeController
+from hostler.frontends.kubernetes.nodes.standing import Standing
 from hostler.frontends.kubernetes.objects.assembly import Place
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
 from hostler.kubernetes.client import Client
@@ -30,6 +34,7 @@ from hostler.kubernetes.errors import ApiError
 from hostler.kubernetes.informer import Surroundings as Following
 from hostler.lab.harness.process import Incarnation
 from hostler.lab.kubernetes.connection import Connection
+from hostler.lab.kubernetes.nodes.service import NodeService
 from hostler.lab.kubernetes.runs import AGAIN, EachRun
 from hostler.lab.kubernetes.service import NOBODYS
 from hostler.ports.clock import Clock
@@ -86,12 +91,15 @@ class ObjectsService:
     objects: Objects
     random: Random
     folder: Path
+    nodes: NodeService | None = None
     election: Election = NOBODYS
     _tables: Mapping[Place, Raw] = field(default_factory=dict[Place, Raw])
 
     def __post_init__(self) -> None:
         """Let the engine of the process leave to another what that one was elected for."""
         self.replica.process.yields = self._is_to_yield
+        if self.nodes is not None:
+            self.replica.process.equip = self.nodes.equip
 
     def _is_to_yield(self) -> bool:
         return self.election.yields()
@@ -117,7 +125,10 @@ class ObjectsService:
         route = self.objects.routes.of(process.name)
         connection = Connection(self.objects.gateway, passes=run.gate.pass_through, route=route)
         client = Client(session=connection)
+        stack = AsyncExitStack()
         try:
+            if self.nodes is not None:
+                await stack.enter_async_context(self.nodes.at_work(run))
             if process.home.replicas == 1:
                 self.election = ALONE
                 await self._follow(run, client)
@@ -128,6 +139,7 @@ class ObjectsService:
             if not run.gate.dead or task is None or task.cancelling():
                 raise
         finally:
+            await stack.aclose()
             await connection.close()
 
     async def _follow_elected(self, run: Incarnation, client: Client) -> None:
@@ -162,6 +174,7 @@ class ObjectsService:
             clock=clock,
             leads=self.election.leads,
             with_removed=partial(_with_removed, clock),
+            node=partial(_standing, run),
         )
         events = EventRecorder(client, clock, run.process.name)
         reporter = Reporter(reported, Writer(client, clock, events), _REPORTS)
@@ -204,6 +217,13 @@ class ObjectsService:
                 break
         self._tables = source.judged.assembly.tables
         self.replica.take(config)
+
+
+def _standing(run: Incarnation, machine: MachineId) -> Standing | None:
+    """Return how a machine's Node stood when Nodes were last gone over; None without one."""
+    controller = run.ports.workloads
+    rounds = controller.rounds if isinstance(controller, NodeController) else None
+    return None if rounds is None else rounds.observed.get(machine)
 
 
 async def _with_removed(clock: Clock, config: Config, store: Store) -> Config:

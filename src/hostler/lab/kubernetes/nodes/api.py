@@ -64,15 +64,18 @@ class ClusterApi:
         """Delete an object."""
         self._cluster.must("DELETE", path)
 
-    def ready(self, status: str, reason: str) -> Raw:
-        """Return the condition *Ready* as it is written now."""
+    def ready(self, of: Raw | None, status: str, reason: str) -> Raw:
+        """Return the condition *Ready* of an object as it is written now."""
         now = self._stamp()
+        conditions = of.get("status", {}).get("conditions") if of is not None else None
+        before = next((one for one in conditions or () if one["type"] == "Ready"), None)
+        same = before is not None and before["status"] == status
         return {
             "type": "Ready",
             "status": status,
             "reason": reason,
             "lastHeartbeatTime": now,
-            "lastTransitionTime": now,
+            "lastTransitionTime": before["lastTransitionTime"] if before and same else now,
         }
 
 

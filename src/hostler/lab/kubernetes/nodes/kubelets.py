@@ -138,7 +138,8 @@ class Kubelets:
 
     def _say(self, name: str, status: str, reason: str) -> None:
         """Write whether a Node is ready."""
-        ready = {"status": {"conditions": [self.api.ready(status, reason)]}}
+        node = self.api.nodes().get(name)
+        ready = {"status": {"conditions": [self.api.ready(node, status, reason)]}}
         self.api.patch(f"{node_path(name)}/status", ready)
 
     def _speak(self, name: str, known: _Kubelet) -> None:
@@ -166,7 +167,8 @@ class Kubelets:
 
     def _not_ready(self, name: str) -> None:
         for pod in self._pods_on(name):
-            status = {"status": {"conditions": [self.api.ready("False", "NodeNotReady")]}}
+            ready = self.api.ready(pod, "False", "NodeNotReady")
+            status = {"status": {"conditions": [ready]}}
             self.api.patch(f"{pod_path(pod)}/status", status)
 
     def _pods_on(self, name: str) -> list[Raw]:

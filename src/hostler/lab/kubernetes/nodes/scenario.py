@@ -1,5 +1,6 @@
 """A scenario of Nodes: how a fleet's Nodes are managed, and what runs in their cluster."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
@@ -66,6 +67,20 @@ class NodesScenario:
             ),
         )
 
+    @property
+    def spec(self) -> Mapping[str, object]:
+        """The same, and how long a drain may take, in the spec of a Fleet."""
+        managed = {
+            "atBound": "wait" if self.waits else "proceed",
+            "unsafe": self.unsafe,
+            "remove": self.remove,
+        }
+        taints = [{"key": TAINT, "effect": "NoSchedule"}] if self.tainted else []
+        return {
+            "node": {"labels": {"pool": "boxes"}, "taints": taints, "managed": managed},
+            "timers": {"drain": f"{self.drain.total_seconds():.0f}s"},
+        }
+
     def asked(self, fleet: Fleet) -> Fleet:
         """Return the fleet as its file has it: what runs on its machines is waited for."""
         timers = replace(fleet.timers, drain=self.drain)
@@ -82,12 +97,12 @@ class NodesScenario:
         return replace(bounds, timers=replace(timers, **longer))
 
 
-def draw_nodes(seed: int, span: float) -> NodesScenario | None:
-    """Draw what becomes of Nodes, for some seeds: None for the others; by dice of its own.
+def draw_nodes(seed: int, span: float, dice: str = "nodes 50") -> NodesScenario | None:
+    """Draw what becomes of Nodes, for some seeds: None for the others; by `dice` of its own.
 
     `span` is how long people ask for things, in seconds.
     """
-    rng = Random(f"hostler kubernetes nodes 50: {seed}")
+    rng = Random(f"hostler kubernetes {dice}: {seed}")
     if rng.random() >= _SHARE:
         return None
     waits = rng.random() < 0.3

@@ -1,11 +1,12 @@
 """Service: the program's own controller of Nodes in each run of the engine's process."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Ports
 from hostler.domain.errors import StoreError
 from hostler.domain.ids import InstallationId
@@ -15,7 +16,6 @@ from hostler.kubernetes.client import Client
 from hostler.lab.harness.process import Incarnation
 from hostler.lab.harness.process_run import ProcessRun
 from hostler.lab.kubernetes.connection import Connection
-from hostler.lab.kubernetes.routes import Routes
 from hostler.lab.kubernetes.simulated_cluster import SimulatedCluster
 from hostler.ports.store import Store
 from hostler.queries.live import EngineRecords
@@ -24,18 +24,20 @@ from .scenario import NodesScenario
 
 _AGAIN = timedelta(seconds=1)
 
+Managed = Callable[[Engine], tuple[ManagedFleet, ...]]
+"""Tells which fleets of an engine have Nodes that are worked at."""
+
 
 @dataclass(frozen=True, slots=True)
 class NodeService:
-    """Makes a controller for each run of a process, and lets it work beside its engine."""
+    """Makes a controller for each run of a process, and lets it work beside its engines."""
 
     cluster: SimulatedCluster
-    routes: Routes
-    scenario: NodesScenario
+    managed: Managed
 
     def equip(self, run: ProcessRun, ports: Ports) -> Ports:
         """Return the ports of a run with what its engine asks about Nodes."""
-        route = self.routes.of(run.name)
+        route = self.cluster.routes.of(run.name)
         connection = Connection(self.cluster.gateway, passes=run.gate.pass_through, route=route)
         return replace(ports, workloads=NodeController(Client(session=connection), run.clock))
 
@@ -55,15 +57,30 @@ class NodeService:
                 await controller.client.session.close()
 
     async def _go_over(self, controller: NodeController, run: Incarnation) -> None:
-        """Attach the engine once its store can be read, and go over its Nodes for ever."""
+        """Go over the Nodes of each engine of a run for ever, once its store can be read."""
         while (own := await _identity(run.ports.store)) is None:
             await run.ports.clock.sleep(_AGAIN)
-        (loop,) = run.engine.loops
+        engine: Engine | None = None
+        async with asyncio.TaskGroup() as group:
+            group.create_task(controller.run())
+            while True:
+                if run.engine is not engine:
+                    engine, fleets = run.engine, self.managed(run.engine)
+                    store = run.ports.store
+                    controller.attach(Attached(fleets=fleets, store=store, installation=own))
+                await run.ports.clock.sleep(_AGAIN)
+
+
+def of_one(scenario: NodesScenario) -> Managed:
+    """Return what tells of the one fleet of an engine that its Nodes are worked at."""
+
+    def managed(engine: Engine) -> tuple[ManagedFleet, ...]:
+        (loop,) = engine.loops
         (fleet,) = loop.state.account.fleets
         records = EngineRecords(loop, fleet.name)
-        fleets = (ManagedFleet(fleet=fleet, table=self.scenario.table, records=records),)
-        controller.attach(Attached(fleets=fleets, store=run.ports.store, installation=own))
-        await controller.run()
+        return (ManagedFleet(fleet=fleet, table=scenario.table, records=records),)
+
+    return managed
 
 
 async def _identity(store: Store) -> InstallationId | None:

@@ -186,7 +186,7 @@ class Workloads:
             self.api.delete(pod_path(pod))
 
     def _become(self, pod: Raw, phase: str, ready: str) -> None:
-        status = {"phase": phase, "conditions": [self.api.ready(ready, "Kubelet")]}
+        status = {"phase": phase, "conditions": [self.api.ready(pod, ready, "Kubelet")]}
         self.api.patch(f"{pod_path(pod)}/status", {"status": status})
         self._due.pop(f"{pod['metadata']['uid']} start", None)
 
