@@ -12,6 +12,9 @@ from macs_kit import (
     MACHINE,
     NOW,
     OTHER,
+    PROJECT,
+    SECRET,
+    ZONE,
     Project,
     mac,
     machine,
@@ -26,8 +29,16 @@ from hostler.domain.model.host import Host, HostGoal, HostOrigin
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import Condition, Observation, Resource, Scope, Stage
+from hostler.ports.secret import Secret
+from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.errors import Failed, Problem
-from hostler.providers.scaleway.macs.api.endpoints import floor_date, is_floor, is_reinstalling
+from hostler.providers.scaleway.common.settings import Account
+from hostler.providers.scaleway.macs.api.endpoints import (
+    MacApi,
+    floor_date,
+    is_floor,
+    is_reinstalling,
+)
 from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
 from hostler.providers.scaleway.macs.plan.names import name_of
 from hostler.providers.scaleway.macs.plan.read import SERVER
@@ -522,3 +533,28 @@ async def test_an_answer_that_shows_another_machines_name_tells_nothing_of_ours(
     assert [resource.id for resource in output.resources] == [p.allocation_of]
     other = p.macs._calls._done(call, mac(id=p.ids[0], name=name(Stage.PENDING, OTHER)))
     assert other == Done()
+
+
+async def test_a_host_is_out_of_its_networks_when_each_of_them_says_so_itself() -> None:
+    """Macs 82001058: every list is empty for a while, and one that is on its way out is no use."""
+    network = "7c1d2a90-0f4e-4b6f-9d5e-2a6b3c4d5e6f"
+    p = Project()
+    p.world.console.rename(p.ids[0], name(Stage.WIPING))
+    api = MacApi(Client(p.wire, Account(project=PROJECT, secret_key=Secret(SECRET)), p.clock))
+    await api.change(ZONE, p.ids[0], {"enable_vpc": True}, by=1e9)
+    p.clock.pass_by(timedelta(minutes=5))
+    await api.attach(ZONE, p.ids[0], network, by=1e9)
+    p.clock.pass_by(timedelta(minutes=5))
+    call = replace(
+        on_host(p, HostGoal.CLEAN, await seen(p), wiping=NOW, wiped=NOW),
+        kind=machine_calls.DETACH,
+    )
+    call = replace(call, args=(("expect", name(Stage.WIPING)), ("unlisted", network)))
+    p.world.script(Rule(fault="empty_list", route="mac_network.list", count=9))
+    for _ in range(2):
+        assert await p.do(call) == Refused(
+            why=Refusal.BUSY, text="it is being taken out of private networks"
+        )
+    p.clock.pass_by(timedelta(minutes=5))
+    assert isinstance(await p.do(call), Done)
+    assert not p.mac.attachments

@@ -196,13 +196,25 @@ class MacCalls:
         return self._done(call, mac)
 
     async def _detach(self, errand: Errand) -> Outcome:
+        """Take a host out of its networks. One that is to go is deleted whatever comes of that.
+
+        One that somebody else may have is out when neither a listing shows it in any, nor any
+        network that is asked about by itself.
+        """
         call, mac = errand.call, errand.mac
         listing = await self._api.attachments(call.zone, mac.id)
         if isinstance(listing.trouble, TROUBLE):
             return unread(listing.trouble, "its private networks")
-        for attachment in listing.found.values():
-            if attachment.private_network_id and attachment.status != "detaching":
-                await self._leave(errand, attachment.private_network_id)
+        listed = {one.private_network_id: one for one in listing.found.values()}
+        unlisted = call.arg("unlisted")
+        for network in filter(None, str(unlisted or "").split(",")):
+            if (found := await self._api.attachment(call.zone, mac.id, network)) is not None:
+                listed[network] = found
+        for network, attachment in listed.items():
+            if network and attachment.status != "detaching":
+                await self._leave(errand, network)
+        if listed and unlisted is not None:
+            return Refused(why=Refusal.BUSY, text="it is being taken out of private networks")
         return Done()
 
     async def _leave(self, errand: Errand, network: str) -> None:

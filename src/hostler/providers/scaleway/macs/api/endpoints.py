@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from hostler.domain.ids import Zone
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.endpoints import bare
-from hostler.providers.scaleway.common.errors import Garbled, Problem
+from hostler.providers.scaleway.common.errors import Failed, Garbled, Problem
 from hostler.providers.scaleway.common.pages import Listing, Paged, list_all
 from hostler.providers.scaleway.common.wire import Unreadable
 
@@ -141,6 +141,16 @@ class MacApi:
         query = (("project_id", self.project),)
         path = _path(zone, "server-private-networks")
         return await list_all(self.client, Paged(path, ATTACHMENTS, "page_size", query))
+
+    async def attachment(self, zone: Zone, mac: str, network: str) -> Attachment | None:
+        """Read a Mac's attachment to a private network by itself; None where it has none."""
+        path = _path(zone, f"servers/{mac}/private-networks/{network}")
+        try:
+            return bare(ATTACHMENTS, await self.client.get(path))
+        except Failed as failed:
+            if failed.problem.missing:
+                return None
+            raise
 
     async def attach(self, zone: Zone, mac: str, network: str, *, by: float) -> None:
         """Put a Mac into a private network."""

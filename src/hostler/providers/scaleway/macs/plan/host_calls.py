@@ -71,15 +71,26 @@ def _wiped(host: Host, resource: Resource) -> tuple[Call, ...]:
 def _cleaned(host: Host, resource: Resource) -> tuple[Call, ...]:
     """Wipe a host that bears its name for that, or put it back if that is proved."""
     if host.cleaning.wiped is not None:
-        return _out_of_networks(resource) or _put_back(host, resource)
+        return _out_of_networks(host, resource) or _put_back(host, resource)
     if host.cleaning.wiping is not None or resource.status not in {"ready", "error"}:
         return ()
     return (reinstall(resource, HOST, resource.id, Effect.DESTROY, host.cleaning.image),)
 
 
-def _out_of_networks(resource: Resource) -> tuple[Call, ...]:
-    """Take a host out of its last tenant's networks, before anybody else may take it."""
-    return (_plain(DETACH, resource),) if resource.note("nics") else ()
+def _out_of_networks(host: Host, resource: Resource) -> tuple[Call, ...]:
+    """Take a host out of its last tenant's networks, before anybody else may take it.
+
+    A listing that shows it in none is nothing: lists are empty for a while. So each network that
+    tenants ask for is asked about by itself, once after the wipe.
+    """
+    asked, unlisted = host.last_asked(DETACH), resource.note("unlisted")
+    wiped = host.cleaning.wiped
+    sure = asked is not None and wiped is not None and asked.at >= wiped
+    sure = sure and _asked_well(host, DETACH)
+    if not resource.note("nics") and (sure or not unlisted):
+        return ()
+    call = expecting(resource, DETACH, HOST, ("unlisted", unlisted))
+    return (replace(call, effect=Effect.DESTROY),)
 
 
 def _put_back(host: Host, resource: Resource) -> tuple[Call, ...]:

@@ -136,10 +136,18 @@ class MacReader:
         notes = (
             ("networks", "" if mac.vpc_status in {None, "vpc_disabled"} else mac.vpc_status or ""),
             ("nics", inside(attached)),
+            ("unlisted", self._unlisted(mac, attached)),
             ("leaving", "yes" if known is None or any(one.leaves for one in known) else ""),
             ("user", mac.ssh_username or ""),
         )
         return tuple((key, value) for key, value in notes if value)
+
+    def _unlisted(self, mac: Mac, attached: tuple[Attached, ...]) -> str:
+        """Return the networks that tenants ask for and a host is not shown in, though it may be."""
+        if mac.vpc_status in {None, "vpc_disabled"}:
+            return ""
+        wanted = {network for networks in self.networks.values() for network in networks}
+        return ",".join(sorted(wanted - {one.network for one in attached}))
 
     def _stage(self, text: str, name: Name | None) -> Stage:
         """Return the stage of a name of ours, or that it is foreign, a pool's, or nobody's."""
