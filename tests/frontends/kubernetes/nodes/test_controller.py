@@ -4,21 +4,17 @@ import asyncio
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-import msgspec
 import pytest
 from engine_records import ONE, TABLE, History, Records, attached, node_id
 from node_cluster import BUDGET, FakeCluster
 
-from hostler.config.node_tables import ManagedTable
 from hostler.domain.machines.drain import DRAIN
 from hostler.domain.model.phases import Phase
 from hostler.frontends.kubernetes.nodes.controller import BUSY, FREE, RECENT, NodeController
-from hostler.frontends.kubernetes.nodes.fleets import Attached
 from hostler.frontends.kubernetes.nodes.rounds import EVERY
 from hostler.frontends.kubernetes.nodes.standing import CORDONED_BY
-from hostler.frontends.kubernetes.nodes.upkeep import FLEET, INSTALLATION, MACHINE
 from hostler.ports.command import Reply
-from hostler.testing.scenes.builders import BEGIN, HOME, machine
+from hostler.testing.scenes.builders import BEGIN, machine
 from hostler.testing.time.clock import SimClock
 
 pytestmark = pytest.mark.looptime
@@ -172,26 +168,3 @@ async def test_many_machines_that_start_read_the_nodes_once() -> None:
     await asyncio.sleep(RECENT.total_seconds())
     await scene.controller.ready(ONE.id)
     assert scene.cluster.lists == 2
-
-
-@pytest.mark.parametrize(
-    ("remove", "phase", "stays"),
-    [(True, Phase.DELETED, False), (False, Phase.DELETED, True), (True, Phase.READY, True)],
-    ids=["ended", "not to", "it lives"],
-)
-async def test_the_node_of_the_last_machine_of_a_fleet_goes_though_the_fleet_is_gone_by_then(
-    phase: Phase, *, remove: bool, stays: bool
-) -> None:
-    """Its kubelet falls silent minutes later: nobody runs that fleet any more."""
-    scene, store = Scene(), History()
-    table = msgspec.structs.replace(TABLE, managed=ManagedTable(remove=remove))
-    scene.controller.attach(attached(scene.records, store, table))
-    store.ended[ONE.id] = replace(ONE, phase=phase)
-    owned = {"labels": {FLEET: "web", MACHINE: str(ONE.id)}, "annotations": {INSTALLATION: "home"}}
-    scene.cluster.node("n", ready="Unknown", **owned)
-    for _ in range(2):
-        scene.controller.attach(Attached(store=store, installation=HOME))
-    rounds = scene.controller.rounds
-    assert rounds is not None
-    await rounds.go_over()
-    assert ("n" in scene.cluster.nodes) is stays

@@ -17,11 +17,12 @@ from hostler.domain.machines.drain import DRAIN
 from hostler.domain.model.machine import Deletion, Protection
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.snapshot import RequestKind
+from hostler.frontends.kubernetes.nodes.fleets import Attached
 from hostler.frontends.kubernetes.nodes.rounds import Rounds
 from hostler.frontends.kubernetes.nodes.standing import CORDONED_BY, Readiness
-from hostler.frontends.kubernetes.nodes.upkeep import FLEET, INSTALLATION, MACHINE
+from hostler.frontends.kubernetes.nodes.upkeep import FLEET, INSTALLATION, MACHINE, REMOVE
 from hostler.kubernetes.errors import ApiError
-from hostler.testing.scenes.builders import BEGIN, machine
+from hostler.testing.scenes.builders import BEGIN, HOME, machine
 from hostler.testing.scenes.builders import FLEET as WEB
 from hostler.testing.time.clock import SimClock
 
@@ -61,7 +62,8 @@ async def test_a_node_gets_what_its_fleet_wants_and_is_then_left_alone() -> None
     node = scene.cluster.nodes["n"]
     expected = {"other": "theirs", "pool": "web", FLEET: "web", MACHINE: ONE.id}
     assert node["metadata"]["labels"] == expected
-    assert node["metadata"]["annotations"] == {"note": "ours", INSTALLATION: "home"}
+    written = {"note": "ours", INSTALLATION: "home", REMOVE: "true"}
+    assert node["metadata"]["annotations"] == written
     assert node["spec"]["taints"] == [
         {"key": "other", "effect": "NoExecute", "value": "", "timeAdded": "2026-01-01T00:00:00Z"},
         {"key": "web", "effect": "NoSchedule", "value": "yes"},
@@ -221,6 +223,35 @@ async def test_a_node_is_not_removed_where(why: str) -> None:
     scene.cluster.node("n", ready=ready, **owned)
     await scene.go_over()
     assert list(scene.cluster.nodes) == ["n"]
+
+
+@pytest.mark.parametrize(
+    ("remove", "phase", "stays"),
+    [(True, Phase.DELETED, False), (False, Phase.DELETED, True), (True, Phase.READY, True)],
+    ids=["ended", "not to", "it lives"],
+)
+async def test_the_node_of_the_last_machine_of_a_fleet_goes_though_the_fleet_is_gone_by_then(
+    phase: Phase, *, remove: bool, stays: bool
+) -> None:
+    """Kubernetes 296: its kubelet falls silent minutes later, and nobody runs that fleet any more.
+
+    Its process may have been started again since: the Node itself says that it is to go.
+    """
+    managed = ManagedTable(remove=remove)
+    scene = Scene(msgspec.structs.replace(TABLE, managed=managed))
+    await scene.go_over()
+    scene.records.living, scene.store.ended[ONE.id] = [], replace(ONE, phase=phase)
+    scene.cluster.nodes["n"]["status"]["conditions"][0]["status"] = "Unknown"
+    scene.rounds.attached = Attached(store=scene.store, installation=HOME)
+    await scene.go_over()
+    assert ("n" in scene.cluster.nodes) is stays
+
+
+async def test_a_node_that_is_to_stay_by_now_says_so_no_longer() -> None:
+    scene = Scene(msgspec.structs.replace(TABLE, managed=ManagedTable(remove=False)))
+    scene.cluster.node("n", providerID=node_id(ONE), annotations={REMOVE: "true"})
+    await scene.go_over()
+    assert REMOVE not in scene.cluster.nodes["n"]["metadata"]["annotations"]
 
 
 async def test_the_node_of_a_host_that_another_machine_has_now_is_labelled_anew() -> None:

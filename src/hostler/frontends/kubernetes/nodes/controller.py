@@ -6,9 +6,8 @@ from datetime import timedelta
 
 import structlog
 
-from hostler.config.node_tables import ManagedTable
 from hostler.domain.errors import HostlerError
-from hostler.domain.ids import FleetName, MachineId
+from hostler.domain.ids import MachineId
 from hostler.kubernetes.client import Client
 from hostler.kubernetes.errors import ApiError
 from hostler.ports.clock import Clock
@@ -54,18 +53,13 @@ class NodeController:
         self._drainer = Drainer(self.client, self.clock, self.lasts)
 
     def attach(self, attached: Attached) -> None:
-        """Work for this engine from now on; what fleets of the one before said is remembered."""
-        before = self.rounds
-        former = dict[FleetName, ManagedTable]() if before is None else dict(before.former)
-        if before is not None:
-            former |= {one.fleet.name: one.managed for one in before.attached.fleets}
+        """Work for this engine from now on."""
         self.rounds = Rounds(
             client=self.client,
             clock=self.clock,
             attached=attached,
             own_node=self.own_node,
             sizes=self.sizes,
-            former=former,
         )
 
     async def run(self) -> None:

@@ -13,8 +13,7 @@ from functools import partial
 
 import structlog
 
-from hostler.config.node_tables import ManagedTable
-from hostler.domain.ids import FleetName, MachineId
+from hostler.domain.ids import MachineId
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.kubernetes.client import Client
@@ -31,7 +30,15 @@ from .fleets import Attached, ManagedFleet
 from .objects import NODES, Node
 from .sizes import Sizes
 from .standing import Standing, id_of, index, standing
-from .upkeep import Change, change_of, guarded, may_go, owner_of, retained
+from .upkeep import (
+    Change,
+    change_of,
+    goes_after_its_machine,
+    guarded,
+    may_go,
+    owner_of,
+    retained,
+)
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
 
@@ -48,10 +55,8 @@ _ANSWER = timedelta(minutes=2)
 class Rounds:
     """Goes over the Nodes of one engine's fleets.
 
-    `own_node` is the Node on which this process runs, empty where it runs elsewhere. `former` is
-    what fleets said that this process ran and that are gone: the Nodes of their last machines fall
-    silent after that. `observed` are the machines' Nodes as they stood the last time, and
-    `_refused` why some could not be written.
+    `own_node` is the Node on which this process runs, empty where it runs elsewhere. `observed` are
+    the machines' Nodes as they stood the last time, and `_refused` why some could not be written.
     """
 
     client: Client
@@ -59,7 +64,6 @@ class Rounds:
     attached: Attached
     own_node: str = ""
     sizes: Sizes = field(default_factory=Sizes)
-    former: Mapping[FleetName, ManagedTable] = field(default_factory=dict[FleetName, ManagedTable])
     observed: Mapping[MachineId, Standing] = field(default_factory=dict[MachineId, Standing])
     _protecting: dict[MachineId, datetime] = field(default_factory=dict[MachineId, datetime])
     _refused: dict[str, str] = field(default_factory=dict[str, str])
@@ -162,8 +166,9 @@ class Rounds:
             return
         fleets = (one for one in self.attached.fleets if one.fleet.name == found.fleet)
         fleet = next(fleets, None)
-        if fleet is None:
-            await self._remove_former(node, found)
+        if fleet is None:  # it is gone, and nobody leads it: of its last machine nothing changes
+            if found.phase is Phase.DELETED and goes_after_its_machine(node):
+                await remove(self.client, node)
             return
         if not fleet.records.leads:
             return
@@ -171,12 +176,3 @@ class Rounds:
             await remove(self.client, node)
         elif fleet.autoscaled:
             await self._write(node, retained(node, self.clock.now()), found.id)
-
-    async def _remove_former(self, node: Node, found: Machine) -> None:
-        """Remove the Node of a machine that was one of the last of a fleet that is gone.
-
-        Nobody leads that fleet any more, and what is on record of the machine does not change.
-        """
-        former = self.former.get(found.fleet)
-        if former is not None and former.remove and found.phase is Phase.DELETED:
-            await remove(self.client, node)

@@ -19,6 +19,8 @@ from .standing import CORDONED_BY, Readiness, is_control_plane, standing
 FLEET, MACHINE = "hostler.dev/fleet", "hostler.dev/machine"
 INSTALLATION = "hostler.dev/installation"
 """The annotation that says whose machine it is: two installations may have Nodes in a cluster."""
+REMOVE = "hostler.dev/remove"
+"""The annotation that says that a Node goes after its machine, whoever knows its fleet by then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +48,15 @@ def change_of(
     """
     managed = table.managed
     labels = {**table.labels, FLEET: str(machine.fleet), MACHINE: str(machine.id)}
+    goes = managed is not None and managed.remove
     annotations = {
         **(managed.annotations if managed is not None else {}),
         INSTALLATION: str(installation),
+        **({REMOVE: "true"} if goes else {}),
     }
     named: dict[str, object] = {**_lacking(node.metadata.annotations, annotations), **more}
+    if not goes and REMOVE in (node.metadata.annotations or {}):
+        named[REMOVE] = None
     spec = dict[str, object]()
     if is_to_be_uncordoned(node, machine):
         named[CORDONED_BY] = None
@@ -103,6 +109,11 @@ def owner_of(node: Node, installation: InstallationId) -> MachineId | None:
     if annotations.get(INSTALLATION) != str(installation) or MACHINE not in labels:
         return None
     return MachineId(labels[MACHINE])
+
+
+def goes_after_its_machine(node: Node) -> bool:
+    """Tell whether the fleet of a Node's machine said, while it lived, that the Node is to go."""
+    return (node.metadata.annotations or {}).get(REMOVE) == "true"
 
 
 def may_go(node: Node) -> bool:
