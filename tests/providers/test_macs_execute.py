@@ -541,9 +541,9 @@ async def test_a_host_is_out_of_its_networks_when_each_of_them_says_so_itself() 
     p = Project()
     p.world.console.rename(p.ids[0], name(Stage.WIPING))
     api = MacApi(Client(p.wire, Account(project=PROJECT, secret_key=Secret(SECRET)), p.clock))
-    await api.change(ZONE, p.ids[0], {"enable_vpc": True}, by=1e9)
+    await api.change(ZONE, p.ids[0], {"enable_vpc": True})
     p.clock.pass_by(timedelta(minutes=5))
-    await api.attach(ZONE, p.ids[0], network, by=1e9)
+    await api.attach(ZONE, p.ids[0], network)
     p.clock.pass_by(timedelta(minutes=5))
     call = replace(
         on_host(p, HostGoal.CLEAN, await seen(p), wiping=NOW, wiped=NOW),

@@ -1,6 +1,7 @@
 """Calls as they go over the wire, and what their answers come to."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 import pytest
 from scaleway_kit import (
@@ -10,6 +11,7 @@ from scaleway_kit import (
     MACHINE,
     PROJECT,
     ZONE,
+    HandClock,
     block_body,
     claim,
     get,
@@ -22,7 +24,7 @@ from scaleway_kit import (
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows
 from hostler.domain.model.resource import Condition, Slot
-from hostler.ports.http import Response
+from hostler.ports.http import HttpRequest, Response
 from hostler.providers.scaleway.common.settings import Disk, Template
 from hostler.testing.peers.exchanges import Exchange, Script, answer
 
@@ -261,3 +263,41 @@ async def test_a_damaged_id_never_becomes_a_path():
         outcome = await done(replace(deleted, target=ResourceId(target)))
         assert isinstance(outcome, Refused)
         assert outcome.why is Refusal.NOT_SENT
+
+
+@dataclass(slots=True)
+class SlowToRead(Script):
+    """A script whose every reading takes so long; a process may have stood still meanwhile."""
+
+    clock: HandClock = field(default_factory=HandClock)
+    takes: timedelta = timedelta(seconds=21)
+
+    async def send(self, request: HttpRequest, deadline: timedelta) -> Response:
+        if request.method == "GET":
+            self.clock.at += self.takes
+        return await Script.send(self, request, deadline)
+
+
+@pytest.mark.parametrize(
+    ("made", "path", "body"),
+    [
+        (call("server.tag", Slot("server"), "srv-1"), "servers/srv-1", {"server": server_body()}),
+        (call("ip.tag", Slot("address"), "ip-1"), "ips/ip-1", {"ip": ip_body()}),
+        (
+            call("ip.release", Slot("address"), "ip-1"),
+            "ips/ip-1",
+            {"ip": ip_body(tags=tags(Slot("address")))},
+        ),
+    ],
+    ids=["tag of a server", "tag of an address", "address of a pool"],
+)
+async def test_what_took_too_long_to_be_read_changes_nothing(
+    made: Call, path: str, body: object
+) -> None:
+    """Instances 82001414: a process stood still between the two, and another one led by then."""
+    clock = HandClock()
+    script = SlowToRead([get(f"{INSTANCE}/{path}", body)], clock=clock)
+    outcome = await provider(script, TEMPLATE, clock).do(made)
+    assert isinstance(outcome, Refused)
+    assert outcome.why is Refusal.NOT_SENT
+    assert [request.method for request in script.asked] == ["GET"]

@@ -42,6 +42,7 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    82001414: "S8: a process stood still between what a call reads and what it writes",
     82000678: "L1: nobody removed an address that the program reports of a fleet that ends (the "
     "lab)",
     78000164: "S5: an engine whose clock had jumped dated an orphan, and another one took over",

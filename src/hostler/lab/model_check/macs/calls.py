@@ -123,14 +123,14 @@ class _Replay(MacApi):
         del zone
         return self._next(None).mac(mac)
 
-    async def change(self, zone: Zone, mac: str, body: dict[str, object], *, by: float) -> Mac:
+    async def change(self, zone: Zone, mac: str, body: dict[str, object]) -> Mac:
         """Rename it; of what else may be changed nothing is in this world."""
-        del zone, by
+        del zone
         return self._next(Write(str(body["name"]))).mac(mac)
 
-    async def reinstall(self, zone: Zone, mac: str, image: str, *, by: float) -> Mac:
+    async def reinstall(self, zone: Zone, mac: str, image: str) -> Mac:
         """Wipe it; one that is being wiped refuses, and says why."""
-        del zone, image, by
+        del zone, image
         before = self._next(Write())
         if before.status == WIPING:
             message = f"transient state (state: {WIPING})"
@@ -177,7 +177,7 @@ def next_of(
     home: InstallationId, call: Call, answers: tuple[Sighting, ...]
 ) -> Write | Outcome | None:
     """Return what a deed writes next, or what it comes to; None where it reads first."""
-    calls = MacCalls(_Replay(answers), _Nowhere(), lambda _: reader_of(home), home, lambda _: POOL)
+    calls = MacCalls(_Replay(answers), lambda _: reader_of(home), home, lambda _: POOL)
     try:
         return _run(calls.do(call))
     except _Stopped as stopped:

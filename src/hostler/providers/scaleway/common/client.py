@@ -2,7 +2,11 @@
 
 import asyncio
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import timedelta
+from math import inf
 from urllib.parse import urlsplit
 
 import msgspec
@@ -25,6 +29,8 @@ A server takes a second or two to be made: at a hundred calls a second that many
 _OUT_OF_ORDER = 500
 """The status from which on an answer is none: a proxy's, or that of an API out of order."""
 _DOWN = "down"
+_BY = ContextVar("_BY", default=inf)
+"""Until when, since the machine's start, what is being carried out may change anything."""
 _PLAIN = re.compile(r"(/[A-Za-z0-9_.-]+)+")
 
 Query = tuple[tuple[str, str], ...]
@@ -68,6 +74,18 @@ class Client:
         if self._clock.boot() > by:
             raise NotSent("what had to be read first took too long: nothing was changed")
 
+    @contextmanager
+    def acting(self) -> Generator[None]:
+        """Let nothing be changed later than a deadline from now on: the right to act is of now.
+
+        What has to be read first may take long, and a process may stand still meanwhile.
+        """
+        token = _BY.set(self._clock.boot() + self.deadline.total_seconds())
+        try:
+            yield
+        finally:
+            _BY.reset(token)
+
     async def close(self) -> None:
         """Give back connections."""
         await self._transport.close()
@@ -84,6 +102,8 @@ class Client:
         if not _PLAIN.fullmatch(path) or ".." in path:
             raise NotSent(f"{self._hide(path)!r} is no path of the API: an id in it is damaged")
         async with self._room:
+            if method != "GET":
+                self.hurry(_BY.get())
             response = await self._answer(request)
         if 200 <= response.status < 300:
             return response

@@ -63,7 +63,8 @@ class InstanceCalls:
     async def do(self, call: Call) -> Outcome:
         """Make one call, once."""
         try:
-            return await self._do(call)
+            with self._api.client.acting():
+                return await self._do(call)
         except TROUBLE as trouble:
             return outcome_of(trouble, call)
         except BootstrapUnavailable as error:

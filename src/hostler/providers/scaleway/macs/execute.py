@@ -13,7 +13,6 @@ from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, Res
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused
 from hostler.domain.model.host import AT_HOME, HOST, WAITING, allocation_of
 from hostler.domain.model.resource import Resource, Stage
-from hostler.ports.clock import Clock
 from hostler.providers.scaleway.common.errors import TROUBLE, Failed, outcome_of, unread
 
 from .api.endpoints import MacApi, floor_date, is_floor, is_reinstalling
@@ -32,14 +31,10 @@ _READY = frozenset({"ready"})
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """A call on a Mac as it was just read, to be sent `by` that time since the machine's start.
-
-    The right to act was checked when it began: what the reading took too long for is not sent.
-    """
+    """A call on a Mac as it was just read."""
 
     call: Call
     mac: Mac
-    by: float
 
 
 class MacCalls:
@@ -48,12 +43,11 @@ class MacCalls:
     def __init__(
         self,
         api: MacApi,
-        clock: Clock,
         reader: Callable[[Zone], MacReader],
         installation: InstallationId,
         pool_of: Callable[[FleetName], str],
     ) -> None:
-        self._api, self._clock, self._reader = api, clock, reader
+        self._api, self._reader = api, reader
         self._installation, self._pool_of = installation, pool_of
         self._images, self._quotas = Images(api), Quotas(api)
         self._ways: Mapping[str, Callable[[Errand], Awaitable[Outcome]]] = {
@@ -69,9 +63,12 @@ class MacCalls:
 
     async def do(self, call: Call) -> Outcome:
         """Make one call, once."""
-        by = self._clock.boot() + self._api.client.deadline.total_seconds()
+        with self._api.client.acting():
+            return await self._do(call)
+
+    async def _do(self, call: Call) -> Outcome:
         if call.kind == machine_calls.ORDER:
-            return await self._order(call, by)
+            return await self._order(call)
         host = _host_of(call)
         try:
             mac = await self._api.mac(call.zone, host)
@@ -80,7 +77,7 @@ class MacCalls:
         if why := self._otherwise(call, mac):
             return Refused(why=Refusal.WRONG_STATE, text=why)
         try:
-            return await self._way(call)(Errand(call, mac, by))
+            return await self._way(call)(Errand(call, mac))
         except TROUBLE as trouble:
             return self._outcome(trouble, call, host)
 
@@ -128,7 +125,7 @@ class MacCalls:
             return self._done(call, mac)
         if name_of(name) is None:  # nobody of us would know it again
             return Refused(why=Refusal.INVALID, text=f"no name of ours: {name!r}")
-        answer = await self._api.change(call.zone, mac.id, {"name": name}, by=errand.by)
+        answer = await self._api.change(call.zone, mac.id, {"name": name})
         return self._done(call, answer)
 
     def _name(self, call: Call, mac: Mac, stage: Stage) -> Name:
@@ -156,7 +153,7 @@ class MacCalls:
         if mac.status not in _READY:
             return Refused(why=Refusal.BUSY, text=f"it is {mac.status}")
         name: dict[str, object] = {"name": str(call.arg("name"))}
-        return self._done(call, await self._api.change(call.zone, mac.id, name, by=errand.by))
+        return self._done(call, await self._api.change(call.zone, mac.id, name))
 
     async def _reinstall(self, errand: Errand) -> Outcome:
         call, mac = errand.call, errand.mac
@@ -169,22 +166,22 @@ class MacCalls:
             return Refused(why=Refusal.INVALID, text=warning)
         if warning:
             log.warning("the type's usual image is used", host=mac.id, why=warning)
-        return self._done(call, await self._api.reinstall(call.zone, mac.id, image, by=errand.by))
+        return self._done(call, await self._api.reinstall(call.zone, mac.id, image))
 
     async def _reboot(self, errand: Errand) -> Outcome:
         call, mac = errand.call, errand.mac
-        return self._done(call, await self._api.reboot(call.zone, mac.id, by=errand.by))
+        return self._done(call, await self._api.reboot(call.zone, mac.id))
 
     async def _uncommit(self, errand: Errand) -> Outcome:
         call, mac = errand.call, errand.mac
         body: dict[str, object] = {"commitment_type": {"commitment_type": "none"}}
-        return self._done(call, await self._api.change(call.zone, mac.id, body, by=errand.by))
+        return self._done(call, await self._api.change(call.zone, mac.id, body))
 
     async def _attach(self, errand: Errand) -> Outcome:
         """Put it into a private network; one that may be in none is let into them first."""
         call, mac = errand.call, errand.mac
         if mac.vpc_status == "vpc_disabled":
-            await self._api.change(call.zone, mac.id, {"enable_vpc": True}, by=errand.by)
+            await self._api.change(call.zone, mac.id, {"enable_vpc": True})
         if mac.vpc_status != "vpc_enabled":
             return Refused(why=Refusal.BUSY, text="it is being let into private networks")
         listing = await self._api.attachments(call.zone, mac.id)
@@ -192,7 +189,7 @@ class MacCalls:
             return unread(listing.trouble, "its private networks")
         network = str(call.arg("network"))
         if all(entry.private_network_id != network for entry in listing.found.values()):
-            await self._api.attach(call.zone, mac.id, network, by=errand.by)
+            await self._api.attach(call.zone, mac.id, network)
         return self._done(call, mac)
 
     async def _detach(self, errand: Errand) -> Outcome:
@@ -219,26 +216,22 @@ class MacCalls:
 
     async def _leave(self, errand: Errand, network: str) -> None:
         try:
-            await self._api.detach(errand.call.zone, errand.mac.id, network, by=errand.by)
+            await self._api.detach(errand.call.zone, errand.mac.id, network)
         except Failed as failed:
             if not failed.problem.missing:
                 raise
 
     async def _schedule(self, errand: Errand) -> Outcome:
         call, mac = errand.call, errand.mac
-        changed = await self._api.change(
-            call.zone, mac.id, {"schedule_deletion": True}, by=errand.by
-        )
+        changed = await self._api.change(call.zone, mac.id, {"schedule_deletion": True})
         return self._done(call, changed)
 
     async def _unschedule(self, errand: Errand) -> Outcome:
         call, mac = errand.call, errand.mac
-        changed = await self._api.change(
-            call.zone, mac.id, {"schedule_deletion": False}, by=errand.by
-        )
+        changed = await self._api.change(call.zone, mac.id, {"schedule_deletion": False})
         return self._done(call, changed)
 
-    async def _order(self, call: Call, by: float) -> Outcome:
+    async def _order(self, call: Call) -> Outcome:
         """Order hosts after a look at stock, quota and images; what cannot be is not asked for."""
         type_name = str(call.arg("type"))
         try:
@@ -254,7 +247,7 @@ class MacCalls:
         if warning:  # nobody could claim what runs another system
             return Refused(why=Refusal.INVALID, text=warning)
         try:
-            await self._api.order(call.zone, self._body(call, type_name, image), by=by)
+            await self._api.order(call.zone, self._body(call, type_name, image))
         except TROUBLE as trouble:
             return outcome_of(trouble, call)
         return Done()
@@ -286,7 +279,7 @@ class MacCalls:
         """Delete it; where that is refused until a date, have it deleted then."""
         call, mac = errand.call, errand.mac
         try:
-            await self._api.delete(call.zone, mac.id, by=errand.by)
+            await self._api.delete(call.zone, mac.id)
         except Failed as failed:
             if not is_floor(failed.problem):
                 raise

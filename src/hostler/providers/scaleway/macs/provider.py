@@ -99,7 +99,7 @@ class Macs:
         self._networks = Networks(self._api)
         networks = self._networks if self._wanted else None
         self._observer = MacObserver(self._api, clock, self._reader, networks)
-        self._calls = MacCalls(self._api, clock, self._reader, installation, self.pool_of)
+        self._calls = MacCalls(self._api, self._reader, installation, self.pool_of)
 
     @property
     def capabilities(self) -> Capabilities:

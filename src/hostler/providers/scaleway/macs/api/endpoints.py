@@ -52,10 +52,7 @@ def floor_date(problem: Problem) -> datetime | None:
 
 
 class MacApi:
-    """Apple silicon of one account. Listings never raise; everything else raises errors.TROUBLE.
-
-    What changes something is sent `by` that time since the machine's start, or not at all.
-    """
+    """Apple silicon of one account. Listings never raise; everything else raises errors.TROUBLE."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -70,14 +67,12 @@ class MacApi:
         """Read one Mac."""
         return bare(MACS, await self.client.get(_path(zone, f"servers/{mac}")))
 
-    async def change(self, zone: Zone, mac: str, body: dict[str, object], *, by: float) -> Mac:
+    async def change(self, zone: Zone, mac: str, body: dict[str, object]) -> Mac:
         """Change some fields of a Mac; what the body does not name stays."""
-        self.client.hurry(by)
         return bare(MACS, await self.client.patch(_path(zone, f"servers/{mac}"), body))
 
-    async def order(self, zone: Zone, body: dict[str, object], *, by: float) -> None:
+    async def order(self, zone: Zone, body: dict[str, object]) -> None:
         """Order Macs, all or none (`requests`: their names)."""
-        self.client.hurry(by)
         path = _path(zone, "batch-create-servers")
         await self.client.post(path, {**body, "project_id": self.project})
 
@@ -95,17 +90,15 @@ class MacApi:
             raise Garbled(str(error)) from None
         return tuple(sorted(found.name for found in page.items if found.name))
 
-    async def reinstall(self, zone: Zone, mac: str, image: str, *, by: float) -> Mac:
+    async def reinstall(self, zone: Zone, mac: str, image: str) -> Mac:
         """Wipe a Mac and install an image, by default the usual one of its type."""
-        self.client.hurry(by)
         body: dict[str, object] = {"enable_kext": False}
         if image:
             body["os_id"] = image
         return bare(MACS, await self.client.post(_path(zone, f"servers/{mac}/reinstall"), body))
 
-    async def reboot(self, zone: Zone, mac: str, *, by: float) -> Mac:
+    async def reboot(self, zone: Zone, mac: str) -> Mac:
         """Reboot a Mac."""
-        self.client.hurry(by)
         return bare(MACS, await self.client.post(_path(zone, f"servers/{mac}/reboot"), {}))
 
     async def start_diagnostic(self, zone: Zone, mac: str) -> str:
@@ -120,9 +113,8 @@ class MacApi:
         path = _path(zone, f"connectivity-diagnostics/{diagnostic}")
         return bare(DIAGNOSTICS, await self.client.get(path))
 
-    async def delete(self, zone: Zone, mac: str, *, by: float) -> None:
+    async def delete(self, zone: Zone, mac: str) -> None:
         """Delete a Mac that is not paid for any more."""
-        self.client.hurry(by)
         await self.client.delete(_path(zone, f"servers/{mac}"))
 
     async def images(self, zone: Zone, type_name: str) -> Listing[Os]:
@@ -152,15 +144,13 @@ class MacApi:
                 return None
             raise
 
-    async def attach(self, zone: Zone, mac: str, network: str, *, by: float) -> None:
+    async def attach(self, zone: Zone, mac: str, network: str) -> None:
         """Put a Mac into a private network."""
-        self.client.hurry(by)
         path = _path(zone, f"servers/{mac}/private-networks")
         await self.client.post(path, {"private_network_id": network})
 
-    async def detach(self, zone: Zone, mac: str, network: str, *, by: float) -> None:
+    async def detach(self, zone: Zone, mac: str, network: str) -> None:
         """Take a Mac out of a private network."""
-        self.client.hurry(by)
         await self.client.delete(_path(zone, f"servers/{mac}/private-networks/{network}"))
 
 
