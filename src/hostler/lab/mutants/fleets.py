@@ -318,7 +318,7 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
     "nodes-of-a-fleet-that-left": Mutant(
         summary="the Nodes of a Fleet that was deleted to end are worked at no longer",
         puts=(("config.removed:_read", _forgets_nodes),),
-        scenario=Alone(edits=_EDITS, nodes=NodesScenario()),
+        scenario=Alone(edits=_EDITS, nodes=NodesScenario(waits=True)),
         caught=("removed", "drain", "L1"),
     ),
     "two-processes-elected": Mutant(
