@@ -496,8 +496,8 @@ def test_a_host_that_left_its_networks_is_not_asked_to_again() -> None:
 
 def test_a_clean_host_that_no_listing_shows_in_a_network_is_asked_about_each_once() -> None:
     """Macs 82001058: a list was empty for a minute, and a host went to the pool in its network."""
-    shown = replace(reader(), networks={FLEET: ("net-2", "net-1")}, attached={})
-    wiping = shown.host(mac(name=name(Stage.WIPING), vpc_status="vpc_enabled"))
+    listed = replace(reader(), networks={FLEET: ("net-2", "net-1")}, attached={})
+    wiping = listed.host(mac(name=name(Stage.WIPING), vpc_status="vpc_enabled"))
     clean: dict[str, object] = {"wiping": NOW, "wiped": LATER}
     (call,) = host_calls.host_calls(HostGoal.CLEAN, record(**clean), wiping, LATER)
     assert (call.kind, call.arg("unlisted")) == (machine_calls.DETACH, "net-1,net-2")
@@ -508,5 +508,5 @@ def test_a_clean_host_that_no_listing_shows_in_a_network_is_asked_about_each_onc
     ):
         left = (replace(asked(machine_calls.DETACH, state, at), slot=HOST_SLOT),)
         assert host_kinds(HostGoal.CLEAN, wiping, asked=left, **clean) == [expected], (at, state)
-    off = shown.host(mac(name=name(Stage.WIPING)))
+    off = listed.host(mac(name=name(Stage.WIPING)))
     assert host_kinds(HostGoal.CLEAN, off, **clean) == [machine_calls.FREE], "it can be in none"
