@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from cli_kit import FILE, InMemory
 
 from hostler.config.values import Config
-from hostler.controllers.runtime.measurements import measure_host_needs
+from hostler.controllers.runtime.measurements import measure_host_needs, measure_report
 from hostler.controllers.runtime.settings import Account, Ports
 from hostler.domain.ids import FleetName
 from hostler.frontends.cli.engine_process import EngineProcess, Signals
 from hostler.ports.metrics import Gauge
 from hostler.ports.store import Store
 from hostler.testing.fakes.metrics import CountingMetrics
+from hostler.testing.scenes.builders import BEGIN
 
 WEB = FleetName("web")
 
@@ -25,6 +26,7 @@ class Engine:
     def __init__(self, config: Config, metrics: CountingMetrics) -> None:
         for fleet in config.fleets:
             measure_host_needs(metrics, fleet.name, missing=2, broken=1)
+            measure_report(metrics, fleet.name, BEGIN)
 
     async def run(self) -> None:
         """Go on until cancelled."""
@@ -95,5 +97,5 @@ async def test_a_fleet_that_is_run_no_more_alerts_of_nothing() -> None:
     await services.begun.wait()
     running.cancel()
     await asyncio.wait([running])
-    for gauge in (Gauge.NO_AVAILABLE_HOST, Gauge.BOOTSTRAP_FAILED):
+    for gauge in (Gauge.NO_AVAILABLE_HOST, Gauge.BOOTSTRAP_FAILED, Gauge.ORPHANS_CHECKED):
         assert set(metrics.series(gauge)) == {("other",)}
