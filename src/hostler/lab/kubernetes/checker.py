@@ -13,7 +13,6 @@ L1        when faults cease, the Machines that are wanted have hosts, and the ot
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Protocol
 
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.calls import Call, Shows
@@ -34,13 +33,47 @@ NOTICED = 900.0
 _AGAIN = f"{Phase.STOPPING}>{Phase.PENDING}"
 
 
-class ClusterChecker(PowerChecker):
+class ObjectsChecker(PowerChecker):
+    """What is common to all runs in a cluster: machines with boxes, that may be its Nodes."""
+
+    nodes: NodesWorld | None = None
+    noticed: float = NOTICED
+
+    def wrong(self, invariant: str, text: str, machine: str = "") -> None:
+        """Note that something does not hold."""
+        found = Violation(invariant=invariant, text=text, machine=MachineId(machine) or None)
+        self.found((found,))
+
+    def alone(self, processes: list[str], act: str) -> None:
+        """Check that one process at most believes that it may act."""
+        if len(processes) > 1:
+            self.wrong("alone", f"{' and '.join(processes)} both believe that they {act}")
+
+    def look_at_nodes(self) -> None:
+        """Check how Nodes stand now, where machines are some."""
+        if self.nodes is not None:
+            self.nodes.look(self.noticed)
+
+    def machine_saved(
+        self, shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]
+    ) -> None:
+        """Check a record that was saved."""
+        super().machine_saved(shadow, machine, events)
+        if self.nodes is not None:
+            self.nodes.saved(machine)
+
+    def obeyed(self, call: Call, box: HostId, *, stopped: bool) -> None:
+        """Judge a command of ours at the moment of its effect."""
+        if self.nodes is not None and call.shows is Shows.REST:
+            self.nodes.switched_off(box)
+        super().obeyed(call, box, stopped=stopped)
+
+
+class ClusterChecker(ObjectsChecker):
     """All checkers of one run of Cluster API, beside those of the machines and their boxes."""
 
     site: Site | None = None
-    nodes: NodesWorld | None = None
     scripts: ScriptsJudge | None = None
-    noticed: float = NOTICED
     _since: dict[str, float]
 
     @property
@@ -49,15 +82,9 @@ class ClusterChecker(PowerChecker):
         self._since = getattr(self, "_since", {})
         return self._since
 
-    def wrong(self, invariant: str, text: str, machine: str = "") -> None:
-        """Note that something does not hold."""
-        found = Violation(invariant=invariant, text=text, machine=MachineId(machine) or None)
-        self.found((found,))
-
     def objects(self) -> None:
         """Check what the objects say now."""
-        if self.nodes is not None:
-            self.nodes.look(self.noticed)
+        self.look_at_nodes()
         if self.site is None:
             return
         items = self.site.hostler_machines()
@@ -103,28 +130,6 @@ class ClusterChecker(PowerChecker):
         super().machine_saved(shadow, machine, events)
         if self.scripts is not None:
             self.scripts.saved(before, machine)
-        if self.nodes is not None:
-            self.nodes.saved(machine)
-
-    def obeyed(self, call: Call, box: HostId, *, stopped: bool) -> None:
-        """Judge a command of ours at the moment of its effect."""
-        if self.nodes is not None and call.shows is Shows.REST:
-            self.nodes.switched_off(box)
-        super().obeyed(call, box, stopped=stopped)
-
-
-class Judge(Protocol):
-    """What notes that something does not hold."""
-
-    def wrong(self, invariant: str, text: str) -> None:
-        """Note it."""
-        ...
-
-
-def alone(judge: Judge, processes: list[str], act: str) -> None:
-    """Check that one process at most believes that it may act."""
-    if len(processes) > 1:
-        judge.wrong("alone", f"{' and '.join(processes)} both believe that they {act}")
 
 
 def begun_again(shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]) -> None:

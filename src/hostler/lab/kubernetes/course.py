@@ -14,7 +14,6 @@ from hostler.lab.scenario.course import EngineCourse
 from hostler.lab.scenario.disruptions import Disruptions
 from hostler.lab.scenario.operator import Operator
 
-from .checker import alone
 from .environment import ClusterEnvironment
 from .faults import ClusterScenario
 from .nodes.service import NodeService, of_one
@@ -128,9 +127,9 @@ class ClusterCourse(EngineCourse):
             *(f"fleet/{one.name}" for one in self.session.homes[0].fleets),
         ):
             holders = [one.name for one in self.session.processes if one.holds(lease)]
-            alone(judge, holders, f"hold {lease}")
-        leading = [one.process.name for one in self._services if one.is_leading]
-        alone(judge, leading, "are elected")
+            judge.alone(holders, f"hold {lease}")
+        leading = [one.process.name for one in self._services if one.candidacy.is_leading]
+        judge.alone(leading, "are elected")
 
     # ------------------------------------------------------------ what is reached
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from hostler.controllers.runtime.settings import Ports
@@ -12,24 +12,22 @@ from hostler.domain.model.fleet import Fleet
 from hostler.frontends.kubernetes.clusterapi.bootstrap import BootstrapSecrets
 from hostler.frontends.kubernetes.clusterapi.engine import EngineAccess, FleetAccess
 from hostler.frontends.kubernetes.clusterapi.provider import ClusterApi
-from hostler.frontends.kubernetes.leading import Election, elected, while_leading
+from hostler.frontends.kubernetes.leading import while_leading
 from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.kubernetes.client import Client
-from hostler.kubernetes.election import Candidate
 from hostler.kubernetes.informer import Surroundings
 from hostler.lab.harness.process import Incarnation, Process
 from hostler.lab.harness.process_run import ProcessRun
 from hostler.queries.live import EngineRecords
 from hostler.requests.by_id import open_by_id
 
+from .candidacy import Candidacy
 from .connection import Connection
 from .nodes.service import NodeService
 from .runs import AGAIN, EachRun
 from .site import NAMESPACE, Site
 
 _NAMESPACES = Namespaces(home=NAMESPACE)
-NOBODYS = Election(leads=lambda: False, yields=lambda: False)
-"""The election as it stands to a process that has not asked yet."""
 
 
 @dataclass(slots=True)
@@ -40,14 +38,14 @@ class Service:
     site: Site
     random: Random
     nodes: NodeService | None = None
-    election: Election = NOBODYS
+    candidacy: Candidacy = field(init=False)
 
     def __post_init__(self) -> None:
-        """Let the engine of the process leave to another what that one was elected for.
+        """Let the process stand for election.
 
         Where its machines are Nodes, it asks about these; and it reads what they are given.
         """
-        self.process.yields = self._is_to_yield
+        self.candidacy = Candidacy(self.process, NAMESPACE)
         self.process.equip = self._equip
 
     def _equip(self, run: ProcessRun, ports: Ports) -> Ports:
@@ -57,14 +55,6 @@ class Service:
         secrets = BootstrapSecrets(Client(session=connection))
         ports = replace(ports, bootstraps=secrets)
         return ports if self.nodes is None else self.nodes.equip(run, ports)
-
-    def _is_to_yield(self) -> bool:
-        return self.election.yields()
-
-    @property
-    def is_leading(self) -> bool:
-        """Whether the run that lives believes that it was elected, and could act on it."""
-        return self.process.alive and self.election.leads()
 
     async def run(self) -> None:
         """Serve whatever run of the process there is, for ever."""
@@ -77,7 +67,6 @@ class Service:
             await self._serve_objects(run)
 
     async def _serve_objects(self, run: Incarnation) -> None:
-        self.election = NOBODYS
         access = EngineAccess(run.ports.store, run.ports.clock, _NAMESPACES)
         (fleet,) = self.process.home.fleets
         while (found := await _opened(run, fleet)) is None:
@@ -96,19 +85,13 @@ class Service:
             namespaces=_NAMESPACES,
         )
         try:
-            if self.process.home.replicas == 1:
-                await provider.run()
-            else:
-                await self._serve_elected(run, provider, client)
+            async with self.candidacy.stands(run, client, self.random) as election:
+                if self.process.home.replicas == 1:
+                    await provider.run()
+                else:
+                    await while_leading(provider.run, run.ports.clock, election.leads)
         finally:
             await connection.close()
-
-    async def _serve_elected(self, run: Incarnation, provider: ClusterApi, client: Client) -> None:
-        """Serve whenever this run is elected, as processes with one store have it."""
-        candidate = Candidate(identity=run.process.name, namespace=NAMESPACE)
-        clock, draw = run.ports.clock, Random(self.random.getrandbits(64)).random
-        async with elected(client, candidate, clock, draw) as self.election:
-            await while_leading(provider.run, clock, self.election.leads)
 
 
 async def _opened(run: Incarnation, fleet: Fleet) -> FleetAccess | None:

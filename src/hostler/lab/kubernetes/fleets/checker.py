@@ -13,8 +13,8 @@ fight     at rest nothing is written to the API.
 from collections.abc import Collection, Container, Iterator, Mapping
 from math import inf
 
-from hostler.domain.ids import FleetName, HostId, MachineId
-from hostler.domain.model.calls import Call, Shows
+from hostler.domain.ids import FleetName, HostId
+from hostler.domain.model.calls import Call
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.hold import HoldKind
@@ -24,14 +24,11 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
-from hostler.lab.kubernetes.checker import NOTICED
-from hostler.lab.kubernetes.nodes.world import NodesWorld
+from hostler.lab.kubernetes.checker import ObjectsChecker
 from hostler.lab.kubernetes.simulated_cluster import Raw
 from hostler.lab.macs.quiescence import MAY_REST
 from hostler.lab.metal.ground_truth import MetalTruth
-from hostler.lab.power.checker import PowerChecker
 from hostler.lab.power.faults import PowerScenario
-from hostler.testing.invariants import Violation
 
 from .edits import FLEETS
 from .objects import PROVIDER, Objects, Space, is_going
@@ -46,12 +43,10 @@ Objected = Mapping[tuple[Space, str], Raw]
 """Objects of one kind by their namespaces and names."""
 
 
-class FleetsChecker(PowerChecker):
+class FleetsChecker(ObjectsChecker):
     """All checkers of one run of Fleets, beside those of the machines and their boxes."""
 
     objects: Objects
-    nodes: NodesWorld | None = None
-    noticed: float = NOTICED
 
     def __init__(
         self, truth: MetalTruth, trace: Trace, consistency_delay: float, scenario: PowerScenario
@@ -62,11 +57,6 @@ class FleetsChecker(PowerChecker):
         self._providers: Objected = {}
         self._starts = dict[str, tuple[str, float]]()
         self._ran = dict[str, set[str]]()
-
-    def wrong(self, invariant: str, text: str, machine: str = "") -> None:
-        """Note that something does not hold."""
-        found = Violation(invariant=invariant, text=text, machine=MachineId(machine) or None)
-        self.found((found,))
 
     # ------------------------------------------------------------ what is dropped
 
@@ -119,8 +109,7 @@ class FleetsChecker(PowerChecker):
 
     def look(self) -> None:
         """Judge the Hosts and Providers that have left since the last look, and Nodes."""
-        if self.nodes is not None:
-            self.nodes.look(self.noticed)
+        self.look_at_nodes()
         hosts, providers = self._all("hosts"), self._all("providers")
         for place, one in self._hosts.items():
             if place not in hosts or not _same(hosts[place], one):
@@ -186,19 +175,11 @@ class FleetsChecker(PowerChecker):
     ) -> None:
         """Check a record that was saved; its box is of the namespace of its fleet."""
         super().machine_saved(shadow, machine, events)
-        if self.nodes is not None:
-            self.nodes.saved(machine)
         if machine.host is not None:
             names = {self._space(machine.host).named(name) for name in FLEETS}
             if machine.fleet not in names:
                 text = f"{machine.id} of {machine.fleet} has {machine.host}"
                 self.wrong("apart", text, machine.id)
-
-    def obeyed(self, call: Call, box: HostId, *, stopped: bool) -> None:
-        """Judge a command of ours at the moment of its effect."""
-        if self.nodes is not None and call.shows is Shows.REST:
-            self.nodes.switched_off(box)
-        super().obeyed(call, box, stopped=stopped)
 
     def _switches_on(self, box: str) -> None:
         """Boxes of one rack are told to start one after the other."""

@@ -12,7 +12,6 @@ from hostler.domain.model.fleet import Fleet
 from hostler.frontends.kubernetes.nodes.fleets import ManagedFleet
 from hostler.lab.harness.process import Home, Watch
 from hostler.lab.harness.process_run import ProcessRun
-from hostler.lab.kubernetes.checker import alone
 from hostler.lab.kubernetes.faults import ClusterScenario
 from hostler.lab.kubernetes.nodes.service import NodeService
 from hostler.lab.kubernetes.nodes.world import NodesWorld
@@ -131,13 +130,10 @@ class FleetsCourse(EngineCourse):
         judge.look()
         for fleet in self.session.homes[0].fleets:
             lease = f"fleet/{fleet.name}"
-            alone(
-                judge,
-                [one.name for one in self.session.processes if one.holds(lease)],
-                f"hold {lease}",
-            )
-        leading = [one.replica.process.name for one in self._services if one.is_leading]
-        alone(judge, leading, "are elected")
+            holders = [one.name for one in self.session.processes if one.holds(lease)]
+            judge.alone(holders, f"hold {lease}")
+        leading = [one.replica.process.name for one in self._services if one.candidacy.is_leading]
+        judge.alone(leading, "are elected")
 
     # ------------------------------------------------------------ what is in force
 

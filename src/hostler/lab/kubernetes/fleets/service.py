@@ -22,21 +22,20 @@ from hostler.frontends.kubernetes.fleets.following import Followed
 from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
 from hostler.frontends.kubernetes.fleets.source import Base, Source, Surroundings
 from hostler.frontends.kubernetes.fleets.writing import Writer
-from hostler.frontends.kubernetes.leading import ALONE, Election, elected
+from hostler.frontends.kubernetes.leading import Election
 from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.nodes.controller import NodeController
 from hostler.frontends.kubernetes.nodes.standing import Standing
 from hostler.frontends.kubernetes.objects.assembly import Place
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
 from hostler.kubernetes.client import Client
-from hostler.kubernetes.election import Candidate
 from hostler.kubernetes.errors import ApiError
 from hostler.kubernetes.informer import Surroundings as Following
 from hostler.lab.harness.process import Incarnation
+from hostler.lab.kubernetes.candidacy import Candidacy
 from hostler.lab.kubernetes.connection import Connection
 from hostler.lab.kubernetes.nodes.service import NodeService
 from hostler.lab.kubernetes.runs import AGAIN, EachRun
-from hostler.lab.kubernetes.service import NOBODYS
 from hostler.ports.clock import Clock
 from hostler.ports.engine_record import EngineRecord
 from hostler.ports.store import Store
@@ -92,22 +91,14 @@ class ObjectsService:
     random: Random
     folder: Path
     nodes: NodeService | None = None
-    election: Election = NOBODYS
+    candidacy: Candidacy = field(init=False)
     _tables: Mapping[Place, Raw] = field(default_factory=dict[Place, Raw])
 
     def __post_init__(self) -> None:
-        """Let the engine of the process leave to another what that one was elected for."""
-        self.replica.process.yields = self._is_to_yield
+        """Let the process stand for election."""
+        self.candidacy = Candidacy(self.replica.process, HOME)
         if self.nodes is not None:
             self.replica.process.equip = self.nodes.equip
-
-    def _is_to_yield(self) -> bool:
-        return self.election.yields()
-
-    @property
-    def is_leading(self) -> bool:
-        """Whether the run that lives believes that it was elected, and could act on it."""
-        return self.replica.process.alive and self.election.leads()
 
     @property
     def namespaces(self) -> Namespaces:
@@ -121,19 +112,15 @@ class ObjectsService:
 
     async def _serve(self, run: Incarnation) -> None:
         """Serve one run until it dies; its store may be away when it begins."""
-        process, self.election = self.replica.process, NOBODYS
-        route = self.objects.routes.of(process.name)
+        route = self.objects.routes.of(self.replica.process.name)
         connection = Connection(self.objects.gateway, passes=run.gate.pass_through, route=route)
         client = Client(session=connection)
         stack = AsyncExitStack()
         try:
             if self.nodes is not None:
                 await stack.enter_async_context(self.nodes.at_work(run))
-            if process.home.replicas == 1:
-                self.election = ALONE
-                await self._follow(run, client)
-            else:
-                await self._follow_elected(run, client)
+            async with self.candidacy.stands(run, client, self.random) as election:
+                await self._follow(run, client, election)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if not run.gate.dead or task is None or task.cancelling():
@@ -142,14 +129,7 @@ class ObjectsService:
             await stack.aclose()
             await connection.close()
 
-    async def _follow_elected(self, run: Incarnation, client: Client) -> None:
-        """Follow, and write whenever this run is elected, as processes with one store have it."""
-        candidate = Candidate(identity=run.process.name, namespace=HOME)
-        clock, draw = run.ports.clock, Random(self.random.getrandbits(64)).random
-        async with elected(client, candidate, clock, draw) as self.election:
-            await self._follow(run, client)
-
-    async def _follow(self, run: Incarnation, client: Client) -> None:
+    async def _follow(self, run: Incarnation, client: Client, election: Election) -> None:
         store, clock = run.ports.store, run.ports.clock
         draw = Random(self.random.getrandbits(64)).random
         namespaces = self.namespaces
@@ -172,7 +152,7 @@ class ObjectsService:
             source=source,
             store=recorded,
             clock=clock,
-            leads=self.election.leads,
+            leads=election.leads,
             with_removed=partial(_with_removed, clock),
             node=partial(_standing, run),
         )
