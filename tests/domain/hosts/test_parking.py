@@ -118,3 +118,14 @@ def test_it_goes_on_moving_while_its_successor_is_on_the_way() -> None:
     pooled = replace(record(), id=HostId("host-2"))
     known = replace(snapshot(DUE, pooled), machines=(on_host(), successor))
     assert may_move(transition(on_host()), known)
+
+
+def test_it_goes_on_moving_when_a_host_is_delivered_before_its_successor_has_one() -> None:
+    """Were only the first in line counted, the successor would be shed, and made anew (2321)."""
+    bought = replace(FREE, record=replace(PAID, id=HostId("host-3")))
+    waits = [replace(on_host(Phase.PENDING, machine_id(number)), host=None) for number in (2, 3)]
+    known = replace(snapshot(DUE), machines=(on_host(), *waits), free=(bought, FREE))
+    assert may_move(transition(on_host()), known)
+    assert may_move(transition(on_host()), replace(known, machines=(on_host(), waits[0])))
+    assert not may_move(transition(on_host()), replace(known, machines=(on_host(),)))
+    assert not may_move(transition(on_host()), replace(known, free=(bought, bought)))

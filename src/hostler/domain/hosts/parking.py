@@ -81,14 +81,16 @@ def may_move(transition: Transition, snapshot: Snapshot) -> bool:
     """Tell whether a machine on an overdue host has a host of the pool to go to, or is going.
 
     Its successor is on the way where one that is not ready yet is wanted on a host of the pool.
-    Where another system says which machines there are, it alone replaces them.
+    What waits for a host takes the first free ones, and one more would take the next. Where another
+    system says which machines there are, it alone replaces them.
     """
     if not snapshot.fleet.renews or not is_overdue(transition, snapshot):
         return False
-    coming = (m for m in snapshot.machines if m.wanted and m.phase in _ON_THE_WAY and m.host)
-    if any(not _is_ordered(snapshot.hosts.get(one.host)) for one in coming if one.host):
+    coming = [m.host for m in snapshot.machines if m.wanted and m.phase in _ON_THE_WAY]
+    if any(not _is_ordered(snapshot.hosts.get(host)) for host in coming if host is not None):
         return True
-    return bool(snapshot.free) and not _is_ordered(snapshot.free[0].record)
+    next_taken = snapshot.free[: coming.count(None) + 1]
+    return any(not _is_ordered(free.record) for free in next_taken)
 
 
 _ON_THE_WAY = frozenset({Phase.PENDING, Phase.STARTING})
