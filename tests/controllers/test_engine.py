@@ -36,7 +36,7 @@ from hostler.testing.fakes.planner import (
 )
 from hostler.testing.fakes.prober import FakeProber
 from hostler.testing.fakes.script import Lost
-from hostler.testing.scenes.builders import ABROAD, FLEET, HOME, MIN, OFFER, WEB, S, server
+from hostler.testing.scenes.builders import ABROAD, FLEET, HOME, MIN, OFFER, WEB, S, machine, server
 from hostler.testing.time.clock import SimClock
 
 pytestmark = pytest.mark.looptime
@@ -833,3 +833,19 @@ async def test_a_fleet_that_could_never_be_observed_is_measured_and_has_no_orpha
         rig.provider.dead.clear()
         await rig.pass_by(2 * MIN)
         assert set(rig.metrics.series(Gauge.ORPHANS_CHECKED)) == {("web",)}
+
+
+async def test_an_orphan_that_is_gone_leaves_the_report_soon_however_seldom_all_is_listed() -> None:
+    """Macs 82001245: the second listing, which proves it, came no sooner than any other."""
+    stray = server(machine(9))
+    settings = replace(SETTINGS, quiet=15 * MIN)
+    rig = FakeScene(replace(FLEET, size=0), issued=(machine(9).id,), settings=settings)
+    rig.world.add(stray)
+    async with rig.running():
+        await rig.pass_by(31 * MIN)
+        assert [one.resource for one in await rig.store.orphans()] == [stray.id]
+        rig.world.remove(stray.id)
+        while (await rig.store.orphans())[0].missing is None:
+            await rig.pass_by(1 * S)
+        await rig.pass_by(100 * S)
+        assert await rig.store.orphans() == ()

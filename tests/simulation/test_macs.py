@@ -23,7 +23,7 @@ MANY = 40
 AT_ONCE = 10
 
 PAST_FAILURES = {
-    82001245: "C1: what an old name put into the report leaves with the third look (the judge)",
+    82001245: "C1: what an old name put into the report leaves with one more look, soon",
     82001058: "network: an empty list hid a network, and a host went to the pool within it",
     79000053: "pool: a lock mended a host whose wipe had failed (the simulator)",
     18300353: "S4: wipes that failed between two observations did not count as failures",

@@ -135,20 +135,21 @@ class Observer:
         )
 
     def _believed(self, now: datetime) -> Inventory:
-        """Return the inventory; without those listings for which a request waits for newer ones.
+        """Return the inventory; without those listings where something waits for newer ones.
 
-        An adoption waits for all of them, and what is asked of a host for the hosts', where what
-        was seen before speaks against it.
+        An adoption waits for all of them; what is asked of a host for the hosts', where what was
+        seen before speaks against it; and an orphan that one listing lacked for one more.
         """
         inventory, since = self._state.inventory, self._state.adoption(now)
-        hosts = self._state.doubtful(now)
+        hosts, lacking = self._state.doubtful(now), self._state.lacking(now)
         kind = self._account.provider.capabilities.host_kind
 
-        def is_new(listed: str, at: datetime) -> bool:
-            doubted = hosts is not None and listed == kind and at <= hosts
-            return not doubted and (since is None or at >= since)
+        def is_new(listed: tuple[Zone, str], at: datetime) -> bool:
+            doubted = hosts is not None and listed[1] == kind and at <= hosts
+            newer = max(filter(None, (since, lacking.get(listed))), default=at)
+            return not doubted and at >= newer
 
-        whole = {key: at for key, at in inventory.whole.items() if is_new(key[1], at)}
+        whole = {key: at for key, at in inventory.whole.items() if is_new(key, at)}
         return inventory if len(whole) == len(inventory.whole) else replace(inventory, whole=whole)
 
     def _due(self) -> tuple[Scope, ...]:

@@ -1,5 +1,6 @@
 """State: what one process remembers of one account between cycles; nothing here is progress."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -7,7 +8,7 @@ from functools import partial
 from hostler.domain.decision.cache import DecisionCache
 from hostler.domain.decision.ripe import speaks_against
 from hostler.domain.decision.view import HostTerms
-from hostler.domain.ids import FleetName, MachineId, ResourceId
+from hostler.domain.ids import FleetName, MachineId, ResourceId, Zone
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import HostCondition
 from hostler.domain.model.inventory import Inventory
@@ -185,6 +186,17 @@ class AccountState:
             if inventory.observed_at(sighting) <= request.at <= now:
                 found += [request.at] if speaks_against(request.kind, sighting.resource) else []
         return max(found, default=None)
+
+    def lacking(self, now: datetime) -> Mapping[tuple[Zone, str], datetime]:
+        """Return from when on a listing can prove by now that orphans are gone which one lacked."""
+        found = dict[tuple[Zone, str], datetime]()
+        delay = self.account.provider.capabilities.consistency_delay
+        for orphan in self.orphans:
+            gap = max((f.timers.absence_gap for f in self.account.fleets), default=delay)
+            if orphan.missing is not None and (at := orphan.missing + max(gap, delay)) <= now:
+                place = (orphan.zone, orphan.kind)
+                found[place] = max(at, found.get(place, at))
+        return found
 
     def protection(self, name: FleetName, now: datetime) -> str:
         """Return why nothing of a fleet may be destroyed: protected, or paused, or about to be."""

@@ -62,8 +62,7 @@ class MacChecker(ScalewayChecker):
         self.truth = GroundTruth(world, consistency_delay, scenario.fresh)
         self._scenario = scenario
         self._pools = tuple(dict.fromkeys(scenario.pools))
-        # What was reported leaves with the second observation that lacks it, the third of all.
-        bound = consistency_delay + S1_BOUND + 3 * scenario.quiet
+        bound = consistency_delay + S1_BOUND + 2 * scenario.quiet
         self._classes = HostClasses(self._pools, bound, self.looking)
         self._failed = FailedWipes()
         self._hidden = 0, 0.0
