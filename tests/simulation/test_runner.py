@@ -45,6 +45,7 @@ PAST_FAILURES = {
     700769: "R2: a server that somebody protected was told to be deleting all the while",
     700944: "R2: nobody could delete while no plugin ran (the checker was wrong)",
     2100004: "S6: a person took an address away, so that its instance was failed (the judge)",
+    84000004: "R4: no end could be tried while the network was down or the disk full (the judge)",
     701384: "R2: a clock that is put back comes to old pauses again (the checker was wrong)",
 }
 """Seeds of failures that were found and mended, and what each found."""
@@ -162,6 +163,33 @@ def test_r8_passes_over_what_a_list_shows_once_more(stands: bool) -> None:
     assert checker.first is None or checker.first.invariant == "R8"
 
 
+@pytest.mark.parametrize(
+    ("minutes", "network_down", "broken"),
+    [(11, True, False), (11, False, True), (1, True, True), (0, False, True)],
+    ids=["no request went out", "it could be tried", "given up too soon", "given up at once"],
+)
+def test_r4_fires_when_an_instance_is_given_up_whose_end_nobody_tried(
+    minutes: int, *, network_down: bool, broken: bool
+) -> None:
+    clock, name = [0.0], machine_id(1)
+    world = ScalewayWorld(lambda: clock[0], Random(1))
+    _make_server(world, tags_for(Owned(replace(OWNER_TAG, machine=name), Slot("server"))))
+    checker = Checker(world, Trace(lambda: clock[0]), most=1)
+    checker.accepted = 1
+    checker.updated([Instance(id=name, state=State.CREATING)])
+    clock[0] = 500.0
+    checker.tick()
+    checker.decreased([name])
+    checker.awake = not network_down
+    for _ in range(minutes * 60):
+        clock[0] += 1.0
+        checker.updated([Instance(id=name, state=State.CREATING)])
+    checker.awake = True
+    checker.updated([Instance(id=name, state=State.TIMEOUT)])
+    assert (checker.first is not None) is broken
+    assert checker.first is None or checker.first.invariant == "R4"
+
+
 class Guest(GroundTruth):
     """One server of one instance, whose guest answers or not."""
 
@@ -193,7 +221,7 @@ def test_s6_fires_when_an_instance_ends_on_which_a_job_runs(
     checker = Checker(world, Trace(lambda: 0.0), most=2)
     checker.truth = guest = Guest(world)
     checker.jobs = lambda _: jobs
-    checker.reported["m-1"] = Reported(key=b"", ended=ended)
+    checker.reported["m-1"] = Reported(key=b"", ended=0.0 if ended else None)
     guest.answers = answered
     checker.tick()
     guest.answers = True

@@ -86,8 +86,19 @@ class Reported:
     denied: float = 0.0
     late: float = 0.0
     tried: bool = False
-    ended: bool = False
+    ended: float | None = None
+    could_act: float = 0.0
     left: bool = False
+
+    @property
+    def ending(self) -> bool:
+        """Whether the runner asked for its end, or a delete was sent."""
+        return self.tried or self.ended is not None
+
+    def in_vain(self, now: float) -> bool:
+        """Tell whether its end was asked for, and hardly anything could be done about it since."""
+        asked = now if self.ended is None else self.ended
+        return self.could_act <= BEGUN < now - asked - self.could_act
 
 
 class Checker(Findings):
@@ -177,7 +188,7 @@ class Checker(Findings):
         whatever the runner thinks.
         """
         well = name not in self._fell and self.truth.well(name)
-        if well and self.jobs(name) and not reported.ended:
+        if well and self.jobs(name) and reported.ended is None:
             self.broken("S6", f"{request} while a job runs on {name}", name)
 
     def _note_jobs(self) -> None:
@@ -202,8 +213,11 @@ class Checker(Findings):
     def updated(self, instances: Sequence[Instance]) -> None:
         """Check an answer to Update."""
         now = self.tick()
-        able = self.awake and now - self.jumped > AFTER_JUMP and now >= self.able_from
-        passed = now - self._checked if able else 0.0
+        could_act = self.awake and now >= self.able_from
+        passed = now - self._checked if could_act else 0.0
+        for before in self.reported.values():
+            before.could_act += passed if before.ended is not None else 0.0
+        passed = passed if now - self.jumped > AFTER_JUMP else 0.0
         self.machine_seconds += (now - self._checked) * len(instances)
         self._checked = now
         reported = {instance.id: instance.state for instance in instances}
@@ -286,21 +300,25 @@ class Checker(Findings):
 
     def _waiting(self, name: str, reported: Reported, passed: float) -> None:
         """R7: what is well is told to run, at once if it ran before, unless its end began."""
-        well = not (reported.tried or reported.ended) and self.truth.well(name)
+        well = not reported.ending and self.truth.well(name)
         reported.denied = reported.denied + passed if well and reported.ran else 0.0
         reported.late = reported.late + passed if well else 0.0
         if reported.denied > DENIED or reported.late > LATE:
             self.broken("R7", f"{name} is well, and is told to be {reported.state}", name)
 
     def _left(self, name: str, reported: Reported, state: State | None) -> None:
-        """R4: nothing of it stands, or it is being deleted all the same."""
+        """R4: nothing of it stands, or it is being deleted all the same.
+
+        Nobody could begin that while no request went out and nothing could be saved.
+        """
         reported.state, reported.left = None, True
         self.trace.note(f"  {name} is told {state or 'no more'}", name)
         now = self.now
         moving = {ServerState.STOPPING, ServerState.STARTING}
         standing = [s for s in self.truth.servers(name) if s.state not in moving]
         old = [server for server in standing if now - server.created > SETTLED]
-        if (old and not reported.tried) or (standing and not (reported.tried or reported.ended)):
+        tried = reported.tried or reported.in_vain(now)
+        if (old and not tried) or (standing and not reported.ending):
             text = f"{name} is told {state or 'no more'}, and its server stands, with no delete"
             self.broken("R4", text, name)
 
@@ -343,7 +361,7 @@ class Checker(Findings):
 
     def untouched(self) -> set[str]:
         """Return the instances whose end nobody has begun."""
-        return {n for n, t in self.reported.items() if t.state and not (t.tried or t.ended)}
+        return {n for n, t in self.reported.items() if t.state and not t.ending}
 
     def shut_down(self, before: set[str]) -> None:
         """R10: what nobody ended before a Shutdown is not ended by it."""
@@ -353,8 +371,9 @@ class Checker(Findings):
     def decreased(self, instances: Sequence[str]) -> None:
         """Note whose end was accepted."""
         for name in instances:
-            if name in self.reported:
-                self.reported[name].ended = True
+            reported = self.reported.get(name)
+            if reported is not None and reported.ended is None:
+                reported.ended = self.now
 
     def dialled(self, name: str, info: ConnectInfo) -> bool:
         """R9: check where a job comes out; tell whether it found its instance."""
