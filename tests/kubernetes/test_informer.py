@@ -218,6 +218,25 @@ async def test_a_watch_that_is_cut_goes_on_from_the_last_version() -> None:
     assert summary(changes) == [("a", "-", "6"), ("a", "6", "-")]
 
 
+async def test_a_watch_that_is_silent_is_broken_off_to_list_anew() -> None:
+    """Who takes over cannot wait until it is noticed that a connection is dead."""
+    start = line("ADDED", box("a", "1")) + line("ADDED", box("b", "2"))
+    again = line("ADDED", box("a", "6"))
+    async with scripted(
+        ("GET", ALL, stream(start, bookmark("4", complete=True), hang=True)),
+        ("GET", ALL, refusal(503, "ServiceUnavailable")),
+        ("GET", ALL, stream(again, bookmark("9", complete=True), hang=True)),
+    ) as (client, script):
+        informer = real(client)
+        async with following(informer) as changes:
+            await until(lambda: len(changes) == 2)
+            async with asyncio.timeout(10):
+                await informer.list_anew()
+            assert summary(changes)[2:] == [("b", "2", "-"), ("a", "1", "6")]
+            assert len(informer.cache) == 1
+    assert ["sendInitialEvents" in one.query for one in script.seen] == [True, True, True]
+
+
 async def test_an_interrupted_streaming_list_empties_nothing() -> None:
     start = line("ADDED", box("a", "1")) + line("ADDED", box("b", "2"))
     async with scripted(

@@ -14,6 +14,8 @@ SIZE = Size(days=PROVIDERS[KUBERNETES].days)
 MANY, AT_ONCE = 17, 4
 
 PAST_FAILURES = {
+    162: "power: the next box was started, for one that was up could not be recorded (the judge)",
+    216: "kept: who had only looked on ran a provider without a box that has a machine",
     296: "removed: the Node of a fleet's last machine stayed, for its process was started again",
     129: "power: a box was mended while it had no Host, so that nobody saw it go off (the judge)",
     79000004: "E2: a machine was planned on a host that another one took by the same decision; L1: "

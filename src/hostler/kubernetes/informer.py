@@ -77,6 +77,8 @@ class Informer(Generic[M]):
         self._version = ""
         self._streams = True
         self._failures = 0
+        self._attempt: asyncio.Task[None] | None = None
+        self._listed = asyncio.Event()
 
     def on_change(self, handler: Handler[M]) -> None:
         """Call a handler with every change from now on, and with what is known already."""
@@ -91,18 +93,40 @@ class Informer(Generic[M]):
     async def run(self) -> None:
         """Follow for ever; ends by being cancelled, or by a handler's own error."""
         while True:
-            self._failures += 1  # until a line of a watch shows that it goes on
-            least = timedelta(0)
+            self._attempt = asyncio.get_running_loop().create_task(self._try())
             try:
-                await self._round()
-            except ApiError as error:
-                if isinstance(error, Expired):
-                    self._version = ""
-                least = error.retry_after or least
-                self._failed(error)
-            around = self._around
-            pause = around.backoff.jittered(self._failures, around.draw)
-            await around.clock.sleep(max(pause, least))
+                await self._attempt
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise
+
+    async def list_anew(self) -> None:
+        """Break off what is watched, and return when a list that begins now is in the cache.
+
+        Who was only looking on may be behind without knowing it: a watch whose connection is dead
+        is silent for minutes, as one is where nothing happens.
+        """
+        self._listed.clear()
+        self._version = ""
+        if self._attempt is not None:
+            self._attempt.cancel()
+        await self._listed.wait()
+
+    async def _try(self) -> None:
+        """Go one round, and wait as long as its end asks for."""
+        self._failures += 1  # until a line of a watch shows that it goes on
+        least = timedelta(0)
+        try:
+            await self._round()
+        except ApiError as error:
+            if isinstance(error, Expired):
+                self._version = ""
+            least = error.retry_after or least
+            self._failed(error)
+        around = self._around
+        pause = around.backoff.jittered(self._failures, around.draw)
+        await around.clock.sleep(max(pause, least))
 
     async def _round(self) -> None:
         """Start where nothing is known, else go on watching; returns when the watch has ended."""
@@ -165,6 +189,7 @@ class Informer(Generic[M]):
             self._notify(change)
         self._version = version
         self.synced.set()
+        self._listed.set()
 
     def _take(self, event: Event[M] | Bookmark) -> None:
         if isinstance(event, Bookmark):
@@ -227,6 +252,12 @@ class Informers(Generic[M]):
         """Return once the first whole list of each selection is in the cache."""
         for informer in self._each:
             await informer.synced.wait()
+
+    async def list_anew(self) -> None:
+        """Return when a new list of each selection is in the cache."""
+        async with asyncio.TaskGroup() as group:
+            for informer in self._each:
+                group.create_task(informer.list_anew())
 
     async def run(self) -> None:
         """Follow all of them for ever; ends as one informer does."""

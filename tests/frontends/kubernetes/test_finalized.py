@@ -185,6 +185,27 @@ async def test_a_host_that_cannot_be_opened_is_refused_alone_and_opened_once_it_
     assert source.judged.assembly.verdicts[Place("provider", "rack")].older
 
 
+async def test_who_takes_over_runs_no_provider_without_a_host_that_the_other_one_took(
+    tmp_path: Path,
+) -> None:
+    """That Host is wrong by now, and was never in force here: its machine would count as lost."""
+    objects = Objects()
+    objects.write("Provider", "rack", RACK)
+    objects.write("Host", "one", BOX)
+    objects.write("Fleet", "web", WEB)
+    source = source_of(tmp_path, objects)
+    await source.first({})
+    objects.write("Host", "two", {**BOX, "power": {**BOX_OF_POWER, "wattage": 5}})
+    await source.take(base_in(tmp_path))
+    assert names(source.config()) == ({"rack"}, {"web"})
+    fleets = {p: raw for p, raw in source.judged.assembly.tables.items() if p.table == "fleet"}
+    await source.again(fleets, {("rack", "one"), ("rack", "two")})
+    assert names(source.config()) == (set(), set())
+    objects.write("Host", "two", BOX)
+    await source.take(base_in(tmp_path))
+    assert names(source.config()) == ({"rack"}, {"web"})
+
+
 async def test_a_fleet_stays_in_force_though_one_of_its_hosts_left(tmp_path: Path) -> None:
     """It asks for more machines than there are boxes then: that keeps those that it has."""
     objects = Objects()

@@ -1,13 +1,22 @@
 """Leading: one process of several works, and its engine with it."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from random import Random
 
 import pytest
 
-from hostler.frontends.kubernetes.leading import LEASE, Election, elected, while_leading
+from hostler.domain.errors import StoreBusy
+from hostler.frontends.kubernetes.leading import (
+    ALONE,
+    LEASE,
+    PATIENCE,
+    Election,
+    Successor,
+    elected,
+    while_leading,
+)
 from hostler.kubernetes.client import Client
 from hostler.kubernetes.election import LEASES, Candidate
 from hostler.kubernetes.objects import Key
@@ -91,3 +100,71 @@ async def test_work_lasts_as_long_as_the_lead() -> None:
         await asyncio.sleep(2)
         assert at_work == 1
         task.cancel()
+
+
+class Others:
+    """An election that another process has won, until it is over; and what is read then."""
+
+    def __init__(self, failures: int = 0, *, hangs: bool = False) -> None:
+        self.over, self.read, self.hangs, self._failures = False, 0, hangs, failures
+        self.election = Election(leads=lambda: self.over, yields=lambda: not self.over)
+
+    async def catch_up(self) -> None:
+        await asyncio.sleep(3600 if self.hangs else 2)
+        if self._failures:
+            self._failures -= 1
+            raise StoreBusy("not now")
+        self.read += 1
+
+
+@asynccontextmanager
+async def succeeding(
+    election: Election, catch_up: Callable[[], Awaitable[None]]
+) -> AsyncGenerator[Election]:
+    clock = SimClock(asyncio.get_running_loop())
+    successor = Successor(election, catch_up, clock)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(successor.run())
+        yield successor.election
+        task.cancel()
+
+
+async def test_who_takes_over_neither_leads_nor_takes_anything_before_it_has_caught_up() -> None:
+    others = Others()
+    async with succeeding(others.election, others.catch_up) as election:
+        await asyncio.sleep(10)
+        assert (election.leads(), election.yields(), others.read) == (False, True, 0)
+        others.over = True
+        assert (election.leads(), election.yields()) == (False, True), "from this moment on"
+        await asyncio.sleep(4)
+        assert (election.leads(), election.yields(), others.read) == (True, False, 1)
+        others.over = False
+        assert election.yields()
+        others.over = True
+        await asyncio.sleep(4)
+        assert (election.yields(), others.read) == (False, 2), "and so each time"
+
+
+async def test_who_cannot_read_tries_again_and_machines_wait_for_it_no_longer_than_so() -> None:
+    others = Others(failures=2)
+    async with succeeding(others.election, others.catch_up) as election:
+        others.over = election.yields()
+        await asyncio.sleep(6)
+        assert election.yields()
+        await asyncio.sleep(6)
+        assert (election.yields(), others.read) == (False, 1)
+    others = Others(hangs=True)
+    async with succeeding(others.election, others.catch_up) as election:
+        others.over = election.yields()
+        await asyncio.sleep(PATIENCE.total_seconds() - 2)
+        assert election.yields()
+        await asyncio.sleep(4)
+        assert (election.yields(), others.read) == (False, 0)
+
+
+async def test_a_process_that_is_alone_has_nobody_to_catch_up_with() -> None:
+    others = Others()
+    async with succeeding(ALONE, others.catch_up) as election:
+        assert (election.leads(), election.yields()) == (True, False)
+        await asyncio.sleep(60)
+        assert (election.leads(), election.yields(), others.read) == (True, False, 0)

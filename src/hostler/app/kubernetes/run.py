@@ -30,7 +30,7 @@ from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
 from hostler.frontends.kubernetes.fleets.source import Base, Source, Surroundings
 from hostler.frontends.kubernetes.fleets.writing import Writer
 from hostler.frontends.kubernetes.install import DEFINITIONS, definition_of
-from hostler.frontends.kubernetes.leading import ALONE, Election, elected
+from hostler.frontends.kubernetes.leading import ALONE, LOOK, Election, Successor, elected
 from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.objects.models import HOSTS
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
@@ -106,11 +106,21 @@ async def _run(process: Process, site: _Site, base: Base, signals: Signals) -> N
         services.store(own, Purpose.ENGINE) as store,
         services.metrics(own) as metrics,
         services.frontends(own) as frontends,
-        _elected(process, cluster, store) as election,
+        _elected(process, cluster, store) as drawn,
         TaskGroup() as group,
     ):
         await _check_home(store, site.namespaces)
         source = Source(base, _surroundings(process, site, base, store))
+
+        async def catch_up() -> None:
+            await followed.list_anew()
+            earlier = await earlier_tables(store, followed, site.namespaces)
+            await source.again(earlier, await recorded_places(store, followed, site.namespaces))
+            while signals.is_reloading:
+                await services.clock().sleep(LOOK)
+
+        successor = Successor(drawn, catch_up, services.clock())
+        election = successor.election
         tasks = [group.create_task(run()) for run in followed.runs()]
         nodes = frontends if isinstance(frontends, Nodes) else Nodes({}, services.clock())
         nodes.by_host = source.node_of
@@ -136,7 +146,7 @@ async def _run(process: Process, site: _Site, base: Base, signals: Signals) -> N
             signals.ask_to_reload()
 
         source.on_new = reload
-        tasks += [group.create_task(source.run()), group.create_task(reporter.run())]
+        tasks += [group.create_task(run()) for run in (source.run, reporter.run, successor.run)]
         access = EngineAccess(store, services.clock(), site.namespaces, source.lent)
         async with cluster_api(cluster, access, frontends, election.leads) as served:
             engines = EngineProcess(services, store, metrics, served, signals)

@@ -43,11 +43,15 @@ _AGAIN = timedelta(seconds=2)
 
 @dataclass(slots=True)
 class Signals:
-    """What this process was asked for: to stop, or to read again what is run, and its file too."""
+    """What this process was asked for: to stop, or to read again what is run, and its file too.
+
+    `reads` says that it is being read again, or that the engine of it is about to begin.
+    """
 
     stop: bool = False
     reload: bool = False
     file: bool = False
+    reads: bool = False
     came: asyncio.Event = field(default_factory=asyncio.Event)
 
     @contextmanager
@@ -65,6 +69,11 @@ class Signals:
         finally:
             for number in numbers:
                 loop.remove_signal_handler(number)
+
+    @property
+    def is_reloading(self) -> bool:
+        """Whether what runs may be about to end for another configuration."""
+        return self.reload or self.reads
 
     def ask_to_reload(self) -> None:
         """Have what is run be read again, but for its file."""
@@ -142,7 +151,7 @@ class EngineProcess:
         opened: _Opened | None = await self._open(config)
         with self._signals.heard(signal.SIGINT, signal.SIGTERM):
             while opened is not None:
-                self._next = None
+                self._next, self._signals.reads = None, False
                 async with opened.stack:
                     await self._run(opened)
                 before, opened = opened, self._next
@@ -201,8 +210,9 @@ class EngineProcess:
             await self._signals.came.wait()
             self._signals.came.clear()
             if self._signals.reload and not self._signals.stop:
-                self._signals.reload = False
+                self._signals.reload, self._signals.reads = False, True
                 self._next = await self._read_again(config)
+                self._signals.reads = self._next is not None
         running.cancel()
 
     async def _read_again(self, config: Config) -> _Opened | None:

@@ -3,6 +3,9 @@
 Which one it is says a Lease of the cluster. The engines have leases of their own, in their store:
 they are to end up with the same process, for what is written on objects is what its engine knows.
 So an engine lets its leases run out while another process is seen to be elected.
+
+Who looked on may have missed what people wrote: before a process takes over it reads all anew, for
+else it would bring a fleet back to the size of before, and end machines that are wanted.
 """
 
 import asyncio
@@ -11,15 +14,23 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
+import structlog
+
+from hostler.domain.errors import HostlerError
 from hostler.kubernetes.backoff import Draw
 from hostler.kubernetes.election import Candidate, Elector, Leases
 from hostler.ports.clock import Clock
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.kubernetes")
 
 LEASE = "hostler-objects"
 """The Lease whose holder writes on objects, where several engines have one store."""
 
 LOOK = timedelta(seconds=1)
 """How often it is looked whether this process leads: by less than a lease lasts beyond belief."""
+
+PATIENCE = timedelta(seconds=30)
+"""How long machines wait for a process that cannot read anew; then what it saw last must do."""
 
 Tells = Callable[[], bool]
 
@@ -54,6 +65,54 @@ async def elected(
             )
         finally:
             running.cancel()
+
+
+class Successor:
+    """Lets a process take over from another one only after it `catches_up`.
+
+    Its `election` is that of before, but that it neither leads nor takes anything until then.
+    """
+
+    def __init__(
+        self, election: Election, catches_up: Callable[[], Awaitable[None]], clock: Clock
+    ) -> None:
+        self._election, self._catches_up, self._clock = election, catches_up, clock
+        self._is_behind = False
+        self.election = Election(leads=self._leads, yields=self._yields)
+
+    def _leads(self) -> bool:
+        return self._election.leads() and not self._is_behind
+
+    def _yields(self) -> bool:
+        """Tell whether to yield; from the moment on that another one was seen to be elected."""
+        is_others = self._election.yields()
+        self._is_behind = self._is_behind or is_others
+        return self._is_behind
+
+    async def run(self) -> None:
+        """Catch up whenever nobody else is elected any more; for ever."""
+        while True:
+            if self._yields() and not self._election.yields():
+                await self._catch_up()
+                self._is_behind = False
+            await self._clock.sleep(LOOK)
+
+    async def _catch_up(self) -> None:
+        try:
+            async with asyncio.timeout(PATIENCE.total_seconds()):
+                await self._caught_up()
+        except TimeoutError:
+            log.warning("kubernetes.taking_over_unread", seconds=PATIENCE.total_seconds())
+
+    async def _caught_up(self) -> None:
+        while True:
+            try:
+                await self._catches_up()
+            except HostlerError as error:
+                log.warning("kubernetes.not_read", error=str(error))
+                await self._clock.sleep(LOOK)
+            else:
+                return
 
 
 async def while_leading(run: Callable[[], Awaitable[None]], clock: Clock, leads: Tells) -> None:

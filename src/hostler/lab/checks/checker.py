@@ -115,6 +115,9 @@ class Checker(Findings):
 
     # ------------------------------------------------------------ what is recorded
 
+    def led_by(self, fleet: FleetName, process: str) -> None:
+        """Note that a run of a process leads a fleet from now on."""
+
     def machine_saved(
         self, shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]
     ) -> None:

@@ -87,7 +87,9 @@ class Recorder:
         self.shadow.epochs[lease.name] = lease.epoch
         if lease.name.startswith("fleet/"):
             self.took()
-            self.shadow.led_by(FleetName(lease.name.removeprefix("fleet/")), self.ahead())
+            fleet = FleetName(lease.name.removeprefix("fleet/"))
+            self.shadow.led_by(fleet, self.ahead())
+            self.checker.led_by(fleet, self.name)
             if self.neighbour():
                 self.checker.struck("two_replicas")
         self.checker.trace.note(f"{self.name} took {lease.name} under epoch {lease.epoch}")

@@ -51,6 +51,7 @@ class Connection:
         self._watches: list[Watch] = []
         self._closed = False
         self._route.watched.append(self._break_off)
+        self._route.silenced.append(self._be_silent)
 
     async def send(self, call: Call, deadline: timedelta) -> Answer:
         """Send a call and return its whole answer; Timeout or Unavailable else."""
@@ -83,10 +84,15 @@ class Connection:
         self._break_off()
         if self._break_off in self._route.watched:
             self._route.watched.remove(self._break_off)
+            self._route.silenced.remove(self._be_silent)
 
     def _break_off(self) -> None:
         for watch in self._watches:
             watch.break_off()
+
+    def _be_silent(self) -> None:
+        for watch in self._watches:
+            watch.silent = True
 
     async def _sent(self, call: Call, deadline: timedelta) -> Response | Watch:
         if self._closed:

@@ -8,7 +8,7 @@ from random import Random
 from hostler.domain.model.capabilities import Cleaning
 from hostler.lab.power import faults as power_faults
 from hostler.lab.power.faults import PowerScenario, Wiring, draw_power
-from hostler.lab.scenario.faults import HOUR, Disruption, Size
+from hostler.lab.scenario.faults import HOUR, Disruption, Scenario, Size
 from hostler.lab.scenario.file_faults import FILE_FAULTS
 from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
 from hostler.simulators.kubernetes.faults import OF_WATCHES, Fault
@@ -23,7 +23,7 @@ from .fleets.edits import (
 )
 from .nodes.scenario import NodesScenario, draw_nodes
 from .rolls.scenario import RollScenario, draw_roll
-from .routes import CUT_OFF
+from .routes import CUT_OFF, UNHEARD
 from .scripts.scenario import FAULTS, ScriptsScenario, draw_scripts
 from .sharing import SHARED, sharing
 
@@ -56,6 +56,7 @@ bootstrap data for a while, or the whole namespace, which is made anew once it i
 
 _BY_FORCE_SHARE, _BEHIND_SHARE, _FLEETS_SHARE = 0.4, 0.3, 0.35
 _LIFECYCLE_SHARE, _NAMESPACES_SHARE, _CLEARANCE_SHARE = 0.6, 0.35, 0.25
+_UNHEARD_SHARE = 0.5
 _EARLIER = tuple(fault for fault in Fault if fault is not Fault.WATCH_BEHIND)
 CALLS = tuple(f"api_{fault.value}" for fault in Fault)
 """What befalls a call of the API."""
@@ -66,6 +67,7 @@ ALL = (
     *_SPELLS,
     *BY_FORCE,
     CUT_OFF,
+    UNHEARD,
     "lease_lost",
     SHARED,
     *FAULTS,
@@ -242,8 +244,30 @@ def _with_engines(scenario: ClusterScenario) -> ClusterScenario:
     The records lie in the namespace that somebody may delete: then nothing is left to be judged.
     """
     if scenario.edits:
-        return replace(scenario, base=sharing(scenario.base, dice="shared fleets 2"))
+        base = _with_silence(sharing(scenario.base, dice="shared fleets 2"))
+        return replace(scenario, base=base)
     return replace(scenario, base=sharing(scenario.base, apart=frozenset({NAMESPACE_DELETED})))
+
+
+def _with_silence(scenario: Scenario) -> Scenario:
+    """Return the scenario, for half of those with two engines, with one that hears nothing.
+
+    Soon after that somebody dies, so that who takes over may be the one who looked on unhearing.
+    """
+    rng = Random(f"hostler kubernetes unheard: {scenario.seed}")
+    if scenario.replicas == 1 or rng.random() >= _UNHEARD_SHARE:
+        return scenario
+    more = list[Disruption]()
+    for _ in range(rng.randint(1, 2)):
+        at = rng.uniform(_MINUTE, scenario.span)
+        more.append(Disruption(at=at, fault=UNHEARD, who=rng.randrange(2)))
+        dies, stays = at + rng.uniform(5, 90), rng.uniform(60, 400)
+        more.append(Disruption(at=dies, fault="crash", who=rng.randrange(2), length=stays, skip=-1))
+    return replace(
+        scenario,
+        disruptions=tuple(sorted((*scenario.disruptions, *more), key=lambda one: one.at)),
+        faults=tuple(sorted({*scenario.faults, UNHEARD, "crash"})),
+    )
 
 
 def _with_nodes(scenario: ClusterScenario) -> ClusterScenario:

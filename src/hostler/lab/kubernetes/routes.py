@@ -7,14 +7,20 @@ from hostler.kubernetes.errors import Unavailable
 
 CUT_OFF = "api_cut_off"
 """One process reaches the API server no more, with its records there and its objects."""
+UNHEARD = "api_unheard"
+"""One process hears nothing of what it watches, as over dead connections; calls are answered."""
 
 
 @dataclass(slots=True)
 class Route:
-    """The way of one process to the API server; `watched` break off what goes over it."""
+    """The way of one process to the API server.
+
+    `watched` break off what goes over it, and those of `silenced` let nothing come that they watch.
+    """
 
     is_cut: bool = False
     watched: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
+    silenced: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
 
     def cut(self) -> None:
         """Let nothing arrive any more; what is watched breaks off."""
@@ -25,6 +31,11 @@ class Route:
     def mend(self) -> None:
         """Let calls arrive again."""
         self.is_cut = False
+
+    def silence(self) -> None:
+        """Let nothing come any more of what is watched now; what is watched later is heard."""
+        for be_silent in self.silenced:
+            be_silent()
 
     def check(self, text: str) -> None:
         """Raise Unavailable where nothing arrives."""

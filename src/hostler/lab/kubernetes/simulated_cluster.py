@@ -107,6 +107,9 @@ class SimulatedCluster:
                 loop.call_later(disruption.length, self.gateway.bring_up)
             case routes.CUT_OFF:
                 self._cut_off(disruption, loop)
+            case routes.UNHEARD:
+                if (route := self.routes.chosen(disruption.who)) is not None:
+                    route.silence()
             case _:
                 return False
         return True

@@ -12,7 +12,7 @@ from hostler.domain.ids import HostId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.capabilities import Cleaning
 from hostler.domain.model.commands import Event
-from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.fleet import Fleet, ProbeKind
 from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal, host_of
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
@@ -55,6 +55,7 @@ class MetalChecker(Checker):
         self._began = dict[MachineId, float]()
         self._newest_start = ("", -1e9)
         self._shown_off = dict[HostId, float]()
+        self._shown_up = dict[HostId, float]()
 
     # ------------------------------------------------------------ what is true
 
@@ -100,10 +101,11 @@ class MetalChecker(Checker):
     # ------------------------------------------------------------ what is asked
 
     def observed(self, observation: Observation) -> None:
-        """Note which boxes were shown as off."""
+        """Note which boxes were listed as off, and which as up."""
+        into = {Condition.OFF: self._shown_off, Condition.UP: self._shown_up}
         for resource in observation.resources:
-            if resource.slot == HOST and resource.condition is Condition.OFF:
-                self._shown_off[HostId(resource.id)] = self.now
+            if resource.slot == HOST and resource.condition in into:
+                into[resource.condition][HostId(resource.id)] = self.now
 
     def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
         """Check a call before it is sent."""
@@ -265,7 +267,8 @@ class MetalChecker(Checker):
     def _is_starting(self, machine: Machine, newest: Machine, shadow: ShadowStore) -> bool:
         """Tell whether a machine's box is started for the first time, and truly not up yet.
 
-        One that had been switched on before its machine got it is not started for that one.
+        One that had been switched on before its machine got it is not started for that one. Where
+        nothing probes it, it is up once it was seen on, though that could not be recorded yet.
         """
         box = machine.host
         if box is None or machine.health.was_ready is not None:
@@ -273,6 +276,10 @@ class MetalChecker(Checker):
         on, bound = self.truth.last(box, Condition.STARTING), shadow.bound_at.get(box, self.now)
         condition = self.truth.condition(box)
         if condition is Condition.STARTING and on is not None and on < bound:
+            return False
+        fleet = shadow.fleets.get(machine.fleet)
+        probed = fleet is None or fleet.probe.kind is not ProbeKind.API
+        if not probed and on is not None and self._shown_up.get(box, -inf) >= on:
             return False
         starting = machine.id == newest.id or machine.phase is Phase.STARTING
         return starting and condition is not Condition.UP

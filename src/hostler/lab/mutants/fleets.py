@@ -7,6 +7,7 @@ from typing import Any
 from hostler.lab.kubernetes.faults import ClusterScenario
 from hostler.lab.kubernetes.fleets.edits import Edit, Write, elsewhere
 from hostler.lab.kubernetes.nodes.scenario import NodesScenario
+from hostler.lab.kubernetes.routes import UNHEARD
 from hostler.lab.scenario.faults import Disruption
 from hostler.simulators.kubernetes.faults import Fault
 
@@ -158,6 +159,15 @@ def _forgets_nodes(good: Any) -> Any:
     return read
 
 
+def _is_never_behind(_: Any) -> Any:
+    """Take over with what was seen last."""
+
+    async def catch_up(self: Any) -> None:
+        del self
+
+    return catch_up
+
+
 _FULL = (
     Edit(at=10.0, write=Write.MAKE, who=0, value=4),
     Edit(at=10.0, write=Write.MAKE, who=1, value=0),
@@ -216,6 +226,18 @@ _NOTHING_HELD = Alone(
 )
 
 _SHARED = Alone(edits=_EDITS, engines=2)
+_SCALED_UNHEARD = Alone(
+    edits=(
+        Edit(at=10.0, write=Write.MAKE, who=0, value=1),
+        Edit(at=10.0, write=Write.MAKE, who=1, value=0),
+        Edit(at=20 * _MINUTE + 5, write=Write.SCALE, who=0, value=3),
+    ),
+    disruptions=(
+        Disruption(at=20 * _MINUTE, fault=UNHEARD, who=1),
+        Disruption(at=20 * _MINUTE + 15, fault="crash", who=0, skip=-1, length=15 * _MINUTE),
+    ),
+    engines=2,
+)
 
 _FLEETS = "frontends.kubernetes.fleets"
 _CANDIDATES = "frontends.kubernetes.objects.candidates:Candidates"
@@ -320,6 +342,12 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
         puts=(("config.removed:_read", _forgets_nodes),),
         scenario=Alone(edits=_EDITS, nodes=NodesScenario(waits=True)),
         caught=("removed", "drain", "L1"),
+    ),
+    "takes-over-unread": Mutant(
+        summary="who takes over goes by the Fleets that it saw last, and ends what was made since",
+        puts=(("frontends.kubernetes.leading:Successor._catch_up", _is_never_behind),),
+        scenario=_SCALED_UNHEARD,
+        caught=("current",),
     ),
     "two-processes-elected": Mutant(
         summary="of two processes that follow Fleets each takes the cluster's Lease from the other",

@@ -48,6 +48,12 @@ class Followed:
         for informer in self._informers.values():
             await informer.synced()
 
+    async def list_anew(self) -> None:
+        """Return when all that there is from now on was read."""
+        async with asyncio.TaskGroup() as group:
+            for informer in self._informers.values():
+                group.create_task(informer.list_anew())
+
     def runs(self) -> tuple[Callable[[], Coroutine[None, None, None]], ...]:
         """Return what is to be run, each in a task of its own, for ever."""
         return tuple(informer.run for informer in self._informers.values())

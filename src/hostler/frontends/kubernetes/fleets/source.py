@@ -24,6 +24,7 @@ from hostler.domain.ids import AccountName, HostId
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.objects.assembly import (
+    FLEET,
     PROVIDER,
     Assembler,
     Assembly,
@@ -146,6 +147,18 @@ class Source:
         await self._followed.synced()
         await self._make()
         return self.config()
+
+    async def again(self, before: Mapping[Place, Raw], recorded: Collection[HostPlace]) -> None:
+        """Begin again, as with `first`, for another process ran these meanwhile.
+
+        No provider is as it was here, for that may lack hosts which the other one took. What is
+        otherwise by now `on_new` has heard of when this returns.
+        """
+        async with self._making:
+            fleets = {place: one for place, one in self._before.items() if place.table == FLEET}
+            self._before, self._recorded = {**fleets, **before}, recorded
+            self._held = HeldObjects(self._followed, self.namespaces)
+        await self._make()
 
     async def run(self) -> None:
         """Follow the objects for ever, after `first`; what cannot be read stays as it was."""

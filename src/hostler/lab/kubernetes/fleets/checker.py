@@ -4,6 +4,8 @@ kept      what a machine has is not dropped because an object went or became wro
           is run has its box, and neither its Host nor its Provider leaves; and a Fleet that was in
           force stays so.
 apart     no machine of a fleet has a box of another namespace.
+current   none of a Fleet's machines ends as one too many that was never one too many while this
+          process led, and for a minute before.
 policy    a deleted Host leaves once nobody has its box, and its power is as it asks for.
 status    each Fleet and Host says how it stands, and whether what was written is in force.
 leaves    no object that was deleted stays, and no finalizer.
@@ -15,7 +17,7 @@ from math import inf
 
 from hostler.domain.ids import FleetName, HostId
 from hostler.domain.model.calls import Call
-from hostler.domain.model.commands import Event
+from hostler.domain.model.commands import RESIZE, Event
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.host import Host, HostCondition, HostGoal
@@ -37,6 +39,8 @@ from .people import Aim
 _ON = frozenset({Condition.UP, Condition.STARTING})
 _POWERS = {Condition.UP: "on", Condition.STARTING: "on", Condition.OFF: "off"}
 _LOCK = "homelab-autoscaler.dev/operation-lock"
+_LEARNT = 60.0
+"""So long, in seconds, before a process leads it may have read how many machines are wanted."""
 _TOUCHED = 180.0
 """So long, in seconds, after a person touched a box nobody answers for how it stands."""
 Objected = Mapping[tuple[Space, str], Raw]
@@ -57,6 +61,8 @@ class FleetsChecker(ObjectsChecker):
         self._providers: Objected = {}
         self._starts = dict[str, tuple[str, float]]()
         self._ran = dict[str, set[str]]()
+        self._led = dict[FleetName, tuple[str, float]]()
+        self._sizes = dict[FleetName, list[tuple[float, int]]]()
 
     # ------------------------------------------------------------ what is dropped
 
@@ -78,16 +84,22 @@ class FleetsChecker(ObjectsChecker):
     ) -> None:
         """Note the boxes and fleets of an engine that begins now: what it needs is among them.
 
-        Boxes of machines are, and each Fleet that was in force before, in an account that is. It
-        has no `fleets` before it has read of any.
+        Boxes of machines that it leads are, and each Fleet that was in force before, in an account
+        that is. It has no `fleets` before it has read of any.
         """
         if fleets is None:
             self._boxes_run.pop(process, None)
             return
         self._boxes_run[process] = in_force
         self._fleets_stay(process, in_force, fleets)
+        for fleet, (leader, _) in self._led.items():
+            if leader == process:
+                self._boxes_stay(process, fleet)
+
+    def _boxes_stay(self, process: str, fleet: FleetName) -> None:
+        in_force = self._boxes_run.get(process, {})
         for shadow in self.shadows:
-            for machine in shadow.living():
+            for machine in shadow.living(fleet):
                 account, box = self._account(shadow, machine), machine.host
                 if box is not None and account in in_force and box not in in_force[account]:
                     text = f"{box} is {machine.id}'s, and not in force any more"
@@ -103,12 +115,50 @@ class FleetsChecker(ObjectsChecker):
             elif uid in ran and space.named(PROVIDER) in in_force and not is_going(one):
                 self.wrong("kept", f"Fleet {space.named(name)} was in force, and is not any more")
 
+    # ------------------------------------------------------------ how many are wanted
+
+    def led_by(self, fleet: FleetName, process: str) -> None:
+        """Note since when a process leads a fleet, whatever run of it; it has what that needs."""
+        name, before = process.partition(".")[0], self._led.get(fleet)
+        if before is None or before[0] != name:
+            self._led[fleet] = name, self.now
+            self._boxes_stay(name, fleet)
+
+    def look_at_sizes(self) -> None:
+        """Note how many machines each Fleet asks for; none where it is not there."""
+        wanted = {
+            FleetName(space.named(name)): 0 if is_going(one) else int(one["spec"].get("size", 0))
+            for (space, name), one in self._all("fleets").items()
+        }
+        for fleet in wanted.keys() | self._sizes.keys():
+            sizes, size = self._sizes.setdefault(fleet, []), wanted.get(fleet, 0)
+            if not sizes or sizes[-1][1] != size:
+                sizes.append((self.now, size))
+
+    def _least_wanted(self, fleet: FleetName) -> int:
+        """Return the smallest size that a fleet had since who leads it may have read it first."""
+        sizes, since = self._sizes.get(fleet, []), self._led[fleet][1] - _LEARNT
+        before = [size for at, size in sizes if at <= since][-1:]
+        return min((*before, *(size for at, size in sizes if at > since)), default=0)
+
+    def _is_one_too_many(self, shadow: ShadowStore, machine: Machine) -> None:
+        """Check a machine that ends as one too many, before its record is known."""
+        before, deletion = shadow.machines.get(machine.id), machine.deletion
+        if deletion is None or before is None or not before.wanted:
+            return
+        if deletion.actor == RESIZE and machine.fleet in self._led:
+            many = sum(one.wanted for one in shadow.living(machine.fleet))
+            if many <= (least := self._least_wanted(machine.fleet)):
+                text = f"{machine.id} ends as one too many of {many}, and {least} were wanted"
+                self.wrong("current", text, machine.id)
+
     def _account(self, shadow: ShadowStore, machine: Machine) -> str:
         fleet = shadow.fleets.get(machine.fleet)
         return str(fleet.account) if fleet is not None else ""
 
     def look(self) -> None:
         """Judge the Hosts and Providers that have left since the last look, and Nodes."""
+        self.look_at_sizes()
         self.look_at_nodes()
         hosts, providers = self._all("hosts"), self._all("providers")
         for place, one in self._hosts.items():
@@ -174,6 +224,7 @@ class FleetsChecker(ObjectsChecker):
         self, shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]
     ) -> None:
         """Check a record that was saved; its box is of the namespace of its fleet."""
+        self._is_one_too_many(shadow, machine)
         super().machine_saved(shadow, machine, events)
         if machine.host is not None:
             names = {self._space(machine.host).named(name) for name in FLEETS}

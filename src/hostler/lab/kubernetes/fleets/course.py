@@ -116,6 +116,7 @@ class FleetsCourse(EngineCourse):
             await asyncio.sleep(max(0.0, edit.at - self.loop.time()))
             people = self._people[edit.space % len(self._people)]
             done = "" if people.write(edit) else ", and cannot"
+            self._environment.fleets_checker.look_at_sizes()
             where = f" in {people.space.name}" if len(self._people) > 1 else ""
             self.trace.note(f"somebody writes {edit.write} {edit.who} {edit.value}{where}{done}")
 
@@ -206,6 +207,7 @@ class FleetsCourse(EngineCourse):
                 return
             for people, aim in zip(self._people, aims, strict=True):
                 people.calm(aim)
+            judge.look_at_sizes()
             await asyncio.sleep(self.cadence.tick)
             self._tick()
             if self.loop.time() >= helped:

@@ -16,6 +16,7 @@ from hostler.domain.model.fleet import Fleet
 from hostler.lab.harness.process import Process
 from hostler.lab.harness.process_run import ProcessRun
 
+_SETTLES = 0.1
 _STARTS = 1.0
 """So long, in seconds, a process takes that is started again."""
 
@@ -70,6 +71,12 @@ class Replica:
         async with self._renewing:
             if self.coming is not None:
                 await self.process.renew(self.group)
+
+    async def settled(self) -> None:
+        """Return once its engine runs what was found last."""
+        await asyncio.sleep(_SETTLES)
+        async with self._renewing:
+            return
 
     def begins(self, run: ProcessRun) -> None:
         """Note that an engine begins in a run: it has what it was begun for, or what was known.

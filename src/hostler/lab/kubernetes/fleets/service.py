@@ -22,7 +22,7 @@ from hostler.frontends.kubernetes.fleets.following import Followed
 from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
 from hostler.frontends.kubernetes.fleets.source import Base, Source, Surroundings
 from hostler.frontends.kubernetes.fleets.writing import Writer
-from hostler.frontends.kubernetes.leading import Election
+from hostler.frontends.kubernetes.leading import Election, Successor
 from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.nodes.controller import NodeController
 from hostler.frontends.kubernetes.nodes.standing import Standing
@@ -146,13 +146,22 @@ class ObjectsService:
         )
         base = Base(path=Path("rack.toml"), raw={}, kinds=KINDS, stores={"sqlite": _OnePlace()})
         source = Source(base, around)
+
+        async def catch_up() -> None:
+            await followed.list_anew()
+            earlier = await earlier_tables(store, followed, namespaces)
+            await source.again(earlier, await recorded_places(store, followed, namespaces))
+            await self.replica.settled()
+
+        successor = Successor(election, catch_up, clock)
+        self.candidacy.election = successor.election
         recorded: Store = _Recorded(store, self.replica, clock.now())  # pyright: ignore[reportAssignmentType] - all else it leaves to the store
         reported = Reported(
             followed=followed,
             source=source,
             store=recorded,
             clock=clock,
-            leads=election.leads,
+            leads=successor.election.leads,
             with_removed=partial(_with_removed, clock),
             node=partial(_standing, run),
         )
@@ -171,6 +180,7 @@ class ObjectsService:
             source.on_new = compare
             group.create_task(source.run())
             group.create_task(reporter.run())
+            group.create_task(successor.run())
 
     async def _begin(self, source: Source, followed: Followed, store: Store) -> None:
         """Read everything once; where it cannot be read, a process ends, and is started again."""
