@@ -17,7 +17,14 @@ from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.commands import Advance, Verdict
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.inventory import Inventory
-from hostler.domain.model.machine import Asked, CallState, Deletion, Machine, Offer
+from hostler.domain.model.machine import (
+    Asked,
+    CallState,
+    Deletion,
+    Machine,
+    Offer,
+    Protection,
+)
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import OrphanClass, OwnerTag, Slot
@@ -333,6 +340,63 @@ def test_l1_fires_when_the_fleet_is_not_at_rest():
     assert names(invariants.rested(2, ready[:1], [], ())) == ["L1"]
     assert names(invariants.rested(2, [*ready, machine(Phase.STOPPING, 3)], [], ())) == ["L1"]
     assert names(invariants.rested(2, ready, [thing()], ())) == ["L1"]
+
+
+def test_l1_fires_when_what_is_seen_is_still_in_doubt():
+    doubted = machine().with_health(doubt=NOW)
+    assert names(invariants.rested(2, [doubted, machine(number=1)], [], ())) == ["L1"]
+
+
+def ended(actor: str, why: str = "scaled_down", one: Machine | None = None) -> Machine:
+    return replace(one or machine(), deletion=Deletion(at=NOW, actor=actor, why=why))
+
+
+PAUSED = replace(ROW, pause=Protection(until=NOW + timedelta(seconds=1), actor="ada", why="a look"))
+
+
+@pytest.mark.parametrize("actor", ["hostler", "hostler-replace", "ada"])
+@pytest.mark.parametrize(
+    ("row", "fleet", "held"),
+    [
+        (PAUSED, FLEET, True),
+        (replace(PAUSED, pause=Protection(until=NOW, actor="ada", why="")), FLEET, False),
+        (replace(ROW, removed=NOW), FLEET, True),
+        (replace(ROW, removed=NOW, ends=True), FLEET, False),
+        (ROW, replace(FLEET, protected=True), True),
+        (ROW, FLEET, False),
+        (None, FLEET, False),
+    ],
+    ids=["paused", "no longer paused", "kept", "ends", "protected", "free", "no row yet"],
+)
+def test_e3_fires_when_a_fleet_that_is_held_back_loses_a_machine_by_our_choice(
+    actor: str, row: FleetRow | None, fleet: Fleet, *, held: bool
+):
+    before = machine().with_health(was_ready=NOW)
+    found = invariants.held_back(before, ended(actor, one=before), row, fleet)
+    assert names(found) == (["E3"] if held and actor != "ada" else [])
+
+
+def test_e3_forgives_what_was_never_ready_in_a_protected_fleet_and_what_ends_already():
+    protected = replace(FLEET, protected=True)
+    assert not invariants.held_back(machine(), ended("hostler"), ROW, protected)
+    assert not invariants.held_back(ended("ada"), ended("hostler"), PAUSED, FLEET)
+
+
+def test_e3_fires_when_what_is_replaced_is_not_due_or_too_few_are_ready():
+    before = machine().with_health(was_ready=NOW - timedelta(hours=2))
+    after = ended("hostler-replace", "outdated", before)
+    another = replace(FLEET, replace_outdated=True, template="t2")
+    aged = replace(FLEET, timers=Timers(max_age=timedelta(hours=2)))
+    younger = replace(FLEET, timers=Timers(max_age=timedelta(hours=2, seconds=1)))
+    for fleet in (another, aged):
+        assert not invariants.replaced(before, after, fleet, 2, 2)
+        assert names(invariants.replaced(before, after, fleet, 1, 2)) == ["E3"]
+    for fleet in (FLEET, younger, replace(another, template=""), replace(FLEET, template="t2")):
+        assert names(invariants.replaced(before, after, fleet, 2, 2)) == ["E3"]
+    window = ended("hostler-replace", "window_over", before)
+    assert not invariants.replaced(before, window, FLEET, 0, 2)
+    assert not invariants.replaced(after, after, FLEET, 0, 2)
+    assert not invariants.replaced(before, ended("ada"), FLEET, 0, 2)
 
 
 def test_l1_fires_when_something_is_decided_or_called_at_rest():

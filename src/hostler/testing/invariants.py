@@ -49,6 +49,10 @@ _FINE: Found = ()
 COUNTED = frozenset({Phase.PENDING, Phase.STARTING, Phase.READY})
 """Phases in which a machine counts towards the size that was asked for, unless it is to end."""
 
+_REPLACES = "hostler-replace"
+_OURS = frozenset({"hostler", _REPLACES})
+"""Who ends a machine by the engine's own choice: one too many, and one that is replaced."""
+
 LIVE = frozenset({Phase.PENDING, Phase.STARTING, Phase.READY, Phase.DRAINING, Phase.STANDBY})
 """Phases in which what a record binds must not be destroyed."""
 
@@ -321,6 +325,9 @@ def rested(
         if machine.phase is not Phase.READY:
             text = f"{machine.id} is {machine.phase} ({machine.error or machine.reason})"
             return (Violation(invariant="L1", text=text, machine=machine.id),)
+        if machine.health.doubt is not None:
+            text = f"{machine.id} is in doubt still"
+            return (Violation(invariant="L1", text=text, machine=machine.id),)
     if len(ready) != size:
         return (Violation(invariant="L1", text=f"{len(ready)} are ready, {size} were asked for"),)
     for thing in things:
@@ -328,6 +335,50 @@ def rested(
             whose = thing.owner_tag.machine if thing.owner_tag else None
             text = f"{thing.kind} {thing.id} is left on the bill"
             return (Violation(invariant="L1", text=text, machine=whose),)
+    return _FINE
+
+
+def held_back(
+    before: Machine | None, machine: Machine, row: FleetRow | None, fleet: Fleet
+) -> Found:
+    """E3: a fleet that is paused, kept or protected loses no machine by the engine's own choice.
+
+    `row` is the fleet's as it was saved last; what a person asked for is not the engine's choice.
+    """
+    deletion = machine.deletion
+    if before is None or not before.wanted or deletion is None or deletion.actor not in _OURS:
+        return _FINE
+    pause = row.pause if row is not None else None
+    paused = pause is not None and deletion.at < pause.until
+    kept = row is not None and row.is_kept
+    if paused or kept or (fleet.protected and before.health.was_ready is not None):
+        why = "paused" if paused else "kept" if kept else "protected"
+        text = f"{machine.id} ends ({deletion.why}) while {fleet.name} is {why}"
+        return (Violation(invariant="E3", text=text, machine=machine.id),)
+    return _FINE
+
+
+def replaced(
+    before: Machine | None, machine: Machine, fleet: Fleet, ready: int, size: int
+) -> Found:
+    """E3: what is replaced is due by the file, and as many as were asked for are ready with it.
+
+    A machine on a host whose window is over is judged elsewhere.
+    """
+    deletion = machine.deletion
+    if before is None or before.deletion is not None or deletion is None:
+        return _FINE
+    if deletion.actor != _REPLACES or deletion.why == "window_over":
+        return _FINE
+    age, since = fleet.timers.max_age, before.health.was_ready
+    old = age is not None and since is not None and deletion.at - since >= age
+    outdated = fleet.replace_outdated and before.template != fleet.template
+    if not (old or outdated):
+        text = f"{machine.id} is replaced ({deletion.why}), and nothing in the file makes it due"
+        return (Violation(invariant="E3", text=text, machine=machine.id),)
+    if ready < size:
+        text = f"{machine.id} is replaced while {ready} of {size} are ready"
+        return (Violation(invariant="E3", text=text, machine=machine.id),)
     return _FINE
 
 

@@ -124,6 +124,7 @@ class Checker(Findings):
         """Check a record that was saved."""
         self.changed = True
         before = shadow.machines.get(machine.id)
+        self._by_our_choice(shadow, before, machine)
         shadow.machines[machine.id] = machine
         shadow.records.note(machine, self.now)
         shadow.jobs.saved(machine)
@@ -145,6 +146,14 @@ class Checker(Findings):
         else:
             healthy = self.is_healthy(shadow, machine)
             self.found(invariants.lost_falsely(before, machine, healthy=healthy))
+
+    def _by_our_choice(self, shadow: ShadowStore, before: Machine | None, machine: Machine) -> None:
+        """Check a machine that ends by the engine's own choice, if it does (E3)."""
+        fleet, row = shadow.fleets.get(machine.fleet), shadow.rows.get(machine.fleet)
+        if fleet is not None:
+            self.found(invariants.held_back(before, machine, row, fleet))
+            size, ready = shadow.desired(fleet), shadow.ready(fleet.name)
+            self.found(invariants.replaced(before, machine, fleet, ready, size))
 
     def was_listed(self, path: str, *, hides: bool) -> None:
         """Note a list that was answered, and whether it hid something."""
@@ -309,8 +318,9 @@ class Checker(Findings):
 
     def _may_move(self, shadow: ShadowStore, machine: Machine) -> bool:
         """Tell whether nothing but the engine keeps a machine in its phase."""
-        row = shadow.rows.get(machine.fleet)
+        row, fleet = shadow.rows.get(machine.fleet), shadow.fleets.get(machine.fleet)
         paused = row is not None and (row.pause is not None or row.is_kept)
+        paused = paused or (fleet is not None and fleet.protected)
         observed = self.looking(shadow, machine.offer.zone)
         return observed and machine.protection is None and not paused
 

@@ -148,6 +148,12 @@ class ShadowStore:
         if self.bounds is not None and before.since != after.since:
             self.bounds.forget(after)
 
+    def ready(self, fleet: FleetName) -> int:
+        """Return how many machines of a fleet stay and are ready, saved so or about to be."""
+        staying = (one for one in self.living(fleet) if one.deletion is None)
+        ready = (Phase.READY in {m.phase, self.decided.get(m.id, (m.phase, 0))[0]} for m in staying)
+        return sum(ready)
+
     def decides(self, fleet: FleetName, commands: Iterable[Command], now: float) -> None:
         """Note which machines a decision moves: a process may stand still before that is saved."""
         self.ending[fleet] = set()

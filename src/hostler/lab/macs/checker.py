@@ -20,6 +20,7 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host, HostCondition, host_of
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
+from hostler.domain.model.resource import OrphanClass
 from hostler.lab.checks.checker import HIDDEN_FOR, S1_BOUND
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
@@ -360,9 +361,20 @@ class MacChecker(ScalewayChecker):
         free = self._free(shadow, fleet)
         barred = self.truth.is_shared(fleet.name, shadow.ours)
         reachable = size if ready + len(free) >= size and not barred else ready
-        return invariants.rested(reachable, machines, things, self.explained(shadow)) or hosts_rest(
-            shadow
-        )
+        explained = self.explained(shadow) - self._reclaimable(shadow, fleet)
+        return invariants.rested(reachable, machines, things, explained) or hosts_rest(shadow)
+
+    def _reclaimable(self, shadow: ShadowStore, fleet: Fleet) -> set[ResourceId]:
+        """Return the hosts that are told, and that the program is to take back by itself."""
+        return {
+            orphan.resource
+            for orphan in shadow.orphans.values()
+            if fleet.reclaim
+            and orphan.fleet == fleet.name
+            and orphan.cls is OrphanClass.UNRECORDED
+            and orphan.installation in shadow.ours
+            and orphan.machine in shadow.issued
+        }
 
     def _at_work(self, shadow: ShadowStore, fleet: Fleet) -> list[Machine]:
         """Return the machines that must be ready in the end."""

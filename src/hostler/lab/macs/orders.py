@@ -212,6 +212,8 @@ class Purchases:
         paused = row is not None and (
             row.pause is not None or row.is_kept or self._is_barred(row, shadow)
         )
+        fleet = shadow.fleets.get(record.fleet) if record.fleet is not None else None
+        paused = paused or (fleet is not None and fleet.protected)
         reported = held in shadow.removed and self._waits_for_people(host, record, shadow)
         return rests and not (paused or reported or (machine is not None and machine.protection))
 

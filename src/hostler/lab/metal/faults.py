@@ -21,8 +21,15 @@ from hostler.lab.scenario.faults import (
     severity_of,
     with_unknown_host,
 )
-from hostler.lab.scenario.file_faults import with_fleet_removed
-from hostler.lab.scenario.store_faults import with_store_of_hosts_by_hand
+from hostler.lab.scenario.file_faults import (
+    with_fleet_protected,
+    with_fleet_removed,
+    with_replacements,
+)
+from hostler.lab.scenario.store_faults import (
+    with_records_removed,
+    with_store_of_hosts_by_hand,
+)
 from hostler.simulators.scaleway.faults.rates import FaultRates
 
 DAYS = 0.12
@@ -114,7 +121,9 @@ def draw_metal(seed: int, size: Size) -> MetalScenario:
 def _with_people(scenario: Scenario) -> Scenario:
     """Return the scenario with what people do to stores and files, and ask for by mistake."""
     scenario = with_store_of_hosts_by_hand(scenario, _STORE_DICE)
-    return with_unknown_host(with_fleet_removed(scenario, _FILE_DICE), _HOST_DICE)
+    scenario = with_fleet_protected(with_fleet_removed(scenario, _FILE_DICE))
+    scenario = with_records_removed(with_replacements(scenario))
+    return with_unknown_host(scenario, _HOST_DICE)
 
 
 def _limits(rng: Random) -> PowerLimits:

@@ -1,9 +1,10 @@
-"""File faults: in some seeds somebody takes a fleet out of the file, and perhaps puts it back.
+"""File faults: in some seeds somebody takes a fleet out of the file, or writes it otherwise.
 
 Whether a seed does is thrown for apart, so that every other one draws what it always drew.
 """
 
 from dataclasses import replace
+from datetime import timedelta
 from random import Random
 
 from hostler.domain.model.fleet import Fleet, OnRemove
@@ -14,9 +15,31 @@ FLEET_KEPT = "fleet_removed_and_kept"
 FLEET_BACK = "fleet_put_back"
 """Somebody takes a fleet out of the file, with `on_remove` as named; and puts it back."""
 
-FILE_FAULTS = frozenset({FLEET_ENDS, FLEET_KEPT, FLEET_BACK})
+FLEET_PROTECTED = "fleet_protected"
+FLEET_FREED = "fleet_protected_no_more"
+"""Somebody writes `protected = true` for a fleet; and takes it back."""
+
+FLEET_CHANGED = "fleet_template_changed"
+FLEET_AGES, FLEET_AGES_NOT = "fleet_machines_age", "fleet_machines_age_not"
+"""Somebody writes another template for a fleet, or an age at which machines are replaced; and
+takes that age back."""
+
+FILE_FAULTS = frozenset(
+    {
+        FLEET_ENDS,
+        FLEET_KEPT,
+        FLEET_BACK,
+        FLEET_PROTECTED,
+        FLEET_FREED,
+        FLEET_CHANGED,
+        FLEET_AGES,
+        FLEET_AGES_NOT,
+    }
+)
 
 _SHARE = 0.06
+_PROTECTED_SHARE = 0.1
+_REPLACED_SHARE = 0.2
 _APART = frozenset({"store_lost", "second_installation", STORE_TWINNED})
 """With these, people must first say whose a thing is: a fleet that ends adopts none."""
 
@@ -43,17 +66,73 @@ def with_fleet_removed(scenario: Scenario, dice: str) -> Scenario:
     )
 
 
+def with_fleet_protected(scenario: Scenario) -> Scenario:
+    """Return the scenario with a fleet that is protected for a while, where the seed is of those.
+
+    A protected fleet that leaves the file does not end.
+    """
+    rng = Random(f"hostler protected fleets: {scenario.seed}")
+    others = FILE_FAULTS & {*scenario.faults}
+    if rng.random() >= _PROTECTED_SHARE or scenario.severity == "calm" or others:
+        return scenario
+    first, last = sorted(rng.uniform(0.05, 0.95) * scenario.span for _ in range(2))
+    which = rng.randrange(2)
+    edits = (
+        Disruption(at=first, fault=FLEET_PROTECTED, who=which),
+        Disruption(at=last, fault=FLEET_FREED, who=which),
+    )
+    return replace(
+        scenario,
+        disruptions=tuple(sorted((*scenario.disruptions, *edits), key=lambda one: one.at)),
+        faults=tuple(sorted({*scenario.faults, FLEET_PROTECTED, FLEET_FREED})),
+    )
+
+
+def with_replacements(scenario: Scenario) -> Scenario:
+    """Return the scenario with machines that are to be replaced, where the seed is one of those.
+
+    They are too old, or of an older template, which may be changed again before all are replaced.
+    """
+    rng = Random(f"hostler replacements: {scenario.seed}")
+    others = {FLEET_ENDS, FLEET_KEPT} & {*scenario.faults}
+    if rng.random() >= _REPLACED_SHARE or scenario.severity == "calm" or others:
+        return scenario
+    span, which = scenario.span, rng.randrange(2)
+    edits = list[Disruption]()
+    if rng.random() < 0.7:
+        times = [rng.uniform(0.05, 0.9) * span for _ in range(rng.randint(1, 2))]
+        edits += [Disruption(at=at, fault=FLEET_CHANGED, who=which) for at in times]
+    if not edits or rng.random() < 0.3:
+        first, last = sorted(rng.uniform(0.05, 0.95) * span for _ in range(2))
+        age = rng.uniform(0.1, 0.4) * span
+        edits.append(Disruption(at=first, fault=FLEET_AGES, who=which, length=age))
+        edits.append(Disruption(at=last, fault=FLEET_AGES_NOT, who=which))
+    return replace(
+        scenario,
+        disruptions=tuple(sorted((*scenario.disruptions, *edits), key=lambda one: one.at)),
+        faults=tuple(sorted({*scenario.faults, *(one.fault for one in edits)})),
+    )
+
+
 def edited(fleets: tuple[Fleet, ...], disruption: Disruption) -> tuple[Fleet, ...]:
     """Return the fleets as the file says after such a disruption; of several one alone changes."""
     which = disruption.who % len(fleets)
     return tuple(
-        _edited(fleet, disruption.fault) if place == which else fleet
+        _edited(fleet, disruption) if place == which else fleet
         for place, fleet in enumerate(fleets)
     )
 
 
-def _edited(fleet: Fleet, fault: str) -> Fleet:
+def _edited(fleet: Fleet, disruption: Disruption) -> Fleet:
+    fault = disruption.fault
     if fault == FLEET_BACK:
         return replace(fleet, removed=False)
+    if fault in {FLEET_PROTECTED, FLEET_FREED}:
+        return replace(fleet, protected=fault == FLEET_PROTECTED)
+    if fault == FLEET_CHANGED:
+        return replace(fleet, template=f"{fleet.template}+", replace_outdated=True)
+    if fault in {FLEET_AGES, FLEET_AGES_NOT}:
+        age = timedelta(seconds=disruption.length) if fault == FLEET_AGES else None
+        return replace(fleet, timers=replace(fleet.timers, max_age=age))
     ends = OnRemove.END if fault == FLEET_ENDS else OnRemove.KEEP
     return replace(fleet, removed=True, on_remove=ends)

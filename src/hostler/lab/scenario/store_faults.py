@@ -21,6 +21,7 @@ _SHARE = 0.06
 _PRUNED = 0.05
 _TWINNED = 0.03
 _OF_HOSTS = 0.04
+_REMOVED = 0.1
 STORE_OF_HOSTS = (STORE_RESTORED, RECORD_REMOVED, HISTORY_PRUNED)
 """What somebody does to a store of hosts."""
 _APART = frozenset({"store_lost", "second_installation"})
@@ -65,6 +66,15 @@ def with_store_of_hosts_by_hand(scenario: Scenario, dice: str) -> Scenario:
     if rng.random() >= _OF_HOSTS or scenario.severity == "calm" or apart:
         return scenario
     return rng.choice((do_by_hand, do_by_hand, prune))(scenario, rng)
+
+
+def with_records_removed(scenario: Scenario) -> Scenario:
+    """Return the scenario with machines that are left without a record, in more of the seeds."""
+    rng = Random(f"hostler records removed: {scenario.seed}")
+    apart = {STORE_RESTORED, STORE_TWINNED, RECORD_REMOVED, *_APART} & {*scenario.faults}
+    if rng.random() >= _REMOVED or scenario.severity == "calm" or apart:
+        return scenario
+    return _with(scenario, _removed(scenario.span, rng))
 
 
 def start_twin(scenario: Scenario, rng: Random) -> Scenario:

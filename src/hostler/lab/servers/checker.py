@@ -213,7 +213,11 @@ class ServerChecker(ScalewayChecker):
 
     def _not_as_asked(self, shadow: ShadowStore, fleet: Fleet) -> Found:
         """Return how a machine is not what its fleet asks for."""
-        machines = (m for m in shadow.living(fleet.name) if m.phase is Phase.READY)
+        machines = [m for m in shadow.living(fleet.name) if m.phase is Phase.READY]
+        outdated = (m for m in machines if fleet.replace_outdated and m.template != fleet.template)
+        for machine in outdated:
+            text = f"{machine.id} is of an older template"
+            return (Violation(invariant="L1", text=text, machine=machine.id),)
         found = (differs(self.world, self._scenario, fleet, machine) for machine in machines)
         return next((one for one in found if one), ())
 

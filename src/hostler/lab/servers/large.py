@@ -8,8 +8,17 @@ from random import Random
 
 from hostler.domain.ids import InstallationId
 from hostler.lab.scenario.faults import Disruption, Scenario, Size, on_wire
-from hostler.lab.scenario.file_faults import with_fleet_removed
-from hostler.lab.scenario.store_faults import with_pruned_history, with_store_by_hand, with_twin
+from hostler.lab.scenario.file_faults import (
+    with_fleet_protected,
+    with_fleet_removed,
+    with_replacements,
+)
+from hostler.lab.scenario.store_faults import (
+    with_pruned_history,
+    with_records_removed,
+    with_store_by_hand,
+    with_twin,
+)
 from hostler.simulators.scaleway.world import World
 
 from .address_pool import with_address_pool
@@ -35,7 +44,8 @@ def draw_any_servers(seed: int, size: Size) -> Scenario:
     rng = Random(f"hostler large fleet: {seed}")
     if size.machines is not None or rng.random() >= _SHARE:
         scenario = with_twin(with_pruned_history(with_store_by_hand(draw_servers(seed, size))))
-        scenario = with_fleet_removed(scenario, _FILE_DICE)
+        scenario = with_fleet_protected(with_fleet_removed(scenario, _FILE_DICE))
+        scenario = with_records_removed(with_replacements(scenario))
         scenario = with_network(with_address_pool(scenario, _POOL_DICE), _NETWORK_DICE)
         by_hand = scenario.protected or scenario.address_pool or scenario.network
         return replace(scenario, wired=on_wire(seed, _WIRED) and not by_hand)
