@@ -14,6 +14,7 @@ SIZE = Size(days=PROVIDERS[KUBERNETES].days)
 MANY, AT_ONCE = 17, 4
 
 PAST_FAILURES = {
+    90000105: "E2: a refusal kept the next machine of the fleet from what was planned (the judge)",
     162: "power: the next box was started, for one that was up could not be recorded (the judge)",
     216: "kept: who had only looked on ran a provider without a box that has a machine",
     296: "removed: the Node of a fleet's last machine stayed, for its process was started again",

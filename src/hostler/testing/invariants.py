@@ -341,18 +341,19 @@ def rested(
 def held_back(
     before: Machine | None, machine: Machine, row: FleetRow | None, fleet: Fleet
 ) -> Found:
-    """E3: a fleet that is paused, kept or protected loses no machine by the engine's own choice.
+    """E3: a fleet that is held back loses no machine by the engine's own choice.
 
-    `row` is the fleet's as it was saved last; what a person asked for is not the engine's choice.
+    It is paused, protected, or gone from the file, where its machines are to stay. `row` is the
+    fleet's as it was saved last; what a person asked for is not the engine's choice.
     """
     deletion = machine.deletion
     if before is None or not before.wanted or deletion is None or deletion.actor not in _OURS:
         return _FINE
     pause = row.pause if row is not None else None
     paused = pause is not None and deletion.at < pause.until
-    kept = row is not None and row.is_kept
-    if paused or kept or (fleet.protected and before.health.was_ready is not None):
-        why = "paused" if paused else "kept" if kept else "protected"
+    stays = row is not None and row.is_kept
+    if paused or stays or (fleet.protected and before.health.was_ready is not None):
+        why = "paused" if paused else "left as it is" if stays else "protected"
         text = f"{machine.id} ends ({deletion.why}) while {fleet.name} is {why}"
         return (Violation(invariant="E3", text=text, machine=machine.id),)
     return _FINE

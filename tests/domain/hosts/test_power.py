@@ -320,6 +320,28 @@ def test_box_that_was_seen_otherwise_and_then_off_counts_as_off_from_then(
     assert (host.power.on, host.power.since) == (False, BEGIN + 90 * S)
 
 
+@pytest.mark.parametrize("holder", ["machine", "host", "former machine"])
+def test_box_that_was_started_and_is_off_again_before_anybody_looked_counts_as_off_from_then(
+    holder: str,
+) -> None:
+    """Its process stood still, and somebody switched it off: its least time off begins anew."""
+    start = asked(SWITCH_ON, BEGIN, shows=Shows.POWER, call_state=CallState.DONE)
+    start = replace(start, closed=BEGIN + 60 * S)
+    machine = on_host(Phase.READY, asked=(start,))
+    host = record(power=HostPower(on=False, since=BEGIN), machine=machine.id)
+    machines = (machine,) if holder == "machine" else ()
+    if holder == "host":
+        host = replace(host, asked=(start,))
+    if holder == "former machine":
+        host = replace(host, power=replace(host.power, started=BEGIN + 60 * S))
+    for seen, since in ((65 * S, BEGIN), (200 * S, BEGIN + 200 * S), (300 * S, BEGIN + 200 * S)):
+        now, off = BEGIN + seen, box(condition=Condition.OFF)
+        snapshot = hosts_snapshot(host, off, now=now, living=machines)
+        known = power.observed(host, off, replace(snapshot, capabilities=metal()))
+        assert (known.on, known.since) == (False, since)
+        host = replace(host, power=known)
+
+
 @pytest.mark.parametrize(
     ("prefer", "first"),
     [

@@ -38,12 +38,28 @@ def observed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> HostP
     """Return since when a host is seen on, or off.
 
     What is in error may be on by now, and off again before it is seen: times count anew after it.
+    So they do after a start that was accepted: what is off then was on, and nobody saw it.
     """
     on, untold = _ON.get(resource.condition), resource.condition in _UNTOLD
-    if snapshot.capabilities.power is None or on is host.power.on or (on is None and not untold):
+    if snapshot.capabilities.power is None or (on is None and not untold):
+        return host.power
+    if on is host.power.on and not (on is False and _ran_unseen(host, snapshot)):
         return host.power
     since, went_on = snapshot.now if on is not None else None, bool(on) and host.power.on is False
     return replace(host.power, on=on, since=since, starts=host.power.starts + went_on)
+
+
+def _ran_unseen(host: Host, snapshot: AccountSnapshot) -> bool:
+    """Tell whether a start was accepted since a host was last seen off, and could show by now."""
+    sighting, since = snapshot.inventory.sightings.get(ResourceId(host.id)), host.power.since
+    if sighting is None or since is None:
+        return False
+    known = snapshot.inventory.observed_at(sighting) - snapshot.capabilities.consistency_delay
+    machine = snapshot.machines.get(host.machine) if host.machine else None
+    asked = (*host.asked, *(machine.asked if machine is not None else ()))
+    starts = [one.closed for one in asked if one.shows is Shows.POWER and one.closed is not None]
+    starts += [host.power.started] if host.power.started is not None else []
+    return any(since < at <= known for at in starts)
 
 
 def passed_on(host: Host, machine: Machine) -> HostPower:

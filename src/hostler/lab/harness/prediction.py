@@ -213,12 +213,17 @@ class PredictionCheck:
         """Take in an outcome: after one that is not definite and good, anything may come.
 
         So after the world's word that there is nothing left to do it to, or that what is planned
-        next was done already.
+        next was done already. A refusal keeps the machines of the fleet that come next, too: its
+        offer is at fault.
         """
         machine = call.arg("machine")
         step = self._step_of(machine) if isinstance(machine, str) else None
         if step is None:
             return
+        if not isinstance(outcome, Done):
+            for fleet in (name for name, steps in self._steps.items() if machine in steps):
+                for coming in (one for key, one in self._coming.items() if key[0] == fleet):
+                    coming.invalidate(ANSWER)
         if not isinstance(outcome, Done) or outcome.missing or _is_done(step.calls, outcome):
             step.invalidate(ANSWER)
 
