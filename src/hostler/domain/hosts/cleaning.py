@@ -73,8 +73,13 @@ def _proved(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
         return (
             proved if trusted else proved.with_bootstrap(applied="", drift=Drift(), run=DataRun())
         )
-    failed = resource.condition is Condition.FAILED and _was_tried(host, at, snapshot)
-    return wiping.struck(host, snapshot, "it could not be cleaned") if failed else host
+    if _has_failed(host, resource, at, snapshot):
+        return wiping.struck(host, snapshot, "it could not be cleaned")
+    return host
+
+
+def _has_failed(host: Host, resource: Resource, at: datetime, snapshot: AccountSnapshot) -> bool:
+    return resource.condition is Condition.FAILED and _was_tried(host, at, snapshot)
 
 
 def _was_tried(host: Host, at: datetime, snapshot: AccountSnapshot) -> bool:

@@ -38,6 +38,7 @@ _SEEN = 90.0
 """So long, in seconds, after it went on or off an engine that looks knows of it."""
 _USED = frozenset({Phase.READY, Phase.DRAINING})
 _ON = frozenset({Condition.STARTING, Condition.UP})
+_NOT_CLEANED = "it could not be cleaned"
 
 
 class MetalChecker(Checker):
@@ -56,6 +57,8 @@ class MetalChecker(Checker):
         self._newest_start = ("", -1e9)
         self._shown_off = dict[HostId, float]()
         self._shown_up = dict[HostId, float]()
+        self._shown_failed = dict[HostId, float]()
+        self._struck_at = dict[HostId, tuple[int, float]]()
 
     # ------------------------------------------------------------ what is true
 
@@ -101,8 +104,12 @@ class MetalChecker(Checker):
     # ------------------------------------------------------------ what is asked
 
     def observed(self, observation: Observation) -> None:
-        """Note which boxes were listed as off, and which as up."""
-        into = {Condition.OFF: self._shown_off, Condition.UP: self._shown_up}
+        """Note which boxes were listed as off, as up, or as failed."""
+        into = {
+            Condition.OFF: self._shown_off,
+            Condition.UP: self._shown_up,
+            Condition.FAILED: self._shown_failed,
+        }
         for resource in observation.resources:
             if resource.slot == HOST and resource.condition in into:
                 into[resource.condition][HostId(resource.id)] = self.now
@@ -214,6 +221,16 @@ class MetalChecker(Checker):
         if machine.host != held:
             self._taken(shadow, machine, machine.host)
         self._is_alone(machine)
+
+    def host_saved(self, shadow: ShadowStore, host: Host) -> None:
+        """Check a host's record: what counts against it as uncleanable was listed as failed."""
+        super().host_saved(shadow, host)
+        strikes, at = self._struck_at.get(host.id, (0, -inf))
+        is_struck = host.health.strikes > strikes and host.error == _NOT_CLEANED
+        if is_struck and self._shown_failed.get(host.id, -inf) <= at:
+            text = f"{host.id} counts as one that could not be cleaned, and nothing failed"
+            self._wrong("S4", text, host.machine)
+        self._struck_at[host.id] = host.health.strikes, self.now if is_struck else at
 
     def _was_on(self, box: HostId) -> float:
         """Return for how long a box was on before it went off; for a short while nobody sees it."""

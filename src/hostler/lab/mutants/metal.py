@@ -74,6 +74,12 @@ MUTANTS: Mapping[str, Mutant[MetalScenario]] = {
         scenario=Alone(rates={"power_ignored": 0.6}, power=_LONG_ON),
         caught=("S12",),
     ),
+    "not-clean-yet-is-failed": Mutant(
+        summary="a box that is not clean yet counts as one that could not be cleaned",
+        puts=(("domain.hosts.cleaning:_has_failed", always),),
+        scenario=Alone(rates={"power_ignored": 0.6}),
+        caught=("S4",),
+    ),
     "unknown-host-unanswered": Mutant(
         summary="what is asked of a host that there is not waits until it is seen",
         puts=(("domain.decision.ripe:_is_host_seen", never),),
