@@ -254,7 +254,7 @@ def _with_silence(scenario: Scenario) -> Scenario:
 
     Soon after that somebody dies, so that who takes over may be the one who looked on unhearing.
     """
-    rng = Random(f"hostler kubernetes unheard: {scenario.seed}")
+    rng = Random(f"hostler kubernetes unheard 3: {scenario.seed}")
     if scenario.replicas == 1 or rng.random() >= _UNHEARD_SHARE:
         return scenario
     more = list[Disruption]()

@@ -1,6 +1,8 @@
 """Bootstrap checks: whether what is ready is prepared and wired, and whose host keys are believed.
 
 bootstrap  nothing gets ready on a disk on which its fleet's commands did not run to their end.
+rollout    a changed list reaches one machine in use of each fleet, until it worked somewhere or
+           that one's tries are used up: then one more.
 host-key   a host's key is believed anew only after a wipe that its own installation asked for.
 network    nothing gets ready outside its fleet's private networks, nor without a VLAN; and nobody
            gives a host to others that is still in them.
@@ -8,13 +10,15 @@ What a person wiped while it was in use is told by nothing but its host key, and
 look at that of a machine at work: its disk is not held against it.
 """
 
+from collections import Counter
 from dataclasses import dataclass, field
 
-from hostler.domain.ids import HostId
+from hostler.domain.ids import FleetName, HostId, MachineId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
+from hostler.domain.policy.revisions import ROLLS
 from hostler.lab.checks.shadow_store import Pinned, ShadowStore
 from hostler.simulators.scaleway.macs.reach import fingerprint
 from hostler.testing.invariants import Found, Violation
@@ -41,6 +45,9 @@ class BootstrapCheck:
     )
     lists: dict[str, set[tuple[str, ...]]] = field(default_factory=dict[str, set[tuple[str, ...]]])
     by_hand: dict[HostId, float] = field(default_factory=dict[HostId, float])
+    in_use: dict[tuple[str, FleetName, tuple[str, ...]], Counter[MachineId]] = field(
+        default_factory=dict[tuple[str, FleetName, tuple[str, ...]], Counter[MachineId]]
+    )
 
     @property
     def now(self) -> float:
@@ -170,6 +177,28 @@ class BootstrapCheck:
             return ()
         text = f"any key was taken of host {login.host}, which was pinned and not wiped since"
         return (Violation(invariant="host-key", text=text, machine=login.order.machine),)
+
+    def rolled_out(self, shadow: ShadowStore, login: Login) -> Found:
+        """Check that a fleet's list that never worked is tried on one machine in use at a time."""
+        machine, commands = shadow.machines.get(login.order.machine), login.order.commands
+        if machine is None or machine.phase is not Phase.READY or not commands:
+            return ()
+        if self.logins.worked(commands):
+            return ()
+        tries = self.in_use.setdefault((shadow.own, machine.fleet, commands), Counter())
+        tries[machine.id] += 1
+        going_on = [
+            other
+            for other, many in tries.items()
+            if other != machine.id
+            and many < ROLLS.attempts
+            and (known := shadow.machines.get(other)) is not None
+            and known.phase is Phase.READY
+        ]
+        if not going_on:
+            return ()
+        text = f"{machine.id} is tried with a list that never worked, as {going_on[0]} is"
+        return (Violation(invariant="rollout", text=text, machine=machine.id),)
 
     # ------------------------------------------------------------ at rest
 

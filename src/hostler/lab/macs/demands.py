@@ -56,6 +56,7 @@ SOLD_OUT, CHANGED = "sold_out", "bootstrap_changed"
 ALL = (*ORDERS, *WIRES, *REBOOTS, *LISTS, *LOGINS, SOLD_OUT, CHANGED)
 """Every fault that only a run with wants knows."""
 
+_CHANGED_SHARE = 0.2
 _SHARE = 0.45
 _HARDER = {"mac_ssh_refused": 0.2, "mac_ssh_hung": 0.1, "mac_ssh_wrong_key": 0.1}
 """Faults of all runs that only logins feel: where there are any, often."""
@@ -126,7 +127,23 @@ def draw_demands(scenario: Scenario, types: tuple[str, ...]) -> tuple[Demands, S
     demands = replace(demands, later=LATER if CHANGED in faults else ())
     if demands.commands and scenario.seed >= _ASKED_SINCE and scenario.seed % 2:
         demands = replace(demands, busy=BUSY)
-    return demands, _befallen(scenario, faults, demands, rng)
+    return _with_another_list(demands, _befallen(scenario, faults, demands, rng))
+
+
+def _with_another_list(demands: Demands, scenario: Scenario) -> tuple[Demands, Scenario]:
+    """Return them with a list of commands that changes, in more of the seeds; by dice of its own.
+
+    Then the machines in use carry the older one, and get the newer one by and by.
+    """
+    rng = Random(f"hostler macs other lists 23: {scenario.seed}")
+    spared = not demands.commands or demands.later or scenario.severity == "calm"
+    if spared or rng.random() >= _CHANGED_SHARE:
+        return demands, scenario
+    changed = Disruption(at=rng.uniform(0.2, 0.8) * scenario.span, fault=CHANGED)
+    together = sorted((*scenario.disruptions, changed), key=lambda one: one.at)
+    faults = tuple(sorted({*scenario.faults, CHANGED}))
+    edited = replace(scenario, disruptions=tuple(together), faults=faults)
+    return replace(demands, later=LATER), edited
 
 
 def _limits(types: tuple[str, ...], rng: Random) -> Limits:

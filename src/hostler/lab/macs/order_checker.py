@@ -60,6 +60,7 @@ class OrderChecker(MacChecker):
             login.order.machine,
         )
         self.found(self.bootstraps.tried(shadow, login))
+        self.found(self.bootstraps.rolled_out(shadow, login))
 
     def _ends(self, shadow: ShadowStore, mac: Mac, act: str) -> None:
         """Check a wipe or an end, also by what runs where hosts are asked."""

@@ -82,6 +82,10 @@ class Logins:
         """Return what a disk knows."""
         return self._disks.setdefault(seed, Disk())
 
+    def worked(self, commands: tuple[str, ...]) -> bool:
+        """Tell whether a list ran to its end on any disk."""
+        return any(one.commands == commands for disk in self._disks.values() for one in disk.whole)
+
     def strikes(self, fault: str) -> bool:
         """Tell whether a fault strikes now, and count it."""
         rate = 0.0 if self.calm() else self._troubles.get(fault, 0.0)

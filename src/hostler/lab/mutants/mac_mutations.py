@@ -276,6 +276,15 @@ def none_is_over(_: Function) -> Function:
     return over
 
 
+def to_all(_: Function) -> Function:
+    """Bring a changed list to all machines in use at once."""
+
+    def canaries(*_: Any) -> None:
+        return None
+
+    return canaries
+
+
 def nothing(_: Function) -> Function:
     """Find nothing to call."""
 

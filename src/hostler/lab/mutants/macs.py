@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from hostler.domain.policy.purchasing import Limits
-from hostler.lab.macs.demands import BUSY, COMMANDS, NETWORKS, NOTHING, PRICES, Demands
+from hostler.lab.macs.demands import (
+    BUSY,
+    CHANGED,
+    COMMANDS,
+    LATER,
+    NETWORKS,
+    NOTHING,
+    PRICES,
+    Demands,
+)
 from hostler.lab.macs.faults import HOUR, MacScenario
 from hostler.lab.scenario.faults import Disruption, OperatorAction
 from hostler.simulators.scaleway.faults.rates import FaultRates
@@ -267,6 +276,15 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
         ),
         scenario=Alone(demands=Demands(commands=COMMANDS)),
         caught=("bootstrap",),
+    ),
+    "list-brought-to-all": Mutant(
+        summary="a changed list of commands is tried on all machines in use at once",
+        puts=(("domain.machines.rollout:canaries", mac_mutations.to_all),),
+        scenario=Alone(
+            demands=Demands(commands=COMMANDS, later=LATER),
+            disruptions=(Disruption(at=45 * _MINUTE, fault=CHANGED),),
+        ),
+        caught=("rollout",),
     ),
     "vlan-unawaited": Mutant(
         summary="a host is ready before its VLAN is known",

@@ -39,7 +39,7 @@ FILE_FAULTS = frozenset(
 
 _SHARE = 0.06
 _PROTECTED_SHARE = 0.1
-_REPLACED_SHARE = 0.2
+_REPLACED_SHARE = 0.1
 _APART = frozenset({"store_lost", "second_installation", STORE_TWINNED})
 """With these, people must first say whose a thing is: a fleet that ends adopts none."""
 
@@ -66,12 +66,12 @@ def with_fleet_removed(scenario: Scenario, dice: str) -> Scenario:
     )
 
 
-def with_fleet_protected(scenario: Scenario) -> Scenario:
+def with_fleet_protected(scenario: Scenario, dice: str) -> Scenario:
     """Return the scenario with a fleet that is protected for a while, where the seed is of those.
 
     A protected fleet that leaves the file does not end.
     """
-    rng = Random(f"hostler protected fleets: {scenario.seed}")
+    rng = Random(f"{dice}: {scenario.seed}")
     others = FILE_FAULTS & {*scenario.faults}
     if rng.random() >= _PROTECTED_SHARE or scenario.severity == "calm" or others:
         return scenario
@@ -88,12 +88,12 @@ def with_fleet_protected(scenario: Scenario) -> Scenario:
     )
 
 
-def with_replacements(scenario: Scenario) -> Scenario:
+def with_replacements(scenario: Scenario, dice: str) -> Scenario:
     """Return the scenario with machines that are to be replaced, where the seed is one of those.
 
     They are too old, or of an older template, which may be changed again before all are replaced.
     """
-    rng = Random(f"hostler replacements: {scenario.seed}")
+    rng = Random(f"{dice}: {scenario.seed}")
     others = {FLEET_ENDS, FLEET_KEPT} & {*scenario.faults}
     if rng.random() >= _REPLACED_SHARE or scenario.severity == "calm" or others:
         return scenario

@@ -68,9 +68,9 @@ def with_store_of_hosts_by_hand(scenario: Scenario, dice: str) -> Scenario:
     return rng.choice((do_by_hand, do_by_hand, prune))(scenario, rng)
 
 
-def with_records_removed(scenario: Scenario) -> Scenario:
+def with_records_removed(scenario: Scenario, dice: str) -> Scenario:
     """Return the scenario with machines that are left without a record, in more of the seeds."""
-    rng = Random(f"hostler records removed: {scenario.seed}")
+    rng = Random(f"{dice}: {scenario.seed}")
     apart = {STORE_RESTORED, STORE_TWINNED, RECORD_REMOVED, *_APART} & {*scenario.faults}
     if rng.random() >= _REMOVED or scenario.severity == "calm" or apart:
         return scenario
