@@ -145,6 +145,20 @@ async def test_who_takes_over_neither_leads_nor_takes_anything_before_it_has_cau
         assert (election.yields(), others.read) == (False, 2), "and so each time"
 
 
+async def test_who_is_elected_for_a_moment_meanwhile_is_one_more_to_catch_up_with() -> None:
+    others = Others()
+    async with succeeding(others.election, others.catch_up) as election:
+        others.over = election.yields()
+        await asyncio.sleep(2)
+        others.over = False
+        assert election.yields()
+        others.over = True
+        await asyncio.sleep(1.5)
+        assert (election.yields(), others.read) == (True, 1)
+        await asyncio.sleep(4)
+        assert (election.yields(), others.read) == (False, 2)
+
+
 async def test_who_cannot_read_tries_again_and_machines_wait_for_it_no_longer_than_so() -> None:
     others = Others(failures=2)
     async with succeeding(others.election, others.catch_up) as election:

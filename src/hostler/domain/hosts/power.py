@@ -13,7 +13,7 @@ from hostler.domain.ids import MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits, Preference
 from hostler.domain.model.host import Free, Host, HostPower
-from hostler.domain.model.machine import Machine
+from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
@@ -57,9 +57,9 @@ def _ran_unseen(host: Host, snapshot: AccountSnapshot) -> bool:
     known = snapshot.inventory.observed_at(sighting) - snapshot.capabilities.consistency_delay
     machine = snapshot.machines.get(host.machine) if host.machine else None
     asked = (*host.asked, *(machine.asked if machine is not None else ()))
-    starts = [one.closed for one in asked if one.shows is Shows.POWER and one.closed is not None]
-    starts += [host.power.started] if host.power.started is not None else []
-    return any(since < at <= known for at in starts)
+    starts = (a for a in asked if a.shows is Shows.POWER and a.call_state is CallState.DONE)
+    times = (host.power.started, *(start.closed for start in starts))
+    return any(at is not None and since < at <= known for at in times)
 
 
 def passed_on(host: Host, machine: Machine) -> HostPower:

@@ -77,7 +77,7 @@ class Successor:
         self, election: Election, catches_up: Callable[[], Awaitable[None]], clock: Clock
     ) -> None:
         self._election, self._catches_up, self._clock = election, catches_up, clock
-        self._is_behind = False
+        self._is_behind, self._seen = False, 0
         self.election = Election(leads=self._leads, yields=self._yields)
 
     def _leads(self) -> bool:
@@ -85,16 +85,20 @@ class Successor:
 
     def _yields(self) -> bool:
         """Tell whether to yield; from the moment on that another one was seen to be elected."""
-        is_others = self._election.yields()
-        self._is_behind = self._is_behind or is_others
+        if self._election.yields():
+            self._is_behind, self._seen = True, self._seen + 1
         return self._is_behind
 
     async def run(self) -> None:
-        """Catch up whenever nobody else is elected any more; for ever."""
+        """Catch up whenever nobody else is elected any more; for ever.
+
+        Who is elected meanwhile, and for a moment only, is one more to catch up with.
+        """
         while True:
             if self._yields() and not self._election.yields():
+                seen = self._seen
                 await self._catch_up()
-                self._is_behind = False
+                self._is_behind = self._seen != seen
             await self._clock.sleep(LOOK)
 
     async def _catch_up(self) -> None:
