@@ -4,7 +4,13 @@ import sys
 
 import pytest
 
-from hostler.lab.scenario.faults import HISTORY_PRUNED, STORE_TWINNED, Size, severity_of
+from hostler.lab.scenario.faults import (
+    HISTORY_PRUNED,
+    RECORD_REMOVED,
+    STORE_TWINNED,
+    Size,
+    severity_of,
+)
 from hostler.lab.scenario.file_faults import FILE_FAULTS
 from hostler.lab.servers.address_pool import POOL_FAULTS
 from hostler.lab.servers.faults import ALL, draw_servers
@@ -78,7 +84,7 @@ def test_large_fleets_are_drawn_and_no_seed_of_a_past_failure_is_one():
     lost = [seed for seed in large if HALF_DELETED in draw_any_servers(seed, SIZE).faults]
     assert lost == [seed for seed in large if severity_of(seed) != "calm"]
     struck = [seed for seed in range(1, 101) if draw_any_servers(seed, SIZE).wired]
-    for fault in (HISTORY_PRUNED, STORE_TWINNED, *FILE_FAULTS):
+    for fault in (HISTORY_PRUNED, STORE_TWINNED, RECORD_REMOVED, *FILE_FAULTS):
         struck += [s for s in range(1, 101) if fault in draw_any_servers(s, SIZE).faults]
     struck += [
         s for s in range(1, 101) if (x := draw_any_servers(s, SIZE)).address_pool or x.network

@@ -99,6 +99,24 @@ def test_a_cleaning_that_failed_is_one_strike_until_the_next_has_failed_too() ->
     assert after(retried, failed, BEGIN + 8 * MINUTE).health.strikes == 2
 
 
+def test_a_box_that_is_in_error_counts_once_for_each_time_it_is_to_be_tried_again() -> None:
+    """One observation is looked at in every cycle: it had counted until the box was left alone."""
+    hosts = HostCapabilities(ownership=Ownership.RECORD, cleaning=Cleaning.POWER_CYCLE)
+    capabilities, broken = replace(CAPABILITIES, hosts=hosts), box(condition=Condition.FAILED)
+    host, seen = dirty(since=BEGIN), BEGIN + 5 * MINUTE
+    for strikes in (1, 2, 3):
+        host = after(host, broken, seen, capabilities)
+        assert (host.health.strikes, host.condition) == (strikes, HostCondition.DIRTY)
+        assert host.retry_at is not None
+        assert host.retry_at > seen
+        for _ in range(2):
+            snapshot = hosts_snapshot(host, broken, now=host.retry_at + MINUTE, observed=seen)
+            (transition,) = decide_hosts(replace(snapshot, capabilities=capabilities))
+            assert transition.host.health.strikes == strikes, "nothing was observed since"
+        seen = host.retry_at
+    assert after(host, broken, seen, capabilities).condition is HostCondition.QUARANTINED
+
+
 def test_a_free_host_that_nobody_can_ask_stays_free_and_one_with_a_claim_does_not() -> None:
     free = record(condition=HostCondition.FREE, wiped=BEGIN)
     silent = box("", Condition.UNKNOWN)

@@ -79,6 +79,12 @@ def _proved(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
 
 
 def _has_failed(host: Host, resource: Resource, at: datetime, snapshot: AccountSnapshot) -> bool:
+    """Tell whether an observation shows a failure that does not count yet.
+
+    What was observed before it is to be tried again tells of the failure that counts already.
+    """
+    if host.retry_at is not None and at < host.retry_at:
+        return False
     return resource.condition is Condition.FAILED and _was_tried(host, at, snapshot)
 
 
