@@ -361,7 +361,7 @@ PAUSED = replace(ROW, pause=Protection(until=NOW + timedelta(seconds=1), actor="
         (PAUSED, FLEET, True),
         (replace(PAUSED, pause=Protection(until=NOW, actor="ada", why="")), FLEET, False),
         (replace(ROW, removed=NOW), FLEET, True),
-        (replace(ROW, removed=NOW, ends=True), FLEET, False),
+        (replace(PAUSED, removed=NOW, ends=True), FLEET, False),
         (ROW, replace(FLEET, protected=True), True),
         (ROW, FLEET, False),
         (None, FLEET, False),

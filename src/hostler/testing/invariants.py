@@ -344,9 +344,12 @@ def held_back(
     """E3: a fleet that is held back loses no machine by the engine's own choice.
 
     It is paused, protected, or gone from the file, where its machines are to stay. `row` is the
-    fleet's as it was saved last; what a person asked for is not the engine's choice.
+    fleet's as it was saved last; what a person asked for is not the engine's choice, nor that a
+    fleet ends which the file lets end.
     """
     deletion = machine.deletion
+    if row is not None and row.ends:
+        return _FINE
     if before is None or not before.wanted or deletion is None or deletion.actor not in _OURS:
         return _FINE
     pause = row.pause if row is not None else None
