@@ -18,7 +18,6 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.policy.revisions import ROLLS
 from hostler.lab.checks.shadow_store import Pinned, ShadowStore
 from hostler.simulators.scaleway.macs.reach import fingerprint
 from hostler.testing.invariants import Found, Violation
@@ -28,6 +27,8 @@ from .ground_truth import Change, GroundTruth
 from .ssh import Login, Logins, Ran
 
 _FRESH = frozenset({Phase.STARTING, Phase.PENDING})
+_TRIES = 5
+"""So often a changed list is tried on one machine, before one more tells whose fault it is."""
 _AWAITED = 3600.0
 """So long, in seconds, a wipe that was asked for may be waited for."""
 
@@ -191,7 +192,7 @@ class BootstrapCheck:
             other
             for other, many in tries.items()
             if other != machine.id
-            and many < ROLLS.attempts
+            and many < _TRIES
             and (known := shadow.machines.get(other)) is not None
             and known.phase is Phase.READY
         ]
