@@ -18,7 +18,7 @@ from hostler.lab.macs.demands import (
     Demands,
 )
 from hostler.lab.macs.faults import HOUR, MacScenario
-from hostler.lab.scenario.faults import Disruption, OperatorAction
+from hostler.lab.scenario.faults import RECORD_REMOVED, Disruption, OperatorAction
 from hostler.simulators.scaleway.faults.rates import FaultRates
 from hostler.simulators.scaleway.state.options import Stock
 
@@ -47,6 +47,9 @@ _UP_AND_DOWN = (
 _RETIRES = tuple(OperatorAction(at=at * _MINUTE, kind="retire", which=0.5) for at in (60, 100))
 _RETIRE_ALL = tuple(
     OperatorAction(at=(180 + 10 * nth) * _MINUTE, kind="retire", which=nth / 5) for nth in range(5)
+)
+_ROBBED = tuple(
+    Disruption(at=at * _MINUTE, fault=RECORD_REMOVED, who=at, length=5.0) for at in (60, 90)
 )
 _LATE = {"mac_rename_late": 0.6, "slow": 0.2}
 
@@ -276,6 +279,12 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
         ),
         scenario=Alone(demands=Demands(commands=COMMANDS)),
         caught=("bootstrap",),
+    ),
+    "never-taken-back": Mutant(
+        summary="hosts without a record are told for ever, though they are to be taken back",
+        puts=(("domain.fleets.reclaim:_has_pool", never),),
+        scenario=Alone(reclaim=True, disruptions=_ROBBED),
+        caught=("L1",),
     ),
     "list-brought-to-all": Mutant(
         summary="a changed list of commands is tried on all machines in use at once",

@@ -12,7 +12,7 @@ from hostler.lab.scenario.faults import (
     OperatorAction,
     Scenario,
 )
-from hostler.lab.scenario.file_faults import FLEET_ENDS
+from hostler.lab.scenario.file_faults import FLEET_CHANGED, FLEET_ENDS
 from hostler.lab.servers.address_pool import ATTACHED, CLAIMED
 from hostler.simulators.scaleway.faults.rates import FaultRates as WorldFaultRates
 from hostler.simulators.scaleway.faults.rates import Rule
@@ -108,6 +108,12 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
         summary="a fleet that left the file goes on as if it stood there, though it was to end",
         puts=(("domain.fleets.answers:by_file", server_mutations.unchanged),),
         scenario=_alone(Disruption(at=600, fault=FLEET_ENDS)),
+        caught=("L1",),
+    ),
+    "outdated-stays": Mutant(
+        summary="machines of an older template stay, though the file has them replaced",
+        puts=(("domain.machines.replacement:_replaces", server_mutations.never),),
+        scenario=_alone(Disruption(at=600, fault=FLEET_CHANGED)),
         caught=("L1",),
     ),
     "no-rollback": Mutant(
