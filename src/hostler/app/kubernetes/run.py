@@ -22,7 +22,11 @@ from hostler.frontends.kubernetes.clusterapi.bootstrap import BootstrapSecrets
 from hostler.frontends.kubernetes.clusterapi.engine import EngineAccess
 from hostler.frontends.kubernetes.connecting import Connected, Target, connected
 from hostler.frontends.kubernetes.definitions.manifests import manifests
-from hostler.frontends.kubernetes.fleets.earlier import earlier_tables, recorded_places
+from hostler.frontends.kubernetes.fleets.earlier import (
+    earlier_tables,
+    read_again,
+    recorded_places,
+)
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.following import KINDS as OBJECTS
 from hostler.frontends.kubernetes.fleets.following import Followed, Selections
@@ -113,9 +117,7 @@ async def _run(process: Process, site: _Site, base: Base, signals: Signals) -> N
         source = Source(base, _surroundings(process, site, base, store))
 
         async def catch_up() -> None:
-            await followed.list_anew()
-            earlier = await earlier_tables(store, followed, site.namespaces)
-            await source.again(earlier, await recorded_places(store, followed, site.namespaces))
+            await read_again(source, followed, store)
             while signals.is_reloading:
                 await services.clock().sleep(LOOK)
 

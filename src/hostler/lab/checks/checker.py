@@ -318,11 +318,8 @@ class Checker(Findings):
 
     def _may_move(self, shadow: ShadowStore, machine: Machine) -> bool:
         """Tell whether nothing but the engine keeps a machine in its phase."""
-        row, fleet = shadow.rows.get(machine.fleet), shadow.fleets.get(machine.fleet)
-        paused = row is not None and (row.pause is not None or row.is_kept)
-        paused = paused or (fleet is not None and fleet.protected)
         observed = self.looking(shadow, machine.offer.zone)
-        return observed and machine.protection is None and not paused
+        return observed and machine.protection is None and not shadow.is_held_back(machine.fleet)
 
     def looking(self, shadow: ShadowStore, zone: Zone) -> bool:
         """Tell whether all that there is in a zone was listed to an installation just now."""

@@ -148,6 +148,12 @@ class ShadowStore:
         if self.bounds is not None and before.since != after.since:
             self.bounds.forget(after)
 
+    def is_held_back(self, fleet: FleetName) -> bool:
+        """Tell whether a fleet is paused, protected, or gone from its file to stay."""
+        row, written = self.rows.get(fleet), self.fleets.get(fleet)
+        paused = row is not None and (row.pause is not None or row.is_kept)
+        return paused or (written is not None and written.protected)
+
     def ready(self, fleet: FleetName) -> int:
         """Return how many machines of a fleet stay and are ready, saved so or about to be."""
         staying = (one for one in self.living(fleet) if one.deletion is None)

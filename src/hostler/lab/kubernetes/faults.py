@@ -263,11 +263,7 @@ def _with_silence(scenario: Scenario) -> Scenario:
         more.append(Disruption(at=at, fault=UNHEARD, who=rng.randrange(2)))
         dies, stays = at + rng.uniform(5, 90), rng.uniform(60, 400)
         more.append(Disruption(at=dies, fault="crash", who=rng.randrange(2), length=stays, skip=-1))
-    return replace(
-        scenario,
-        disruptions=tuple(sorted((*scenario.disruptions, *more), key=lambda one: one.at)),
-        faults=tuple(sorted({*scenario.faults, UNHEARD, "crash"})),
-    )
+    return scenario.befallen(more)
 
 
 def _with_nodes(scenario: ClusterScenario) -> ClusterScenario:

@@ -140,10 +140,7 @@ def _with_another_list(demands: Demands, scenario: Scenario) -> tuple[Demands, S
     if spared or rng.random() >= _CHANGED_SHARE:
         return demands, scenario
     changed = Disruption(at=rng.uniform(0.2, 0.8) * scenario.span, fault=CHANGED)
-    together = sorted((*scenario.disruptions, changed), key=lambda one: one.at)
-    faults = tuple(sorted({*scenario.faults, CHANGED}))
-    edited = replace(scenario, disruptions=tuple(together), faults=faults)
-    return replace(demands, later=LATER), edited
+    return replace(demands, later=LATER), scenario.befallen((changed,))
 
 
 def _limits(types: tuple[str, ...], rng: Random) -> Limits:

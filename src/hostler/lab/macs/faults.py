@@ -21,11 +21,7 @@ from hostler.lab.scenario.faults import (
     severity_of,
     with_unknown_host,
 )
-from hostler.lab.scenario.file_faults import (
-    with_fleet_protected,
-    with_fleet_removed,
-    with_replacements,
-)
+from hostler.lab.scenario.file_faults import FileDice, with_file_edits
 from hostler.lab.scenario.store_faults import (
     with_records_removed,
     with_store_of_hosts_by_hand,
@@ -72,9 +68,11 @@ _STRUCK = ("crash", "paused", "suspended", "clock_jump", "store_busy", "disk_ful
 _EVERY = 12 * HOUR
 _ON_SQLITE = 0.5
 _STORE_DICE = "hostler store of Macs 1"
-_FILE_DICE = "hostler file of Macs 85"
-_PROTECTED_DICE = "hostler protected fleets of macs 201"
-_REPLACED_DICE = "hostler replacements of macs 24715"
+_FILE_DICE = FileDice(
+    removed="hostler file of Macs 85",
+    protected="hostler protected fleets of macs 201",
+    replaced="hostler replacements of macs 24715",
+)
 _REMOVED_DICE = "hostler records removed of macs 25447"
 _WIPE_DICE = "hostler failing wipes 67"
 _FAILING_WIPES = 0.06
@@ -150,10 +148,7 @@ def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
 def _with_people(scenario: Scenario) -> Scenario:
     """Return the scenario with what people do to stores and files, and ask for by mistake."""
     scenario = with_store_of_hosts_by_hand(scenario, _STORE_DICE)
-    scenario = with_fleet_removed(scenario, _FILE_DICE)
-    scenario = with_fleet_protected(scenario, _PROTECTED_DICE)
-    scenario = with_replacements(scenario, _REPLACED_DICE)
-    scenario = with_records_removed(scenario, _REMOVED_DICE)
+    scenario = with_records_removed(with_file_edits(scenario, _FILE_DICE), _REMOVED_DICE)
     return with_unknown_host(scenario, _HOST_DICE)
 
 

@@ -209,11 +209,7 @@ class Purchases:
         machine = shadow.machines.get(held) if held is not None else None
         rests = machine is None or machine.phase is Phase.STANDBY
         row = shadow.rows.get(record.fleet) if record.fleet is not None else None
-        paused = row is not None and (
-            row.pause is not None or row.is_kept or self._is_barred(row, shadow)
-        )
-        fleet = shadow.fleets.get(record.fleet) if record.fleet is not None else None
-        paused = paused or (fleet is not None and fleet.protected)
+        paused = row is not None and (shadow.is_held_back(row.name) or self._is_barred(row, shadow))
         reported = held in shadow.removed and self._waits_for_people(host, record, shadow)
         return rests and not (paused or reported or (machine is not None and machine.protection))
 

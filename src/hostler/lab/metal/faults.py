@@ -21,11 +21,7 @@ from hostler.lab.scenario.faults import (
     severity_of,
     with_unknown_host,
 )
-from hostler.lab.scenario.file_faults import (
-    with_fleet_protected,
-    with_fleet_removed,
-    with_replacements,
-)
+from hostler.lab.scenario.file_faults import FileDice, with_file_edits
 from hostler.lab.scenario.store_faults import (
     with_records_removed,
     with_store_of_hosts_by_hand,
@@ -71,9 +67,11 @@ _RATES: Mapping[str, float] = dict.fromkeys(CALLS, 0.08)
 _EVERY = 1.5 * HOUR
 _ON_SQLITE = 0.5
 _STORE_DICE = "hostler store of hosts 60"
-_FILE_DICE = "hostler file of metal 19"
-_PROTECTED_DICE = "hostler protected fleets of metal 46"
-_REPLACED_DICE = "hostler replacements of metal 226"
+_FILE_DICE = FileDice(
+    removed="hostler file of metal 19",
+    protected="hostler protected fleets of metal 46",
+    replaced="hostler replacements of metal 226",
+)
 _REMOVED_DICE = "hostler records removed of metal 135"
 _HOST_DICE = "hostler unknown host of metal 13"
 _KINDS = host_actions(4)
@@ -124,10 +122,7 @@ def draw_metal(seed: int, size: Size) -> MetalScenario:
 def _with_people(scenario: Scenario) -> Scenario:
     """Return the scenario with what people do to stores and files, and ask for by mistake."""
     scenario = with_store_of_hosts_by_hand(scenario, _STORE_DICE)
-    scenario = with_fleet_removed(scenario, _FILE_DICE)
-    scenario = with_fleet_protected(scenario, _PROTECTED_DICE)
-    scenario = with_replacements(scenario, _REPLACED_DICE)
-    scenario = with_records_removed(scenario, _REMOVED_DICE)
+    scenario = with_records_removed(with_file_edits(scenario, _FILE_DICE), _REMOVED_DICE)
     return with_unknown_host(scenario, _HOST_DICE)
 
 

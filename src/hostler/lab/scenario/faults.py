@@ -1,6 +1,6 @@
 """A scenario: what one seed is made of, drawn before it begins: faults, actions, sizes."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -125,6 +125,14 @@ class Scenario:
     pace: float = 1.0
     second: float | None = None
     skews: tuple[float, ...] = (0.0, 0.0)
+
+    def befallen(self, more: Sequence[Disruption]) -> "Scenario":
+        """Return the scenario with these disruptions too, in their order, and their faults."""
+        return replace(
+            self,
+            disruptions=tuple(sorted((*self.disruptions, *more), key=lambda one: one.at)),
+            faults=tuple(sorted({*self.faults, *(one.fault for one in more)})),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 Whether a seed does is thrown for apart, so that every other one draws what it always drew.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from random import Random
 
@@ -44,11 +44,26 @@ _APART = frozenset({"store_lost", "second_installation", STORE_TWINNED})
 """With these, people must first say whose a thing is: a fleet that ends adopts none."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileDice:
+    """A provider's own dice for each edit of its file, which spare its past failures."""
+
+    removed: str
+    protected: str
+    replaced: str
+
+
+def with_file_edits(scenario: Scenario, dice: FileDice) -> Scenario:
+    """Return the scenario with what somebody writes in the fleet file, in some of the seeds."""
+    scenario = with_fleet_removed(scenario, dice.removed)
+    scenario = with_fleet_protected(scenario, dice.protected)
+    return with_replacements(scenario, dice.replaced)
+
+
 def with_fleet_removed(scenario: Scenario, dice: str) -> Scenario:
     """Return the scenario with a fleet that leaves the file, where the seed is one of those.
 
-    One that is kept comes back before the end: nobody keeps it at its size meanwhile. `dice` are
-    the provider's own, chosen so that its past failures are spared.
+    One that is kept comes back before the end: nobody keeps it at its size meanwhile.
     """
     rng, apart = Random(f"{dice}: {scenario.seed}"), _APART & {*scenario.faults}
     if rng.random() >= _SHARE or scenario.severity == "calm" or apart:
@@ -59,11 +74,7 @@ def with_fleet_removed(scenario: Scenario, dice: str) -> Scenario:
     if fault == FLEET_KEPT or rng.random() < 0.5:
         back = rng.uniform(at, 0.95 * scenario.span)
         edits.append(Disruption(at=back, fault=FLEET_BACK, who=which))
-    return replace(
-        scenario,
-        disruptions=tuple(sorted((*scenario.disruptions, *edits), key=lambda one: one.at)),
-        faults=tuple(sorted({*scenario.faults, *(one.fault for one in edits)})),
-    )
+    return scenario.befallen(edits)
 
 
 def with_fleet_protected(scenario: Scenario, dice: str) -> Scenario:
@@ -77,15 +88,8 @@ def with_fleet_protected(scenario: Scenario, dice: str) -> Scenario:
         return scenario
     first, last = sorted(rng.uniform(0.05, 0.95) * scenario.span for _ in range(2))
     which = rng.randrange(2)
-    edits = (
-        Disruption(at=first, fault=FLEET_PROTECTED, who=which),
-        Disruption(at=last, fault=FLEET_FREED, who=which),
-    )
-    return replace(
-        scenario,
-        disruptions=tuple(sorted((*scenario.disruptions, *edits), key=lambda one: one.at)),
-        faults=tuple(sorted({*scenario.faults, FLEET_PROTECTED, FLEET_FREED})),
-    )
+    protected = Disruption(at=first, fault=FLEET_PROTECTED, who=which)
+    return scenario.befallen((protected, Disruption(at=last, fault=FLEET_FREED, who=which)))
 
 
 def with_replacements(scenario: Scenario, dice: str) -> Scenario:
@@ -107,11 +111,7 @@ def with_replacements(scenario: Scenario, dice: str) -> Scenario:
         age = rng.uniform(0.1, 0.4) * span
         edits.append(Disruption(at=first, fault=FLEET_AGES, who=which, length=age))
         edits.append(Disruption(at=last, fault=FLEET_AGES_NOT, who=which))
-    return replace(
-        scenario,
-        disruptions=tuple(sorted((*scenario.disruptions, *edits), key=lambda one: one.at)),
-        faults=tuple(sorted({*scenario.faults, *(one.fault for one in edits)})),
-    )
+    return scenario.befallen(edits)
 
 
 def edited(fleets: tuple[Fleet, ...], disruption: Disruption) -> tuple[Fleet, ...]:

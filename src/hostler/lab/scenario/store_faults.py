@@ -120,11 +120,9 @@ def do_by_hand(scenario: Scenario, rng: Random) -> Scenario:
 
 
 def _with(scenario: Scenario, more: tuple[Disruption, ...]) -> Scenario:
-    """Return the scenario with these disruptions too, all in their order."""
-    together = sorted((*scenario.disruptions, *more), key=lambda one: one.at)
-    struck = {one.fault for one in more} - {STORE_COPIED}
-    faults = tuple(sorted((*scenario.faults, *struck)))
-    return replace(scenario, disruptions=tuple(together), faults=faults)
+    """Return the scenario with these disruptions too; that a backup was made is no fault."""
+    struck = scenario.befallen(more)
+    return replace(struck, faults=tuple(one for one in struck.faults if one != STORE_COPIED))
 
 
 def _restored(span: float, rng: Random) -> tuple[Disruption, ...]:

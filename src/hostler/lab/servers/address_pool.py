@@ -56,12 +56,7 @@ def with_address_pool(scenario: Scenario, dice: str) -> Scenario:
     many = scenario.machines + 4 + rng.randrange(4)
     struck = () if scenario.severity == "calm" else rng.sample(sorted(POOL_FAULTS), 2)
     found = [Disruption(at=rng.uniform(0.05, 0.9) * scenario.span, fault=one) for one in struck]
-    return replace(
-        scenario,
-        address_pool=many,
-        disruptions=tuple(sorted((*scenario.disruptions, *found), key=lambda one: one.at)),
-        faults=tuple(sorted((*scenario.faults, *struck))),
-    )
+    return replace(scenario.befallen(found), address_pool=many)
 
 
 def recorded_id(address: Address, owned: Owned | None) -> ResourceId:

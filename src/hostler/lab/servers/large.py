@@ -8,11 +8,7 @@ from random import Random
 
 from hostler.domain.ids import InstallationId
 from hostler.lab.scenario.faults import Disruption, Scenario, Size, on_wire
-from hostler.lab.scenario.file_faults import (
-    with_fleet_protected,
-    with_fleet_removed,
-    with_replacements,
-)
+from hostler.lab.scenario.file_faults import FileDice, with_file_edits
 from hostler.lab.scenario.store_faults import (
     with_pruned_history,
     with_records_removed,
@@ -32,9 +28,11 @@ HALF_DELETED = "half_deleted"
 LEAST, _MOST = 40, 80
 _SHARE = 0.04
 _WIRED = 0.1
-_FILE_DICE = "hostler file of servers 3"
-_PROTECTED_DICE = "hostler protected fleets of servers 36"
-_REPLACED_DICE = "hostler replacements of servers 138"
+_FILE_DICE = FileDice(
+    removed="hostler file of servers 3",
+    protected="hostler protected fleets of servers 36",
+    replaced="hostler replacements of servers 138",
+)
 _REMOVED_DICE = "hostler records removed of servers 54"
 _POOL_DICE = "hostler address pool 18"
 _NETWORK_DICE = "hostler private network 416"
@@ -47,10 +45,7 @@ def draw_any_servers(seed: int, size: Size) -> Scenario:
     rng = Random(f"hostler large fleet: {seed}")
     if size.machines is not None or rng.random() >= _SHARE:
         scenario = with_twin(with_pruned_history(with_store_by_hand(draw_servers(seed, size))))
-        scenario = with_fleet_removed(scenario, _FILE_DICE)
-        scenario = with_fleet_protected(scenario, _PROTECTED_DICE)
-        scenario = with_replacements(scenario, _REPLACED_DICE)
-        scenario = with_records_removed(scenario, _REMOVED_DICE)
+        scenario = with_records_removed(with_file_edits(scenario, _FILE_DICE), _REMOVED_DICE)
         scenario = with_network(with_address_pool(scenario, _POOL_DICE), _NETWORK_DICE)
         by_hand = scenario.protected or scenario.address_pool or scenario.network
         return replace(scenario, wired=on_wire(seed, _WIRED) and not by_hand)
@@ -63,13 +58,7 @@ def _with_loss(scenario: Scenario, rng: Random) -> Scenario:
     at = rng.uniform(0.4, 0.9) * scenario.span
     if scenario.severity == "calm":
         return scenario
-    lost = Disruption(at=at, fault=HALF_DELETED)
-    disruptions = sorted((*scenario.disruptions, lost), key=lambda one: one.at)
-    return replace(
-        scenario,
-        disruptions=tuple(disruptions),
-        faults=tuple(sorted((*scenario.faults, HALF_DELETED))),
-    )
+    return scenario.befallen((Disruption(at=at, fault=HALF_DELETED),))
 
 
 def delete_half(world: World, own: InstallationId) -> bool:

@@ -19,6 +19,7 @@ from hostler.queries.hosts import recorded_hosts
 
 from .following import Followed
 from .hosts import is_absent
+from .source import Source
 
 
 async def earlier_tables(
@@ -28,6 +29,13 @@ async def earlier_tables(
     names = {namespaces.name_of(one.metadata) for one in followed.of(FLEETS.kind)}
     known = (row for row in await store.fleets() if str(row.name) in names and row.definition)
     return {Place(FLEET, str(row.name)): table_of(row.definition) for row in known}
+
+
+async def read_again(source: Source, followed: Followed, store: Store) -> None:
+    """Read objects and records anew, where another process has run them since."""
+    await followed.list_anew()
+    earlier = await earlier_tables(store, followed, source.namespaces)
+    await source.again(earlier, await recorded_places(store, followed, source.namespaces))
 
 
 def provider_of(row: FleetRow) -> str:

@@ -15,7 +15,11 @@ from hostler.config.values import Config
 from hostler.domain.errors import StoreError
 from hostler.domain.ids import MachineId
 from hostler.frontends.kubernetes.connecting import Connected
-from hostler.frontends.kubernetes.fleets.earlier import earlier_tables, recorded_places
+from hostler.frontends.kubernetes.fleets.earlier import (
+    earlier_tables,
+    read_again,
+    recorded_places,
+)
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.following import KINDS as OBJECTS
 from hostler.frontends.kubernetes.fleets.following import Followed
@@ -148,9 +152,7 @@ class ObjectsService:
         source = Source(base, around)
 
         async def catch_up() -> None:
-            await followed.list_anew()
-            earlier = await earlier_tables(store, followed, namespaces)
-            await source.again(earlier, await recorded_places(store, followed, namespaces))
+            await read_again(source, followed, store)
             await self.replica.settled()
 
         successor = Successor(election, catch_up, clock)
