@@ -48,6 +48,8 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    94000184: "S2: an address whose removal was refused was hidden by an empty list, and no longer "
+    "counted",
     82001414: "S8: a process stood still between what a call reads and what it writes",
     82000678: "L1: nobody removed an address that the program reports of a fleet that ends (the "
     "lab)",

@@ -163,9 +163,10 @@ def test_the_judge_knows_no_more_than_the_store_that_was_put_back():
     backup = mine.copy()
     mine.inserted((machine(2),))
     mine.machines[machine(1).id] = replace(machine(1), version=7)
-    mine.put_back(backup)
+    mine.put_back(backup, 10.0, 20.0)
     assert mine.issued == {machine(1).id}
     assert [entry.version for entry in mine.living()] == [1]
+    assert [mine.has_forgotten(at) for at in (9.0, 10.0, 19.0, 20.0)] == [False, True, True, False]
 
 
 # ------------------------------------------------------------ the stores

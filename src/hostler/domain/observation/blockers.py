@@ -20,7 +20,7 @@ def world_is_right(snapshot: Snapshot) -> str:
     if why := others_are_right(snapshot):
         return why
     unexplained = len(snapshot.unexplained) + len(snapshot.removing)
-    unexplained += sum(o.cls not in _ANOTHERS and o.tried is None for o in _lacking(snapshot))
+    unexplained += sum(o.cls not in _ANOTHERS for o in _lacking(snapshot))
     if unexplained and not snapshot.capabilities.hosts:
         return (
             f"no record explains {unexplained} of the resources that carry our owner "

@@ -67,7 +67,8 @@ class ShadowStore:
     often the disk of a host was written when its machine last got ready; `bought` are when the
     hosts came to be that a fleet ordered, and how many euros each commits to; `decided` is when it
     was last decided into which phase each machine is to move; `ending` are the machines that a
-    fleet's newest decision ends; `runs` are the names of all runs of its processes.
+    fleet's newest decision ends; `runs` are the names of all runs of its processes; `forgotten` is
+    the time, in seconds, from a backup until it was put back.
     """
 
     own: InstallationId
@@ -98,6 +99,7 @@ class ShadowStore:
         default_factory=dict[MachineId, tuple[Phase, float]]
     )
     ending: dict[FleetName, set[MachineId]] = field(default_factory=dict[FleetName, set[MachineId]])
+    forgotten: tuple[float, float] = (0.0, 0.0)
     runs: set[str] = field(default_factory=set[str])
     ahead: dict[FleetName, float] = field(default_factory=dict[FleetName, float])
     lost: bool = False
@@ -195,11 +197,16 @@ class ShadowStore:
         """Return what the store holds now, which `put_back` takes."""
         return deepcopy(self)
 
-    def put_back(self, backup: "ShadowStore") -> None:
+    def put_back(self, backup: "ShadowStore", made: float, now: float) -> None:
         """Hold again what was held when the backup was made, and nothing of what came since."""
-        held = deepcopy(backup)
+        held, self.forgotten = deepcopy(backup), (made, now)
         for name in _HELD:
             setattr(self, name, getattr(held, name))
+
+    def has_forgotten(self, at: float) -> bool:
+        """Tell whether what happened then was on record only until the store was put back."""
+        made, put_back = self.forgotten
+        return made <= at < put_back
 
     def explained(self) -> Iterable[ResourceId]:
         """Return every id that a record or the ledger explains."""

@@ -115,12 +115,14 @@ class BootstrapCheck:
         """Tell whether somebody stood in between when the key of its host was pinned on first use.
 
         Nobody can know that then; later the true key is a stranger's, and nothing is sent to it.
+        The same is true of a key that came of a wipe which a store forgot when it was put back.
         """
         mac = self.truth.mac(machine.host) if machine.host is not None else None
         if mac is None or machine.host is None or machine.phase is not Phase.READY:
             return False
         known = shadow.pinned.get(machine.host)
-        if known is None or self._wiped_after(known, shadow, machine.host):
+        wiped = self.wipes.get((shadow.own, machine.host), 0.0)
+        if known is None or (wiped >= known.at and not shadow.has_forgotten(wiped)):
             return False
         return known.host_key.key != fingerprint(mac.disk.seed)
 
@@ -180,7 +182,10 @@ class BootstrapCheck:
         return (Violation(invariant="host-key", text=text, machine=login.order.machine),)
 
     def rolled_out(self, shadow: ShadowStore, login: Login) -> Found:
-        """Check that a fleet's list that never worked is tried on one machine in use at a time."""
+        """Check that a fleet's list that never worked is tried on one machine in use at a time.
+
+        One whose tries are used up is tried again now and then, beside the one that comes next.
+        """
         machine, commands = shadow.machines.get(login.order.machine), login.order.commands
         if machine is None or machine.phase is not Phase.READY or not commands:
             return ()
@@ -188,6 +193,8 @@ class BootstrapCheck:
             return ()
         tries = self.in_use.setdefault((shadow.own, machine.fleet, commands), Counter())
         tries[machine.id] += 1
+        if tries[machine.id] > _TRIES:
+            return ()
         going_on = [
             other
             for other, many in tries.items()
@@ -204,14 +211,19 @@ class BootstrapCheck:
     # ------------------------------------------------------------ at rest
 
     def rested(self, shadow: ShadowStore, fleet: Fleet) -> Found:
-        """Check that each ready machine carries its fleet's list in the end."""
+        """Check that each ready machine carries its fleet's list in the end.
+
+        Nothing is sent to one that shows a stranger's key.
+        """
         wanted = fleet.probe.commands
         for machine in shadow.living(fleet.name):
             if machine.phase is not Phase.READY or machine.host is None or not wanted:
                 continue
             disk = self.logins.disk(machine.host)
             carried = disk is None or any(one.commands == wanted for one in disk.whole)
-            if not carried and not self._wiped_since(machine):
+            if carried or self._wiped_since(machine):
+                continue
+            if not self.shows_a_stranger(shadow, machine):
                 text = f"{machine.id} does not carry its fleet's list of commands"
                 return (Violation(invariant="L1", text=text, machine=machine.id),)
         return ()

@@ -37,7 +37,7 @@ class StoreDisruptions:
 
     def __init__(self, session: Session, later: Later, start: Callable[[Process], None]) -> None:
         self._session, self._later, self._start = session, later, start
-        self._backup: tuple[Home, ShadowStore] | None = None
+        self._backup: tuple[Home, ShadowStore, float] | None = None
 
     async def strike(self, disruption: Disruption) -> bool:
         """Do what the disruption says; tell whether it is one of these."""
@@ -59,16 +59,16 @@ class StoreDisruptions:
     def _copy(self) -> None:
         home = self._session.standing()
         home.place.copy()
-        self._backup = home, home.shadow.copy()
+        self._backup = home, home.shadow.copy(), self._session.checker.now
         self._session.trace.note("the store is backed up")
 
     async def _put_back(self, disruption: Disruption) -> None:
         if self._backup is None or self._backup[0].shadow.lost:
             return
-        home, backup = self._backup
+        home, backup, made = self._backup
         await self._stop(home, disruption)
         home.place.put_back()
-        home.shadow.put_back(backup)
+        home.shadow.put_back(backup, made, self._session.checker.now)
         self._session.trace.note("the store is put back from its backup")
         self._session.checker.struck(STORE_RESTORED)
 
