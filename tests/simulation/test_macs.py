@@ -136,6 +136,7 @@ PAST_FAILURES = {
 FAILURES_OF_NEWER_DICE = {
     94000104: "rollout: a list went on failing beside the next machine that it is tried on (the "
     "judge)",
+    94000603: "S9: a machine lost its host and took another one between two checks (the judge)",
     94000033: "L1: a store that was put back pinned an older key (the judge)",
 }
 """The same of seeds that draw what came later: stores by hand, other files."""

@@ -4,7 +4,6 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
 
 from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome, Shows
@@ -19,16 +18,12 @@ from hostler.ports.store import Fence
 from hostler.testing import invariants
 from hostler.testing.invariants import Attempts, Found, Recorded, Thing, Violation
 from hostler.testing.sureness import suspected, swept
-from hostler.testing.time.clock import BEGINNING
 
 from . import issued_ids
 from .findings import Findings, SimulatedWorld
 from .listings import Counts, Listed
 from .shadow_store import ShadowStore
 from .trace import Trace
-
-_AHEAD = 50.0
-"""How far ahead of true time, in seconds, a date was surely written by a wrong clock."""
 
 S1_BOUND = 180.0
 SELDOM = 60.0
@@ -133,8 +128,8 @@ class Checker(Findings):
                 f"  {machine.id} {event.kind} {event.reason} {event.detail}", machine.id
             )
         self.found(invariants.moved(before, machine))
-        if before is not None and before.since > BEGINNING + timedelta(seconds=self.now + _AHEAD):
-            shadow.begun_anew(before, machine)
+        if before is not None:
+            shadow.begun_anew(before, machine, self.now)
         if before is None or before.phase is machine.phase:
             return
         shadow.failures.moved(before, machine, shadow.decided_at(machine, self.now))

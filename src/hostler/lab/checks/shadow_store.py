@@ -15,6 +15,7 @@ from hostler.domain.model.snapshot import Orphan
 from hostler.domain.policy.host_keys import HostKey
 from hostler.testing.invariants import COUNTED, SLACK, Attempts, Bounds
 from hostler.testing.sureness import Failures, Onces, Records
+from hostler.testing.time.clock import BEGINNING
 
 from .jobs import ProtectedJobs
 from .listings import Listings
@@ -23,6 +24,8 @@ FRESH = 75.0
 """An observation so young, in seconds, counts as somebody looking."""
 
 
+_AHEAD = 50.0
+"""How far ahead of true time, in seconds, a date was surely written by a wrong clock."""
 _SKEW = 30.0
 """By so many seconds two clocks may differ before what one measures is another time."""
 
@@ -145,9 +148,14 @@ class ShadowStore:
             spent = self.bounds.spent
             self.bounds.spent = {key: time for key, time in spent.items() if key[0] not in theirs}
 
-    def begun_anew(self, before: Machine, after: Machine) -> None:
-        """A phase that was dated in the future, by a wrong clock, is measured from now on."""
-        if self.bounds is not None and before.since != after.since:
+    def begun_anew(self, before: Machine, after: Machine, now: float) -> None:
+        """A phase that was dated in the future, by a wrong clock, is measured from now on.
+
+        So is that of a machine that takes another host.
+        """
+        early = before.since > BEGINNING + timedelta(seconds=now + _AHEAD)
+        again = (early and before.since != after.since) or after.host not in {None, before.host}
+        if again and self.bounds is not None:
             self.bounds.forget(after)
 
     def is_held_back(self, fleet: FleetName) -> bool:
