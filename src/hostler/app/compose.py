@@ -29,7 +29,7 @@ from hostler.ports.store import Store
 from .clock import SystemClock
 from .collector import collect_left, collect_seldom
 from .lending import Own, own_of
-from .nodes import NodeProber, Nodes, at_work, managed, problem
+from .nodes import Nodes, at_work, managed, problem
 from .provider_registry import KINDS
 from .store_registry import STORES
 
@@ -303,6 +303,7 @@ class Composed:
         """Return what controllers share; without metrics nothing is counted."""
         from hostler.access.preparer import SshPreparer
         from hostler.access.prober import SystemProber
+        from hostler.frontends.kubernetes.nodes.prober import NodeProber
 
         from .null_metrics import NullMetrics
 

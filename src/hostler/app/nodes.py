@@ -4,7 +4,7 @@ It is spoken to as soon as a fleet asks for that (`node.managed`).
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -14,13 +14,10 @@ from hostler.config.node_tables import HostNodeTable
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Ports
 from hostler.domain.errors import ConfigError
-from hostler.domain.ids import AccountName, FleetName, HostId, MachineId
-from hostler.domain.model.fleet import Probe, ProbeKind
+from hostler.domain.ids import AccountName, FleetName, HostId, MachineId, Zone
 from hostler.frontends.cli.context import ClusterOptions, Frontends
 from hostler.ports.clock import Clock
 from hostler.ports.command import Reply
-from hostler.ports.prober import Prober
-from hostler.ports.provider import Connection
 
 if TYPE_CHECKING:
     from hostler.frontends.kubernetes.nodes.controller import NodeController
@@ -84,6 +81,12 @@ class Nodes:
         if self.controller is None:
             return Reply(text=self._why)
         return await self.controller.drain(machine)
+
+    def guarded(
+        self, account: AccountName, hosts: Iterable[tuple[Zone, HostId]]
+    ) -> Mapping[HostId, str] | None:
+        """Return which of these hosts have Nodes that are never to be ended; see the port."""
+        return None if self.controller is None else self.controller.guarded(account, hosts)
 
     async def ready(self, machine: MachineId) -> tuple[bool, str]:
         """Tell whether a machine's Node is ready."""
@@ -161,26 +164,6 @@ class Nodes:
         client, own = Client(session=Session(cluster)), self._environment.get(OWN_NODE, "")
         self.controller = NodeController(client, self._clock, own)
         log.info("working at nodes", cluster=cluster.origin, own_node=own or None)
-
-
-class NodeProber:
-    """Probes as another prober does, but Nodes at their cluster. Implements `Prober`."""
-
-    def __init__(self, other: Prober, nodes: Nodes) -> None:
-        self._other, self._nodes = other, nodes
-
-    async def probe(
-        self, machine: MachineId, connection: Connection, probe: Probe
-    ) -> tuple[bool, str]:
-        """Probe once, within the probe's timeout."""
-        if probe.kind is not ProbeKind.NODE:
-            return await self._other.probe(machine, connection, probe)
-        seconds = probe.timeout.total_seconds()
-        try:
-            async with asyncio.timeout(seconds):
-                return await self._nodes.ready(machine)
-        except TimeoutError:
-            return False, f"the cluster did not answer within {seconds:g} s"
 
 
 @asynccontextmanager

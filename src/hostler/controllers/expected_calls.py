@@ -116,7 +116,7 @@ class HostSteps:
         """Return the call that may be made now: of a host there is one at a time."""
         resource, inventory = resources[0], self.snapshot.inventory
         observed_at = inventory.observed_at(inventory.sightings[resource.id])
-        times = Times(observed_at, self.snapshot.now)
+        times = Times(observed_at, self.snapshot.now, self.snapshot.why_on(subject.id))
         ready = host_allowed(subject, self.goal, resource, times, self.planner)
         return replace(ready, calls=ready.calls[:1])
 

@@ -29,10 +29,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The exit status of the command, None where it is not known, and what to say of it."""
+    """The exit status of the command, None where it is not known, and what to say of it.
+
+    `barred` says that what is asked about may not be ended at all, however long that is waited for.
+    """
 
     status: int | None = None
     text: str = ""
+    barred: bool = False
 
 
 class Asker(Protocol):

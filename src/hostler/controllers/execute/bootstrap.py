@@ -130,7 +130,8 @@ class Outfitter:
             text = "this engine speaks to no cluster"
             return Answered(answer=Answer.UNKNOWN, at=begun, text=text)
         reply = await workloads.drain(machine.id)
-        answer = _ANSWERS.get(reply.status, Answer.UNKNOWN)
+        known = _ANSWERS.get(reply.status, Answer.UNKNOWN)
+        answer = Answer.BARRED if reply.barred else known
         at = self._ports.clock.now() if answer is Answer.FREE else begun
         log.info("node drained", machine=machine.id, answer=answer, text=reply.text)
         return Answered(answer=answer, at=at, text=reply.text)

@@ -9,6 +9,7 @@ from hostler.domain.hosts.next_calls import Times, host_allowed
 from hostler.domain.model.calls import Call
 from hostler.domain.model.commands import Event
 from hostler.domain.model.host import Host, HostGoal
+from hostler.domain.model.snapshot import why_on
 from hostler.domain.policy.gate import Evidence
 
 from .evidence import EvidenceMaker
@@ -32,7 +33,9 @@ class HostPursuit:
         sighting = inventory.sightings.get(work.resources[0].id)
         if sighting is None:
             return ()
-        times = Times(inventory.observed_at(sighting), self.ports.clock.now())
+        id_, zone = work.subject.id, work.resources[0].zone
+        stays_on = why_on(self.ports.guarded(self.state.account, [(zone, id_)]), id_)
+        times = Times(inventory.observed_at(sighting), self.ports.clock.now(), stays_on)
         return host_allowed(work.subject, self.goal, work.resources[0], times, planner).calls[:1]
 
     def goes_on(self, work: Work[Host], call: Call) -> bool:

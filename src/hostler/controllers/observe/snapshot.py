@@ -1,6 +1,6 @@
 """Snapshot: the facts of one cycle, gathered once, in order: observations, records, the clock."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from hostler.controllers.runtime.measurements import measure_orphans
 from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState, Steadiness
 from hostler.domain.decision.view import named
-from hostler.domain.ids import CycleId, FleetName, MachineId
+from hostler.domain.ids import CycleId, FleetName, HostId, MachineId, Zone
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import AccountSnapshot, Orphan, Request
@@ -90,7 +90,16 @@ def _facts(
         absence_gap=max((f.timers.absence_gap for f in fleets), default=Timers().absence_gap),
         starved=frozenset(fleet for fleet, many in state.missing.items() if many),
         orders=state.orders(),
+        guarded=ports.guarded(state.account, _hosts(state)),
     )
+
+
+def _hosts(state: AccountState) -> Iterator[tuple[Zone, HostId]]:
+    """Yield all hosts that are listed, each with its zone."""
+    kind = state.account.provider.capabilities.host_kind
+    for sighting in state.inventory.sightings.values():
+        if sighting.resource.slot.kind == kind:
+            yield sighting.resource.zone, HostId(sighting.resource.id)
 
 
 def _requests(state: AccountState, now: datetime) -> tuple[Request, ...]:

@@ -1,10 +1,10 @@
 """Settings of the engine itself: rates, leases and cadence, with DESIGN's defaults."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from hostler.domain.ids import AccountName, MachineId
+from hostler.domain.ids import AccountName, HostId, MachineId, Zone
 from hostler.domain.model.fleet import Fleet
 from hostler.ports.bootstrap import NoBootstraps, ReadsBootstraps
 from hostler.ports.clock import Clock
@@ -90,3 +90,12 @@ class Ports:
     def lent(self, connection: Connection, fleet: Fleet) -> Connection:
         """Return a connection with what a fleet's logins may try."""
         return replace(connection, lent=self.lends(fleet))
+
+    def guarded(
+        self, account: Account, hosts: Iterable[tuple[Zone, HostId]]
+    ) -> Mapping[HostId, str] | None:
+        """Return why hosts stay on for their Nodes, where machines are any; None: not known yet."""
+        are_nodes = any(fleet.workload is not None for fleet in account.fleets)
+        if self.workloads is None or not are_nodes:
+            return {}
+        return self.workloads.guarded(account.name, hosts)

@@ -84,6 +84,7 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
         moving=account.moving,
         probed=account.probed,
         hosts=account.hosts,
+        guarded=account.guarded,
         bindings={machine: host for host, machine in account.bindings.items()},
         free=free_hosts(account, fleet, terms.fits) if terms else (),
         pool=terms.pool if terms else "",

@@ -11,11 +11,12 @@ from hostler.domain.model.machine import CallState
 from hostler.domain.model.phases import Reason
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition, Resource, Stage
-from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
+from hostler.domain.model.snapshot import AccountSnapshot, Snapshot, why_on
 from hostler.domain.model.unused import Fits, unfit
 
 from . import power
 
+_OFF = frozenset({Condition.OFF, Condition.STANDBY})
 _TAKEABLE = frozenset({HostCondition.FREE, HostCondition.DIRTY})
 
 
@@ -23,7 +24,7 @@ def free_hosts(account: AccountSnapshot, fleet: Fleet, fits: Fits) -> tuple[Free
     """Return the hosts that this fleet's machines may take now, those that are preferred first.
 
     Among equals the fleet's first offer comes first. Not those that a request names, which says
-    what becomes of them.
+    what becomes of them, nor those that stay on for their Nodes: a claim may switch them off.
     """
     requested = {request.host for request in account.requests if request.host is not None}
     taken = {*account.bindings, *account.moving_hosts, *requested}
@@ -31,7 +32,10 @@ def free_hosts(account: AccountSnapshot, fleet: Fleet, fits: Fits) -> tuple[Free
     found = list[Free]()
     for sighting in inventory.sightings.values():
         resource = sighting.resource
-        if resource.slot.kind != capabilities.host_kind or HostId(resource.id) in taken:
+        id_ = HostId(resource.id)
+        if resource.slot.kind != capabilities.host_kind or id_ in taken:
+            continue
+        if account.why_on(id_) and resource.condition not in _OFF:
             continue
         offer = next((o for o in fleet.offers if not fits(o, resource)), None)
         record = account.hosts.get(HostId(resource.id))
@@ -149,6 +153,7 @@ def preference(free: Free) -> tuple[bool, int, bool, tuple[float, ...]]:
     return not free.clean, record.health.strikes if record else 0, not ours, free.rank
 
 
+_FREE = str(HostCondition.FREE)
 _OUTSIDE = {"pool": "in the pool", "other": "outside the pool", "unnamed": "without a name"}
 
 
@@ -175,7 +180,10 @@ def none_free(snapshot: Snapshot) -> str:
     for sighting in snapshot.inventory.sightings.values():
         resource = sighting.resource
         if resource.slot.kind == snapshot.capabilities.host_kind:
-            word = _stands(resource, snapshot.hosts.get(HostId(resource.id)), snapshot.now)
+            id_ = HostId(resource.id)
+            stays = resource.condition not in _OFF and why_on(snapshot.guarded, id_)
+            stands = _stands(resource, snapshot.hosts.get(id_), snapshot.now)
+            word = "left on for its Node" if stays and stands == _FREE else stands
             counts[word] = counts.get(word, 0) + 1
     summary = (
         ", ".join(f"{number} {word}" for word, number in sorted(counts.items())) or "none at all"

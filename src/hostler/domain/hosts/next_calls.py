@@ -9,17 +9,23 @@ from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.commands import Event
 from hostler.domain.model.host import Host, HostGoal
 from hostler.domain.model.machine import CallState
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.observation.call_events import event_of
 from hostler.domain.observation.ready import Ready, pausing, ready
+
+_OFF = frozenset({Condition.OFF, Condition.STANDBY})
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """When the newest observation of a host began, and the time now."""
+    """When the newest observation of a host began, the time now, and why it stays on, if it does.
+
+    Whoever asks for it: nothing ends what its Node may not be without.
+    """
 
     observed_at: datetime
     now: datetime
+    stays_on: str = ""
 
 
 class HostPlanner(Protocol):
@@ -41,7 +47,9 @@ def host_allowed(
     if doubt := _doubt(host):
         return Ready(waits=doubt)
     calls = planner.host_calls(goal, host, resource, times.now)
-    return ready(host, calls, times.observed_at, lambda _: "")
+    barred = times.stays_on if resource.condition not in _OFF else ""
+    ends = frozenset({Shows.REST, Shows.WIPE}) if barred else frozenset[Shows]()
+    return ready(host, calls, times.observed_at, lambda call: barred if call.shows in ends else "")
 
 
 def _doubt(host: Host) -> str:

@@ -4,7 +4,8 @@ Asked is the host itself, by the command of its fleet, or the cluster of which i
 is drained by being asked. What it said is a fact with its date, and
 counts for as long as an observation does. A host that cannot be asked is neither busy nor free: it
 is waited for as a busy one is. When the bound of *drain* has passed the act goes on, whatever it
-said; but not where a fleet's owner decided that its cluster is waited for as long as it takes.
+said; but not where a fleet's owner decided that its cluster is waited for as long as it takes, nor
+where the Node may not be ended at all.
 """
 
 from dataclasses import dataclass, replace
@@ -67,6 +68,8 @@ def noted(transition: Transition, snapshot: Snapshot) -> Transition:
     before = answer_of(machine)
     if before is not None and answered.at <= before.at:
         return transition
+    if answered.answer is Answer.UNKNOWN and _is_barred(machine, since):
+        return transition
     for name in _FACTS.values():
         machine = machine.without_fact(name)
     machine = machine.with_fact(_FACTS[answered.answer], answered.at)
@@ -97,12 +100,26 @@ def bars(machine: Machine, snapshot: Snapshot) -> str:
     if not is_asked(snapshot) or since is None or at_once or _is_wiped(machine, since):
         return ""
     until = since + snapshot.fleet.timers.drain
+    if _is_barred(machine, since):
+        newest = snapshot.answers.get(machine.id)
+        text = f": {newest.text}" if newest is not None and newest.text else ""
+        return f"its Node may not be ended{text}; only an end at once asks nobody"
     if _waits_for_ever(snapshot):
         return _awaited(machine, since, "it is waited for as long as it takes", snapshot)
     if snapshot.now >= until:
         return ""
     anyhow = f"it is ended anyhow at {until:%H:%M:%S} UTC"
     return _awaited(machine, since, anyhow, snapshot)
+
+
+def _is_barred(machine: Machine, since: datetime | None) -> bool:
+    """Tell whether its Node said, since its end waits, that it may not be ended.
+
+    That counts until it says something else: a cluster that is away takes nothing back.
+    """
+    answered = answer_of(machine)
+    barred = answered is not None and answered.answer is Answer.BARRED
+    return barred and answered is not None and since is not None and answered.at >= since
 
 
 def _is_wiped(machine: Machine, since: datetime) -> bool:

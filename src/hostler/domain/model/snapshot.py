@@ -146,10 +146,14 @@ class Probed:
 
 
 class Answer(StrEnum):
-    """What a host said to the question whether it is busy; no answer, or a strange one: unknown."""
+    """What a host said to the question whether it is busy; no answer, or a strange one: unknown.
+
+    BARRED: it is a Node that is never to be ended, as that on which this process runs.
+    """
 
     BUSY = "busy"
     FREE = "free"
+    BARRED = "barred"
     UNKNOWN = "unknown"
 
 
@@ -229,6 +233,7 @@ class Snapshot:
     ended: tuple[Machine, ...] = ()
     neighbours: tuple[Machine, ...] = ()
     owner_of: Callable[[ResourceId], MachineId | None] = field(default=_nobody, compare=False)
+    guarded: Mapping[HostId, str] | None = field(default_factory=dict[HostId, str])
 
     @property
     def counted_from(self) -> datetime:
@@ -244,6 +249,13 @@ class Snapshot:
         return tuple(machine for machine in self.late if machine.phase is Phase.DELETED)
 
 
+def why_on(guarded: Mapping[HostId, str] | None, host: HostId) -> str:
+    """Return why a host that is on stays on, by what is known of all; None: nothing is yet."""
+    if guarded is None:
+        return "whether its Node may be ended is not known yet"
+    return guarded.get(host, "")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountSnapshot:
     """Everything that one cycle of an account may know: plain facts, gathered once.
@@ -254,7 +266,8 @@ class AccountSnapshot:
     history that a tag, a binding or a host's name still names, and `issued` those ids among the
     rest of these that our store once gave to a machine or an order; `starved` are fleets that lack
     hosts; `orders` says when each order on the fleets' rows was made; `protected` why nothing of a
-    fleet may be destroyed now. The rest is as in Snapshot, of all fleets.
+    fleet may be destroyed now; `guarded` why hosts whose Nodes are never to be ended are left on,
+    None while that is not known. The rest is as in Snapshot, of all fleets.
     """
 
     cycle: CycleId
@@ -287,6 +300,11 @@ class AccountSnapshot:
     starved: frozenset[FleetName] = frozenset()
     orders: Mapping[MachineId, datetime] = field(default_factory=dict[MachineId, datetime])
     protected: Mapping[FleetName, str] = field(default_factory=dict[FleetName, str])
+    guarded: Mapping[HostId, str] | None = field(default_factory=dict[HostId, str])
+
+    def why_on(self, host: HostId) -> str:
+        """Return why a host that is on stays on, whoever has it or not; empty where it need not."""
+        return why_on(self.guarded, host)
 
     @property
     def renamed(self) -> Mapping[FleetName, FleetName]:

@@ -46,8 +46,8 @@ class ClusterCourse(EngineCourse):
         async with asyncio.TaskGroup() as group:
             home = self._found_home()
             random = Random(f"hostler api {scenario.seed}")
-            drawn = self.scenario.nodes
-            nodes = None if drawn is None else NodeService(site, of_one(drawn))
+            world = self._environment.nodes
+            nodes = None if world is None else NodeService(site, world, of_one(world.scenario))
             for number in range(scenario.replicas):
                 name = "ab"[number]
                 process = self.session.add_process(home, name, scenario.skews[number])
@@ -146,17 +146,22 @@ class ClusterCourse(EngineCourse):
                 return
             await asyncio.sleep(self.cadence.tick)
             self._tick()
-            await self._end_abandoned()
+            await self._help()
             reached = self._is_reached(machines) and not self._lost() and not self._of_nodes()
             if not reached or site.written != written:
                 written, calm = site.written, self.loop.time()
 
-    async def _end_abandoned(self) -> None:
+    async def _help(self) -> None:
         """Let a person end the machines that the program reports as abandoned, once for each.
 
         People know of them from that report alone: what it lacks stays, and nothing is reached.
+        They let go of what was protected, too.
         """
         (home,) = self.session.homes
+        for machine in home.shadow.living():
+            if machine.protection is not None:
+                operator = Operator(self.session)
+                await operator.request(home, RequestKind.UNPROTECT, machine=machine.id)
         orphans = home.shadow.orphans.values()
         abandoned = {one.machine for one in orphans if one.cls is OrphanClass.ABANDONED}
         for machine in tuple(home.shadow.living()):

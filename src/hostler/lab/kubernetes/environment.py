@@ -106,6 +106,8 @@ class ClusterEnvironment(PowerEnvironment):
         """Let the faults of boxes and of the API cease."""
         super().cease()
         self.site.calm()
+        if self.nodes is not None:
+            self.nodes.let_go()
         if self.hosts is not None:
             self.hosts.calm = True
         self.site.make_data()

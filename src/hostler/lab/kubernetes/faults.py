@@ -21,7 +21,7 @@ from .fleets.edits import (
     elsewhere,
     in_order,
 )
-from .nodes.scenario import NodesScenario, draw_nodes
+from .nodes.scenario import Guard, NodesScenario, draw_nodes
 from .rolls.scenario import RollScenario, draw_roll
 from .routes import CUT_OFF, UNHEARD
 from .scripts.scenario import FAULTS, ScriptsScenario, draw_scripts
@@ -273,6 +273,10 @@ def _with_nodes(scenario: ClusterScenario) -> ClusterScenario:
     """
     dice = "nodes of fleets 12" if scenario.edits else "nodes 50"
     nodes = draw_nodes(scenario.base.seed, scenario.base.span, dice)
+    if nodes is not None and nodes.guard is not None and scenario.base.replicas > 1:
+        nodes = replace(nodes, guard=Guard.CONTROL)  # each of two runs on a Node of its own
+    if nodes is not None and nodes.waits and NAMESPACE_DELETED in scenario.base.faults:
+        nodes = replace(nodes, guard=None)  # its Pods may have nowhere to go, and are waited for
     return replace(scenario, nodes=None if scenario.apart else nodes)
 
 

@@ -9,7 +9,7 @@ from hostler.frontends.kubernetes.nodes.evictions import ACCEPTED
 from hostler.frontends.kubernetes.nodes.objects import PODS
 from hostler.kubernetes.objects import key_of
 from hostler.lab.kubernetes.faults import ClusterScenario, Replicas
-from hostler.lab.kubernetes.nodes.scenario import Naming, NodesScenario
+from hostler.lab.kubernetes.nodes.scenario import Guard, Naming, NodesScenario
 
 from .clusterapi import Alone
 from .mutant import Mutant
@@ -52,6 +52,33 @@ def _by_name(good: Any) -> Any:
         return found or good(self, identity)
 
     return find
+
+
+def _unguarded(_: Any) -> Any:
+    """Have no Node be one that is never to be ended."""
+
+    def guarded(*_arguments: object) -> str:
+        return ""
+
+    return guarded
+
+
+def _protects_none(_: Any) -> Any:
+    """Protect no machine."""
+
+    async def protect(*_arguments: object) -> None:
+        return None
+
+    return protect
+
+
+def _passes(_: Any) -> Any:
+    """Let each probe pass."""
+
+    async def probe(*_arguments: object) -> tuple[bool, str]:
+        return True, "it is up"
+
+    return probe
 
 
 def _lacks_all(_: Any) -> Any:
@@ -110,6 +137,30 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
         puts=((f"{_OURS}.standing:NodeIndex.find", _by_name),),
         scenario=Alone(nodes=replace(_NODES, naming=Naming.CROSSED), wanted=_WANTED),
         caught=("foreign",),
+    ),
+    "own-node-ended": Mutant(
+        summary="the box on which hostler runs goes off once its machine has ended",
+        puts=(
+            (f"{_OURS}.rounds:guarded", _unguarded),
+            (f"{_OURS}.controller:guarded", _unguarded),
+        ),
+        scenario=Alone(nodes=replace(_NODES, guard=Guard.OWN), wanted=_WANTED),
+        caught=("guarded",),
+    ),
+    "own-node-at-the-bound": Mutant(
+        summary="a machine that is never to end is not protected, and ends at its drain's bound",
+        puts=(
+            (f"{_OURS}.rounds:Rounds._protect", _protects_none),
+            ("domain.machines.drain:_is_barred", never),
+        ),
+        scenario=Alone(nodes=replace(_NODES, guard=Guard.CONTROL), wanted=_WANTED),
+        caught=("guarded",),
+    ),
+    "ready-before-its-node": Mutant(
+        summary="a machine whose Node is to be ready is ready when its box is up",
+        puts=((f"{_OURS}.prober:NodeProber.probe", _passes),),
+        scenario=Alone(nodes=replace(_NODES, probed=True), wanted=_WANTED),
+        caught=("probed",),
     ),
     "nodes-written-for-ever": Mutant(
         summary="a Node is written in each round, changed or not",

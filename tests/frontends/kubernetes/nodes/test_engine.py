@@ -10,7 +10,8 @@ import pytest
 from engine_records import TABLE
 from node_cluster import BUDGET, FakeCluster
 
-from hostler.app.nodes import NodeProber, Nodes
+from hostler.app.nodes import Nodes
+from hostler.domain.ids import ResourceId
 from hostler.domain.machines.drain import DRAIN
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind, Workload
 from hostler.domain.model.phases import Phase
@@ -18,14 +19,16 @@ from hostler.domain.model.resource import Condition
 from hostler.domain.model.snapshot import RequestKind
 from hostler.frontends.kubernetes.nodes.controller import NodeController
 from hostler.frontends.kubernetes.nodes.fleets import Attached, ManagedFleet
+from hostler.frontends.kubernetes.nodes.prober import NodeProber
 from hostler.frontends.kubernetes.nodes.standing import CORDONED_BY
 from hostler.lab.scenes.metal import MetalScene
 from hostler.queries.live import EngineRecords
-from hostler.testing.scenes.builders import FLEET, HOME, MIN, S
+from hostler.testing.scenes.builders import FLEET, HOME, MIN, ZONE, S
 
 pytestmark = pytest.mark.looptime
 
 NODES = replace(FLEET, size=1, workload=Workload())
+LISTS = frozenset({("GET", "nodes")})
 BRIEF = replace(NODES, timers=replace(FLEET.timers, drain=3 * MIN))
 
 
@@ -33,17 +36,39 @@ class Scene(MetalScene):
     """A rack of one box, and the cluster whose Node it is once it is ready."""
 
     cluster: FakeCluster
+    controller: NodeController
+    records: EngineRecords
+
+    @asynccontextmanager
+    async def beside_a_box_that_is_on(self, own_node: str) -> AsyncGenerator[FakeCluster]:
+        """Run an engine over a box that is on, and a Node that nobody asked for."""
+        self.rack.switch_on(ResourceId("box-1"))
+        self.cluster = FakeCluster(self.clock, forbidden=LISTS)
+        self.cluster.node("box-1", providerID=f"hostler://power/{ZONE}/box-1")
+        self.controller = NodeController(self.cluster.client, self.clock, own_node)
+        self.workloads = self.controller
+        async with self.running() as engine, asyncio.TaskGroup() as group:
+            self.records = EngineRecords(engine.loops[0], self.fleet.name)
+            self.attach(self.controller)
+            rounds = group.create_task(self.controller.run())
+            self.cluster.forbidden = frozenset()
+            yield self.cluster
+            rounds.cancel()
+
+    def attach(self, controller: NodeController) -> None:
+        """Have a controller work at the Nodes of the fleet."""
+        fleet = ManagedFleet(fleet=self.fleet, table=TABLE, records=self.records)
+        controller.attach(Attached(fleets=(fleet,), store=self.store, installation=HOME))
 
     @asynccontextmanager
     async def ready(self) -> AsyncGenerator[None]:
         """Run an engine with a ready machine whose Node runs a Pod under a budget."""
         self.cluster = FakeCluster(self.clock)
-        controller = NodeController(self.cluster.client, self.clock)
+        self.controller = controller = NodeController(self.cluster.client, self.clock)
         self.workloads = controller
         async with self.running() as engine, asyncio.TaskGroup() as group:
-            records = EngineRecords(engine.loops[0], self.fleet.name)
-            fleet = ManagedFleet(fleet=self.fleet, table=TABLE, records=records)
-            controller.attach(Attached(fleets=(fleet,), store=self.store, installation=HOME))
+            self.records = records = EngineRecords(engine.loops[0], self.fleet.name)
+            self.attach(controller)
             rounds = group.create_task(controller.run())
             await self.until([Phase.READY], 10 * MIN)
             (machine,) = await self.machines()
@@ -116,6 +141,63 @@ async def test_at_the_bound_a_box_waits_where_its_fleet_says_so() -> None:
         assert len(times) < 15 * 60 / 5, "not more often than an eviction may be asked for"
         one.cluster.refusals.clear()
         await one.until([], 5 * MIN)
+
+
+async def test_the_node_on_which_hostler_runs_is_not_ended_at_any_bound() -> None:
+    """Its end was asked for before it was protected, or its protection ran out meanwhile."""
+    one = scene(BRIEF)
+    async with one.ready():
+        one.controller.own_node = "box-1"
+        await one.end()
+        await one.pass_by(15 * MIN)
+        one.cluster.forbidden = LISTS
+        await one.pass_by(15 * MIN)
+        assert await one.phases() == [Phase.DRAINING]
+        assert one.condition() is Condition.UP
+        assert "unschedulable" not in one.spec
+        (asked,) = await one.events("asked_whether_busy")
+        assert "hostler itself runs on this Node" in asked.event.detail
+        (machine,) = await one.machines()
+        at_once = replace(one.blank(RequestKind.DELETE), machine=machine.id, now=True)
+        await one.store.request(at_once)
+        await one.until([], 5 * MIN)
+
+
+@pytest.mark.parametrize(
+    ("own_node", "answers", "condition"),
+    [
+        ("box-1", True, Condition.UP),
+        ("", True, Condition.OFF),
+        ("", False, Condition.UP),
+    ],
+    ids=["own", "another", "not-known-yet"],
+)
+async def test_a_box_on_which_hostler_runs_stays_on_though_no_machine_has_it(
+    own_node: str, answers: bool, condition: Condition
+) -> None:
+    one = scene(replace(NODES, size=0))
+    async with one.beside_a_box_that_is_on(own_node) as cluster:
+        cluster.forbidden = frozenset() if answers else LISTS
+        await one.pass_by(15 * MIN)
+        assert one.condition() is condition
+
+
+@pytest.mark.parametrize(("own_node", "answers"), [("box-1", True), ("", False)])
+async def test_no_machine_gets_a_box_that_is_on_where_its_node_is_not_known_to_be_none_of_these(
+    own_node: str, answers: bool
+) -> None:
+    """What a machine leaves behind is cleaned by a power cycle."""
+    one = scene()
+    async with one.beside_a_box_that_is_on(own_node) as cluster:
+        cluster.forbidden = frozenset() if answers else LISTS
+        await one.pass_by(15 * MIN)
+        assert await one.phases() == []
+        assert one.condition() is Condition.UP
+        (row,) = await one.store.fleets()
+        assert "1 left on for its Node" in row.condition
+        one.controller.own_node, cluster.forbidden = "elsewhere", frozenset()
+        one.attach(one.controller)
+        await one.until([Phase.READY], 10 * MIN)
 
 
 async def test_a_node_takes_pods_again_when_its_end_is_wanted_no_more() -> None:

@@ -1,13 +1,14 @@
 """Controller: drains the Nodes that an engine asks about, and goes over all of them by itself."""
 
 import asyncio
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 import structlog
 
 from hostler.domain.errors import HostlerError
-from hostler.domain.ids import MachineId
+from hostler.domain.ids import AccountName, HostId, MachineId, Zone
 from hostler.kubernetes.client import Client
 from hostler.kubernetes.errors import ApiError
 from hostler.ports.clock import Clock
@@ -54,12 +55,14 @@ class NodeController:
 
     def attach(self, attached: Attached) -> None:
         """Work for this engine from now on."""
+        known = None if self.rounds is None else self.rounds.nodes
         self.rounds = Rounds(
             client=self.client,
             clock=self.clock,
             attached=attached,
             own_node=self.own_node,
             sizes=self.sizes,
+            nodes=known,
         )
 
     async def run(self) -> None:
@@ -102,6 +105,12 @@ class NodeController:
                 self._read = (now, index((await self.client.list_all(NODES)).items))
             return self._read[1]
 
+    def guarded(
+        self, account: AccountName, hosts: Iterable[tuple[Zone, HostId]]
+    ) -> Mapping[HostId, str] | None:
+        """Return which of these hosts have Nodes that are never to be ended; see the port."""
+        return None if self.rounds is None else self.rounds.guarded(account, hosts)
+
     async def drain(self, machine: MachineId) -> Reply:
         """Go on draining a machine's Node for a while; see the port."""
         fleet = self.rounds.attached.fleet_of(machine) if self.rounds is not None else None
@@ -121,7 +130,7 @@ class NodeController:
         if node is None:
             return Reply(status=FREE, text="the cluster has no Node of it")
         if why := guarded(node, self.own_node, fleet.table):
-            return Reply(text=why)
+            return Reply(text=why, barred=True)
 
         def is_wanted() -> bool:
             now = fleet.machine(name)

@@ -5,7 +5,7 @@ Autoscaler left on the Node of a machine before, Nodes whose machines have ended
 for machines that must not end. Only for a fleet that this process leads is anything written.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ from functools import partial
 
 import structlog
 
-from hostler.domain.ids import MachineId
+from hostler.domain.ids import AccountName, HostId, MachineId, Zone
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.kubernetes.client import Client
@@ -29,7 +29,7 @@ from .drainer import remove
 from .fleets import Attached, ManagedFleet
 from .objects import NODES, Node
 from .sizes import Sizes
-from .standing import Standing, id_of, index, standing
+from .standing import NodeIndex, Standing, id_of, index, is_of_host, standing
 from .upkeep import (
     Change,
     change_of,
@@ -56,7 +56,8 @@ class Rounds:
     """Goes over the Nodes of one engine's fleets.
 
     `own_node` is the Node on which this process runs, empty where it runs elsewhere. `observed` are
-    the machines' Nodes as they stood the last time, and `_refused` why some could not be written.
+    the machines' Nodes as they stood the last time, `nodes` all that were there then, None before
+    that, and `_refused` why some could not be written.
     """
 
     client: Client
@@ -65,12 +66,14 @@ class Rounds:
     own_node: str = ""
     sizes: Sizes = field(default_factory=Sizes)
     observed: Mapping[MachineId, Standing] = field(default_factory=dict[MachineId, Standing])
+    nodes: NodeIndex | None = None
     _protecting: dict[MachineId, datetime] = field(default_factory=dict[MachineId, datetime])
     _refused: dict[str, str] = field(default_factory=dict[str, str])
 
     async def go_over(self) -> None:
         """Go over all Nodes once. Raises ApiError and StoreError."""
         nodes = index((await self.client.list_all(NODES)).items)
+        self.nodes = nodes
         self._refused = {name: why for name, why in self._refused.items() if name in nodes.by_name}
         living, observed = set[str](), dict[MachineId, Standing]()
         joined = dict[str, ManagedFleet]()
@@ -87,6 +90,28 @@ class Rounds:
         for node in nodes.by_name.values():
             if node.metadata.uid not in living:
                 await self._safely(node, partial(self._remove, node, joined.get(id_of(node))))
+
+    def guarded(
+        self, account: AccountName, hosts: Iterable[tuple[Zone, HostId]]
+    ) -> Mapping[HostId, str] | None:
+        """Return which of these hosts have Nodes that are never to be ended; see the port.
+
+        Of several fleets that may have a host one suffices that was told to end such a Node.
+        """
+        if self.nodes is None:
+            return None
+        tables = [one.table for one in self.attached.fleets if one.fleet.account == account]
+        nodes = [
+            (node, min(guarded(node, self.own_node, table) for table in tables))
+            for node in (self.nodes.by_name.values() if tables else ())
+        ]
+        guards = [(node, why) for node, why in nodes if why]
+        return {
+            host: why
+            for zone, host in (hosts if guards else ())
+            for node, why in guards
+            if is_of_host(node, zone, host)
+        }
 
     async def _safely(self, node: Node, work: Callable[[], Awaitable[None]]) -> None:
         """Have one Node that is refused, as a webhook may, stop no other; that is logged once."""

@@ -117,6 +117,15 @@ def index(nodes: Iterable[Node]) -> NodeIndex:
 _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 
 
+def is_of_host(node: Node, zone: str, host: str) -> bool:
+    """Tell whether a Node is that of a host, which no machine need have: by its provider ID's end.
+
+    By name only where it has no provider ID, as that of a machine.
+    """
+    known = id_of(node)
+    return known.endswith(f"/{zone}/{host}") if known else node.metadata.name == host
+
+
 def id_of(node: Node) -> str:
     """Return a Node's provider ID; empty where it has none."""
     return node.spec.provider_id if node.spec else ""

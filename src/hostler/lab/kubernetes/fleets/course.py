@@ -105,7 +105,9 @@ class FleetsCourse(EngineCourse):
         self._replicas.append(replica)
         folder = self._folder / f"secrets-{name}"
         objects = self._environment.objects
-        nodes = NodeService(objects, partial(_managed, replica)) if self.scenario.nodes else None
+        world = self._environment.nodes
+        managed = partial(_managed, replica)
+        nodes = None if world is None else NodeService(objects, world, managed)
         service = ObjectsService(replica, objects, random, folder, nodes)
         self._services.append(service)
         await process.start(group)

@@ -89,6 +89,7 @@ class FleetsEnvironment(PowerEnvironment):
         super().cease()
         self.objects.calm()
         if self.nodes is not None:
+            self.nodes.let_go()
             self.nodes.tidy_up()
 
 

@@ -5,6 +5,9 @@ budget    nothing of ours takes a Pod away that a disruption budget needs, nor a
 foreign   no Node of somebody else is touched by us, nor a Pod there.
 cordon    no cordon of ours stays for long on a Node whose machine stays.
 removed   the Node of a machine that has ended goes once its kubelet is silent, and not before.
+guarded   a machine on whose Node we run, or that carries the control plane, is protected, and is
+          neither drained nor switched off from then on, unless its end is asked for at once.
+probed    where Nodes are probed, no machine gets ready before its kubelet speaks.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,6 +33,9 @@ INSTALLATION = "hostler.dev/installation"
 
 _JOINED = 150.0
 """So long a Node may be there without anybody who asks about its Pods knowing of it."""
+_CLOCKS = 375.0
+"""So long before a machine was asked for, by our clock, its kubelet may have spoken by its own."""
+_BARRED = "it was barred"
 _EARLY = 75.0
 """How much earlier than by true time a bound may be over by the clocks of engines."""
 _WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -55,17 +61,38 @@ class NodesJudge:
     _last: dict[HostId, Machine] = field(default_factory=dict[HostId, Machine])
     _since: dict[str, float] = field(default_factory=dict[str, float])
     _healthy: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    _guarded: set[MachineId] = field(default_factory=set[MachineId])
+    _was_ready: set[MachineId] = field(default_factory=set[MachineId])
 
     # ------------------------------------------------------------ what is recorded
 
     def saved(self, machine: Machine) -> None:
-        """Note since when a machine's end is wanted, and whose a box is, or was last."""
+        """Note since when a machine's end is wanted, whose a box is, or was last, and its guard."""
+        self._gets_ready(machine)
+        if machine.host is not None and machine.host == self.kubelets.guarded:
+            known = machine.protection is not None or machine.fact(_BARRED) is not None
+            self._guarded |= {machine.id} if known else set[MachineId]()
         if machine.host is not None:
             self._last[machine.host] = machine
         if not _is_to_end(machine):
             self._ends.pop(machine.id, None)
         else:
             self._ends.setdefault(machine.id, self.truth.now)
+
+    def _gets_ready(self, machine: Machine) -> None:
+        """Check a machine that is ready for the first time: its Node was, not long before.
+
+        What was said before it was asked for counts too, as far as clocks may be apart.
+        """
+        if machine.phase is not Phase.READY or machine.id in self._was_ready:
+            return
+        self._was_ready.add(machine.id)
+        if not self.scenario.probed or machine.host is None:
+            return
+        heard = self.kubelets.heard(machine.host)
+        if heard < seconds(machine.created) - _CLOCKS:
+            text = f"{machine.id} is ready, and the kubelet of {machine.host} spoke at {heard:.0f}"
+            self.wrong("probed", text, machine.id)
 
     # ------------------------------------------------------------ what is switched
 
@@ -81,6 +108,9 @@ class NodesJudge:
             return
         ends = self._ends.get(machine.id)
         at_once = machine.deletion is not None and machine.deletion.now
+        if self._is_guarded(box, machine) and not at_once and self._is_up(box):
+            text = f"{box} goes off, whose Node is never to be ended ({self.scenario.guard})"
+            self.wrong("guarded", text, machine.id)
         if machine.health.was_ready is None or at_once or self._was_off(box, ends):
             return
         node = self.api.nodes().get(self.kubelets.name(box))
@@ -93,6 +123,13 @@ class NodesJudge:
             since = "never" if ends is None else f"for {now - ends:.0f} s"
             text = f"{box} goes off with {', '.join(running)}; its end was wanted {since}"
             self.wrong("drain", text, machine.id)
+
+    def _is_guarded(self, box: HostId, machine: Machine) -> bool:
+        """Tell whether a box has a Node that is never to be ended, and that was known."""
+        return box == self.kubelets.guarded and machine.id in self._guarded
+
+    def _is_up(self, box: HostId) -> bool:
+        return self.truth.condition(box) is Condition.UP
 
     def _was_off(self, box: HostId, ends: float | None) -> bool:
         """Tell whether a box is off, or was when its machine's end was wanted, or since."""
@@ -136,6 +173,9 @@ class NodesJudge:
     def _pod(self, name: str, request: HttpRequest) -> None:
         pod = next((one for one in self.api.pods() if name_of(one) == name), None)
         node = "" if pod is None else pod["spec"].get("nodeName", "")
+        box = self.kubelets.box(node)
+        if box is not None and (of := self._last.get(box)) and self._is_guarded(box, of):
+            self.wrong("guarded", f"{request.method} of {name} on {node}, which is guarded", of.id)
         if node in self.kubelets.strangers():
             self.wrong("foreign", f"{request.method} of {name} on {node}, which is not ours", "")
         if not request.path.endswith("/eviction"):
@@ -182,6 +222,19 @@ class NodesJudge:
                 yield from self._left(node)
             elif machine.phase is Phase.READY and not _is_to_end(machine):
                 yield from _stays(node, machine)
+                yield from self._is_protected(node, machine)
+
+    def _is_protected(self, node: Raw, machine: Machine) -> Iterator[tuple[str, str, str]]:
+        """A machine whose Node is never to be ended is protected."""
+        until = machine.protection.until if machine.protection is not None else None
+        if machine.host == self.kubelets.guarded and (
+            until is None or seconds(until) < self.truth.now
+        ):
+            yield (
+                "guarded",
+                f"{machine.id} of the Node {name_of(node)} is not protected",
+                machine.id,
+            )
 
     def _left(self, node: Raw) -> Iterator[tuple[str, str, str]]:
         """A Node whose last machine has ended, and whose kubelet is silent, is to go."""
@@ -206,8 +259,12 @@ def _is_to_end(machine: Machine) -> bool:
 
 def _made(node: Raw) -> float:
     """Return when a Node came to be, in seconds since the run began."""
-    made = datetime.fromisoformat(node["metadata"]["creationTimestamp"])
-    return (made - datetime(2026, 1, 1, tzinfo=UTC)).total_seconds()
+    return seconds(datetime.fromisoformat(node["metadata"]["creationTimestamp"]))
+
+
+def seconds(at: datetime) -> float:
+    """Return a time of the run in seconds since it began."""
+    return (at - datetime(2026, 1, 1, tzinfo=UTC)).total_seconds()
 
 
 def _subject(request: HttpRequest) -> tuple[str, str]:

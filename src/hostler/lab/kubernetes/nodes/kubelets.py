@@ -14,7 +14,7 @@ from hostler.lab.kubernetes.simulated_cluster import Raw
 from hostler.lab.metal.ground_truth import MetalTruth
 
 from .api import ClusterApi, is_ending, is_true, name_of, node_path, pod_path
-from .scenario import Naming
+from .scenario import Guard, Naming, NodesScenario
 
 SILENT = (40.0, 300.0)
 """Between which numbers of seconds after its last word a kubelet is held to be silent."""
@@ -25,6 +25,7 @@ _JOINS = (5.0, 40.0)
 _HEARTBEAT = 60.0
 _GIVEN_UP = 300.0
 _UNREACHABLE = "node.kubernetes.io/unreachable"
+_CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 
 
 @dataclass(slots=True)
@@ -45,21 +46,22 @@ class Kubelets:
     api: ClusterApi
     truth: MetalTruth
     random: Random
-    naming: Naming
+    scenario: NodesScenario
+    is_guarded: bool = True
     _known: dict[str, _Kubelet] = field(default_factory=dict[str, _Kubelet])
     _unknown: dict[str, float] = field(default_factory=dict[str, float])
 
     def found(self) -> None:
         """Let the Nodes of somebody else join, at the beginning."""
-        control = {"labels": {"node-role.kubernetes.io/control-plane": ""}}
-        taint = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
+        control = {"labels": {_CONTROL_PLANE: ""}}
+        taint = {"key": _CONTROL_PLANE, "effect": "NoSchedule"}
         self._register("control-1", "cloud://control-1", control, [taint])
         other = {
             "labels": {"hostler.dev/fleet": "metal", "hostler.dev/machine": "m-elsewhere"},
             "annotations": {"hostler.dev/installation": "i-elsewhere"},
         }
         self._register("other-1", "cloud://other-1", other, [])
-        if self.naming is Naming.CROSSED:
+        if self._naming is Naming.CROSSED:
             for box in self.truth.rack.boxes():
                 self._register(str(box.id), f"cloud://{box.id}", {}, [])
         for name in self.strangers():
@@ -68,16 +70,46 @@ class Kubelets:
     def strangers(self) -> frozenset[str]:
         """Return the names of the Nodes of somebody else."""
         crossed = (str(box.id) for box in self.truth.rack.boxes())
-        return frozenset((*STRANGERS, *(crossed if self.naming is Naming.CROSSED else ())))
+        return frozenset((*STRANGERS, *(crossed if self._naming is Naming.CROSSED else ())))
+
+    @property
+    def _naming(self) -> Naming:
+        return self.scenario.naming
 
     def name(self, box: str) -> str:
         """Return the name of a box's Node."""
-        return f"node-of-{box}" if self.naming is Naming.CROSSED else box
+        return f"node-of-{box}" if self._naming is Naming.CROSSED else box
+
+    @property
+    def guarded(self) -> HostId | None:
+        """The box whose Node is never to be drained, nor it switched off; None where none is."""
+        boxes = [HostId(box.id) for box in self.truth.rack.boxes()]
+        guards = self.scenario.guard is not None and self.is_guarded
+        return boxes[self.scenario.guarded % len(boxes)] if guards and boxes else None
+
+    @property
+    def own_node(self) -> str:
+        """The name of the Node on which the process runs; empty where it runs elsewhere."""
+        box = self.guarded if self.scenario.guard is Guard.OWN else None
+        return "" if box is None else self.name(box)
+
+    def let_go(self) -> None:
+        """Let no Node be guarded any more: what made it so moves elsewhere."""
+        box = self.guarded
+        self.is_guarded = False
+        if box is not None and self.name(box) in self.api.nodes():
+            labels = {"labels": {_CONTROL_PLANE: None}}
+            self.api.patch(node_path(self.name(box)), {"metadata": labels})
 
     def box(self, node: str) -> HostId | None:
         """Return whose Node it is; None for one of somebody else."""
         names = {self.name(str(box.id)): HostId(box.id) for box in self.truth.rack.boxes()}
         return names.get(node)
+
+    def heard(self, box: HostId) -> float:
+        """Return when a box's kubelet spoke last; 0.0 where it never did."""
+        known = self._known.get(box)
+        return known.heard if known is not None else 0.0
 
     def speaks(self, node: str) -> bool:
         """Tell whether a Node's kubelet is at work now."""
@@ -114,8 +146,10 @@ class Kubelets:
         if not known.joined:
             known.joined = True
             if node is None:
-                ids = self.naming is not Naming.NAMES
-                self._register(name, f"hostler://power/rack-1/{box}" if ids else "", {}, [])
+                ids = self._naming is not Naming.NAMES
+                carries = self.guarded == box and self.scenario.guard is Guard.CONTROL
+                more = {"labels": {_CONTROL_PLANE: ""}} if carries else {}
+                self._register(name, f"hostler://power/rack-1/{box}" if ids else "", more, [])
             self._speak(name, known)
         elif node is not None and now - known.heard >= _HEARTBEAT:
             self._speak(name, known)

@@ -7,13 +7,14 @@ from enum import StrEnum
 from random import Random
 
 from hostler.config.node_tables import Choice, ManagedTable, NodeTable, TaintTable
-from hostler.domain.model.fleet import Fleet, Workload
+from hostler.domain.model.fleet import Fleet, Probe, ProbeKind, Workload
 from hostler.testing.invariants import Bounds
 
 TAINT = "boxes"
 """The taint that Nodes of the fleet have for good, in some seeds; all Pods bear it."""
 
 _SHARE = 0.45
+_GUARDED_SHARE, _PROBED_SHARE = 0.35, 0.4
 _MINUTE = timedelta(minutes=1)
 _EVER = timedelta(days=1)
 
@@ -31,6 +32,16 @@ class Naming(StrEnum):
     CROSSED = "crossed"
 
 
+class Guard(StrEnum):
+    """Why a Node is never drained, nor its box switched off.
+
+    OWN: the process runs there. CONTROL: it carries the control plane.
+    """
+
+    OWN = "own"
+    CONTROL = "control"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodesScenario:
     """What one seed draws of Nodes.
@@ -38,7 +49,9 @@ class NodesScenario:
     `protected` Pods are behind a disruption budget that lets so many of them miss; `tasks` are Pods
     that are not safe to evict, and end by themselves. `elsewhere` says that somebody else's Node
     takes evicted Pods too. At the times `ends`, in seconds, a person asks hostler itself for the
-    end of a machine: those that core ends, core would have drained.
+    end of a machine: those that core ends, core would have drained. The Node of the box `guarded`,
+    a number, has a `guard` for as long as there are faults. With `probed` a machine is ready when
+    its Node is.
     """
 
     naming: Naming = Naming.IDS
@@ -53,6 +66,9 @@ class NodesScenario:
     tasks: bool = True
     elsewhere: bool = True
     ends: tuple[float, ...] = ()
+    guard: Guard | None = None
+    guarded: int = 0
+    probed: bool = False
 
     @property
     def table(self) -> NodeTable:
@@ -76,7 +92,9 @@ class NodesScenario:
             "remove": self.remove,
         }
         taints = [{"key": TAINT, "effect": "NoSchedule"}] if self.tainted else []
+        ready = {"ready": {"probe": "node"}} if self.probed else {}
         return {
+            **ready,
             "node": {"labels": {"pool": "boxes"}, "taints": taints, "managed": managed},
             "timers": {"drain": f"{self.drain.total_seconds():.0f}s"},
         }
@@ -84,11 +102,13 @@ class NodesScenario:
     def asked(self, fleet: Fleet) -> Fleet:
         """Return the fleet as its file has it: what runs on its machines is waited for."""
         timers = replace(fleet.timers, drain=self.drain)
-        return replace(fleet, workload=Workload(waits=self.waits), timers=timers)
+        probe = Probe(kind=ProbeKind.NODE) if self.probed else fleet.probe
+        return replace(fleet, workload=Workload(waits=self.waits), timers=timers, probe=probe)
 
     def bounds(self, bounds: Bounds) -> Bounds:
         """Return how long phases may last: each end that waits for Pods may be as much later."""
-        timers, drain = bounds.timers, _EVER if self.waits else self.drain
+        for_ever = self.waits or self.guard is not None
+        timers, drain = bounds.timers, _EVER if for_ever else self.drain
         longer = {
             "drain": drain,
             "stop": timers.stop + drain,
@@ -106,7 +126,7 @@ def draw_nodes(seed: int, span: float, dice: str = "nodes 50") -> NodesScenario 
     if rng.random() >= _SHARE:
         return None
     waits = rng.random() < 0.3
-    return NodesScenario(
+    drawn = NodesScenario(
         naming=rng.choice(tuple(Naming)),
         waits=waits,
         drain=rng.choice((5, 10, 20)) * _MINUTE,
@@ -120,3 +140,18 @@ def draw_nodes(seed: int, span: float, dice: str = "nodes 50") -> NodesScenario 
         elsewhere=rng.random() < 0.5,
         ends=tuple(sorted(rng.uniform(300, span) for _ in range(rng.randint(1, 6)))),
     )
+    return _guarded(_probed(drawn, seed), seed)
+
+
+def _guarded(scenario: NodesScenario, seed: int) -> NodesScenario:
+    """Return the scenario, for some seeds, with a Node that is never to be ended."""
+    rng = Random(f"hostler kubernetes guarded nodes: {seed}")
+    if rng.random() >= _GUARDED_SHARE:
+        return scenario
+    return replace(scenario, guard=rng.choice(tuple(Guard)), guarded=rng.randrange(1000))
+
+
+def _probed(scenario: NodesScenario, seed: int) -> NodesScenario:
+    """Return the scenario, for some seeds, with machines that are ready when their Nodes are."""
+    rng = Random(f"hostler kubernetes probed nodes: {seed}")
+    return replace(scenario, probed=rng.random() < _PROBED_SHARE)

@@ -12,6 +12,7 @@ from hostler.domain.errors import StoreError
 from hostler.domain.ids import InstallationId
 from hostler.frontends.kubernetes.nodes.controller import NodeController
 from hostler.frontends.kubernetes.nodes.fleets import Attached, ManagedFleet
+from hostler.frontends.kubernetes.nodes.prober import NodeProber
 from hostler.kubernetes.client import Client
 from hostler.lab.harness.process import Incarnation
 from hostler.lab.harness.process_run import ProcessRun
@@ -21,6 +22,7 @@ from hostler.ports.store import Store
 from hostler.queries.live import EngineRecords
 
 from .scenario import NodesScenario
+from .world import NodesWorld
 
 _AGAIN = timedelta(seconds=1)
 
@@ -33,13 +35,17 @@ class NodeService:
     """Makes a controller for each run of a process, and lets it work beside its engines."""
 
     cluster: SimulatedCluster
+    world: NodesWorld
     managed: Managed
 
     def equip(self, run: ProcessRun, ports: Ports) -> Ports:
         """Return the ports of a run with what its engine asks about Nodes."""
         route = self.cluster.routes.of(run.name)
         connection = Connection(self.cluster.gateway, passes=run.gate.pass_through, route=route)
-        return replace(ports, workloads=NodeController(Client(session=connection), run.clock))
+        own_node = self.world.own_node
+        controller = NodeController(Client(session=connection), run.clock, own_node)
+        prober = NodeProber(ports.prober, controller)
+        return replace(ports, workloads=controller, prober=prober)
 
     @asynccontextmanager
     async def at_work(self, run: Incarnation) -> AsyncGenerator[None]:
@@ -64,7 +70,9 @@ class NodeService:
         async with asyncio.TaskGroup() as group:
             group.create_task(controller.run())
             while True:
-                if run.engine is not engine:
+                moved = controller.own_node != self.world.own_node
+                if moved or run.engine is not engine:
+                    controller.own_node = self.world.own_node
                     engine, fleets = run.engine, self.managed(run.engine)
                     store = run.ports.store
                     controller.attach(Attached(fleets=fleets, store=store, installation=own))

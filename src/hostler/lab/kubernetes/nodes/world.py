@@ -28,7 +28,7 @@ class NodesWorld:
         self.scenario, self._cluster, self._truth = scenario, cluster, truth
         random = Random(f"hostler kubernetes nodes at work {seed}")
         self._api = ClusterApi(cluster)
-        self._kubelets = Kubelets(self._api, truth, random, scenario.naming)
+        self._kubelets = Kubelets(self._api, truth, random, scenario)
         self._workloads = Workloads(self._api, self._kubelets, scenario, random, lambda: truth.now)
         self._judge: NodesJudge | None = None
         with cluster.aside():
@@ -48,6 +48,16 @@ class NodesWorld:
         with self._cluster.aside():
             self._kubelets.step()
             self._workloads.step()
+
+    @property
+    def own_node(self) -> str:
+        """The name of the Node on which the process runs; empty where it runs elsewhere."""
+        return self._kubelets.own_node
+
+    def let_go(self) -> None:
+        """Let no Node be guarded any more."""
+        with self._cluster.aside():
+            self._kubelets.let_go()
 
     def tidy_up(self) -> None:
         """Let people want nothing to run any more."""
