@@ -22,7 +22,7 @@ _A, OWN = "a.1", InstallationId("i1")
 _SERVERS = f"/instance/v1/zones/{ZONE}/servers"
 _LIMIT = FLEET.timers.observation_limit.total_seconds()
 WAITS = replace(machine(1), phase=Phase.PENDING)
-BEGINS = replace(WAITS, phase=Phase.STARTING)
+BEGINS = replace(WAITS, version=WAITS.version + 1, phase=Phase.STARTING)
 THING = server(machine(7))
 
 

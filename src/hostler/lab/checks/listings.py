@@ -116,9 +116,13 @@ class Counts:
                     pass
 
     def saves(self, process: str, before: Machine | None, machine: Machine) -> None:
-        """Note that a process saved a machine: the count at its decision is that of its begin."""
+        """Note that a process saved a machine: the count at its decision is that of its begin.
+
+        One that died while it saved may have begun it, unheard.
+        """
         doubt = self.decided.pop((process, machine.id), None)
         waited = before is not None and before.phase is Phase.PENDING
+        waited = waited and before is not None and machine.version == before.version + 1
         if doubt is not None and waited and machine.phase is Phase.STARTING:
             self.begun[machine.id] = doubt
 
