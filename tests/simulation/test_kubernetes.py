@@ -4,7 +4,7 @@ import pytest
 
 from hostler.lab.kubernetes.faults import ALL, NAMESPACE_DELETED, draw_cluster
 from hostler.lab.kubernetes.fleets.edits import Write
-from hostler.lab.kubernetes.nodes.scenario import Naming
+from hostler.lab.kubernetes.nodes.scenario import Guard, Naming
 from hostler.lab.scenario.faults import Size
 from hostler.lab.simulate.names import KUBERNETES
 from hostler.lab.simulate.providers import PROVIDERS
@@ -86,6 +86,18 @@ def test_machines_are_nodes_in_some_seeds_known_in_each_way() -> None:
     assert 5 < len(of_fleets) < 30
     assert not any(one.apart for one in of_fleets)
     assert {one.base.replicas for one in of_fleets} == {1, 2}
+    assert {one.guard for one in nodes} == {None, *Guard}
+    assert {one.probed for one in nodes} == {True, False}
+    shelved = [one for one in of_fleets if any(edit.write is Write.NODE for edit in one.edits)]
+    assert 0 < len(shelved) < len(of_fleets)
+
+
+def test_no_seed_of_a_past_failure_has_nodes_that_are_guarded_or_probed() -> None:
+    drawn = [draw_cluster(seed, SIZE) for seed in PAST_FAILURES]
+    nodes = [one.nodes for one in drawn if one.nodes is not None]
+    assert nodes
+    assert not any(one.guard or one.probed for one in nodes)
+    assert not any(edit.write is Write.NODE for one in drawn for edit in one.edits)
 
 
 def test_machines_run_scripts_in_some_seeds() -> None:

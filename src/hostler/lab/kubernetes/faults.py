@@ -18,6 +18,7 @@ from .fleets.edits import (
     draw_clearance,
     draw_edits,
     draw_lifecycle,
+    draw_shelves,
     elsewhere,
     in_order,
 )
@@ -57,6 +58,7 @@ bootstrap data for a while, or the whole namespace, which is made anew once it i
 _BY_FORCE_SHARE, _BEHIND_SHARE, _FLEETS_SHARE = 0.4, 0.3, 0.35
 _LIFECYCLE_SHARE, _NAMESPACES_SHARE, _CLEARANCE_SHARE = 0.6, 0.35, 0.25
 _UNHEARD_SHARE = 0.5
+_SHELVES_SHARE = 0.5
 _EARLIER = tuple(fault for fault in Fault if fault is not Fault.WATCH_BEHIND)
 CALLS = tuple(f"api_{fault.value}" for fault in Fault)
 """What befalls a call of the API."""
@@ -277,7 +279,19 @@ def _with_nodes(scenario: ClusterScenario) -> ClusterScenario:
         nodes = replace(nodes, guard=Guard.CONTROL)  # each of two runs on a Node of its own
     if nodes is not None and nodes.waits and NAMESPACE_DELETED in scenario.base.faults:
         nodes = replace(nodes, guard=None)  # its Pods may have nowhere to go, and are waited for
-    return replace(scenario, nodes=None if scenario.apart else nodes)
+    return _with_shelves(replace(scenario, nodes=None if scenario.apart else nodes))
+
+
+def _with_shelves(scenario: ClusterScenario) -> ClusterScenario:
+    """Return the scenario, for half of those with Fleets and Nodes, with Hosts that say of Nodes.
+
+    What a Host says is what its box's Node is to be, beside what the Fleet says of all.
+    """
+    rng = Random(f"hostler kubernetes shelves 2: {scenario.base.seed}")
+    if scenario.nodes is None or not scenario.edits or rng.random() >= _SHELVES_SHARE:
+        return scenario
+    shelves = draw_shelves(rng, scenario.base.span, scenario.boxes)
+    return replace(scenario, edits=in_order(*scenario.edits, *shelves))
 
 
 def _with_scripts(scenario: ClusterScenario) -> ClusterScenario:

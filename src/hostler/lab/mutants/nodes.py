@@ -9,6 +9,7 @@ from hostler.frontends.kubernetes.nodes.evictions import ACCEPTED
 from hostler.frontends.kubernetes.nodes.objects import PODS
 from hostler.kubernetes.objects import key_of
 from hostler.lab.kubernetes.faults import ClusterScenario, Replicas
+from hostler.lab.kubernetes.fleets.edits import Edit, Write
 from hostler.lab.kubernetes.nodes.scenario import Guard, Naming, NodesScenario
 
 from .clusterapi import Alone
@@ -22,6 +23,10 @@ _WANTED = tuple(
 )
 _NOWHERE = replace(_NODES, elsewhere=False)
 _ALONE = Alone(nodes=_NODES, wanted=_WANTED)
+_SHELVED = (
+    Edit(at=_MINUTE, write=Write.MAKE, value=2),
+    *(Edit(at=5 * _MINUTE, write=Write.NODE, who=who, value=1) for who in range(4)),
+)
 
 
 def _deletes(_: Any) -> Any:
@@ -70,6 +75,15 @@ def _protects_none(_: Any) -> Any:
         return None
 
     return protect
+
+
+def _unheeded(_: Any) -> Any:
+    """Have a Node be what its fleet says alone."""
+
+    def with_host(table: Any, _host: object) -> Any:
+        return table
+
+    return with_host
 
 
 def _passes(_: Any) -> Any:
@@ -155,6 +169,12 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
         ),
         scenario=Alone(nodes=replace(_NODES, guard=Guard.CONTROL), wanted=_WANTED),
         caught=("guarded",),
+    ),
+    "single-host-unheeded": Mutant(
+        summary="what the object of a host says of its Node is not written on it",
+        puts=((f"{_OURS}.fleets:with_host", _unheeded),),
+        scenario=Alone(nodes=_NODES, edits=_SHELVED),
+        caught=("labels",),
     ),
     "ready-before-its-node": Mutant(
         summary="a machine whose Node is to be ready is ready when its box is up",

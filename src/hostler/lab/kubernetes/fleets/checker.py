@@ -142,12 +142,15 @@ class FleetsChecker(ObjectsChecker):
         return min((*before, *(size for at, size in sizes if at > since)), default=0)
 
     def _is_one_too_many(self, shadow: ShadowStore, machine: Machine) -> None:
-        """Check a machine that ends as one too many, before its record is known."""
+        """Check a machine that ends as one too many, before its record is known.
+
+        One that the same decision found well again counts, whichever of them is saved first.
+        """
         before, deletion = shadow.machines.get(machine.id), machine.deletion
         if deletion is None or before is None or not before.wanted:
             return
         if deletion.actor == RESIZE and machine.fleet in self._led:
-            many = sum(one.wanted for one in shadow.living(machine.fleet))
+            many = sum(_counts(one, shadow) for one in shadow.living(machine.fleet))
             if many <= (least := self._least_wanted(machine.fleet)):
                 text = f"{machine.id} ends as one too many of {many}, and {least} were wanted"
                 self.wrong("current", text, machine.id)
@@ -336,6 +339,13 @@ class FleetsChecker(ObjectsChecker):
             yield f"status: Host {box} has {status.get('machine')!r}, on record is {machine!r}"
         if _LOCK in one["metadata"].get("annotations", {}):
             yield f"status: Host {box} is locked, and nothing is done"
+
+
+def _counts(machine: Machine, shadow: ShadowStore) -> bool:
+    """Tell whether a machine counts towards a size, or is about to, for it is well again."""
+    decided, _ = shadow.decided.get(machine.id, (machine.phase, 0.0))
+    recovers = machine.phase is Phase.FAILED and decided is Phase.READY
+    return machine.wanted or (recovers and machine.deletion is None)
 
 
 def _is_left_alone(host: Host | None) -> bool:

@@ -241,7 +241,12 @@ def _managed(replica: Replica, engine: Engine) -> tuple[ManagedFleet, ...]:
     """Return the fleets of an engine whose Nodes are worked at, by what it has in force."""
     config = replica.config
     return tuple(
-        ManagedFleet(fleet=fleet, table=table, records=EngineRecords(loop, fleet.name))
+        ManagedFleet(
+            fleet=fleet,
+            table=table,
+            records=EngineRecords(loop, fleet.name),
+            hosts=replica.said_of,
+        )
         for loop in engine.loops
         for fleet in loop.state.account.fleets
         if config is not None

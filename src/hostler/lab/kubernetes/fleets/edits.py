@@ -23,6 +23,7 @@ class Write(StrEnum):
     MAKE_HOST = "make host"
     SPOIL_HOST = "spoil host"
     MEND_HOST = "mend host"
+    NODE = "node"
     TAKE_LOGIN = "delete secret"
     PUT_LOGIN = "make secret"
     DELETE_PROVIDER = "delete provider"
@@ -96,6 +97,21 @@ def draw_lifecycle(rng: Random, span: float, boxes: int) -> tuple[Edit, ...]:
         found += begin
         found += end if rng.random() >= _FOR_GOOD else ()
     return in_order(*found)
+
+
+def draw_shelves(rng: Random, span: float, boxes: int) -> tuple[Edit, ...]:
+    """Draw what people write of the Nodes of single Hosts, and when."""
+    return in_order(
+        *(
+            Edit(
+                at=rng.uniform(_MINUTE, span),
+                write=Write.NODE,
+                who=rng.randrange(boxes),
+                value=rng.randint(0, 3),
+            )
+            for _ in range(rng.randint(1, 2 * boxes))
+        )
+    )
 
 
 def draw_clearance(rng: Random, span: float, boxes: int) -> tuple[Edit, ...]:

@@ -8,12 +8,15 @@ from hostler.config.load import Kinds
 from hostler.domain.ids import HostId, Zone
 from hostler.frontends.kubernetes.definitions.custom import GROUP, VERSION
 from hostler.frontends.kubernetes.definitions.manifests import custom_kinds
+from hostler.lab.kubernetes.nodes.api import is_true
 from hostler.lab.kubernetes.simulated_cluster import DEFINITIONS, Raw, SimulatedCluster
 from hostler.ports.clock import Clock
 from hostler.providers.power.kind import PowerKind
 from hostler.providers.power.settings import PowerTable
 
 HOME, PROVIDER, SPARE, SECRET, KEY = "rack", "main", "spare", "plugs", "password"
+SHELF = "shelf"
+"""The label and the taint that people have the Nodes of single Hosts have."""
 
 
 class _Power(PowerKind):
@@ -101,6 +104,24 @@ class Objects(SimulatedCluster):
             for one in items
             if one["metadata"]["namespace"] == space.name
         }
+
+    def shelf(self, box: HostId) -> str:
+        """Return what the Host of a box says of its Node's shelf; empty where it says nothing.
+
+        What was not accepted, or is not read yet, is not in force.
+        """
+        found = (
+            one
+            for space in self.spaces
+            for name, one in self.of(space, "hosts").items()
+            if space.box(name) == box and not is_going(one)
+        )
+        for one in found:
+            written, status = one["metadata"].get("generation"), one.get("status", {})
+            labels: Raw = one["spec"].get("labels") or {}
+            if status.get("observedGeneration") == written and is_true(one, "Accepted"):
+                return str(labels.get(SHELF, ""))
+        return ""
 
     def has_secret(self, space: Space) -> bool:
         """Tell whether the Secret is there."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hostler.lab.kubernetes.simulated_cluster import Raw
 
 from .edits import FLEETS, Edit, Write
-from .objects import PROVIDER, SPARE, Objects, Space, is_going
+from .objects import PROVIDER, SHELF, SPARE, Objects, Space, is_going
 
 _HOST_LOCK: Mapping[str, str] = {
     "homelab-autoscaler.dev/operation-lock": "shutdown",
@@ -33,6 +33,7 @@ _OF_HOSTS = frozenset(
         Write.MAKE_HOST,
         Write.SPOIL_HOST,
         Write.MEND_HOST,
+        Write.NODE,
     }
 )
 _POWERS = (None, "on", "off")
@@ -111,6 +112,10 @@ class People:
             case Write.MAINTENANCE:
                 reason = {"reason": "a fan"} if edit.value % 2 else None
                 return {"spec": {"maintenance": reason}}
+            case Write.NODE:
+                taints = [{"key": SHELF, "value": str(edit.value), "effect": "PreferNoSchedule"}]
+                said = {"labels": {SHELF: str(edit.value)}, "taints": taints}
+                return {"spec": said if edit.value else dict.fromkeys(said)}
             case Write.SPOIL_HOST:
                 return {"spec": {"power": _SLIPS[edit.value % len(_SLIPS)]}}
             case _:

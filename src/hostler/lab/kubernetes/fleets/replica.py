@@ -10,9 +10,11 @@ from contextvars import Context
 from dataclasses import dataclass, field, replace
 
 from hostler.config.digests import differing, digests
+from hostler.config.node_tables import HostNodeTable
 from hostler.config.values import Config
-from hostler.domain.ids import FleetName
+from hostler.domain.ids import AccountName, FleetName, HostId
 from hostler.domain.model.fleet import Fleet
+from hostler.frontends.kubernetes.nodes.fleets import ByHost, no_hosts
 from hostler.lab.harness.process import Process
 from hostler.lab.harness.process_run import ProcessRun
 
@@ -26,7 +28,8 @@ class Replica:
     """A process, what its engine runs, and what it will in a moment: its `config`, and `coming`.
 
     Where objects come and go, one that was not begun for its tables has none before it has read
-    them: what it had does not `last`. `taken` hears of each change before it is made.
+    them: what it had does not `last`. `taken` hears of each change before it is made. `node_of`
+    tells what the objects of hosts say of their Nodes, as its run has read them.
     """
 
     process: Process
@@ -36,6 +39,7 @@ class Replica:
     config: Config | None = None
     coming: Config | None = None
     carries: bool = False
+    node_of: ByHost = no_hosts
     _run: ProcessRun | None = None
     _renewing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -44,6 +48,10 @@ class Replica:
         """The fleets that its engine runs, or will run in a moment."""
         config = self.coming or self.config
         return () if config is None else config.fleets
+
+    def said_of(self, account: AccountName, host: HostId) -> HostNodeTable | None:
+        """Return what the object of a host says of its Node, as the newest run has read it."""
+        return self.node_of(account, host)
 
     def take(self, config: Config) -> None:
         """Begin anew with other tables, once whoever found them has gone."""

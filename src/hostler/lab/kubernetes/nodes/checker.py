@@ -36,6 +36,7 @@ _JOINED = 150.0
 _CLOCKS = 375.0
 """So long before a machine was asked for, by our clock, its kubelet may have spoken by its own."""
 _BARRED = "it was barred"
+_SHELF = "shelf"
 _EARLY = 75.0
 """How much earlier than by true time a bound may be over by the clocks of engines."""
 _WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -44,11 +45,18 @@ Wrong = Callable[[str, str, str], None]
 """Notes what does not hold: the law, what was found, and a machine."""
 
 
+def nowhere(box: HostId) -> str:
+    """Return that nobody wrote anything of single boxes."""
+    del box
+    return ""
+
+
 @dataclass(slots=True)
 class NodesJudge:
     """Knows all Nodes and their Pods, whatever anybody says of them.
 
-    `shadows` are the records, `wrong` is told of what does not hold.
+    `shadows` are the records, `wrong` is told of what does not hold, and `shelf` tells what people
+    wrote of the Node of a single box.
     """
 
     api: ClusterApi
@@ -57,6 +65,7 @@ class NodesJudge:
     scenario: NodesScenario
     shadows: list[ShadowStore]
     wrong: Wrong
+    shelf: Callable[[HostId], str]
     _ends: dict[MachineId, float] = field(default_factory=dict[MachineId, float])
     _last: dict[HostId, Machine] = field(default_factory=dict[HostId, Machine])
     _since: dict[str, float] = field(default_factory=dict[str, float])
@@ -223,6 +232,15 @@ class NodesJudge:
             elif machine.phase is Phase.READY and not _is_to_end(machine):
                 yield from _stays(node, machine)
                 yield from self._is_protected(node, machine)
+                yield from self._shelved(node, machine, self.shelf(box))
+
+    def _shelved(self, node: Raw, machine: Machine, shelf: str) -> Iterator[tuple[str, str, str]]:
+        """The Node of a single host is what that host's object says."""
+        says = node["metadata"].get("labels", {}).get(_SHELF, "")
+        taints = [one["value"] for one in node["spec"].get("taints") or () if one["key"] == _SHELF]
+        if shelf and is_true(node) and (says, taints) != (shelf, [shelf]):
+            text = f"the Node {name_of(node)} is on the shelf {says} {taints}, and is to be {shelf}"
+            yield "labels", text, machine.id
 
     def _is_protected(self, node: Raw, machine: Machine) -> Iterator[tuple[str, str, str]]:
         """A machine whose Node is never to be ended is protected."""

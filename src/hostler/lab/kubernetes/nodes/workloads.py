@@ -153,7 +153,8 @@ class Workloads:
 
     def _takes(self, name: str, node: Raw) -> bool:
         spec = node.get("spec", {})
-        taints = {one["key"] for one in spec.get("taints") or ()} - {TAINT}
+        bars = (one for one in spec.get("taints") or () if one["effect"] != "PreferNoSchedule")
+        taints = {one["key"] for one in bars} - {TAINT}
         stranger = name in self.kubelets.strangers()
         if stranger and not (self.scenario.elsewhere and name == STRANGERS[1]):
             return False

@@ -1,6 +1,6 @@
 """The world of Nodes in one run: kubelets, what runs there, and their judge, as one thing."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 
 from hostler.domain.ids import HostId
@@ -10,7 +10,7 @@ from hostler.lab.kubernetes.simulated_cluster import SimulatedCluster
 from hostler.lab.metal.ground_truth import MetalTruth
 
 from .api import APPS, ClusterApi
-from .checker import NodesJudge, Wrong
+from .checker import NodesJudge, Wrong, nowhere
 from .kubelets import Kubelets
 from .scenario import NodesScenario
 from .workloads import Workloads
@@ -36,10 +36,15 @@ class NodesWorld:
             self._kubelets.found()
             self._workloads.found()
 
-    def judged(self, shadows: list[ShadowStore], wrong: Wrong) -> None:
-        """Have all that is done from now on judged by what is on record."""
+    def judged(
+        self, shadows: list[ShadowStore], wrong: Wrong, shelf: Callable[[HostId], str] = nowhere
+    ) -> None:
+        """Have all that is done from now on judged by what is on record.
+
+        `shelf` tells what people wrote of the Node of a single box.
+        """
         self._judge = NodesJudge(
-            self._api, self._kubelets, self._truth, self.scenario, shadows, wrong
+            self._api, self._kubelets, self._truth, self.scenario, shadows, wrong, shelf
         )
         self._cluster.gateway.witness = self._judge
 
