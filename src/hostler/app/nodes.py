@@ -85,8 +85,11 @@ class Nodes:
     def guarded(
         self, account: AccountName, hosts: Iterable[tuple[Zone, HostId]]
     ) -> Mapping[HostId, str] | None:
-        """Return which of these hosts have Nodes that are never to be ended; see the port."""
-        return None if self.controller is None else self.controller.guarded(account, hosts)
+        """Return which of these hosts have Nodes that are never to be ended; see the port.
+
+        Where no cluster can be spoken to at all, none is.
+        """
+        return {} if self.controller is None else self.controller.guarded(account, hosts)
 
     async def ready(self, machine: MachineId) -> tuple[bool, str]:
         """Tell whether a machine's Node is ready."""

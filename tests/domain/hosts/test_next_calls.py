@@ -1,6 +1,6 @@
 """Which of a host's calls may be made now, and what their answers leave in its record."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -10,7 +10,7 @@ from hostler.domain.ids import Epoch, ResourceId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
 from hostler.domain.model.host import HOST, Host, HostGoal
 from hostler.domain.model.machine import CallState
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.subject import ask
 from hostler.domain.observation.backoff import LONGEST
 from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources
@@ -25,15 +25,18 @@ OWNER_TAG = Call(
 WIPE = replace(OWNER_TAG, kind="mac.reinstall", shows=Shows.WIPE)
 
 
+@dataclass(frozen=True)
 class Planner:
     """Always wants one call."""
+
+    call: Call = OWNER_TAG
 
     def host_calls(
         self, goal: HostGoal, host: Host, resource: Resource, now: datetime
     ) -> tuple[Call, ...]:
         """Return it."""
         del goal, host, resource, now
-        return (OWNER_TAG,)
+        return (self.call,)
 
 
 @pytest.mark.parametrize(
@@ -133,3 +136,24 @@ def test_what_was_done_is_not_done_again_before_an_observation_of_after_its_answ
         )
 
     assert [may(BEGIN - SECOND), may(BEGIN), may(BEGIN + SECOND)] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("shows", "condition", "made"),
+    [
+        (Shows.REST, Condition.UP, False),
+        (Shows.WIPE, Condition.UP, False),
+        (Shows.OWNER_TAG, Condition.UP, True),
+        (Shows.POWER, Condition.OFF, True),
+        (Shows.REST, Condition.OFF, True),
+    ],
+)
+def test_a_host_that_stays_on_for_its_node_is_neither_switched_off_nor_wiped(
+    shows: Shows, condition: Condition, made: bool
+) -> None:
+    planner = Planner(replace(OWNER_TAG, shows=shows))
+    resource = replace(box(), condition=condition)
+    times = Times(BEGIN, LATER, "hostler itself runs on this Node")
+    found = host_allowed(record(), HostGoal.CLEAN, resource, times, planner)
+    assert bool(found.calls) is made
+    assert found.waits == ("" if made else times.stays_on)

@@ -132,7 +132,7 @@ class _Goals:
             return False
         if kind is HoldKind.OFF or host.power.cycle is HostGoal.OFF:
             return True
-        if kind is HoldKind.ON or self.snapshot.why_on(host.id):
+        if kind is HoldKind.ON:
             return False
         least = self.limits.least_on
         since, exercised = host.power.since or now, host.power.exercised

@@ -159,8 +159,11 @@ async def test_the_node_on_which_hostler_runs_is_not_ended_at_any_bound() -> Non
         assert "hostler itself runs on this Node" in asked.event.detail
         (machine,) = await one.machines()
         at_once = replace(one.blank(RequestKind.DELETE), machine=machine.id, now=True)
+        one.attach(one.controller)
         await one.store.request(at_once)
         await one.until([], 5 * MIN)
+        await one.pass_by(15 * MIN)
+        assert one.condition() is Condition.UP, "it is not cleaned by a power cycle either"
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from hostler.frontends.kubernetes.nodes.rounds import Rounds
 from hostler.frontends.kubernetes.nodes.standing import CORDONED_BY, Readiness
 from hostler.frontends.kubernetes.nodes.upkeep import FLEET, INSTALLATION, MACHINE, REMOVE
 from hostler.kubernetes.errors import ApiError
-from hostler.testing.scenes.builders import BEGIN, HOME, machine
+from hostler.testing.scenes.builders import BEGIN, HOME, ZONE, machine
 from hostler.testing.scenes.builders import FLEET as WEB
 from hostler.testing.time.clock import SimClock
 
@@ -425,3 +425,39 @@ async def test_a_node_gets_what_its_host_wants_before_what_its_fleet_does() -> N
     taints = {one["key"]: one.get("value") for one in node["spec"]["taints"]}
     assert taints == {**{one.key: one.value for one in TABLE.taints}, "gpu": "yes"}
     assert scene.rounds.observed[ONE.id].name == "n"
+
+
+BOXES = ((ZONE, HostId("box-4")), (ZONE, HostId("box-5")))
+OWN = "hostler itself runs on this Node"
+
+
+async def test_a_host_is_known_by_the_end_of_its_nodes_provider_id_or_by_name_alone() -> None:
+    scene = Scene(own_node="n")
+    scene.cluster.nodes.clear()
+    assert scene.rounds.guarded(WEB.account, BOXES) is None, "nobody has looked yet"
+    scene.cluster.node("n", providerID=f"hostler://power/{ZONE}/box-4")
+    scene.cluster.node("box-5", providerID="cloud://else/box-5")
+    await scene.go_over()
+    assert scene.rounds.guarded(WEB.account, BOXES) == {HostId("box-4"): OWN}
+    assert scene.rounds.guarded(AccountName("other"), BOXES) == {}
+    scene.rounds.own_node = "box-5"
+    assert scene.rounds.guarded(WEB.account, BOXES) == {}, "it has another provider ID"
+    scene.cluster.nodes.clear()
+    scene.cluster.node("box-5")
+    await scene.go_over()
+    assert scene.rounds.guarded(WEB.account, BOXES) == {HostId("box-5"): OWN}
+
+
+@pytest.mark.parametrize("may", [True, False])
+async def test_the_hosts_of_a_control_plane_are_left_on_unless_a_fleet_says_otherwise(
+    *, may: bool
+) -> None:
+    """Whoever founds a cluster with a fleet waits for no answer of that cluster."""
+    scene = Scene(msgspec.structs.replace(TABLE, managed=ManagedTable(control_plane=may)))
+    assert scene.rounds.guarded(WEB.account, BOXES) == ({} if may else None)
+    scene.cluster.nodes.clear()
+    role = {"node-role.kubernetes.io/control-plane": ""}
+    scene.cluster.node("n", providerID=f"hostler://power/{ZONE}/box-4", labels=role)
+    await scene.go_over()
+    guarded = scene.rounds.guarded(WEB.account, BOXES)
+    assert guarded == ({} if may else {HostId("box-4"): "this Node carries the control plane"})

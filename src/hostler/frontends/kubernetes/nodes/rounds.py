@@ -96,11 +96,13 @@ class Rounds:
     ) -> Mapping[HostId, str] | None:
         """Return which of these hosts have Nodes that are never to be ended; see the port.
 
-        Of several fleets that may have a host one suffices that was told to end such a Node.
+        Of several fleets that may have a host one suffices that was told to end such a Node. Where
+        that is so, and we run nowhere there, nothing need be known: so a cluster can be founded.
         """
-        if self.nodes is None:
-            return None
         tables = [one.table for one in self.attached.fleets if one.fleet.account == account]
+        told = any(table.managed and table.managed.control_plane for table in tables)
+        if self.nodes is None:
+            return {} if told and not self.own_node else None
         nodes = [
             (node, min(guarded(node, self.own_node, table) for table in tables))
             for node in (self.nodes.by_name.values() if tables else ())
