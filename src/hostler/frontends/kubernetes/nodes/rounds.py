@@ -100,9 +100,9 @@ class Rounds:
         that is so, and we run nowhere there, nothing need be known: so a cluster can be founded.
         """
         tables = [one.table for one in self.attached.fleets if one.fleet.account == account]
-        told = any(table.managed and table.managed.control_plane for table in tables)
+        may_end = any(table.managed and table.managed.control_plane for table in tables)
         if self.nodes is None:
-            return {} if told and not self.own_node else None
+            return {} if may_end and not self.own_node else None
         nodes = [
             (node, min(guarded(node, self.own_node, table) for table in tables))
             for node in (self.nodes.by_name.values() if tables else ())

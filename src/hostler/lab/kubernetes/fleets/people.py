@@ -114,8 +114,8 @@ class People:
                 return {"spec": {"maintenance": reason}}
             case Write.NODE:
                 taints = [{"key": SHELF, "value": str(edit.value), "effect": "PreferNoSchedule"}]
-                said = {"labels": {SHELF: str(edit.value)}, "taints": taints}
-                return {"spec": said if edit.value else dict.fromkeys(said)}
+                fields = {"labels": {SHELF: str(edit.value)}, "taints": taints}
+                return {"spec": fields if edit.value else dict.fromkeys(fields)}
             case Write.SPOIL_HOST:
                 return {"spec": {"power": _SLIPS[edit.value % len(_SLIPS)]}}
             case _:
