@@ -441,6 +441,7 @@ async def test_a_host_is_known_by_the_end_of_its_nodes_provider_id_or_by_name_al
     assert scene.rounds.guarded(WEB.account, BOXES) == {HostId("box-4"): OWN}
     assert scene.rounds.guarded(AccountName("other"), BOXES) == {}
     scene.rounds.own_node = "box-5"
+    await scene.go_over()
     assert scene.rounds.guarded(WEB.account, BOXES) == {}, "it has another provider ID"
     scene.cluster.nodes.clear()
     scene.cluster.node("box-5")

@@ -5,7 +5,7 @@ Autoscaler left on the Node of a machine before, Nodes whose machines have ended
 for machines that must not end. Only for a fleet that this process leads is anything written.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -13,6 +13,7 @@ from functools import partial
 
 import structlog
 
+from hostler.config.node_tables import NodeTable
 from hostler.domain.ids import AccountName, HostId, MachineId, Zone
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
@@ -39,6 +40,9 @@ from .upkeep import (
     owner_of,
     retained,
 )
+
+Guards = tuple[tuple[Node, str], ...]
+"""Nodes that are never to be ended, each with why."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
 
@@ -67,13 +71,16 @@ class Rounds:
     sizes: Sizes = field(default_factory=Sizes)
     observed: Mapping[MachineId, Standing] = field(default_factory=dict[MachineId, Standing])
     nodes: NodeIndex | None = None
+    _guards: dict[AccountName, Guards | None] = field(
+        default_factory=dict[AccountName, Guards | None]
+    )
     _protecting: dict[MachineId, datetime] = field(default_factory=dict[MachineId, datetime])
     _refused: dict[str, str] = field(default_factory=dict[str, str])
 
     async def go_over(self) -> None:
         """Go over all Nodes once. Raises ApiError and StoreError."""
         nodes = index((await self.client.list_all(NODES)).items)
-        self.nodes = nodes
+        self.nodes, self._guards = nodes, {}
         self._refused = {name: why for name, why in self._refused.items() if name in nodes.by_name}
         living, observed = set[str](), dict[MachineId, Standing]()
         joined = dict[str, ManagedFleet]()
@@ -99,21 +106,27 @@ class Rounds:
         Of several fleets that may have a host one suffices that was told to end such a Node. Where
         that is so, and we run nowhere there, nothing need be known: so a cluster can be founded.
         """
-        tables = [one.table for one in self.attached.fleets if one.fleet.account == account]
-        may_end = any(table.managed and table.managed.control_plane for table in tables)
-        if self.nodes is None:
-            return {} if may_end and not self.own_node else None
-        nodes = [
-            (node, min(guarded(node, self.own_node, table) for table in tables))
-            for node in (self.nodes.by_name.values() if tables else ())
-        ]
-        guards = [(node, why) for node, why in nodes if why]
+        if account not in self._guards:
+            tables = [one.table for one in self.attached.fleets if one.fleet.account == account]
+            self._guards[account] = self._guards_by(tables)
+        guards = self._guards[account]
+        if guards is None:
+            return None
         return {
             host: why
             for zone, host in (hosts if guards else ())
             for node, why in guards
             if is_of_host(node, zone, host)
         }
+
+    def _guards_by(self, tables: Collection[NodeTable]) -> Guards | None:
+        """Return the Nodes that are never to be ended, by what all of these tables say."""
+        may_end = any(table.managed and table.managed.control_plane for table in tables)
+        if self.nodes is None:
+            return () if may_end and not self.own_node else None
+        nodes = self.nodes.by_name.values() if tables else ()
+        whys = ((node, min(guarded(node, self.own_node, one) for one in tables)) for node in nodes)
+        return tuple((node, why) for node, why in whys if why)
 
     async def _safely(self, node: Node, work: Callable[[], Awaitable[None]]) -> None:
         """Have one Node that is refused, as a webhook may, stop no other; that is logged once."""
