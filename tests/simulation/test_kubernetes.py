@@ -88,15 +88,18 @@ def test_machines_are_nodes_in_some_seeds_known_in_each_way() -> None:
     assert {one.base.replicas for one in of_fleets} == {1, 2}
     assert {one.guard for one in nodes} == {None, *Guard}
     assert {one.probed for one in nodes} == {True, False}
+    drained = [one for one in drawn if one.nodes is not None and one.nodes.core_drain is not None]
+    assert 5 < len(drained) < 30
+    assert not any(one.edits for one in drained)
     shelved = [one for one in of_fleets if any(edit.write is Write.NODE for edit in one.edits)]
     assert 0 < len(shelved) < len(of_fleets)
 
 
-def test_no_seed_of_a_past_failure_has_nodes_that_are_guarded_or_probed() -> None:
+def test_no_seed_of_a_past_failure_has_nodes_by_newer_dice() -> None:
     drawn = [draw_cluster(seed, SIZE) for seed in PAST_FAILURES]
     nodes = [one.nodes for one in drawn if one.nodes is not None]
     assert nodes
-    assert not any(one.guard or one.probed for one in nodes)
+    assert not any(one.guard or one.probed or one.core_drain for one in nodes)
     assert not any(edit.write is Write.NODE for one in drawn for edit in one.edits)
 
 

@@ -50,6 +50,7 @@ class ClusterEnvironment(PowerEnvironment):
         self.site.gateway.faults.rates = self._cluster_scenario.api
         if (nodes := self._cluster_scenario.nodes) is not None:
             self.nodes = NodesWorld(self.site, self.truth, nodes, self.base.seed)
+            self.site.drains = self.nodes.core
 
     def checker(self, trace: Trace) -> ClusterChecker:
         """Return the checker of the run."""

@@ -277,6 +277,9 @@ def _with_nodes(scenario: ClusterScenario) -> ClusterScenario:
     nodes = draw_nodes(scenario.base.seed, scenario.base.span, dice)
     if nodes is not None and nodes.guard is not None and scenario.base.replicas > 1:
         nodes = replace(nodes, guard=Guard.CONTROL)  # each of two runs on a Node of its own
+    cleaned = scenario.cleaning is Cleaning.POWER_CYCLE
+    if nodes is not None and (scenario.edits or not cleaned):
+        nodes = replace(nodes, core_drain=None)  # a kubelet that goes on does not join again
     if nodes is not None and nodes.waits and NAMESPACE_DELETED in scenario.base.faults:
         nodes = replace(nodes, guard=None)  # its Pods may have nowhere to go, and are waited for
     return _with_shelves(replace(scenario, nodes=None if scenario.apart else nodes))

@@ -5,6 +5,9 @@ A health check, as clusters with machines that fail have it, replaces what is no
 
 from collections.abc import Iterable
 from random import Random
+from typing import Any
+
+import msgspec
 
 from hostler.frontends.kubernetes.clusterapi.definitions import definitions
 from hostler.frontends.kubernetes.clusterapi.names import (
@@ -14,7 +17,9 @@ from hostler.frontends.kubernetes.clusterapi.names import (
     VERSION,
 )
 from hostler.ports.clock import Clock
+from hostler.ports.http import Response
 
+from .nodes.core_drains import CoreDrains
 from .simulated_cluster import DEFINITIONS, Raw, SimulatedCluster
 
 NAMESPACE, CLUSTER, DATA = "machines", "c1", "data"
@@ -36,6 +41,7 @@ class Site(SimulatedCluster):
         self._data, self._longest = data, unready
         self._random, self._fleet, self._made = random, fleet, 0
         self._boot, self._unready = clock.boot, dict[str, float]()
+        self.drains: CoreDrains | None = None
         for document in (*definitions(), _kind("Cluster"), _kind("Machine")):
             self.must("POST", DEFINITIONS, document)
         self._found_namespace()
@@ -129,10 +135,17 @@ class Site(SimulatedCluster):
         own = _path(INFRASTRUCTURE, VERSION, "hostlermachines", name)
         found = self.ask("GET", own)
         if found.status == 404:
+            if self.drains is not None:
+                self.drains.over(name)
             patch = {"metadata": {"finalizers": None}}
             self.must("PATCH", _path(CORE, CORE_VERSION, "machines", name), patch)
-        elif b"deletionTimestamp" not in found.body:
+        elif b"deletionTimestamp" not in found.body and self._is_drained(name, found):
             self.must("DELETE", own)
+
+    def _is_drained(self, name: str, found: Response) -> bool:
+        """Tell whether core has drained the Node of a Machine, where it drains any."""
+        own = msgspec.json.decode(found.body, type=dict[str, Any])
+        return self.drains is None or self.drains.goes_on(name, own)
 
     # ------------------------------------------------------------ what people do
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from hostler.frontends.kubernetes.nodes.evictions import ACCEPTED
 from hostler.frontends.kubernetes.nodes.objects import PODS
+from hostler.frontends.kubernetes.nodes.workload import Judged, Treatment
 from hostler.kubernetes.objects import key_of
 from hostler.lab.kubernetes.faults import ClusterScenario, Replicas
 from hostler.lab.kubernetes.fleets.edits import Edit, Write
@@ -75,6 +76,25 @@ def _protects_none(_: Any) -> Any:
         return None
 
     return protect
+
+
+def _all_of_them(_: Any) -> Any:
+    """Have each Pod of a Node evicted."""
+
+    def in_the_way(pods: Any, *_arguments: object, **_options: object) -> Any:
+        return tuple(Judged(pod=pod, treatment=Treatment.EVICT, why="it is there") for pod in pods)
+
+    return in_the_way
+
+
+def _politely(good: Any) -> Any:
+    """Have what runs on a machine waited for, whoever asks for its end."""
+
+    def delete(*arguments: Any) -> Any:
+        accepted = good(*arguments)
+        return replace(accepted, request=replace(accepted.request, now=False))
+
+    return delete
 
 
 def _unheeded(_: Any) -> Any:
@@ -169,6 +189,17 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
         ),
         scenario=Alone(nodes=replace(_NODES, guard=Guard.CONTROL), wanted=_WANTED),
         caught=("guarded",),
+    ),
+    "drained-twice": Mutant(
+        summary="what core has drained is drained once more, and of what each Node has, too",
+        puts=(
+            (f"{_OURS}.drainer:in_the_way", _all_of_them),
+            ("requests.by_id:delete_unrecorded", _politely),
+        ),
+        scenario=Alone(
+            nodes=replace(_NODES, core_drain=timedelta(minutes=8), ends=()), wanted=_WANTED
+        ),
+        caught=("doubled",),
     ),
     "single-host-unheeded": Mutant(
         summary="what the object of a host says of its Node is not written on it",

@@ -7,10 +7,11 @@ cordon    no cordon of ours stays for long on a Node whose machine stays.
 removed   the Node of a machine that has ended goes once its kubelet is silent, and not before.
 guarded   a machine on whose Node we run, or that carries the control plane, is protected, and is
           neither drained nor switched off from then on, unless its end is asked for at once.
+doubled   nothing of ours takes a Pod from a Node that core has drained.
 probed    where Nodes are probed, no machine gets ready before its kubelet speaks.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -56,7 +57,7 @@ class NodesJudge:
     """Knows all Nodes and their Pods, whatever anybody says of them.
 
     `shadows` are the records, `wrong` is told of what does not hold, and `shelf` tells what people
-    wrote of the Node of a single box.
+    wrote of the Node of a single box; `drained_by_core` are the Nodes that core has drained.
     """
 
     api: ClusterApi
@@ -66,6 +67,7 @@ class NodesJudge:
     shadows: list[ShadowStore]
     wrong: Wrong
     shelf: Callable[[HostId], str]
+    drained_by_core: Container[str] = frozenset[str]()
     _ends: dict[MachineId, float] = field(default_factory=dict[MachineId, float])
     _last: dict[HostId, Machine] = field(default_factory=dict[HostId, Machine])
     _since: dict[str, float] = field(default_factory=dict[str, float])
@@ -182,6 +184,8 @@ class NodesJudge:
     def _pod(self, name: str, request: HttpRequest) -> None:
         pod = next((one for one in self.api.pods() if name_of(one) == name), None)
         node = "" if pod is None else pod["spec"].get("nodeName", "")
+        if node in self.drained_by_core:
+            self.wrong("doubled", f"{request.method} of {name} on {node}, drained by core", "")
         box = self.kubelets.box(node)
         if box is not None and (of := self._last.get(box)) and self._is_guarded(box, of):
             self.wrong("guarded", f"{request.method} of {name} on {node}, which is guarded", of.id)

@@ -14,7 +14,7 @@ TAINT = "boxes"
 """The taint that Nodes of the fleet have for good, in some seeds; all Pods bear it."""
 
 _SHARE = 0.45
-_GUARDED_SHARE, _PROBED_SHARE = 0.35, 0.4
+_GUARDED_SHARE, _PROBED_SHARE, _CORE_SHARE = 0.35, 0.4, 0.5
 _MINUTE = timedelta(minutes=1)
 _EVER = timedelta(days=1)
 
@@ -51,7 +51,7 @@ class NodesScenario:
     takes evicted Pods too. At the times `ends`, in seconds, a person asks hostler itself for the
     end of a machine: those that core ends, core would have drained. The Node of the box `guarded`,
     a number, has a `guard` for as long as there are faults. With `probed` a machine is ready when
-    its Node is.
+    its Node is. For so long as `core_drain` core drains the Node of a Machine before it ends.
     """
 
     naming: Naming = Naming.IDS
@@ -69,6 +69,7 @@ class NodesScenario:
     guard: Guard | None = None
     guarded: int = 0
     probed: bool = False
+    core_drain: timedelta | None = None
 
     @property
     def table(self) -> NodeTable:
@@ -140,13 +141,13 @@ def draw_nodes(seed: int, span: float, dice: str = "nodes 50") -> NodesScenario 
         elsewhere=rng.random() < 0.5,
         ends=tuple(sorted(rng.uniform(300, span) for _ in range(rng.randint(1, 6)))),
     )
-    return _guarded(_probed(drawn, seed), seed)
+    return _drained(_guarded(_probed(drawn, seed), seed), seed)
 
 
 def _guarded(scenario: NodesScenario, seed: int) -> NodesScenario:
     """Return the scenario, for some seeds, with a Node that is never to be ended.
 
-    These dice, and those of probes, are chosen so that past failures are spared.
+    These dice, and those of probes and core, are chosen so that past failures are spared.
     """
     rng = Random(f"hostler kubernetes guarded nodes 4: {seed}")
     if rng.random() >= _GUARDED_SHARE:
@@ -158,3 +159,11 @@ def _probed(scenario: NodesScenario, seed: int) -> NodesScenario:
     """Return the scenario, for some seeds, with machines that are ready when their Nodes are."""
     rng = Random(f"hostler kubernetes probed nodes 13: {seed}")
     return replace(scenario, probed=rng.random() < _PROBED_SHARE)
+
+
+def _drained(scenario: NodesScenario, seed: int) -> NodesScenario:
+    """Return the scenario, for some seeds, with Nodes that core drains; by such dice, too."""
+    rng = Random(f"hostler kubernetes core drains 22: {seed}")
+    if rng.random() >= _CORE_SHARE:
+        return scenario
+    return replace(scenario, core_drain=rng.choice((2, 8, 15)) * _MINUTE)

@@ -11,6 +11,7 @@ from hostler.lab.metal.ground_truth import MetalTruth
 
 from .api import APPS, ClusterApi
 from .checker import NodesJudge, Wrong, nowhere
+from .core_drains import CoreDrains
 from .kubelets import Kubelets
 from .scenario import NodesScenario
 from .workloads import Workloads
@@ -31,6 +32,9 @@ class NodesWorld:
         self._kubelets = Kubelets(self._api, truth, random, scenario)
         self._workloads = Workloads(self._api, self._kubelets, scenario, random, lambda: truth.now)
         self._judge: NodesJudge | None = None
+        self.core: CoreDrains | None = None
+        if (longest := scenario.core_drain) is not None:
+            self.core = CoreDrains(self._api, longest.total_seconds(), lambda: truth.now)
         with cluster.aside():
             cluster.make_namespace(APPS)
             self._kubelets.found()
@@ -46,6 +50,8 @@ class NodesWorld:
         self._judge = NodesJudge(
             self._api, self._kubelets, self._truth, self.scenario, shadows, wrong, shelf
         )
+        if self.core is not None:
+            self._judge.drained_by_core = self.core.whole
         self._cluster.gateway.witness = self._judge
 
     def step(self) -> None:
