@@ -168,6 +168,10 @@ class InMemory:
         del config
         return self.exists
 
+    async def with_nodes(self, config: Config, ports: Ports) -> Ports:
+        del config
+        return ports
+
     @asynccontextmanager
     async def accounts(self, config: Config, store: Store) -> AsyncGenerator[tuple[Account, ...]]:
         del config, store

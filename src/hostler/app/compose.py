@@ -8,6 +8,7 @@ import socket
 from collections import ChainMap
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from hostler.config import laws
@@ -238,6 +239,14 @@ class Composed:
 
             async with frontends(config, self._nodes.sizes) as self._nodes.others:
                 yield self._nodes
+
+    async def with_nodes(self, config: Config, ports: Ports) -> Ports:
+        """Return the ports with what one look at the Nodes of machines shows, if they are any."""
+        if not managed(config):
+            return ports
+        nodes = Nodes(self._environment, self._clock, self.cluster)
+        await nodes.look(config, ports)
+        return replace(ports, workloads=nodes)
 
     def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Runnable:
         """Return the engine, under a name of its own."""

@@ -28,6 +28,8 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
 ByHost = Callable[[AccountName, HostId], HostNodeTable | None]
 """Tells what the object of a host says of its Node."""
 
+_LOOK = 10
+"""So long, in seconds, a single look at Nodes may take."""
 OWN_NODE = "NODE_NAME"
 """The environment variable that says on which Node this process runs; the chart sets it."""
 
@@ -106,6 +108,33 @@ class Nodes:
         await self._begun.wait()
         if self.controller is not None:
             await self.controller.run()
+
+    async def look(self, config: Config, ports: Ports) -> None:
+        """Look at all Nodes once, for whoever runs no engine; a cluster that is away says nothing.
+
+        Raises StoreError. Connections are given back at once.
+        """
+        from hostler.frontends.kubernetes.nodes.fleets import Attached, ManagedFleet, NoRecords
+        from hostler.kubernetes.errors import ApiError
+
+        self._open()
+        if self.controller is None:
+            return
+        fleets = tuple(
+            ManagedFleet(fleet=config.fleet(name), table=config.nodes[name], records=NoRecords())
+            for name in managed(config)
+        )
+        installation = (await ports.store.identity()).own
+        self.controller.attach(
+            Attached(fleets=fleets, store=ports.store, installation=installation)
+        )
+        try:
+            async with asyncio.timeout(_LOOK):
+                await self.controller.look()
+        except (ApiError, TimeoutError) as error:
+            log.warning("nodes cannot be looked at", why=str(error) or f"no answer in {_LOOK} s")
+        finally:
+            await self.close()
 
     async def close(self) -> None:
         """Give connections back."""

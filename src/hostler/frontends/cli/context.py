@@ -134,6 +134,13 @@ class Services(Protocol):
         """Return what controllers share, with the real clock and prober; without metrics, none."""
         ...
 
+    async def with_nodes(self, config: Config, ports: Ports) -> Ports:
+        """Return the ports with what one look at the Nodes of machines shows, if they are any.
+
+        Never raises for the outside: what cannot be looked at is not known.
+        """
+        ...
+
 
 @asynccontextmanager
 async def open_records(
@@ -163,5 +170,5 @@ async def open_providers(
 ) -> AsyncGenerator[Providers]:
     """Open every account for queries, and close it at the end; ConfigError as `accounts` has it."""
     async with services.accounts(config, store) as accounts:
-        ports = services.ports(store)
+        ports = await services.with_nodes(config, services.ports(store))
         yield Providers(ports=ports, accounts=accounts, settings=config.settings)

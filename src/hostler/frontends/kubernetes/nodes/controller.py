@@ -75,6 +75,11 @@ class NodeController:
                 log.warning("nodes not gone over", error=str(error))
             await self.clock.sleep(EVERY)
 
+    async def look(self) -> None:
+        """Look at all Nodes once, and write nothing. Raises ApiError."""
+        if self.rounds is not None:
+            await self.rounds.look()
+
     async def ready(self, machine: MachineId) -> tuple[bool, str]:
         """Tell whether a machine's Node is ready, by what its kubelet said since it is ours.
 

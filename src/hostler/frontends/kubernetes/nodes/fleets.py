@@ -42,6 +42,20 @@ class NodeRecords(Protocol):
         ...
 
 
+class NoRecords:
+    """The records of who runs no engine. Implements `NodeRecords`."""
+
+    leads = False
+
+    def machines(self) -> tuple[Machine, ...] | None:
+        """Return that none were read."""
+        return None
+
+    def provider_id(self, machine: Machine) -> str | None:
+        """Return that it is not known."""
+        del machine
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagedFleet:
     """A fleet whose Nodes are worked at; `hosts` tells what single hosts are as Nodes.

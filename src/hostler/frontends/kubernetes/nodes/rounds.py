@@ -79,8 +79,7 @@ class Rounds:
 
     async def go_over(self) -> None:
         """Go over all Nodes once. Raises ApiError and StoreError."""
-        nodes = index((await self.client.list_all(NODES)).items)
-        self.nodes, self._guards = nodes, {}
+        nodes = await self.look()
         self._refused = {name: why for name, why in self._refused.items() if name in nodes.by_name}
         living, observed = set[str](), dict[MachineId, Standing]()
         joined = dict[str, ManagedFleet]()
@@ -97,6 +96,11 @@ class Rounds:
         for node in nodes.by_name.values():
             if node.metadata.uid not in living:
                 await self._safely(node, partial(self._remove, node, joined.get(id_of(node))))
+
+    async def look(self) -> NodeIndex:
+        """Return all Nodes as they are now, and remember them. Raises ApiError."""
+        self.nodes, self._guards = index((await self.client.list_all(NODES)).items), {}
+        return self.nodes
 
     def guarded(
         self, account: AccountName, hosts: Iterable[tuple[Zone, HostId]]
