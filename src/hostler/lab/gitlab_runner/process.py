@@ -3,7 +3,7 @@
 import asyncio
 import contextvars
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from random import Random
 from typing import Protocol
@@ -112,10 +112,10 @@ class MachineListener(SaveListener):
     def fleet_saved(
         self, row: FleetRow, inserts: tuple[Machine, ...], events: tuple[Event, ...], fence: Fence
     ) -> None:
-        """Note new machines."""
+        """Note new machines, as the store has them."""
         del row, events, fence
         for machine in inserts:
-            self._witness.saved(self._plugin, machine, ())
+            self._witness.saved(self._plugin, replace(machine, version=1), ())
 
 
 @dataclass(frozen=True, slots=True)
