@@ -109,6 +109,7 @@ def test_machines_run_scripts_in_some_seeds() -> None:
     assert 15 < len(scripts) < 50
     assert {one.nodes is None for one in scripts} == {True, False}
     assert not any(one.edits for one in scripts)
+    assert not any(one.nodes.probed for one in scripts if one.nodes is not None)
 
 
 def test_two_namespaces_have_objects_of_equal_names_in_some_seeds() -> None:

@@ -304,7 +304,9 @@ def _with_scripts(scenario: ClusterScenario) -> ClusterScenario:
     if scripts is None:
         return scenario
     faults = tuple(sorted({*base.faults, *scripts.rates}))
-    return replace(scenario, base=replace(base, faults=faults), scripts=scripts)
+    nodes = scenario.nodes  # who logs in to prepare a host asks its Node nothing
+    nodes = None if nodes is None else replace(nodes, probed=False)
+    return replace(scenario, base=replace(base, faults=faults), scripts=scripts, nodes=nodes)
 
 
 def _with_roll(scenario: ClusterScenario) -> ClusterScenario:
