@@ -232,6 +232,18 @@ def test_nothing_goes_before_its_replacement_is_ready() -> None:
     assert deletion.actor == REPLACE
 
 
+@pytest.mark.parametrize("ending", [4, 5])
+def test_what_is_replaced_stays_within_the_maximum_of_the_size(ending: int) -> None:
+    """The surge is no size: with many that end still, there was one more than may be."""
+    scene = outdated(6)
+    ends = (machine(number, Phase.STOPPING, scene.now) for number in range(7, 7 + ending))
+    scene.furnish(*ends)
+    scene.observe()
+    scene.reconcile()
+    assert scene.fleet.most(6) == 11
+    assert len(scene.machines) == 11
+
+
 def test_without_surge_the_old_one_goes_first() -> None:
     scene = outdated(2, surge=0)
     scene.reconcile()

@@ -151,7 +151,7 @@ def _grow(
         return Sizing(transitions=transitions, condition=why)
     if wanted >= target:
         return Sizing(transitions=transitions)
-    room, full = _room(transitions, row, target, snapshot)
+    room, full = _room(transitions, row, snapshot)
     many = min(target - wanted, room)
     if many <= 0:
         return Sizing(transitions=transitions, condition=full)
@@ -164,9 +164,9 @@ def _grow(
 
 
 def _room(
-    transitions: tuple[Transition, ...], row: FleetRow, target: int, snapshot: Snapshot
+    transitions: tuple[Transition, ...], row: FleetRow, snapshot: Snapshot
 ) -> tuple[int, str]:
-    most = snapshot.fleet.most(max(target, row.desired(snapshot.fleet)))
+    most = snapshot.fleet.most(row.desired(snapshot.fleet))
     held = sum(transition.machine.in_maximum for transition in transitions)
     held += len(snapshot.reopening)
     stuck = sum(transition.machine.health.stuck for transition in transitions)
