@@ -10,13 +10,12 @@ from hostler.domain.model.host import AT_HOME, OTHERS, WAITING, Free, Host, Host
 from hostler.domain.model.machine import CallState
 from hostler.domain.model.phases import Reason
 from hostler.domain.model.provider import Capabilities
-from hostler.domain.model.resource import Condition, Resource, Stage
+from hostler.domain.model.resource import SWITCHED_OFF, Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot, why_on
 from hostler.domain.model.unused import Fits, unfit
 
 from . import power
 
-_OFF = frozenset({Condition.OFF, Condition.STANDBY})
 _TAKEABLE = frozenset({HostCondition.FREE, HostCondition.DIRTY})
 
 
@@ -35,7 +34,7 @@ def free_hosts(account: AccountSnapshot, fleet: Fleet, fits: Fits) -> tuple[Free
         id_ = HostId(resource.id)
         if resource.slot.kind != capabilities.host_kind or id_ in taken:
             continue
-        if account.why_on(id_) and resource.condition not in _OFF:
+        if account.why_on(id_) and resource.condition not in SWITCHED_OFF:
             continue
         offer = next((o for o in fleet.offers if not fits(o, resource)), None)
         record = account.hosts.get(HostId(resource.id))
@@ -181,7 +180,7 @@ def none_free(snapshot: Snapshot) -> str:
         resource = sighting.resource
         if resource.slot.kind == snapshot.capabilities.host_kind:
             id_ = HostId(resource.id)
-            stays = resource.condition not in _OFF and why_on(snapshot.guarded, id_)
+            stays = resource.condition not in SWITCHED_OFF and why_on(snapshot.guarded, id_)
             stands = _stands(resource, snapshot.hosts.get(id_), snapshot.now)
             word = "left on for its Node" if stays and stands == _FREE else stands
             counts[word] = counts.get(word, 0) + 1

@@ -13,14 +13,13 @@ from hostler.domain.model.calls import Shows
 from hostler.domain.model.capabilities import PowerLimits
 from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.host import Host, HostCondition, HostGoal
-from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.resource import SWITCHED_OFF, Condition, Resource
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.policy.remediation import LADDER, pause_after, quarantined_for
 
 from . import power
 
 _AS_IT_IS = frozenset({HoldKind.RESERVED, HoldKind.MAINTENANCE})
-_OFF = frozenset({Condition.OFF, Condition.STANDBY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ def goals(snapshot: AccountSnapshot) -> Idle:
 
 def followed(host: Host, resource: Resource) -> Host:
     """Return a free host that is switched off and on, as an observation shows how far it is."""
-    if host.power.cycle is HostGoal.OFF and resource.condition in _OFF:
+    if host.power.cycle is HostGoal.OFF and resource.condition in SWITCHED_OFF:
         return replace(host, power=replace(host.power, cycle=HostGoal.ON))
     if host.power.cycle is HostGoal.ON and resource.condition is Condition.UP:
         return replace(host, power=replace(host.power, cycle=None))
@@ -156,7 +155,7 @@ class _Goals:
     def _start(self, host: Host) -> None:
         """Let a host go on, if it is off for long enough, and its zone has room for a start."""
         resource = self.snapshot.inventory.resource(ResourceId(host.id))
-        if resource is None or resource.condition not in _OFF or host.power.on is not False:
+        if resource is None or resource.condition not in SWITCHED_OFF or host.power.on is not False:
             return
         if host.id in self.found or not self._may_begin(host):
             return

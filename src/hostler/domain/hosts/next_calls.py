@@ -9,11 +9,9 @@ from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.commands import Event
 from hostler.domain.model.host import Host, HostGoal
 from hostler.domain.model.machine import CallState
-from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.resource import SWITCHED_OFF, Resource
 from hostler.domain.observation.call_events import event_of
 from hostler.domain.observation.ready import Ready, pausing, ready
-
-_OFF = frozenset({Condition.OFF, Condition.STANDBY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ def host_allowed(
     if doubt := _doubt(host):
         return Ready(waits=doubt)
     calls = planner.host_calls(goal, host, resource, times.now)
-    barred = times.stays_on if resource.condition not in _OFF else ""
+    barred = times.stays_on if resource.condition not in SWITCHED_OFF else ""
     ends = frozenset({Shows.REST, Shows.WIPE}) if barred else frozenset[Shows]()
     return ready(host, calls, times.observed_at, lambda call: barred if call.shows in ends else "")
 

@@ -118,8 +118,9 @@ def _is_barred(machine: Machine, since: datetime | None) -> bool:
     That counts until it says something else: a cluster that is away takes nothing back.
     """
     answered = answer_of(machine)
-    barred = answered is not None and answered.answer is Answer.BARRED
-    return barred and answered is not None and since is not None and answered.at >= since
+    if answered is None or since is None or answered.at < since:
+        return False
+    return answered.answer is Answer.BARRED
 
 
 def _is_wiped(machine: Machine, since: datetime) -> bool:

@@ -29,6 +29,9 @@ DOWN = frozenset(
 )
 """What a server that should be up must not be, once it has been switched on."""
 
+SWITCHED_OFF = frozenset({Condition.OFF, Condition.STANDBY})
+"""Nothing runs on a host then, and whoever has it may switch it on."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Slot:

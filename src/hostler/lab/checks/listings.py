@@ -121,9 +121,9 @@ class Counts:
         One that died while it saved may have begun it, unheard.
         """
         doubt = self.decided.pop((process, machine.id), None)
-        waited = before is not None and before.phase is Phase.PENDING
-        waited = waited and before is not None and machine.version == before.version + 1
-        if doubt is not None and waited and machine.phase is Phase.STARTING:
+        if doubt is None or before is None or machine.version != before.version + 1:
+            return
+        if before.phase is Phase.PENDING and machine.phase is Phase.STARTING:
             self.begun[machine.id] = doubt
 
     def creates(self, machine: MachineId, what: str) -> Found:

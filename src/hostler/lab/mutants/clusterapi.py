@@ -21,7 +21,7 @@ from hostler.lab.scenario.faults import HOUR, Disruption
 from hostler.simulators.kubernetes.faults import Fault
 
 from .mutant import Mutant
-from .server_mutations import always, never
+from .server_mutations import always, never, undone
 
 _MINUTE, _BOXES = 60.0, 4
 _WANTED = tuple(
@@ -82,15 +82,6 @@ class Alone:
             roll=None,
             api=self.api,
         )
-
-
-def _never_ends(_: Any) -> Any:
-    """Ask for no end: the object leaves, and its machine stays on the bill."""
-
-    async def end(*_arguments: object, **_options: object) -> None:
-        return None
-
-    return end
 
 
 def _writes_once(good: Any) -> Any:
@@ -182,7 +173,7 @@ _ENGINE = "frontends.kubernetes.clusterapi.engine:EngineAccess"
 MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
     "end-not-asked": Mutant(
         summary="the end of a machine is not asked for when its object goes",
-        puts=((f"{_ENGINE}.end", _never_ends),),
+        puts=((f"{_ENGINE}.end", undone),),
         scenario=Alone(),
         caught=("L1",),
     ),

@@ -13,7 +13,7 @@ from hostler.simulators.kubernetes.faults import Fault
 
 from .clusterapi import Alone
 from .mutant import Mutant
-from .server_mutations import always, never
+from .server_mutations import always, never, undone
 
 _MINUTE = 60.0
 _EDITS = (
@@ -34,15 +34,6 @@ def _always(_: Any) -> Any:
         return True
 
     return differs
-
-
-def _never_releases(_: Any) -> Any:
-    """Take no finalizer off."""
-
-    async def release(*_arguments: object) -> None:
-        return None
-
-    return release
 
 
 def _asks_nothing(_: Any) -> Any:
@@ -252,7 +243,7 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
     ),
     "finalizer-stays": Mutant(
         summary="our finalizer is never taken off a Fleet that was deleted",
-        puts=((f"{_FLEETS}.writing:Writer.release", _never_releases),),
+        puts=((f"{_FLEETS}.writing:Writer.release", undone),),
         scenario=_ALONE,
         caught=("leaves",),
     ),

@@ -15,7 +15,7 @@ from hostler.lab.kubernetes.nodes.scenario import Guard, Naming, NodesScenario
 
 from .clusterapi import Alone
 from .mutant import Mutant
-from .server_mutations import always, never, unprotected
+from .server_mutations import always, never, undone, unprotected
 
 _MINUTE = 60.0
 _NODES = NodesScenario(drain=timedelta(minutes=5), ends=(8 * _MINUTE, 12 * _MINUTE))
@@ -41,15 +41,6 @@ def _deletes(_: Any) -> Any:
     return asked
 
 
-def _removes_none(_: Any) -> Any:
-    """Leave each Node there."""
-
-    async def remove(*_arguments: object) -> None:
-        return None
-
-    return remove
-
-
 def _by_name(good: Any) -> Any:
     """Take a Node for a machine's that has its host's name, whatever its provider ID is."""
 
@@ -58,24 +49,6 @@ def _by_name(good: Any) -> Any:
         return found or good(self, identity)
 
     return find
-
-
-def _unguarded(_: Any) -> Any:
-    """Have no Node be one that is never to be ended."""
-
-    def guarded(*_arguments: object) -> str:
-        return ""
-
-    return guarded
-
-
-def _protects_none(_: Any) -> Any:
-    """Protect no machine."""
-
-    async def protect(*_arguments: object) -> None:
-        return None
-
-    return protect
 
 
 def _all_of_them(_: Any) -> Any:
@@ -156,7 +129,7 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
     ),
     "node-left": Mutant(
         summary="the Node of a machine that has ended is not removed",
-        puts=((f"{_OURS}.rounds:Rounds._remove", _removes_none),),
+        puts=((f"{_OURS}.rounds:Rounds._remove", undone),),
         scenario=_ALONE,
         caught=("removed", "L1"),
     ),
@@ -175,8 +148,8 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
     "own-node-ended": Mutant(
         summary="the box on which hostler runs goes off once its machine has ended",
         puts=(
-            (f"{_OURS}.rounds:guarded", _unguarded),
-            (f"{_OURS}.controller:guarded", _unguarded),
+            (f"{_OURS}.rounds:guarded", unprotected),
+            (f"{_OURS}.controller:guarded", unprotected),
         ),
         scenario=Alone(nodes=replace(_NODES, guard=Guard.OWN), wanted=_WANTED),
         caught=("guarded",),
@@ -184,7 +157,7 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
     "own-node-at-the-bound": Mutant(
         summary="a machine that is never to end is not protected, and ends at its drain's bound",
         puts=(
-            (f"{_OURS}.rounds:Rounds._protect", _protects_none),
+            (f"{_OURS}.rounds:Rounds._protect", undone),
             ("domain.machines.drain:_is_barred", never),
         ),
         scenario=Alone(nodes=replace(_NODES, guard=Guard.CONTROL), wanted=_WANTED),

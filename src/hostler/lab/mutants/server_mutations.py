@@ -59,6 +59,15 @@ def nothing(_: Function) -> Function:
     return none
 
 
+def undone(_: Function) -> Function:
+    """Do nothing at all, and say that it is done."""
+
+    async def do(*_: object, **__: object) -> None:
+        return None
+
+    return do
+
+
 def any_is_free(_: Function) -> Function:
     """Take every address of a pool for a free one."""
 

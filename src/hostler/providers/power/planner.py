@@ -12,12 +12,11 @@ from hostler.domain.model.capabilities import Cleaning
 from hostler.domain.model.host import HOST, Host, HostGoal
 from hostler.domain.model.machine import Asked, CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Condition, Resource, Slot
+from hostler.domain.model.resource import SWITCHED_OFF, Condition, Resource, Slot
 from hostler.ports.power import PowerAction
 
 SERVER = Slot("server")
 RELEASE = "box.release"
-_OFF = frozenset({Condition.OFF, Condition.STANDBY})
 LastCall = Callable[[Call], Asked | None]
 
 
@@ -41,7 +40,7 @@ class PowerPlanner:
             return ()
         if goal is Goal.STANDBY:
             call = self._off(mine, machine.last_call, machine.since, now)
-        elif mine.condition in _OFF and machine.phase is Phase.STARTING:
+        elif mine.condition in SWITCHED_OFF and machine.phase is Phase.STARTING:
             call = self._open(_call(PowerAction.ON, mine), machine.last_call, now)
         else:
             call = None
@@ -52,7 +51,7 @@ class PowerPlanner:
     ) -> tuple[Call, ...]:
         """Return the calls that may be made now for a box that no machine has."""
         if goal is HostGoal.ON:
-            if resource.condition not in _OFF or PowerAction.ON not in resource.allowed:
+            if resource.condition not in SWITCHED_OFF or PowerAction.ON not in resource.allowed:
                 return ()
             call = self._open(_call(PowerAction.ON, resource), host.last_call, now)
             return (call,) if call is not None else ()

@@ -14,7 +14,7 @@ from hostler.frontends.kubernetes.nodes.controller import BUSY, FREE, RECENT, No
 from hostler.frontends.kubernetes.nodes.rounds import EVERY
 from hostler.frontends.kubernetes.nodes.standing import CORDONED_BY
 from hostler.ports.command import Reply
-from hostler.testing.scenes.builders import BEGIN, machine
+from hostler.testing.scenes.builders import BEGIN, FLEET, machine
 from hostler.testing.time.clock import SimClock
 
 pytestmark = pytest.mark.looptime
@@ -168,3 +168,12 @@ async def test_many_machines_that_start_read_the_nodes_once() -> None:
     await asyncio.sleep(RECENT.total_seconds())
     await scene.controller.ready(ONE.id)
     assert scene.cluster.lists == 2
+
+
+async def test_what_is_known_of_nodes_stays_known_to_the_next_engine() -> None:
+    """A reload begins with other engines, and takes no host for one of nobody meanwhile."""
+    scene = Scene()
+    assert scene.controller.guarded(FLEET.account, []) is None
+    await scene.controller.look()
+    scene.controller.attach(attached(scene.records, History(), TABLE))
+    assert scene.controller.guarded(FLEET.account, []) == {}

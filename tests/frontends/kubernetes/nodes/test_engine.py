@@ -1,7 +1,7 @@
 """Whole engines over boxes that are Nodes: no box goes off while a Pod that matters runs there."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -11,6 +11,8 @@ from engine_records import TABLE
 from node_cluster import BUDGET, FakeCluster
 
 from hostler.app.nodes import Nodes
+from hostler.controllers.account import AccountLoop
+from hostler.controllers.plan import plan_hosts
 from hostler.domain.ids import ResourceId
 from hostler.domain.machines.drain import DRAIN
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind, Workload
@@ -38,6 +40,7 @@ class Scene(MetalScene):
     cluster: FakeCluster
     controller: NodeController
     records: EngineRecords
+    loops: Sequence[AccountLoop]
 
     @asynccontextmanager
     async def beside_a_box_that_is_on(self, own_node: str) -> AsyncGenerator[FakeCluster]:
@@ -48,6 +51,7 @@ class Scene(MetalScene):
         self.controller = NodeController(self.cluster.client, self.clock, own_node)
         self.workloads = self.controller
         async with self.running() as engine, asyncio.TaskGroup() as group:
+            self.loops = engine.loops
             self.records = EngineRecords(engine.loops[0], self.fleet.name)
             self.attach(self.controller)
             rounds = group.create_task(self.controller.run())
@@ -183,6 +187,12 @@ async def test_a_box_on_which_hostler_runs_stays_on_though_no_machine_has_it(
         cluster.forbidden = frozenset() if answers else LISTS
         await one.pass_by(15 * MIN)
         assert one.condition() is condition
+        (account,) = (loop.state.account for loop in one.loops)
+        waits = [
+            planned.ready.waits for planned in await plan_hosts(one.ports(), account, one.settings)
+        ]
+        why = "hostler itself runs on this Node" if own_node else "is not known yet"
+        assert [why in text for text in waits] == [True] * (condition is Condition.UP)
 
 
 @pytest.mark.parametrize(("own_node", "answers"), [("box-1", True), ("", False)])

@@ -1,5 +1,6 @@
 """Who runs no engine looks at Nodes once: what stays on for them is so for `plan` and `explain`."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from hostler.app.nodes import Nodes
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Ports
 from hostler.domain.ids import AccountName, HostId, InstallationId, Zone
+from hostler.domain.model.fleet import Workload
+from hostler.frontends.cli.context import open_providers
 from hostler.frontends.kubernetes.nodes.controller import NodeController
 from hostler.stores.memory import MemoryStore
 
@@ -60,6 +63,33 @@ async def test_one_look_tells_which_hosts_stay_on(
     assert looked.workloads.guarded(AccountName("hosts"), [HOST]) == known
     assert not cluster.patches
     assert not cluster.deletions
+
+
+async def test_whoever_plans_or_explains_has_looked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services, config, ports = read(tmp_path, managed=True)
+    looked = replace(ports, workloads=Nodes({}, SystemClock()))
+
+    async def looks(asked: Config, given: Ports) -> Ports:
+        assert asked is config
+        assert given.workloads is None
+        return looked
+
+    monkeypatch.setattr(services, "with_nodes", looks)
+    async with open_providers(services, config, ports.store) as providers:
+        assert providers.ports is looked
+
+
+async def test_of_machines_that_are_no_nodes_nothing_is_asked(tmp_path: Path) -> None:
+    """Their account is left alone by a cluster that another one's fleets work at."""
+    services, config, ports = read(tmp_path, managed=False)
+    unknown = NodeController(FakeCluster(SystemClock()).client, SystemClock())
+    asks = replace(ports, workloads=unknown)
+    async with services.accounts(config, ports.store) as (account,):
+        assert asks.guarded(account, [HOST]) == {}
+        nodes = replace(account.fleets[0], workload=Workload())
+        assert asks.guarded(replace(account, fleets=(nodes,)), [HOST]) is None
 
 
 async def test_without_a_cluster_nothing_stays_on_for_it(tmp_path: Path) -> None:

@@ -56,11 +56,10 @@ class ClusterApi:
         """Merge something into an object; one that is gone meanwhile is let be."""
         self._cluster.must("PATCH", path, body)
 
-    def evict(self, pod: Raw) -> bool:
-        """Ask for a Pod's eviction; tell whether it was granted."""
+    def evict(self, pod: Raw) -> None:
+        """Ask for a Pod's eviction, which may be refused."""
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": pod["metadata"]}
-        answer = self._cluster.ask("POST", f"{pod_path(pod)}/eviction", body)
-        return 200 <= answer.status < 300
+        self._cluster.ask("POST", f"{pod_path(pod)}/eviction", body)
 
     def end_pod(self, pod: Raw) -> None:
         """Let a Pod be gone, as its kubelet says that it is."""

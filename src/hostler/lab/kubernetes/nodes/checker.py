@@ -67,7 +67,7 @@ class NodesJudge:
     shadows: list[ShadowStore]
     wrong: Wrong
     shelf: Callable[[HostId], str]
-    drained_by_core: Container[str] = frozenset[str]()
+    drained_by_core: Container[str]
     _ends: dict[MachineId, float] = field(default_factory=dict[MachineId, float])
     _last: dict[HostId, Machine] = field(default_factory=dict[HostId, Machine])
     _since: dict[str, float] = field(default_factory=dict[str, float])

@@ -48,10 +48,15 @@ class NodesWorld:
         `shelf` tells what people wrote of the Node of a single box.
         """
         self._judge = NodesJudge(
-            self._api, self._kubelets, self._truth, self.scenario, shadows, wrong, shelf
+            self._api,
+            self._kubelets,
+            self._truth,
+            self.scenario,
+            shadows,
+            wrong,
+            shelf,
+            frozenset[str]() if self.core is None else self.core.whole,
         )
-        if self.core is not None:
-            self._judge.drained_by_core = self.core.whole
         self._cluster.gateway.witness = self._judge
 
     def step(self) -> None:
