@@ -152,18 +152,22 @@ def preference(free: Free) -> tuple[bool, int, bool, tuple[float, ...]]:
     return not free.clean, record.health.strikes if record else 0, not ours, free.rank
 
 
-_FREE = str(HostCondition.FREE)
 _OUTSIDE = {"pool": "in the pool", "other": "outside the pool", "unnamed": "without a name"}
 
 
-def _stands(resource: Resource, record: Host | None, now: datetime) -> str:
-    """Return how a host stands, in a word: by its record, or by its name where that says more."""
+def _stands(resource: Resource, record: Host | None, now: datetime, stays_on: str = "") -> str:
+    """Return how a host stands, in a word: by its record, or by its name where that says more.
+
+    `stays_on` is why it stays on for its Node, if it does.
+    """
     hold = record.held_as(now) if record is not None else None
     if hold is not None and hold.bars_machines:
         return str(hold)
     stage = resource.host.stage
     aside = stage in OTHERS and record is not None and record.goal is None
     idle = record is None or (record.goal is None and record.condition in _TAKEABLE)
+    if idle and stays_on:
+        return "left on for its Node"
     if idle and stage in AT_HOME and unfit(resource):
         return "unfit"
     if record is None or (aside and record.condition is HostCondition.DIRTY):
@@ -175,17 +179,19 @@ def _stands(resource: Resource, record: Host | None, now: datetime) -> str:
 
 def none_free(snapshot: Snapshot) -> str:
     """Return why no host can be taken, in a sentence that begins with its reason's name."""
-    counts = dict[str, int]()
+    counts, reasons = dict[str, int](), dict[str, None]()
     for sighting in snapshot.inventory.sightings.values():
         resource = sighting.resource
         if resource.slot.kind == snapshot.capabilities.host_kind:
             id_ = HostId(resource.id)
-            stays = resource.condition not in SWITCHED_OFF and why_on(snapshot.guarded, id_)
-            stands = _stands(resource, snapshot.hosts.get(id_), snapshot.now)
-            word = "left on for its Node" if stays and stands == _FREE else stands
+            off = resource.condition in SWITCHED_OFF
+            stays_on = "" if off else why_on(snapshot.guarded, id_)
+            word = _stands(resource, snapshot.hosts.get(id_), snapshot.now, stays_on)
+            reasons |= {stays_on: None} if stays_on else {}
             counts[word] = counts.get(word, 0) + 1
     summary = (
         ", ".join(f"{number} {word}" for word, number in sorted(counts.items())) or "none at all"
     )
     wanted = ", ".join(str(offer) for offer in snapshot.fleet.offers)
-    return f"{Reason.NO_AVAILABLE_HOST}: no host fits {wanted} (hosts: {summary or 'none at all'})"
+    why = f": {', '.join(reasons)}" if reasons else ""
+    return f"{Reason.NO_AVAILABLE_HOST}: no host fits {wanted} (hosts: {summary}){why}"

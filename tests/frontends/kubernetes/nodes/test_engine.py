@@ -207,7 +207,9 @@ async def test_no_machine_gets_a_box_that_is_on_where_its_node_is_not_known_to_b
         assert await one.phases() == []
         assert one.condition() is Condition.UP
         (row,) = await one.store.fleets()
+        why = "hostler itself runs on this Node" if own_node else "is not known yet"
         assert "1 left on for its Node" in row.condition
+        assert why in row.condition
         one.controller.own_node, cluster.forbidden = "elsewhere", frozenset()
         one.attach(one.controller)
         await one.until([Phase.READY], 10 * MIN)

@@ -71,9 +71,9 @@ async def test_whoever_plans_or_explains_has_looked(
     services, config, ports = read(tmp_path, managed=True)
     looked = replace(ports, workloads=Nodes({}, SystemClock()))
 
-    async def looks(asked: Config, given: Ports) -> Ports:
+    async def looks(asked: Config, before: Ports) -> Ports:
         assert asked is config
-        assert given.workloads is None
+        assert before.workloads is None
         return looked
 
     monkeypatch.setattr(services, "with_nodes", looks)
