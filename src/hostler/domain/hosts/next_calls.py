@@ -46,8 +46,7 @@ def host_allowed(
         return Ready(waits=doubt)
     calls = planner.host_calls(goal, host, resource, times.now)
     barred = times.stays_on if resource.condition not in SWITCHED_OFF else ""
-    ends = frozenset({Shows.REST, Shows.WIPE}) if barred else frozenset[Shows]()
-    return ready(host, calls, times.observed_at, lambda call: barred if call.shows in ends else "")
+    return ready(host, calls, times.observed_at, lambda call: barred if call.interrupts else "")
 
 
 def _doubt(host: Host) -> str:

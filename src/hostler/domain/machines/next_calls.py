@@ -8,8 +8,8 @@ from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.provider import Planner
 from hostler.domain.model.resource import Resource
-from hostler.domain.model.snapshot import Snapshot
-from hostler.domain.observation.blockers import world_is_right
+from hostler.domain.model.snapshot import Snapshot, why_on
+from hostler.domain.observation.blockers import protected_until, world_is_right
 from hostler.domain.observation.certainty import unsure
 from hostler.domain.observation.effects import certain_from
 from hostler.domain.observation.ready import Ready, pausing, ready
@@ -54,9 +54,22 @@ def _ready(
             return Ready(waits=wrong)
 
     def in_doubt(call: Call) -> str:
+        if barred := _barred(call, machine, snapshot):
+            return barred
         return f"settling: whether {call.kind} had its effect" if unsure(machine, call) else ""
 
     return ready(machine, calls, observed_at, in_doubt, _in_doubt_until(machine, snapshot))
+
+
+def _barred(call: Call, machine: Machine, snapshot: Snapshot) -> str:
+    """Return why a call may not interrupt what runs on the machine's host, or an empty string.
+
+    Its Node may never be ended; or somebody protects a machine that would be rebooted.
+    """
+    if not call.interrupts or machine.host is None:
+        return ""
+    held = protected_until(machine, snapshot.now) if call.reboots else ""
+    return held or why_on(snapshot.guarded, machine.host)
 
 
 def _in_doubt_until(machine: Machine, snapshot: Snapshot) -> datetime | None:

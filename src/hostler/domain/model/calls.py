@@ -71,9 +71,15 @@ class Call:
     aim: Stage = Stage.NONE
     witness: str = ""
     ends_payment: bool = False
+    reboots: bool = False
     drift: str = ""
     remedy: str = ""
     args: tuple[tuple[str, Argument], ...] = ()
+
+    @property
+    def interrupts(self) -> bool:
+        """Whether what runs on its host ends with it, if only until the host is up again."""
+        return self.reboots or self.shows in {Shows.REST, Shows.WIPE}
 
     def arg(self, name: str) -> Argument | None:
         """Return one argument, or None where the call has none of this name."""

@@ -127,7 +127,7 @@ class Way:
             and last.call_state in {CallState.DONE, CallState.OPEN}
         ):
             return ()
-        return (expecting(self.resource, REBOOT, SERVER),)
+        return (replace(expecting(self.resource, REBOOT, SERVER), reboots=True),)
 
     def _attach(self) -> tuple[Call, ...]:
         """Put the host into the private networks that its fleet asks for, one after the other."""
