@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -51,8 +52,8 @@ def running(program: Path, folder: Path, ended: Event = NEVER) -> Generator[ApiS
         log = folder / "apiserver.log"
         begun = stack.enter_context(process([str(program), "kube-apiserver", *command], log))
         authority = folder / "certificates" / "apiserver.crt"
-        namespace = f"{url}/api/v1/namespaces/default"  # the last thing that a new server makes
-        wait(begun, lambda: answers(namespace, authority, tokens["admin"]), ended)
+        for page in ("readyz", "api/v1/namespaces/default"):  # its roles are there, and all else
+            wait(begun, partial(answers, f"{url}/{page}", authority, tokens["admin"]), ended)
         yield ApiServer(_kubeconfig(folder, url, authority, tokens), program, folder)
 
 
