@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from hostler.domain.machines.replacement import REPLACE
+from hostler.domain.model.commands import Next
 from hostler.domain.model.fleet import (
     Caps,
     FleetRow,
@@ -254,8 +255,11 @@ def test_without_surge_the_old_one_goes_first() -> None:
 def test_replacing_takes_room_of_the_cap() -> None:
     scene = outdated(1, surge=0)
     scene.row = replace(scene.row, destructions=(scene.now,))
-    scene.reconcile()
+    decision = scene.reconcile()
     assert phases(scene) == [Phase.READY]
+    (verdict,) = decision.verdicts
+    text = "draining: when the cap has room"
+    assert verdict.next == Next(kind="move", detail=text, at=scene.now + 1 * MIN)
     scene.later(1 * MIN)
     scene.observe()
     scene.reconcile()

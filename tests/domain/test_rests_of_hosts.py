@@ -7,12 +7,13 @@ import pytest
 
 from hostler.domain.decide import decide
 from hostler.domain.decision.cache import DecisionCache
+from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call, Effect, Shows
 from hostler.domain.model.commands import Advance, Decision
-from hostler.domain.model.fleet import Order, Sized
-from hostler.domain.model.host import Free
+from hostler.domain.model.fleet import Order, Sized, next_room
+from hostler.domain.model.host import Free, HostOrigin
 from hostler.domain.model.machine import Asked, CallState, Machine
-from hostler.domain.model.phases import Goal
+from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.policy.purchasing import Limits
@@ -190,3 +191,22 @@ def test_what_is_forgotten_after_its_time_is_not_slept_through(lapsing: str) -> 
     remembered, plain = twice(snapshot, later(snapshot, timedelta(minutes=6)))
     assert remembered == plain
     assert plain.commands
+
+
+def test_a_caps_next_room_is_not_slept_through() -> None:
+    """What leaves an ordered host for one of the pool, once the caps allow it."""
+    ordered = record(origin=HostOrigin.ORDERED, paid_until=BEGIN - HOUR)
+    pooled = Free(resource=replace(box(), id=ResourceId("host-2")), offer=OFFER, record=record())
+    snapshot = at_rest()
+    snapshot = replace(
+        snapshot,
+        fleet=replace(snapshot.fleet, surge=0),
+        hosts={BOX: ordered},
+        free=(pooled,),
+        row=replace(snapshot.row, destructions=(snapshot.now,)),
+    )
+    room = next_room(snapshot.fleet, snapshot.row, snapshot.now)
+    remembered, plain = twice(snapshot, later(snapshot, room - snapshot.now))
+    assert remembered == plain
+    (ended,) = [c.machine for c in plain.commands if isinstance(c, Advance)]
+    assert (ended.phase, ended.reason) == (Phase.DRAINING, "ended")

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from hostler.domain.hosts import parking
-from hostler.domain.model.fleet import FleetRow, destructions_left
+from hostler.domain.model.fleet import FleetRow, destructions_left, next_room
 from hostler.domain.model.machine import Deletion
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Snapshot
-from hostler.domain.model.transition import Transition
+from hostler.domain.model.transition import Transition, wait
 from hostler.domain.observation.blockers import paused
 
 REPLACE = "hostler-replace"
@@ -69,16 +69,24 @@ def replace_one(
     if not _replaces(snapshot) or paused(row, snapshot.now) or snapshot.fleet.protected:
         return transitions, row
     ready = sum(s.machine.phase is Phase.READY and s.machine.wanted for s in transitions)
-    if ready < target or destructions_left(snapshot.fleet, row, snapshot.now) == 0:
+    if ready < target:
         return transitions, row
     for place, transition in enumerate(transitions):
         reason = _may_go(transition, snapshot)
         if reason is not None:
-            deletion = Deletion(at=snapshot.now, actor=REPLACE, why=str(reason))
-            machine = replace(transition.machine, deletion=deletion).with_fact(
-                "allowed", snapshot.now
-            )
-            changed = replace(transition, machine=machine)
-            counted = replace(row, destructions=(*row.destructions, snapshot.now))
-            return (*transitions[:place], changed, *transitions[place + 1 :]), counted
+            changed, row = _replaced(transition, reason, row, snapshot)
+            return (*transitions[:place], changed, *transitions[place + 1 :]), row
     return transitions, row
+
+
+def _replaced(
+    transition: Transition, reason: Reason, row: FleetRow, snapshot: Snapshot
+) -> tuple[Transition, FleetRow]:
+    """End a machine, and count that; or say when the caps allow it."""
+    if destructions_left(snapshot.fleet, row, snapshot.now) == 0:
+        at = next_room(snapshot.fleet, row, snapshot.now)
+        return wait(transition, "move", "draining: when the cap has room", at), row
+    deletion = Deletion(at=snapshot.now, actor=REPLACE, why=str(reason))
+    machine = replace(transition.machine, deletion=deletion).with_fact("allowed", snapshot.now)
+    counted = replace(row, destructions=(*row.destructions, snapshot.now))
+    return replace(transition, machine=machine), counted
