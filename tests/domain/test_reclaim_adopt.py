@@ -196,6 +196,28 @@ def test_orphan_that_one_empty_list_lacked_never_left_the_orphan_report() -> Non
     assert found.blocked != LACKED
 
 
+def test_time_that_another_engine_counted_proves_no_end_of_an_orphan() -> None:
+    """Macs 98000006: the listing that could prove it was awaited from too early on."""
+    scene = littered(reclaim=False)
+    scene.reconcile()
+    scene.vanish(ORPHAN.id)
+    scene.later(15 * MIN)
+    scene.observe()
+    missing = scene.now
+    assert list(scene.reconcile().provable.values()) == [missing + PATIENCE]
+    scene.later(PATIENCE - 1 * S)
+    scene.took = scene.now
+    for _ in range(2):
+        scene.observe()
+        decision = scene.reconcile()
+        assert list(decision.provable.values()) == [scene.took + PATIENCE]
+        assert scene.orphans
+        scene.later(PATIENCE / 2)
+    scene.observe()
+    assert not scene.reconcile().provable
+    assert not scene.orphans
+
+
 def test_orphan_that_is_gone_leaves_the_orphan_report_although_the_clock_jumped_back() -> None:
     scene = littered(reclaim=False)
     scene.reconcile()

@@ -123,6 +123,7 @@ class Reconciler:
         decision = decide(snapshot, self._state.account.provider, cache)
         self._state.recalled -= {machine.id for machine in snapshot.machines}
         self._state.recalled |= set(decision.recalled)
+        self._state.provable[snapshot.fleet.name] = decision.provable
         for alarm in decision.alarms:
             self._ports.metrics.count(Count.ILLEGAL_MOVES)
             log.error("illegal move", what=alarm, cycle=number)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
+from operator import itemgetter
 
 from hostler.domain.decision.cache import DecisionCache
 from hostler.domain.decision.ripe import speaks_against
@@ -33,7 +34,8 @@ class AccountState:
     Losing all of it costs observations, never truth: every cycle could be the first. The records of
     `stale` fleets must be read again; `recalled` machines are in flight and wanted no longer;
     `taken` are numbers of requests that a reading under way may still bring, `answered` those of
-    requests that could not be taken out when they were answered. `recorded` are all fleets on
+    requests that could not be taken out when they were answered; `provable` is from when on listings
+    prove that orphans are gone, as the fleets' last decisions have it. `recorded` are all fleets on
     record, of every account, as they were read last. `unread`: the orphan report must
     be read. `keeps` is the provider where its machines are allocations of hosts. With
     `reads_only` nothing is recorded, not even that a fleet exists: for plans.
@@ -71,6 +73,9 @@ class AccountState:
     reads_only: bool = False
     stale: set[FleetName] = field(default_factory=set[FleetName])
     recalled: set[MachineId] = field(default_factory=set[MachineId])
+    provable: dict[FleetName, Mapping[tuple[Zone, str], datetime]] = field(
+        default_factory=dict[FleetName, Mapping[tuple[Zone, str], datetime]]
+    )
     taken: frozenset[int] = frozenset()
     answered: frozenset[int] = frozenset()
 
@@ -189,14 +194,8 @@ class AccountState:
 
     def lacking(self, now: datetime) -> Mapping[tuple[Zone, str], datetime]:
         """Return from when on a listing can prove by now that orphans are gone which one lacked."""
-        found = dict[tuple[Zone, str], datetime]()
-        delay = self.account.provider.capabilities.consistency_delay
-        for orphan in self.orphans:
-            gap = max((f.timers.absence_gap for f in self.account.fleets), default=delay)
-            if orphan.missing is not None and (at := orphan.missing + max(gap, delay)) <= now:
-                place = (orphan.zone, orphan.kind)
-                found[place] = max(at, found.get(place, at))
-        return found
+        times = (each for found in self.provable.values() for each in found.items())
+        return {place: at for place, at in sorted(times, key=itemgetter(1)) if at <= now}
 
     def protection(self, name: FleetName, now: datetime) -> str:
         """Return why nothing of a fleet may be destroyed: protected, or paused, or about to be."""

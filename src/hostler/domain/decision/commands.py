@@ -44,6 +44,7 @@ def decision_of(draft: Draft, context: Context) -> Decision:
             for t in transitions
             if t.machine.deletion is not None and t.machine.id in snapshot.moving
         ),
+        provable=draft.provable,
     )
 
 

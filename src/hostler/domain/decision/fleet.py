@@ -112,5 +112,9 @@ def reclaim_orphans(draft: Draft, context: Context) -> Draft:
     report = reclaim.orphan_report(snapshot)
     rest = reclaim.without(adopted, snapshot)
     reclaims, report, row = reclaim.reclaims(report, draft.row, rest, context.planner)
-    due = (*draft.due, *reclaim.doubts_over(snapshot, report))
-    return replace(draft, row=row, orphan_report=report, reclaims=reclaims, due=due)
+    provable = reclaim.provable(snapshot, report)
+    soonest = snapshot.now + snapshot.fleet.timers.absence_gap
+    due = (*draft.due, *(max(at, soonest) for at in provable.values()))
+    return replace(
+        draft, row=row, orphan_report=report, reclaims=reclaims, provable=provable, due=due
+    )

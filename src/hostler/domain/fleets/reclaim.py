@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hostler.domain.hosts.orphans import ACTIONABLE, WHY_NOT
-from hostler.domain.ids import HostId, MachineId, ResourceId, evolve
+from hostler.domain.ids import HostId, MachineId, ResourceId, Zone, evolve
 from hostler.domain.model.commands import Reclaim, SaveOrphans
 from hostler.domain.model.fleet import FleetRow, destructions_left
 from hostler.domain.model.machine import Known, Machine, Offer, Place
@@ -57,14 +57,19 @@ def orphan_report(snapshot: Snapshot) -> SaveOrphans:
     return SaveOrphans(orphans=(*changed, *doubted), cleared=cleared)
 
 
-def doubts_over(snapshot: Snapshot, report: SaveOrphans) -> Iterator[datetime]:
-    """Yield when one more observation could prove that an orphan is gone."""
+def provable(snapshot: Snapshot, report: SaveOrphans) -> Mapping[tuple[Zone, str], datetime]:
+    """Return which zones and kinds lack orphans, and when a listing can prove that they are gone.
+
+    That is when it has to begin; where several orphans are lacking, it proves it of all.
+    """
     changed = {orphan.resource: orphan for orphan in report.orphans}
+    found = dict[tuple[Zone, str], datetime]()
     for older in snapshot.orphans:
         orphan = changed.get(older.resource, older)
         if orphan.missing is not None and orphan.resource not in report.cleared:
-            soonest = snapshot.now + snapshot.fleet.timers.absence_gap
-            yield max(orphan.missing + _patience(snapshot), soonest)
+            place, at = (orphan.zone, orphan.kind), _gone_from(orphan.missing, snapshot)
+            found[place] = max(at, found.get(place, at))
+    return found
 
 
 def _present(orphan: Orphan, snapshot: Snapshot) -> Orphan:
@@ -114,12 +119,16 @@ def _is_over(orphan: Orphan, snapshot: Snapshot) -> bool:
     whole = snapshot.inventory.whole.get((orphan.zone, orphan.kind))
     if whole is None or orphan.missing is None:
         return False
-    return whole - max(orphan.missing, snapshot.counted_from) >= _patience(snapshot)
+    return whole >= _gone_from(orphan.missing, snapshot)
 
 
-def _patience(snapshot: Snapshot) -> timedelta:
-    """Return how long an orphan must be lacking: lists may lag, or be empty, for a while."""
-    return max(snapshot.fleet.timers.absence_gap, snapshot.capabilities.consistency_delay)
+def _gone_from(missing: datetime, snapshot: Snapshot) -> datetime:
+    """Return when a listing has to begin to prove the end of what one lacked since `missing`.
+
+    Lists may lag, or be empty, for a while; only time that one clock counted is counted.
+    """
+    patience = max(snapshot.fleet.timers.absence_gap, snapshot.capabilities.consistency_delay)
+    return max(missing, snapshot.counted_from) + patience
 
 
 def _doubted(orphan: Orphan, snapshot: Snapshot) -> Orphan:

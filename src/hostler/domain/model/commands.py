@@ -1,9 +1,18 @@
 """Commands: the few things that a decision can ask for, as values, each with its reason."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from hostler.domain.ids import CycleId, FleetName, HostId, InstallationId, MachineId, ResourceId
+from hostler.domain.ids import (
+    CycleId,
+    FleetName,
+    HostId,
+    InstallationId,
+    MachineId,
+    ResourceId,
+    Zone,
+)
 
 from .fleet import FleetRow, Order
 from .host import Host
@@ -150,7 +159,9 @@ class Decision:
 
     `recalled` are machines in flight that are wanted no longer: nothing more is made for them.
     `condition` is empty when all is well; `due` is when the next decision may differ without any
-    new observation (a deadline, a retry); `expecting` says that something is on its way.
+    new observation (a deadline, a retry); `expecting` says that something is on its way. `provable`
+    are the zones and kinds whose listings lack orphans, and when one has to begin to prove that
+    these are gone.
     """
 
     commands: tuple[Command, ...] = ()
@@ -160,6 +171,9 @@ class Decision:
     expecting: bool = False
     alarms: tuple[str, ...] = ()
     recalled: tuple[MachineId, ...] = ()
+    provable: Mapping[tuple[Zone, str], datetime] = field(
+        default_factory=dict[tuple[Zone, str], datetime]
+    )
 
 
 RESIZE = "hostler"
