@@ -1,6 +1,6 @@
 """Reclaim: which resources does no record explain, what do they cost, and may one be removed?"""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
