@@ -35,10 +35,10 @@ class AccountState:
     `stale` fleets must be read again; `recalled` machines are in flight and wanted no longer;
     `taken` are numbers of requests that a reading under way may still bring, `answered` those of
     requests that could not be taken out when they were answered; `provable` is from when on
-    listings prove that orphans are gone, as the fleets' last decisions have it. `recorded` are all fleets on
-    record, of every account, as they were read last. `unread`: the orphan report must
-    be read. `keeps` is the provider where its machines are allocations of hosts. With
-    `reads_only` nothing is recorded, not even that a fleet exists: for plans.
+    listings prove that orphans are gone, as the fleets' last decisions have it. `recorded` are all
+    fleets on record, of every account, as they were read last. `unread`: the orphan report must be
+    read. `keeps` is the provider where its machines are allocations of hosts. With `reads_only`
+    nothing is recorded, not even that a fleet exists: for plans.
     """
 
     account: Account
