@@ -2,15 +2,18 @@
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Literal, get_args
 
 import pytest
 
 from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
 from hostler.config.values import Config
+from hostler.domain.ids import FleetName
+from hostler.domain.model.fleet import FleetRow
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
@@ -20,10 +23,11 @@ from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.objects.models import Written
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
 from hostler.kubernetes.errors import ApiError, Timeout, TooManyRequests, Unavailable
-from hostler.kubernetes.objects import Metadata
+from hostler.kubernetes.objects import Key, Metadata
+from hostler.ports.engine_record import EngineRecord
 from hostler.ports.store import Store
 from hostler.stores.memory import MemoryStore
-from hostler.testing.scenes.builders import HOME
+from hostler.testing.scenes.builders import BEGIN, HOME
 from hostler.testing.time.clock import RigClock
 
 NAMES = ("a", "b", "c")
@@ -31,17 +35,24 @@ WEBHOOK = Unavailable("failed calling webhook: connection refused", code=500, un
 
 
 class Objects:
-    """Three fleets that hostler holds already."""
+    """Three fleets that hostler holds already, and those of them that were deleted."""
 
     def __init__(self) -> None:
         self.changed = asyncio.Event()
+        self.deleted = set[str]()
 
     def of(self, kind: str) -> tuple[Written, ...]:
         finalizers = ("hostler.dev/ends",)
         return tuple(
             Written(
-                metadata=Metadata(name=name, namespace="home", uid=name, finalizers=finalizers),
-                spec={"size": 0, "provider": "static"},
+                metadata=Metadata(
+                    name=name,
+                    namespace="home",
+                    uid=name,
+                    finalizers=finalizers,
+                    deletion_timestamp=BEGIN if name in self.deleted else None,
+                ),
+                spec={"size": 0, "provider": "static", "deletionPolicy": "end"},
             )
             for name in NAMES
             if kind == "Fleet"
@@ -53,10 +64,15 @@ class Objects:
 
 @dataclass
 class Client:
-    """Takes statuses, but for those of objects about which the server breaks."""
+    """Takes statuses, but for those of objects about which the server breaks; and finalizers."""
 
     breaks: dict[str, ApiError] = field(default_factory=dict[str, ApiError])
     asked: Counter[str] = field(default_factory=Counter[str])
+    patched: list[str] = field(default_factory=list[str])
+
+    async def patch(self, resource: object, key: Key, *_: object, **__: object) -> None:
+        del resource
+        self.patched.append(key.name)
 
     async def apply(self, resource: object, item: Written, *_: object, **__: object) -> Written:
         del resource
@@ -150,3 +166,45 @@ async def test_a_server_that_answers_nobody_is_not_asked_about_every_object(
     with pytest.raises(ApiError):
         await one.report()
     assert client.asked == {"a": 1}
+
+
+Case = Literal["never ran", "in force", "about to run", "runs", "ran meanwhile"]
+
+
+@pytest.mark.parametrize("case", get_args(Case))
+async def test_a_fleet_that_is_deleted_right_after_it_was_made_stays_where_an_engine_may_have_it(
+    tmp_path: Path, case: Case
+) -> None:
+    """Else what that engine makes in this moment would be left, whatever the object says."""
+    client = Client()
+    one = await reporter(tmp_path, client, RigClock())
+    source, store = one.of.source, one.of.store
+    assert isinstance(store, MemoryStore)
+    objects: object = one.of.followed
+    assert isinstance(objects, Objects)
+    objects.deleted.add("a")
+    tables = {"fleet.a": "digest"} if case == "runs" else dict[str, str]()
+    await store.save_engine_record(EngineRecord(file="home.toml", since=BEGIN, tables=tables))
+    if case != "in force":
+        await source.again({}, ())
+    if case == "about to run":
+        one = replace(one, of=replace(one.of, reloads=lambda: True))
+    if case == "ran meanwhile":
+        one = replace(one, of=replace(one.of, store=Late(store)))
+    await one.report()
+    assert client.patched == (["a"] if case == "never ran" else [])
+
+
+class Late:
+    """A store in which a fleet gets its row while all are gone over."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store, self._read = store, 0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    async def fleets(self) -> tuple[FleetRow, ...]:
+        self._read += 1
+        row = FleetRow(name=FleetName("a"), created=BEGIN)
+        return (row,) if self._read > 1 else ()

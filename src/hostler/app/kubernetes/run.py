@@ -138,6 +138,7 @@ async def _run(process: Process, site: _Site, base: Base, signals: Signals) -> N
             leads=election.leads,
             with_removed=services.with_removed,
             node=nodes.standing,
+            reloads=lambda: signals.is_reloading,
         )
         events = EventRecorder(cluster.client, services.clock(), process.holder)
         reporter = Reporter(reported, Writer(cluster.client, services.clock(), events))

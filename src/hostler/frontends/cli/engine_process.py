@@ -45,7 +45,8 @@ _AGAIN = timedelta(seconds=2)
 class Signals:
     """What this process was asked for: to stop, or to read again what is run, and its file too.
 
-    `reads` says that it is being read again, or that the engine of it is about to begin.
+    `reads` says that it is being read again, or that the engine of it is about to begin, which is
+    written down by then.
     """
 
     stop: bool = False
@@ -151,7 +152,7 @@ class EngineProcess:
         opened: _Opened | None = await self._open(config)
         with self._signals.heard(signal.SIGINT, signal.SIGTERM):
             while opened is not None:
-                self._next, self._signals.reads = None, False
+                self._next = None
                 async with opened.stack:
                     await self._run(opened)
                 before, opened = opened, self._next
@@ -178,6 +179,7 @@ class EngineProcess:
         engine = self._services.engine(opened.config, ports, opened.accounts)
         while not await self._began(opened.config, ports, engine):
             await self._services.clock().sleep(_AGAIN)
+        self._signals.reads = False
         async with asyncio.TaskGroup() as group:
             running = group.create_task(engine.run())
             group.create_task(self._end_when_asked(running, opened.config))

@@ -49,12 +49,16 @@ def _no_node(machine: MachineId) -> Standing | None:
     return None
 
 
+def _never() -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reported:
     """What a reporter is given: records, objects, what is in force, and whether we write at all.
 
     `with_removed` adds the fleets that the store holds and nobody asks for any more; `node` tells
-    how the Node of a machine stands.
+    how the Node of a machine stands, `reloads` whether an engine is about to run other tables.
     """
 
     followed: Followed
@@ -64,6 +68,7 @@ class Reported:
     leads: Callable[[], bool]
     with_removed: Callable[[Config, Store], Awaitable[Config]]
     node: Callable[[MachineId], Standing | None] = _no_node
+    reloads: Callable[[], bool] = _never
 
 
 @dataclass(slots=True)
@@ -120,7 +125,7 @@ class Reporter:
                 await self._request(about_pause(one, fleet, asked))
             elif one.ends and one.wanted.get("deletionPolicy") == "end":
                 await self._request(about_end(one, fleet, asked))
-        if one.ends and (_is_over(one, row, found) or await self._holds_nothing(row, config)):
+        if one.ends and await self._is_over(one, row, found, config):
             await self.writer.release(FLEETS, one)
             return
         if not one.ends:
@@ -130,19 +135,45 @@ class Reporter:
         fields = statuses.fleet_fields(found)
         await self.writer.status(FLEETS, one, fields, conditions, generation)
 
-    async def _holds_nothing(self, row: FleetRow | None, config: Config) -> bool:
+    async def _is_over(
+        self, one: Written, row: FleetRow | None, found: FleetStatus | None, config: Config
+    ) -> bool:
+        """Tell whether a Fleet whose object was deleted needs it no longer."""
+        if row is None:
+            return await self._never_ran(self._name(one))
+        if one.wanted.get("deletionPolicy") != "end":
+            over = row.removed is not None
+        else:
+            over = row.ends and (found is None or not found.machines)
+        return over or await self._holds_nothing(row, config)
+
+    async def _never_ran(self, name: str) -> bool:
+        """Tell whether no engine has had a fleet, and none is about to.
+
+        One that is deleted right after it was made may be run for a moment still: then it gets a
+        row, and maybe machines, and its object says what becomes of them. The rows are read last.
+        """
+        of, path = self.of, Place(FLEET, name).path
+        if path in of.source.paths() or of.reloads() or await self._is_run(path):
+            return False
+        return all(str(row.name) != name for row in await of.store.fleets())
+
+    async def _holds_nothing(self, row: FleetRow, config: Config) -> bool:
         """Tell whether an engine has let a fleet go that has nothing to look after.
 
         It is never marked as removed then: no engine runs what holds nothing. The machines are
         read after what is run, for an engine that still has the fleet may make one.
         """
-        known = row is None or config.known(row.name) is not None or row.name in config.unreadable
-        if row is None or known or not isinstance(self.of.store, KeepsEngineRecord):
-            return False
-        runs = await self.of.store.engine_record()
-        if runs is None or Place(FLEET, str(row.name)).path in runs.tables:
+        known = config.known(row.name) is not None or row.name in config.unreadable
+        if known or await self._is_run(Place(FLEET, str(row.name)).path, unknown=True):
             return False
         return not await self.of.store.machines(row.name)
+
+    async def _is_run(self, path: str, *, unknown: bool = False) -> bool:
+        """Tell whether the engine has a table, or `unknown` where nobody has written which."""
+        store = self.of.store
+        runs = await store.engine_record() if isinstance(store, KeepsEngineRecord) else None
+        return unknown if runs is None else path in runs.tables
 
     async def _request(self, accepted: Accepted | None) -> None:
         if accepted is not None:
@@ -290,12 +321,3 @@ class Reporter:
             return end_condition(text)
         await self.writer.release(HOSTS, one)
         return None
-
-
-def _is_over(one: Written, row: FleetRow | None, found: FleetStatus | None) -> bool:
-    """Tell whether a Fleet whose object was deleted needs it no longer."""
-    if row is None:
-        return True
-    if one.wanted.get("deletionPolicy") != "end":
-        return row.removed is not None
-    return row.ends and (found is None or not found.machines)

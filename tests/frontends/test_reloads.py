@@ -1,4 +1,4 @@
-"""Gauges of fleets: what an engine that no longer runs a fleet leaves nothing of."""
+"""Reloads: what an engine that no longer runs a fleet leaves nothing of, and when it is over."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -99,3 +99,33 @@ async def test_a_fleet_that_is_run_no_more_alerts_of_nothing() -> None:
     await asyncio.wait([running])
     for gauge in (Gauge.NO_AVAILABLE_HOST, Gauge.BOOTSTRAP_FAILED, Gauge.ORPHANS_CHECKED):
         assert set(metrics.series(gauge)) == {("other",)}
+
+
+class Looking(Nobody):
+    """Notes whether a reload went on when an engine was attached, and which tables were written."""
+
+    def __init__(self, signals: Signals) -> None:
+        self._signals = signals
+        self.noted = list[bool]()
+
+    async def attach(self, config: Config, ports: Ports, engine: object) -> None:
+        del config, ports, engine
+        self.noted.append(self._signals.is_reloading)
+
+
+async def test_a_reload_goes_on_until_it_is_written_down_what_runs() -> None:
+    services, signals = Services(), Signals()
+    config, frontends = services.load(FILE), Looking(signals)
+    process = EngineProcess(services, services.store_, services.metrics_, frontends, signals)
+    process.reads = Reads(replace(config, fleets=()))
+    running = asyncio.get_running_loop().create_task(process.run(config))
+    await services.begun.wait()
+    signals.ask_to_reload()
+    while signals.is_reloading:
+        await asyncio.sleep(0)
+    record = await services.store_.engine_record()
+    running.cancel()
+    await asyncio.wait([running])
+    assert frontends.noted == [False, True]
+    assert record is not None
+    assert not any(path.startswith("fleet.") for path in record.tables)
