@@ -121,8 +121,9 @@ async def test_a_reload_goes_on_until_it_is_written_down_what_runs() -> None:
     running = asyncio.get_running_loop().create_task(process.run(config))
     await services.begun.wait()
     signals.ask_to_reload()
-    while signals.is_reloading:
+    for _ in range(1000):
         await asyncio.sleep(0)
+    assert not signals.is_reloading
     record = await services.store_.engine_record()
     running.cancel()
     await asyncio.wait([running])
