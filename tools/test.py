@@ -60,16 +60,18 @@ SLOW = (
     "tests/hosts",
     "tests/simulation",
 )
+BY_FILE = ("pytest", "-n2", "--dist", "loadfile")
 PLUGIN = "tests/end_to_end/test_fleeting_*.py"
 TESTS = (
     Part("tests", ("pytest", "-n2", "tests", *(f"--ignore={folder}" for folder in SLOW))),
     Part("scenes", ("pytest", "-n2", "tests/disasters")),
     Part("simulation", ("pytest", "-n2", "tests/simulation")),
-    Part("end-to-end", ("pytest", "tests/end_to_end", f"--ignore-glob={PLUGIN}")),
-    Part("plugin", ("pytest", "tests/hosts", *sorted(map(str, Path().glob(PLUGIN))))),
+    # These mostly wait for other processes. All of a file goes to one of the two.
+    Part("end-to-end", (*BY_FILE, "tests/end_to_end", f"--ignore-glob={PLUGIN}")),
+    Part("plugin", (*BY_FILE, "tests/hosts", *sorted(map(str, Path().glob(PLUGIN))))),
     # Kubernetes' own programs are built first, for five to ten minutes; each process has its own
-    # servers, and all of a file goes to one: most files need one of the two alone.
-    Part("controlplane", ("pytest", "-n2", "--dist", "loadfile", "tests/controlplane")),
+    # servers: most files need one of the two alone.
+    Part("controlplane", (*BY_FILE, "tests/controlplane")),
 )
 
 
