@@ -52,6 +52,23 @@ def test_answers_less_than_a_gap_apart_prove_no_absence() -> None:
     assert scene.the(1).phase is Phase.READY
 
 
+def test_answers_of_one_moment_prove_no_absence_however_long_lists_lacked_it() -> None:
+    """Fleeting 98000227: a person took its tags away, by which lists are asked for."""
+    scene = vanished(3, 1)
+    scene.reconcile()
+    for pause in (2 * FLEET.timers.absence_gap, 2 * S, FLEET.timers.absence_gap - 3 * S):
+        scene.later(pause)
+        scene.observe()
+        scene.observe_one(alone(1))
+        scene.reconcile()
+        assert scene.the(1).phase is Phase.READY
+    scene.later(1 * S)
+    assert questions(scene) == [(alone(1),)]
+    scene.observe_one(alone(1))
+    scene.reconcile()
+    assert not scene.the(1).wanted
+
+
 def test_fleet_says_how_many_are_not_seen_and_since_when_until_they_are_seen_again() -> None:
     scene = vanished(10, 5)
     scene.reconcile()

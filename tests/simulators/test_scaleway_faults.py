@@ -130,6 +130,17 @@ def not_found_flicker(bench: Bench) -> None:
     assert bench.read_server(server)["id"] == server
 
 
+def test_an_id_flickers_for_a_moment_and_not_soon_again():
+    bench = Bench(fault_rates=FaultRates({"not_found_flicker": 1.0}))
+    one, other = bench.server()["id"], bench.server()["id"]
+    found = dict[float, int]()
+    for now in (0.0, 5.0, 10.0, 10.5, 30.0, 300.0, 300.5, 310.0, 311.0):
+        bench.now = now
+        found[now] = bench.ask("GET", f"{SERVERS}/{one}").status
+    assert [now for now, status in found.items() if status == 404] == [0.0, 5.0, 10.0, 300.5, 310.0]
+    assert bench.ask("GET", f"{SERVERS}/{other}").status == 404, "each id for itself"
+
+
 def on_delete(fault: str, status: int, kind: str) -> Check:
     """Check a refusal that a deletion meets."""
 

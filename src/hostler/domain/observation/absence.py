@@ -1,7 +1,7 @@
 """Absence: when what observations lack is missing, when it is gone, and when to ask for it.
 
 One listing is nothing: a bound id is gone when it was asked for by itself twice, and was not there,
-the second time a gap after it was first missed.
+the second time a gap after the first: what is not found for a moment only is there.
 """
 
 from dataclasses import replace
@@ -62,25 +62,30 @@ def _needs_own_observations(place: Place, known: Known) -> bool:
 def _asked_alone(known: Known, snapshot: Snapshot) -> bool:
     """Tell whether an id was not found by itself, often enough to believe that it is gone.
 
-    One answer is nothing here either: the last of several lies a gap after it was first missed.
+    One answer is nothing here either: the last of several lies a gap after the first.
     """
-    alone, since = (
-        snapshot.inventory.missing.get(known.id),
-        snapshot.inventory.lacking.get(known.id),
-    )
+    inventory = snapshot.inventory
+    alone, since = inventory.missing.get(known.id), inventory.lacking.get(known.id)
     if alone is None or since is None or known.absent is None or since == alone:
         return False
-    return alone - steady(known.absent, snapshot) >= snapshot.fleet.timers.absence_gap
+    return alone - _first_missed(known, known.absent, snapshot) >= snapshot.fleet.timers.absence_gap
+
+
+def _first_missed(known: Known, absent: datetime, snapshot: Snapshot) -> datetime:
+    """Return since when an id was missing by the lists, and whenever it was asked for by itself."""
+    since = snapshot.inventory.lacking.get(known.id, absent)
+    return max(steady(absent, snapshot), since)
 
 
 def next_question(known: Known, snapshot: Snapshot) -> datetime:
     """Return when an id that observations lack is next to be asked for by itself.
 
-    At once, and once more when a gap has passed since it was first missed.
+    At once, and once more when a gap has passed since then.
     """
     if known.absent is None:
         return snapshot.now
     alone = snapshot.inventory.missing.get(known.id)
     if alone is None or alone < known.absent:
         return snapshot.now
-    return max(snapshot.now, steady(known.absent, snapshot) + snapshot.fleet.timers.absence_gap)
+    first = _first_missed(known, known.absent, snapshot)
+    return max(snapshot.now, first + snapshot.fleet.timers.absence_gap)

@@ -39,6 +39,9 @@ MAC_ORDERS = frozenset({"mac.create", "mac.batch"})
 BUYS = MAC_ORDERS | {"server.create"}
 MAC_CHANGES = ("mac.update", "mac.delete", "mac.reboot", "mac.reinstall")
 MAC_ATTACHES = ("mac_network.attach", "mac_network.set")
+_FLICKER = "not_found_flicker"
+_FLICKERS_FOR, _FLICKERS_AGAIN = 10.0, 300.0
+"""So long, in seconds, an id may be answered as one that is not there, and when again."""
 
 
 @dataclass(slots=True, eq=False)
@@ -81,6 +84,7 @@ class FaultInjector:
         self.counts: dict[str, int] = {}
         self._scripts: list[Script] = []
         self._spells: dict[tuple[str, str], float] = {}  # (fault, zone or id) → its end
+        self._flickered: dict[tuple[str, ...], float] = {}  # whose id → when it began to flicker
         self._era = 0
         self._rates: dict[str, tuple[tuple[str, float], ...]] = {}
         self.change(fault_rates)
@@ -127,12 +131,25 @@ class FaultInjector:
         for fault, rate in self._rates_for(call):
             if self.rng.random() < rate:
                 struck[fault] = self.draw(fault)
+        if _FLICKER in struck and not self._flickers(call):
+            del struck[_FLICKER]
         if self._scripts:
             struck.update(self._scripted(call))
         if struck or self._spells:
             self._begin_spells(call, struck)
             struck.update(self._lasting(call))
         return struck
+
+    def _flickers(self, call: Call) -> bool:
+        """Tell whether what a request names may flicker now: for a moment, and not soon again.
+
+        Else what exists could be hidden from whoever asks for it as often as anybody would.
+        """
+        named, now = call.names[:1], self.cloud.now
+        begun = self._flickered.get(named)
+        if begun is None or now - begun > _FLICKERS_AGAIN:
+            self._flickered[named] = begun = now
+        return now - begun <= _FLICKERS_FOR
 
     def draw(self, fault: str) -> float:
         """Draw the length of a spell."""
