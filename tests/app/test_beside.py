@@ -57,11 +57,13 @@ class Secrets:
     """The Secrets of a cluster, all with one key; about those that are broken the server breaks."""
 
     broken: set[str] = field(default_factory=set[str])
+    authority: bytes = b"an authority"
 
     async def get(self, _: object, key: Key) -> StoredSecret:
         if key.name in self.broken:
             raise Unavailable("no key is found to decrypt it with", code=500, unknown=True)
-        data = {"SCW_SECRET_KEY": base64.b64encode(b"secret").decode()}
+        values = {"SCW_SECRET_KEY": b"secret", "ca": self.authority}
+        data = {name: base64.b64encode(value).decode() for name, value in values.items()}
         return StoredSecret(metadata=Metadata(name=key.name), data=data)
 
 
@@ -397,3 +399,27 @@ async def test_a_file_that_could_not_be_opened_is_not_read_any_more(site: Site) 
     assert site.objects.changed.is_set(), "objects that changed meanwhile are read again"
     beside.refuse()
     assert fleets(source.config()) == {"boxes": 0}
+
+
+async def test_what_secrets_were_before_is_removed_once_all_is_run(site: Site) -> None:
+    """And not what an object that is refused by now still has in force."""
+    project = "22222222-2222-2222-2222-222222222222"
+    for name in ("one", "two"):
+        own = {"project": project, "caFile": "ca"}
+        site.objects.write("Provider", "home", name, kind="scaleway", secretName=name, scaleway=own)
+    _, source = await site.begin(None)
+    folder = site.folder / "secrets"
+    (first, second) = sorted(folder.rglob("ca"))
+    site.secrets.authority = b"another one"
+    wrong = {"project": "no project", "caFile": "ca"}
+    site.objects.write("Provider", "home", "two", kind="scaleway", secretName="two", scaleway=wrong)
+    running = asyncio.get_running_loop().create_task(source.run())
+    site.objects.changed.set()
+    await until(lambda: len(list(folder.rglob("ca"))) == 4)  # an engine may use the old ones still
+    await until(lambda: not site.objects.changed.is_set())
+    running.cancel()
+    await source.forget_secrets()
+    third = next(path for path in folder.rglob("ca") if path != second)
+    assert sorted(folder.rglob("ca")) == sorted([second, third])
+    assert (second.read_bytes(), third.read_bytes()) == (b"an authority", b"another one")
+    assert not first.exists()

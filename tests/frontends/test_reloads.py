@@ -125,6 +125,10 @@ async def test_a_reload_goes_on_until_it_is_written_down_what_runs() -> None:
         await asyncio.sleep(0)
     assert not signals.is_reloading
     record = await services.store_.engine_record()
+    assert process.runs(replace(config, fleets=()))
+    assert not process.runs(config)
+    signals.reload = True
+    assert not process.runs(replace(config, fleets=())), "it may run another one in a moment"
     running.cancel()
     await asyncio.wait([running])
     assert frontends.noted == [False, True]

@@ -138,6 +138,14 @@ def test_a_file_of_a_secret_is_for_this_user_alone(namespace: Namespace) -> None
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
+def test_the_file_of_a_fleet_is_kept_for_machines_that_outlive_it(tmp_path: Path) -> None:
+    places = SecretPlaces(tmp_path, {}, b"salt")
+    of_fleet = Path(places.file(SECRET, "init", stable=True))
+    of_account = Path(places.file(SECRET, "init", stable=False))
+    places.forget(())
+    assert (of_fleet.exists(), of_account.exists()) == (True, False)
+
+
 def test_a_secret_for_which_there_is_no_room_refuses_its_object_alone(
     namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -147,6 +147,13 @@ class EngineProcess:
         self._runs: EngineRecord | None = None
         self._files = ""
 
+    def runs(self, config: Config) -> bool:
+        """Tell whether an engine runs this, and is not about to run anything else."""
+        runs = self._runs
+        if runs is None or self._signals.is_reloading:
+            return False
+        return digests(config).items() <= runs.tables.items()
+
     async def run(self, config: Config) -> None:
         """Run until SIGINT or SIGTERM; SIGHUP reads the file again. Leases are given back."""
         opened: _Opened | None = await self._open(config)

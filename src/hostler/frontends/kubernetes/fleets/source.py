@@ -5,10 +5,11 @@ API server cannot tell for a while stays as it was.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import structlog
 
@@ -224,6 +225,11 @@ class Source:
 
         return undo
 
+    async def forget_secrets(self) -> None:
+        """Remove what was put into files of Secrets that are others by now, where all is run."""
+        async with self._making:
+            self._places.forget(frozenset(_texts(self.judged.assembly.tables)))
+
     def paths(self) -> tuple[str, ...]:
         """Return the paths of the tables in force that are objects."""
         return tuple(place.path for place in self.judged.assembly.tables)
@@ -356,6 +362,18 @@ class Source:
 def _verdicts(judged: Judged) -> Verdicts:
     assembly = judged.assembly
     return Verdicts(tables=assembly.tables, verdicts=assembly.verdicts, hosts=judged.hosts)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield all texts in a table."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in cast("Mapping[object, object]", value).values():
+            yield from _texts(one)
+    elif isinstance(value, list | tuple):
+        for one in cast("Iterable[object]", value):
+            yield from _texts(one)
 
 
 async def _nobody() -> None:

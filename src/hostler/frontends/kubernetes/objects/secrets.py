@@ -9,7 +9,7 @@ import binascii
 import hashlib
 import hmac
 import shutil
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Collection, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -86,6 +86,7 @@ class SecretPlaces:
 
     def __init__(self, folder: Path, variables: MutableMapping[str, str], salt: bytes) -> None:
         self._folder, self._variables, self._salt = folder, variables, salt
+        self._changing = set[Path]()
 
     def clear(self) -> None:
         """Remove the files of an earlier process; OSError where that cannot be."""
@@ -109,12 +110,24 @@ class SecretPlaces:
         """
         value = self._value(secret, key)
         suffix = "" if stable else f"-{self._digest(_place(secret), key, value)}"
+        folder = self._folder / f"{_place(secret)}{suffix}"
+        self._changing |= set[Path]() if stable else {folder}
         try:
-            return self._written(self._folder / f"{_place(secret)}{suffix}", key, value)
+            return self._written(folder, key, value)
         except OSError as error:
             why = error.strerror or type(error).__name__
             text = f"the key {key} of the Secret {secret.name} cannot be put into a file: {why}"
             raise ConfigError(text) from None
+
+    def forget(self, used: Collection[str]) -> None:
+        """Remove the files whose paths change, but for these: their Secrets are others by now.
+
+        What cannot be removed is tried again with the next call.
+        """
+        named = {Path(path).parent for path in used}
+        for folder in self._changing - named:
+            shutil.rmtree(folder, ignore_errors=True)
+            self._changing -= set[Path]() if folder.exists() else {folder}
 
     def _written(self, folder: Path, key: str, value: bytes) -> str:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
