@@ -9,7 +9,8 @@ import pytest
 from aiohttp import web
 from power_rig import DEADLINE, NO_WAY, SECRET, SETTLES, MethodRig, serving, worlds
 
-from hostler.ports.power import PowerMethod, PowerState
+from hostler.domain.model.calls import Refusal, Refused
+from hostler.ports.power import PowerAction, PowerMethod, PowerState
 from hostler.providers.power.methods.proxmox import Proxmox, ProxmoxTable
 from hostler.providers.power.methods.shelly import Shelly, ShellyTable
 from hostler.providers.power.methods.tasmota import Tasmota, TasmotaTable
@@ -96,6 +97,20 @@ async def test_method_keeps_the_promise_that(check: Check, case: Case) -> None:
         "it cannot do off_soft",
         "it cannot do cycle",
     }
+
+
+async def test_a_token_that_may_only_read_is_no_wrong_one() -> None:
+    """Else the node would be asked nothing more for a while, and no guest of it be seen."""
+    box = Box(name="box-1", time=float, on=True)
+    async with serving(proxmox(box, SECRET, may_switch=False)) as url:
+        table = as_admin(ProxmoxTable, url, user=TOKEN_ID, node="pve", guest=100)
+        power = MethodRig(Proxmox(), box, table).open()
+        outcome = await power.act(PowerAction.OFF_HARD)
+        assert isinstance(outcome, Refused)
+        assert outcome.why is Refusal.INVALID
+        assert "Permission check failed (/vms/100, VM.PowerMgmt)" in outcome.text
+        assert (await power.query()).state is PowerState.ON
+        await power.close()
 
 
 async def test_another_shelly_that_hangs_there_is_asked_which_one_it_is() -> None:
