@@ -52,11 +52,12 @@ class Call:
     sent and is never repeated until it is sure that it had no effect; every other call may be done
     again after any break. `fact` is kept in the record with its date once the call is done, because
     no observation shows it. `args` name everything that matters to a reader of the plan, and no
-    secrets. `ends_payment` says that what is paid for in advance is lost with it. `aim` is the
-    stage that a host's name tells once this call had its effect; `witness` is what the host showed
-    before, that a wipe changes. `drift` says what of a ready machine is otherwise than its record
-    has it, in words that stay the same while it is so: the call mends that, and its `fact` is when
-    it last did. Where only a person can, `remedy` says how, and the call has no effect.
+    secrets. `reboots` says that its host goes down for it and comes up again. `ends_payment` says
+    that what is paid for in advance is lost with it. `aim` is the stage that a host's name tells
+    once this call had its effect; `witness` is what the host showed before, that a wipe changes.
+    `drift` says what of a ready machine is otherwise than its record has it, in words that stay the
+    same while it is so: the call mends that, and its `fact` is when it last did. Where only a
+    person can, `remedy` says how, and the call has no effect.
     """
 
     kind: str

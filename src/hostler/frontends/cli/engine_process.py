@@ -45,8 +45,8 @@ _AGAIN = timedelta(seconds=2)
 class Signals:
     """What this process was asked for: to stop, or to read again what is run, and its file too.
 
-    `reads` says that it is being read again, or that the engine of it is about to begin, which is
-    written down by then.
+    `reads` says that it is being read again, or that the engine of it is about to begin, and is not
+    on record yet.
     """
 
     stop: bool = False
