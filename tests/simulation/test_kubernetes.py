@@ -39,6 +39,11 @@ PAST_FAILURES = {
 }
 """Seeds of failures that were found and mended, and what each found."""
 
+FAILURES_OF_NEWER_DICE = {
+    99000094: "drain: a process stood still between an end and its save (the judge)",
+}
+"""The same of seeds that may draw what came later of Nodes."""
+
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("first", range(1, MANY, AT_ONCE))
@@ -48,7 +53,7 @@ def test_all_is_as_objects_ask_whatever_happens(first: int) -> None:
         assert result.violation is None, "\n".join(result.story)
 
 
-@pytest.mark.parametrize("seed", PAST_FAILURES)
+@pytest.mark.parametrize("seed", [*PAST_FAILURES, *FAILURES_OF_NEWER_DICE])
 def test_seed_of_a_past_failure_holds(seed: int) -> None:
     result = run_seed(seed, SIZE, provider=KUBERNETES)
     assert result.violation is None, "\n".join(result.story)

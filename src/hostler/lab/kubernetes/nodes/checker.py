@@ -40,6 +40,9 @@ _BARRED = "it was barred"
 _SHELF = "shelf"
 _EARLY = 75.0
 """How much earlier than by true time a bound may be over by the clocks of engines."""
+_STOOD = 310.0
+"""So long a process may stand still between a decision and its save."""
+_ENDS = frozenset({Phase.DRAINING, Phase.STOPPING, Phase.FAILED})
 _WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 Wrong = Callable[[str, str, str], None]
@@ -88,7 +91,13 @@ class NodesJudge:
         if not _is_to_end(machine):
             self._ends.pop(machine.id, None)
         else:
-            self._ends.setdefault(machine.id, self.truth.now)
+            self._ends.setdefault(machine.id, self._decided(machine))
+
+    def _decided(self, machine: Machine) -> float:
+        """Return when an end was decided that is saved now: a process may stand still meanwhile."""
+        now = self.truth.now
+        moved = seconds(machine.since) if machine.phase in _ENDS else now
+        return min(now, max(moved, now - _STOOD))
 
     def _gets_ready(self, machine: Machine) -> None:
         """Check a machine that is ready for the first time: its Node was, not long before.
@@ -275,8 +284,9 @@ def _stays(node: Raw, machine: Machine) -> Iterator[tuple[str, str, str]]:
 
 
 def _is_to_end(machine: Machine) -> bool:
-    ends = machine.phase in {Phase.DRAINING, Phase.STOPPING, Phase.FAILED}
-    return ends or machine.deletion is not None or machine.goal is not Goal.PRESENT
+    return (
+        machine.phase in _ENDS or machine.deletion is not None or machine.goal is not Goal.PRESENT
+    )
 
 
 def _made(node: Raw) -> float:
