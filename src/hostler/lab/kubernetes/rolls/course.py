@@ -10,9 +10,11 @@ from hostler.lab.harness.process import Home
 from hostler.lab.kubernetes.faults import ClusterScenario
 from hostler.lab.kubernetes.service import Service
 from hostler.lab.kubernetes.site import is_ready, provisioned
+from hostler.lab.macs.names import parse_name
 from hostler.lab.scenario.course import EngineCourse
 from hostler.lab.scenario.disruptions import Disruptions
 from hostler.lab.scenario.faults import HOUR
+from hostler.simulators.scaleway.state.mac_records import MacStatus
 from hostler.testing.time.clock import SimClock
 
 from .environment import RollEnvironment
@@ -122,10 +124,15 @@ class RollCourse(EngineCourse):
                 written, calm = site.written, self.loop.time()
 
     def _lacks_hosts(self, wanted: int) -> bool:
-        """Tell whether quarantine leaves fewer hosts than are wanted."""
+        """Tell whether fewer hosts are left than are wanted: others are in quarantine, or broken.
+
+        One that is in error in the pool is its owner's to mend, and is reported.
+        """
         hosts = [host for shadow in self._shadows() for host in shadow.hosts.values()]
-        apart = sum(host.health.quarantined_until is not None for host in hosts)
-        return len(self.environment.world.cloud.macs) - apart < wanted
+        apart = {host.id for host in hosts if host.health.quarantined_until is not None}
+        macs = [mac for mac in self.environment.world.cloud.macs if mac.id not in apart]
+        broken = sum(mac.status is MacStatus.ERROR and parse_name(mac.name) is None for mac in macs)
+        return len(macs) - broken < wanted
 
     def _is_reached(self, wanted: int) -> bool:
         """Tell whether as many as are wanted are ready, and none of old."""
