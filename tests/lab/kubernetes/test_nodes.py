@@ -42,7 +42,7 @@ class Here:
 
     def __post_init__(self) -> None:
         self.loop = SimLoop()
-        clock = SimClock(self.loop)
+        clock = self.clock = SimClock(self.loop)
         rack = MetalWorld(FakeWorld(clock))
         for name in ("box-1", "box-2"):
             rack.add(name, ZONE, condition=Condition.UP)
@@ -138,12 +138,28 @@ def test_a_box_goes_off_with_its_pods_only_after_the_bound(here: Here) -> None:
     here.save(ON_BOX)
     here.world.switched_off(HostId("box-1"))
     assert here.laws == ["drain"]
-    here.save(ENDING)
+    here.save(replace(ENDING, since=here.clock.now()))
     here.world.switched_off(HostId("box-1"))
     assert here.laws == ["drain", "drain"]
     here.last(300)
     here.world.switched_off(HostId("box-1"))
     assert here.laws == ["drain", "drain"]
+
+
+@pytest.mark.parametrize(("stood", "over"), [(0, 225), (200, 25), (310, 15), (900, 15)])
+def test_a_bound_counts_from_a_decision_that_a_process_saves_later(stood: int, over: int) -> None:
+    """Kubernetes 99000094: it stood still meanwhile, but never for longer than it can."""
+    here = Here(replace(CALM, drain=timedelta(seconds=400 if stood > 200 else 300)))
+    here.call("PATCH", "/api/v1/nodes/box-2", {"spec": {"unschedulable": True}})
+    here.last(1200)
+    here.save(replace(ENDING, since=here.clock.now() - timedelta(seconds=stood)))
+    here.last(over - 10)
+    here.world.switched_off(HostId("box-1"))
+    assert here.laws == ["drain"]
+    here.last(10)
+    here.world.switched_off(HostId("box-1"))
+    here.loop.close()
+    assert here.laws == ["drain"]
 
 
 def test_a_box_whose_pods_are_gone_may_go_off(here: Here) -> None:
