@@ -1,6 +1,5 @@
 """State: what one process remembers of one account between cycles; nothing here is progress."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -9,7 +8,8 @@ from operator import itemgetter
 from hostler.domain.decision.cache import DecisionCache
 from hostler.domain.decision.ripe import speaks_against
 from hostler.domain.decision.view import HostTerms
-from hostler.domain.ids import FleetName, MachineId, ResourceId, Zone
+from hostler.domain.ids import FleetName, MachineId, ResourceId
+from hostler.domain.model.commands import Provable
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import HostCondition
 from hostler.domain.model.inventory import Inventory
@@ -73,9 +73,7 @@ class AccountState:
     reads_only: bool = False
     stale: set[FleetName] = field(default_factory=set[FleetName])
     recalled: set[MachineId] = field(default_factory=set[MachineId])
-    provable: dict[FleetName, Mapping[tuple[Zone, str], datetime]] = field(
-        default_factory=dict[FleetName, Mapping[tuple[Zone, str], datetime]]
-    )
+    provable: dict[FleetName, Provable] = field(default_factory=dict[FleetName, Provable])
     taken: frozenset[int] = frozenset()
     answered: frozenset[int] = frozenset()
 
@@ -192,7 +190,7 @@ class AccountState:
                 found += [request.at] if speaks_against(request.kind, sighting.resource) else []
         return max(found, default=None)
 
-    def lacking(self, now: datetime) -> Mapping[tuple[Zone, str], datetime]:
+    def lacking(self, now: datetime) -> Provable:
         """Return from when on a listing can prove by now that orphans are gone which one lacked."""
         times = (each for found in self.provable.values() for each in found.items())
         return {place: at for place, at in sorted(times, key=itemgetter(1)) if at <= now}

@@ -1,13 +1,21 @@
 """Draft: a decision in the making, which grows from stage to stage."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hostler.domain.fleets.answers import RequestAnswer
 from hostler.domain.fleets.scaling import Sizing
 from hostler.domain.ids import InstallationId, Zone
-from hostler.domain.model.commands import Bind, Event, OrderHosts, Reclaim, SaveHost, SaveOrphans
+from hostler.domain.model.commands import (
+    Bind,
+    Event,
+    OrderHosts,
+    Provable,
+    Reclaim,
+    SaveHost,
+    SaveOrphans,
+)
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.provider import Planner
@@ -71,9 +79,7 @@ class Draft:
     events: tuple[Event, ...] = ()
     due: tuple[datetime | None, ...] = ()
     alarms: tuple[str, ...] = ()
-    provable: Mapping[tuple[Zone, str], datetime] = field(
-        default_factory=dict[tuple[Zone, str], datetime]
-    )
+    provable: Provable = field(default_factory=dict[tuple[Zone, str], datetime])
 
 
 DecisionStage = Callable[[Draft, Context], Draft]

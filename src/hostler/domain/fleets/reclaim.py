@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from hostler.domain.hosts.orphans import ACTIONABLE, WHY_NOT
 from hostler.domain.ids import HostId, MachineId, ResourceId, Zone, evolve
-from hostler.domain.model.commands import Reclaim, SaveOrphans
+from hostler.domain.model.commands import Provable, Reclaim, SaveOrphans
 from hostler.domain.model.fleet import FleetRow, destructions_left
 from hostler.domain.model.machine import Known, Machine, Offer, Place
 from hostler.domain.model.phases import Goal, Phase
@@ -57,7 +57,7 @@ def orphan_report(snapshot: Snapshot) -> SaveOrphans:
     return SaveOrphans(orphans=(*changed, *doubted), cleared=cleared)
 
 
-def provable(snapshot: Snapshot, report: SaveOrphans) -> Mapping[tuple[Zone, str], datetime]:
+def provable(snapshot: Snapshot, report: SaveOrphans) -> Provable:
     """Return which zones and kinds lack orphans, and when a listing can prove that they are gone.
 
     That is when it has to begin; where several orphans are lacking, it proves it of all.

@@ -153,15 +153,18 @@ class OrderHosts:
 Command = Advance | SaveFleet | SaveOrphans | Reclaim | Bind | Unbind | SaveHost | OrderHosts
 
 
+Provable = Mapping[tuple[Zone, str], datetime]
+"""When a listing of a zone and kind has to begin to prove that the orphans are gone which one
+lacked."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """What one cycle of one fleet comes to: commands in order, and a word on the fleet as a whole.
 
     `recalled` are machines in flight that are wanted no longer: nothing more is made for them.
     `condition` is empty when all is well; `due` is when the next decision may differ without any
-    new observation (a deadline, a retry); `expecting` says that something is on its way. `provable`
-    are the zones and kinds whose listings lack orphans, and when one has to begin to prove that
-    these are gone.
+    new observation (a deadline, a retry); `expecting` says that something is on its way.
     """
 
     commands: tuple[Command, ...] = ()
@@ -171,9 +174,7 @@ class Decision:
     expecting: bool = False
     alarms: tuple[str, ...] = ()
     recalled: tuple[MachineId, ...] = ()
-    provable: Mapping[tuple[Zone, str], datetime] = field(
-        default_factory=dict[tuple[Zone, str], datetime]
-    )
+    provable: Provable = field(default_factory=dict[tuple[Zone, str], datetime])
 
 
 RESIZE = "hostler"
