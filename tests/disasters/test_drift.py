@@ -62,6 +62,11 @@ def untag_server(rig: Rig, server: Server) -> None:
     touch(rig.world.cloud, server)
 
 
+def lift_protection(rig: Rig, server: Server) -> None:
+    server.protected = False
+    touch(rig.world.cloud, server)
+
+
 def untag_address(rig: Rig, server: Server) -> None:
     server.addresses[0].tags = ["team=red"]
     touch(rig.world.cloud, server)
@@ -99,6 +104,7 @@ MENDED: tuple[tuple[ByHand, str, str], ...] = (
     (take_address, "address 0 is not attached any more", "ip.update"),
     (leave_network, "the server is not in private network", "nic.create"),
     (untag_server, "the server's owner tag is gone", "server.update"),
+    (lift_protection, "the server is not protected", "server.update"),
     (untag_address, "the owner tag of address 0 is gone", "ip.update"),
     (untag_volume, "the owner tag of volume 1 is gone", "volume.update"),
     (strip_volume, "the owner tag of volume 1 is gone", "volume.update"),
@@ -114,6 +120,7 @@ def looks(server: Server) -> object:
     return (
         [address.id for address in server.addresses],
         {nic.network_id for nic in server.nics.values()},
+        server.protected,
         {tag for tag in server.tags if tag.startswith("hostler")},
         {tag for address in server.addresses for tag in address.tags if "hostler" in tag},
         {tag for volume in server.volumes.values() for tag in volume.tags},
@@ -125,7 +132,7 @@ def test_what_can_be_mended_without_harm_is(by_hand: ByHand, what: str, route: s
     """By one call, once; told when it is noticed and when it is over; the machine goes on."""
 
     async def scene(rig: Rig) -> None:
-        hostler = await at_rest(rig, ALL_RESOURCES)
+        hostler = await at_rest(rig, replace(ALL_RESOURCES, protected=True))
         (before,) = await hostler.machines()
         server = guest(rig)
         whole, calls = looks(server), rig.world.calls.get(route, 0)
@@ -164,7 +171,7 @@ def test_tags_of_others_stay_beside_the_owner_tag(by_hand: ByHand) -> None:
 @pytest.mark.parametrize(("by_hand", "what"), TOLD, ids=[t[0].__name__ for t in TOLD])
 def test_what_only_a_person_can_mend_is_told_once_and_left(by_hand: ByHand, what: str) -> None:
     async def scene(rig: Rig) -> None:
-        hostler = await at_rest(rig, ALL_RESOURCES)
+        hostler = await at_rest(rig, replace(ALL_RESOURCES, protected=True))
         (before,) = await hostler.machines()
         changes = {route: n for route, n in rig.world.calls.items() if "list" not in route}
         by_hand(rig, guest(rig))

@@ -195,16 +195,13 @@ async def test_an_address_is_attached():
     assert outcome.resources[0].owner == "srv-1"
 
 
-async def test_protection_is_lifted():
-    lift = call("server.unprotect", Slot("server"), "srv-1")
-    outcome = await done(
-        lift,
-        asked(
-            "PATCH", f"{INSTANCE}/servers/srv-1", {"protected": False}, {"server": server_body()}
-        ),
-    )
+@pytest.mark.parametrize(("kind", "there"), [("server.protect", True), ("server.unprotect", False)])
+async def test_protection_is_put_there_and_lifted(kind: str, *, there: bool):
+    came = {"server": server_body(protected=there)}
+    sent = asked("PATCH", f"{INSTANCE}/servers/srv-1", {"protected": there}, came)
+    outcome = await done(call(kind, Slot("server"), "srv-1"), sent)
     assert isinstance(outcome, Done)
-    assert outcome.resources[0].protected is False
+    assert outcome.resources[0].protected is there
 
 
 async def test_the_volumes_of_a_server_are_written_down_without_asking():

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
+from functools import partial
 
 from hostler.domain.ids import FleetName, InstallationId, ResourceId
 from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused
@@ -52,7 +53,8 @@ class InstanceCalls:
             calls.STAND_BY: self._stand_by,
             calls.TERMINATE: self._terminate,
             calls.NOTE_VOLUMES: self._note_volumes,
-            calls.UNPROTECT: self._unprotect,
+            calls.PROTECT: partial(self._protect, protected=True),
+            calls.UNPROTECT: partial(self._protect, protected=False),
             calls.DELETE_SERVER: self._delete_server,
             calls.TAG_VOLUME: self._tag_volume,
             calls.DELETE_VOLUME: self._delete_volume,
@@ -274,8 +276,8 @@ class InstanceCalls:
             type=type_,
         )
 
-    async def _unprotect(self, call: Call, target: ResourceId) -> Outcome:
-        server = await self._api.change_server(call.zone, target, {"protected": False})
+    async def _protect(self, call: Call, target: ResourceId, *, protected: bool) -> Outcome:
+        server = await self._api.change_server(call.zone, target, {"protected": protected})
         return Done(resources=(self._reader(call).server(server),))
 
     async def _delete_server(self, call: Call, target: ResourceId) -> Outcome:

@@ -1,7 +1,8 @@
 """Drift: what of a ready machine's server, addresses, volumes and cards is not as recorded. Pure.
 
-What hangs on nothing is attached again, and what lost its tags is tagged again: both are done twice
-without harm, and nothing that runs is stopped for them. For the rest there is a sentence.
+What hangs on nothing is attached again, what lost its tags is tagged again, and what is to be
+protected is: all are done twice without harm, and nothing that runs is stopped for them. For the
+rest there is a sentence.
 """
 
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from .calls import (
     ATTACH_ADDRESS,
     ATTACH_NETWORK,
     LOOK_AT,
+    PROTECT,
     SERVER,
     TAG_ADDRESS,
     TAG_SERVER,
@@ -52,6 +54,8 @@ def _of_server(site: Site, server: Resource) -> Iterator[Call]:
         yield _mend(site, server, TAG_SERVER, "the server's owner tag is gone")
     elif name := _former(site, server):
         yield _mend(site, server, TAG_SERVER, f"the server's owner tag names fleet {name}")
+    if site.template.protected and not server.protected:
+        yield _mend(site, server, PROTECT, "the server is not protected")
 
 
 def _networks(site: Site, server: Resource) -> Iterator[Call]:
