@@ -45,6 +45,7 @@ PAST_FAILURES = {
     700769: "R2: a server that somebody protected was told to be deleting all the while",
     700944: "R2: nobody could delete while no plugin ran (the checker was wrong)",
     2100004: "S6: a person took an address away, so that its instance was failed (the judge)",
+    98000227: "S6: two answers of one moment proved that a server was gone",
     84000004: "R4: no end could be tried while the network was down or the disk full (the judge)",
     701384: "R2: a clock that is put back comes to old pauses again (the checker was wrong)",
 }
