@@ -407,8 +407,8 @@ async def test_what_secrets_were_before_is_removed_once_all_is_run(site: Site) -
     for name in ("one", "two"):
         own = {"project": project, "caFile": "ca"}
         site.objects.write("Provider", "home", name, kind="scaleway", secretName=name, scaleway=own)
-    _, source = await site.begin(None)
-    folder = site.folder / "secrets"
+    beside, source = await site.begin(None)
+    earlier, folder = source.config(), site.folder / "secrets"
     (first, second) = sorted(folder.rglob("ca"))
     site.secrets.authority = b"another one"
     wrong = {"project": "no project", "caFile": "ca"}
@@ -418,7 +418,9 @@ async def test_what_secrets_were_before_is_removed_once_all_is_run(site: Site) -
     await until(lambda: len(list(folder.rglob("ca"))) == 4)  # an engine may use the old ones still
     await until(lambda: not site.objects.changed.is_set())
     running.cancel()
-    await source.forget_secrets()
+    await beside.began(earlier)
+    assert len(list(folder.rglob("ca"))) == 4, "what it runs is not what is in force any more"
+    await beside.began(source.config())
     third = next(path for path in folder.rglob("ca") if path != second)
     assert sorted(folder.rglob("ca")) == sorted([second, third])
     assert (second.read_bytes(), third.read_bytes()) == (b"an authority", b"another one")

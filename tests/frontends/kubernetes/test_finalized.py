@@ -267,6 +267,7 @@ async def gone_over(folder: Path, objects: Objects, store: Store) -> Client:
         clock=clock,
         leads=lambda: True,
         with_removed=_with_removed,
+        reloads=lambda: False,
     )
     events = EventRecorder(client, clock, "test")  # pyright: ignore[reportArgumentType] - what events need
     await Reporter(reported, Writer(client, clock, events)).report()  # pyright: ignore[reportArgumentType] - what statuses need

@@ -120,6 +120,7 @@ async def reporter(folder: Path, client: Client, clock: RigClock) -> Reporter:
         clock=clock,
         leads=lambda: True,
         with_removed=_as_it_is,
+        reloads=lambda: False,
     )
     events = EventRecorder(client, clock, "test")  # pyright: ignore[reportArgumentType] - what events need
     return Reporter(reported, Writer(client, clock, events))  # pyright: ignore[reportArgumentType] - what statuses need

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -49,7 +50,10 @@ class Here:
         self.truth = MetalTruth(rack, self.loop)
         self.cluster = SimulatedCluster(clock, Random(1))
         self.world = NodesWorld(self.cluster, self.truth, self.scenario, 1)
-        self.world.judged([self.shadow], lambda law, _text, _machine: self.laws.append(law))
+        self.faults = Counter[str]()
+        self.world.judged(
+            [self.shadow], lambda law, _text, _machine: self.laws.append(law), self.faults
+        )
 
     def last(self, seconds: float) -> None:
         """Let time go by, in steps."""
@@ -138,7 +142,7 @@ def test_a_box_goes_off_with_its_pods_only_after_the_bound(here: Here) -> None:
     here.save(ON_BOX)
     here.world.switched_off(HostId("box-1"))
     assert here.laws == ["drain"]
-    here.save(replace(ENDING, since=here.clock.now()))
+    here.save(ENDING)
     here.world.switched_off(HostId("box-1"))
     assert here.laws == ["drain", "drain"]
     here.last(300)
@@ -146,10 +150,22 @@ def test_a_box_goes_off_with_its_pods_only_after_the_bound(here: Here) -> None:
     assert here.laws == ["drain", "drain"]
 
 
-@pytest.mark.parametrize(("stood", "over"), [(0, 225), (200, 25), (310, 15), (900, 15)])
-def test_a_bound_counts_from_a_decision_that_a_process_saves_later(stood: int, over: int) -> None:
+@pytest.mark.parametrize(
+    ("fault", "stood", "over"),
+    [
+        ("suspended", 0, 225),
+        ("suspended", 200, 25),
+        ("paused", 310, 15),
+        ("paused", 900, 15),
+        ("crash", 200, 225),
+    ],
+)
+def test_a_bound_counts_from_a_decision_that_a_process_saves_later(
+    fault: str, stood: int, over: int
+) -> None:
     """Kubernetes 99000094: it stood still meanwhile, but never for longer than it can."""
     here = Here(replace(CALM, drain=timedelta(seconds=400 if stood > 200 else 300)))
+    here.faults[fault] += 1
     here.call("PATCH", "/api/v1/nodes/box-2", {"spec": {"unschedulable": True}})
     here.last(1200)
     here.save(replace(ENDING, since=here.clock.now() - timedelta(seconds=stood)))

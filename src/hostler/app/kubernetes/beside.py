@@ -85,6 +85,10 @@ class Beside:
             self._take(base)
             self._undo = None
 
+    async def began(self, config: Config) -> None:
+        """Remove what Secrets were before, which an engine used that has ended."""
+        await self._source.forget_secrets(config)
+
     def objects(self) -> tuple[str, ...]:
         """Return the paths of the tables that are objects."""
         return self._source.paths()

@@ -31,7 +31,7 @@ from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.following import KINDS as OBJECTS
 from hostler.frontends.kubernetes.fleets.following import Followed, Selections
 from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
-from hostler.frontends.kubernetes.fleets.source import AGAIN, Base, Source, Surroundings
+from hostler.frontends.kubernetes.fleets.source import Base, Source, Surroundings
 from hostler.frontends.kubernetes.fleets.writing import Writer
 from hostler.frontends.kubernetes.install import DEFINITIONS, definition_of
 from hostler.frontends.kubernetes.leading import ALONE, LOOK, Election, Successor, elected
@@ -44,7 +44,6 @@ from hostler.kubernetes.errors import Forbidden, NotFound
 from hostler.kubernetes.informer import Surroundings as Following
 from hostler.kubernetes.objects import Key
 from hostler.kubernetes.requests import Selection
-from hostler.ports.clock import Clock
 from hostler.ports.engine_record import KeepsEngineRecord
 from hostler.ports.store import Store
 
@@ -156,19 +155,10 @@ async def _run(process: Process, site: _Site, base: Base, signals: Signals) -> N
             engines = EngineProcess(services, store, metrics, served, signals)
             engines.reads = Beside(base, source, process.lend)
             engines.yields = election.yields
-            tasks.append(group.create_task(_forget_secrets(source, engines, services.clock())))
             log.info("following objects", namespaces=str(site.namespaces), cluster=cluster.origin)
             await engines.run(config)
         for task in tasks:
             task.cancel()
-
-
-async def _forget_secrets(source: Source, engines: EngineProcess, clock: Clock) -> None:
-    """Remove now and then what no engine reads any more of Secrets that were changed."""
-    while True:
-        await clock.sleep(AGAIN)
-        if engines.runs(source.config()):
-            await source.forget_secrets()
 
 
 def _surroundings(process: Process, site: _Site, base: Base, store: Store) -> Surroundings:

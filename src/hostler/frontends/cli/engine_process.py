@@ -116,6 +116,10 @@ class Reads(Protocol):
         """Hear that the file that was read last is not run: what was before it counts again."""
         ...
 
+    async def began(self, config: Config) -> None:
+        """Hear that an engine of this begins, and that none runs anything else any more."""
+        ...
+
     def objects(self) -> tuple[str, ...]:
         """Return the paths of the tables that no file has."""
         ...
@@ -146,13 +150,6 @@ class EngineProcess:
         self._next: _Opened | None = None
         self._runs: EngineRecord | None = None
         self._files = ""
-
-    def runs(self, config: Config) -> bool:
-        """Tell whether an engine runs this, and is not about to run anything else."""
-        runs = self._runs
-        if runs is None or self._signals.is_reloading:
-            return False
-        return digests(config).items() <= runs.tables.items()
 
     async def run(self, config: Config) -> None:
         """Run until SIGINT or SIGTERM; SIGHUP reads the file again. Leases are given back."""
@@ -187,6 +184,8 @@ class EngineProcess:
         while not await self._began(opened.config, ports, engine):
             await self._services.clock().sleep(_AGAIN)
         self._signals.reads = False
+        if self.reads is not None:
+            await self.reads.began(opened.config)
         async with asyncio.TaskGroup() as group:
             running = group.create_task(engine.run())
             group.create_task(self._end_when_asked(running, opened.config))

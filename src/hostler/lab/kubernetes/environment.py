@@ -60,7 +60,7 @@ class ClusterEnvironment(PowerEnvironment):
         made.site, made.nodes = self.site, self.nodes
         made.noticed *= self._cluster_scenario.lateness
         if self.nodes is not None:
-            self.nodes.judged(made.shadows, made.wrong)
+            self.nodes.judged(made.shadows, made.wrong, made.faults)
         if (scripts := self._cluster_scenario.scripts) is not None:
             random = Random(f"hostler kubernetes scripts at work {self.base.seed}")
             self.hosts = Hosts(self.truth, scripts, random, made.struck)

@@ -29,7 +29,8 @@ T = TypeVar("T")
 
 LARGEST = 1 << 20
 """Bytes of an answer: the largest device tells a hundredth of it."""
-_DENIED = frozenset({401, 403})
+_FORBIDDEN = 403
+_DENIED = frozenset({401, _FORBIDDEN})
 _BUSY = frozenset({409, 423, 425, 503})
 _RATE = 429
 _READ, _SHOWN = 4096, 120
@@ -191,9 +192,15 @@ class Web:
         except (NotSent, NoAnswer) as error:
             raise type(error)(self.safe(str(error))) from None
 
-    def judged(self, response: Response) -> Failed:
-        """Return what an answer other than 200 to 299 means."""
+    def judged(self, response: Response, right: str = "") -> Failed:
+        """Return what an answer other than 200 to 299 means.
+
+        `right` names what was needed, of a device that answers 403 where that is missing and never
+        for a wrong login: then other things may be asked with this one still.
+        """
         status, text = response.status, self.excerpt(response)
+        if right and status == _FORBIDDEN:
+            return refused(Refusal.INVALID, f"403: the user lacks {right}: {text}")
         if status in _DENIED:
             return refused(Refusal.DENIED, f"{status}: the credentials are refused")
         if status in _BUSY or status == _RATE:

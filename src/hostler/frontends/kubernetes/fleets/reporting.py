@@ -49,10 +49,6 @@ def _no_node(machine: MachineId) -> Standing | None:
     return None
 
 
-def _never() -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reported:
     """What a reporter is given: records, objects, what is in force, and whether we write at all.
@@ -67,8 +63,8 @@ class Reported:
     clock: Clock
     leads: Callable[[], bool]
     with_removed: Callable[[Config, Store], Awaitable[Config]]
+    reloads: Callable[[], bool]
     node: Callable[[MachineId], Standing | None] = _no_node
-    reloads: Callable[[], bool] = _never
 
 
 @dataclass(slots=True)

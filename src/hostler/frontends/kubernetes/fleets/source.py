@@ -225,10 +225,15 @@ class Source:
 
         return undo
 
-    async def forget_secrets(self) -> None:
-        """Remove what was put into files of Secrets that are others by now, where all is run."""
+    async def forget_secrets(self, run: Config) -> None:
+        """Remove what was put into files of Secrets that are others by now.
+
+        Where what is `run` is not what is in force any more, it still needs them: then whoever runs
+        the next removes them.
+        """
         async with self._making:
-            self._places.forget(frozenset(_texts(self.judged.assembly.tables)))
+            if digests(self.config()).items() <= digests(run).items():
+                self._places.forget(frozenset(_texts(self.judged.assembly.tables)))
 
     def paths(self) -> tuple[str, ...]:
         """Return the paths of the tables in force that are objects."""

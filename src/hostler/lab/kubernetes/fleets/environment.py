@@ -70,7 +70,7 @@ class FleetsEnvironment(PowerEnvironment):
         made.objects, made.nodes = self.objects, self.nodes
         made.noticed *= self._cluster_scenario.lateness
         if self.nodes is not None:
-            self.nodes.judged(made.shadows, made.wrong, self.objects.shelf)
+            self.nodes.judged(made.shadows, made.wrong, made.faults, self.objects.shelf)
         return made
 
     def place(self, own: InstallationId) -> SharedStore:

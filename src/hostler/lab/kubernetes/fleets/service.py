@@ -166,6 +166,7 @@ class ObjectsService:
             clock=clock,
             leads=successor.election.leads,
             with_removed=partial(_with_removed, clock),
+            reloads=_never,
             node=partial(_standing, run),
         )
         events = EventRecorder(client, clock, run.process.name)
@@ -210,6 +211,11 @@ class ObjectsService:
                 break
         self._tables = source.judged.assembly.tables
         self.replica.take(config)
+
+
+def _never() -> bool:
+    """Tell that no reload is under way: what a process will run in a moment is on record here."""
+    return False
 
 
 def _standing(run: Incarnation, machine: MachineId) -> Standing | None:

@@ -11,7 +11,7 @@ doubled   nothing of ours takes a Pod from a Node that core has drained.
 probed    where Nodes are probed, no machine gets ready before its kubelet speaks.
 """
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -42,6 +42,7 @@ _EARLY = 75.0
 """How much earlier than by true time a bound may be over by the clocks of engines."""
 _STOOD = 310.0
 """So long a process may stand still between a decision and its save."""
+_STOPS = ("paused", "suspended")
 _ENDS = frozenset({Phase.DRAINING, Phase.STOPPING, Phase.FAILED})
 _WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
@@ -60,7 +61,8 @@ class NodesJudge:
     """Knows all Nodes and their Pods, whatever anybody says of them.
 
     `shadows` are the records, `wrong` is told of what does not hold, and `shelf` tells what people
-    wrote of the Node of a single box; `drained_by_core` are the Nodes that core has drained.
+    wrote of the Node of a single box; `drained_by_core` are the Nodes that core has drained, and
+    `faults` how often each fault struck until now.
     """
 
     api: ClusterApi
@@ -71,6 +73,7 @@ class NodesJudge:
     wrong: Wrong
     shelf: Callable[[HostId], str]
     drained_by_core: Container[str]
+    faults: Mapping[str, int]
     _ends: dict[MachineId, float] = field(default_factory=dict[MachineId, float])
     _last: dict[HostId, Machine] = field(default_factory=dict[HostId, Machine])
     _since: dict[str, float] = field(default_factory=dict[str, float])
@@ -96,7 +99,8 @@ class NodesJudge:
     def _decided(self, machine: Machine) -> float:
         """Return when an end was decided that is saved now: a process may stand still meanwhile."""
         now = self.truth.now
-        moved = seconds(machine.since) if machine.phase in _ENDS else now
+        late = machine.phase in _ENDS and any(self.faults[fault] for fault in _STOPS)
+        moved = seconds(machine.since) if late else now
         return min(now, max(moved, now - _STOOD))
 
     def _gets_ready(self, machine: Machine) -> None:

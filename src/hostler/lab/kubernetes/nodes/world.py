@@ -1,6 +1,6 @@
 """The world of Nodes in one run: kubelets, what runs there, and their judge, as one thing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from random import Random
 
 from hostler.domain.ids import HostId
@@ -41,11 +41,16 @@ class NodesWorld:
             self._workloads.found()
 
     def judged(
-        self, shadows: list[ShadowStore], wrong: Wrong, shelf: Callable[[HostId], str] = nowhere
+        self,
+        shadows: list[ShadowStore],
+        wrong: Wrong,
+        faults: Mapping[str, int],
+        shelf: Callable[[HostId], str] = nowhere,
     ) -> None:
         """Have all that is done from now on judged by what is on record.
 
-        `shelf` tells what people wrote of the Node of a single box.
+        `faults` are counted as they strike; `shelf` tells what people wrote of the Node of a single
+        box.
         """
         self._judge = NodesJudge(
             self._api,
@@ -56,6 +61,7 @@ class NodesWorld:
             wrong,
             shelf,
             frozenset[str]() if self.core is None else self.core.whole,
+            faults,
         )
         self._cluster.gateway.witness = self._judge
 

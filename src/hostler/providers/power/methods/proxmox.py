@@ -6,10 +6,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from hostler.domain.model.calls import Refusal
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
-from hostler.providers.power.switch import Reading, refused, switch_of
+from hostler.providers.power.switch import Reading, switch_of
 from hostler.providers.power.web import Web, WebTable, faults, missing, place_of, web_of
 
 _VERBS: Mapping[PowerAction, str] = {
@@ -18,7 +17,6 @@ _VERBS: Mapping[PowerAction, str] = {
     PowerAction.OFF_HARD: "stop",
     PowerAction.CYCLE: "reset",
 }
-_FORBIDDEN = 403
 _STATES = {"running": PowerState.ON, "stopped": PowerState.OFF}
 _ENDS: Mapping[PowerAction, PowerState] = {
     PowerAction.ON: PowerState.ON,
@@ -105,19 +103,13 @@ class Guest:
         self._path = f"/api2/json/nodes/{table.node}/{table.type}/{table.guest}/status"
 
     async def act(self, action: PowerAction) -> None:
-        """Begin the task, unless the guest stands so already: a task that fails is not told.
-
-        A token that was good enough to ask, and not for this, is no wrong one.
-        """
+        """Begin the task, unless the guest stands so already: a task that fails is not told."""
         if (await self.read()).state is _ENDS.get(action, PowerState.UNKNOWN):
             return
         path = f"{self._path}/{_VERBS[action]}"
         answer = await self._web.exchange("POST", path, headers=self._login())
-        if answer.status == _FORBIDDEN:
-            text = f"403: the token lacks VM.PowerMgmt of the guest: {self._web.excerpt(answer)}"
-            raise refused(Refusal.INVALID, text)
         if answer.status // 100 != 2:
-            raise self._web.judged(answer)
+            raise self._web.judged(answer, right="VM.PowerMgmt of the guest")
         self._web.decoded(answer, _Task)
 
     async def read(self) -> Reading:
