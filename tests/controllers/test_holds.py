@@ -15,6 +15,7 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.lab.scenes.metal import NO_LIMITS, MetalScene
+from hostler.requests.recording import refusals
 from hostler.testing.fakes.metal_planner import HOST_OFF, HOST_ON
 from hostler.testing.scenes.builders import FLEET, MIN, S
 
@@ -159,6 +160,18 @@ async def test_what_a_person_lifts_is_at_the_fleets_disposal_again() -> None:
         await put(scene, replace(scene.blank(K.LIFT), host=HostId("box-1")))
         await scene.request(K.SCALE, size=1)
         await scene.until([Phase.READY], 5 * MIN)
+
+
+async def test_what_a_person_holds_is_let_go_although_the_box_was_taken_away() -> None:
+    scene = rack(boxes=2)
+    async with scene.running():
+        await scene.pass_by(1 * MIN)
+        await hold(scene, HoldKind.RESERVED)
+        scene.rack.remove(ResourceId("box-1"))
+        await scene.pass_by(10 * MIN)
+        lift = await put(scene, replace(scene.blank(K.LIFT), host=HostId("box-1")))
+        assert await refusals(scene.store, 0, {lift.number}) == {}
+    assert (await record(scene)).hold is None
 
 
 async def test_a_hold_outlives_the_engine_that_took_it() -> None:

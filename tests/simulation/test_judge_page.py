@@ -9,7 +9,16 @@ from hostler.lab.mutants.mutant import locate
 
 PAGE = (Path(__file__).parents[2] / "docs" / "explanation" / "judge.md").read_text()
 PLACES = sorted(set(re.findall(r"`((?:lab|testing)\.[a-z_.]+:[\w.]+)`", PAGE)))
-INVARIANTS = (*(f"S{number}" for number in range(1, 14)), "L1", "L2", "E1", "E2", "C1", "power")
+INVARIANTS = (
+    *(f"S{number}" for number in range(1, 14)),
+    "L1",
+    "L2",
+    "E1",
+    "E2",
+    "C1",
+    "power",
+    "hold",
+)
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -39,12 +39,19 @@ def impossible(request: Request, host: HostId, snapshot: Snapshot) -> str:
 def saved(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
     """Yield the record of each host as these requests leave it, whoever has the host."""
     for request in snapshot.requests:
-        resource = snapshot.inventory.resource(ResourceId(request.host or ""))
-        if request.kind not in KINDS or request.host is None or resource is None:
+        if request.kind not in KINDS or request.host is None:
             continue
-        blank = Host(id=request.host, account=account, zone=resource.zone, type=resource.type)
-        record = snapshot.hosts.get(request.host, blank)
-        yield SaveHost(host=_changed(record, request, snapshot))
+        record = snapshot.hosts.get(request.host) or _unrecorded(account, request.host, snapshot)
+        if record is not None:
+            yield SaveHost(host=_changed(record, request, snapshot))
+
+
+def _unrecorded(account: AccountName, host: HostId, snapshot: Snapshot) -> Host | None:
+    """Return a first record of a host that observations show, or None."""
+    resource = snapshot.inventory.resource(ResourceId(host))
+    if resource is None:
+        return None
+    return Host(id=host, account=account, zone=resource.zone, type=resource.type)
 
 
 def _changed(record: Host, request: Request, snapshot: Snapshot) -> Host:

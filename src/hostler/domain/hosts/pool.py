@@ -43,8 +43,11 @@ def standing(record: Host | None, snapshot: Snapshot) -> dict[RequestKind, str]:
 def impossible(request: Request, host: HostId, snapshot: Snapshot) -> str:
     """Return why what is asked of a host cannot be, by what is seen of it; empty where it can.
 
-    The name of a machine of ours protects the host that bears it, whichever has that machine.
+    The name of a machine of ours protects the host that bears it, whichever has that machine. What
+    a person holds can be let go wherever the host is: only its record is about that.
     """
+    if request.kind is RequestKind.LIFT and host in snapshot.hosts:
+        return ""
     resource = snapshot.inventory.resource(ResourceId(host))
     if resource is None:
         return "complete observations do not show it"

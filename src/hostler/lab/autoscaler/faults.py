@@ -6,7 +6,7 @@ from random import Random
 
 from hostler.domain.model.capabilities import Cleaning
 from hostler.lab.power import faults as power_faults
-from hostler.lab.power.faults import PowerScenario, Wiring, draw_power
+from hostler.lab.power.faults import PowerScenario, Wiring, draw_wired
 from hostler.lab.scenario.faults import HOUR, Disruption, OperatorAction, Size
 from hostler.lab.scenario.file_faults import FILE_FAULTS
 from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
@@ -79,7 +79,7 @@ class AutoscalerScenario(PowerScenario):
 
 def draw_autoscaler(seed: int, size: Size) -> AutoscalerScenario:
     """Draw the scenario of a seed; the same seed and size, the same scenario."""
-    power, rng = draw_power(seed, size), Random(f"hostler autoscaler {seed}")
+    power, rng = draw_wired(seed, size), Random(f"hostler autoscaler {seed}")
     span = size.days * 24 * HOUR
     faults = tuple(fault for fault in power.base.faults if fault not in _ELSEWHERE)
     disruptions = [one for one in power.base.disruptions if one.fault in faults]

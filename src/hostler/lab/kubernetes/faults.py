@@ -7,7 +7,7 @@ from random import Random
 
 from hostler.domain.model.capabilities import Cleaning
 from hostler.lab.power import faults as power_faults
-from hostler.lab.power.faults import PowerScenario, Wiring, draw_power
+from hostler.lab.power.faults import PowerScenario, Wiring, draw_wired
 from hostler.lab.scenario.faults import HOUR, Disruption, Scenario, Size
 from hostler.lab.scenario.file_faults import FILE_FAULTS
 from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
@@ -126,7 +126,7 @@ class ClusterScenario(PowerScenario):
 
 def draw_cluster(seed: int, size: Size) -> ClusterScenario:
     """Draw the scenario of a seed; the same seed and size, the same scenario."""
-    power, rng = draw_power(seed, size), Random(f"hostler kubernetes {seed}")
+    power, rng = draw_wired(seed, size), Random(f"hostler kubernetes {seed}")
     span = size.days * 24 * HOUR
     faults = tuple(fault for fault in power.base.faults if fault not in _ELSEWHERE)
     disruptions = [one for one in power.base.disruptions if one.fault in faults]

@@ -3,16 +3,18 @@
 S5     a box that a machine is using is never switched off by us.
 S12    nobody gets a box that is not clean since somebody else had it, as its capability says.
 S13    no box is two machines', and no machine has one that is not bound to it.
+hold   what people hold is left alone, and is soon as they want it: `.holds`.
 power  boxes are switched no oftener, and no more of them at a time, than their limits allow.
 """
 
 from math import inf
 
-from hostler.domain.ids import HostId, MachineId, ResourceId, Zone
+from hostler.domain.ids import HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.capabilities import Cleaning
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet, ProbeKind
+from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal, host_of
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
@@ -29,6 +31,7 @@ from hostler.testing.invariants import Found, Thing, Violation
 
 from .faults import MetalScenario
 from .ground_truth import MetalTruth
+from .holds import Holds
 
 BOXES: Listed = {"server": ("boxes",), "host": ("boxes",)}
 """What must be listed for somebody to know all boxes of a rack."""
@@ -59,6 +62,7 @@ class MetalChecker(Checker):
         self._shown_up = dict[HostId, float]()
         self._shown_failed = dict[HostId, float]()
         self._struck_at = dict[HostId, tuple[int, float]]()
+        self._holds = dict[InstallationId, Holds]()
 
     # ------------------------------------------------------------ what is true
 
@@ -161,6 +165,9 @@ class MetalChecker(Checker):
         self.changed = True
         self.trace.note(f"{box} obeys {call}", str(call.target or "").partition("#")[2])
         self._obeyed.add((str(call.arg("machine")), call.kind))
+        for shadow in self.shadows:
+            if box not in shadow.bindings:
+                self.found(self._held(shadow).obeyed(shadow.hosts.get(box), call))
         if call.shows is not Shows.REST or self.truth.condition(box) not in _ON:
             return
         forgiven = stopped and self.faults["clock_jump"] > 0
@@ -180,7 +187,7 @@ class MetalChecker(Checker):
         was switched on.
         """
         unknown = self.faults["clock_jump"] or self.faults[STORE_RESTORED]
-        if host is None or call.slot != HOST or unknown:
+        if host is None or call.slot != HOST or unknown or _is_asked_off(host):
             return
         on = self.truth.last(host.id, Condition.STARTING)
         least = self._scenario.power.least_on.total_seconds()
@@ -225,6 +232,7 @@ class MetalChecker(Checker):
     def host_saved(self, shadow: ShadowStore, host: Host) -> None:
         """Check a host's record: what counts against it as uncleanable was listed as failed."""
         super().host_saved(shadow, host)
+        self._held(shadow).saved(host)
         strikes, at = self._struck_at.get(host.id, (0, -inf))
         is_struck = host.health.strikes > strikes and host.error == _NOT_CLEANED
         if is_struck and self._shown_failed.get(host.id, -inf) <= at:
@@ -259,6 +267,7 @@ class MetalChecker(Checker):
         """
         if self.truth.condition(box) is None:  # somebody took it away: nobody gets it
             return
+        self.found(self._held(shadow).taken(shadow.hosts.get(box), machine.id))
         let_go = self._let_go.get(box)
         if let_go is not None and not self._is_clean(box, let_go):
             self._wrong("S12", f"{box} goes to {machine.id}, not clean since", machine.id)
@@ -314,6 +323,21 @@ class MetalChecker(Checker):
             case Cleaning.TRUSTED | Cleaning.WIPE:
                 return True
 
+    def _held(self, shadow: ShadowStore) -> Holds:
+        return self._holds.setdefault(shadow.own, Holds(self.truth, self.faults))
+
+    def _check_shadow(self, shadow: ShadowStore, things: list[Thing], passed: float) -> None:
+        """Check what only time can break; free boxes come to be as people hold them."""
+        super()._check_shadow(shadow, things, passed)
+        free = (
+            host
+            for host in shadow.hosts.values()
+            if host.condition is HostCondition.FREE and host.id not in shadow.bindings
+        )
+        self.found(
+            self._held(shadow).late([h for h in free if self.looking(shadow, h.zone)], passed)
+        )
+
     def _wrong(self, invariant: str, text: str, machine: MachineId | None) -> None:
         self.found((Violation(invariant=invariant, text=text, machine=machine),))
 
@@ -352,3 +376,9 @@ class MetalChecker(Checker):
                 text = f"{box} is nobody's, and {self.truth.condition(box)}"
                 return (Violation(invariant="L1", text=text),)
         return ()
+
+
+def _is_asked_off(host: Host) -> bool:
+    """Tell whether a person asks that a host is off: whenever it went on, it goes off."""
+    held = host.hold is not None and host.hold.kind is HoldKind.OFF
+    return held or host.power.cycle is HostGoal.OFF

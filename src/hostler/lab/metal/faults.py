@@ -1,11 +1,12 @@
 """A scenario of owned metal: what one seed is made of, drawn before it begins."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from random import Random
 
 from hostler.domain.model.capabilities import Cleaning, PowerLimits
+from hostler.domain.model.hold import HoldKind
 from hostler.lab.scenario.faults import (
     HOUR,
     Disruption,
@@ -22,6 +23,7 @@ from hostler.lab.scenario.faults import (
     with_unknown_host,
 )
 from hostler.lab.scenario.file_faults import FileDice, with_file_edits
+from hostler.lab.scenario.host_requests import with_holds
 from hostler.lab.scenario.store_faults import (
     with_records_removed,
     with_store_of_hosts_by_hand,
@@ -74,6 +76,7 @@ _FILE_DICE = FileDice(
 )
 _REMOVED_DICE = "hostler records removed of metal 135"
 _HOST_DICE = "hostler unknown host of metal 13"
+_HOLD_DICE = "hostler holds of metal 13"
 _KINDS = host_actions(4)
 _S = timedelta(seconds=1)
 
@@ -91,6 +94,12 @@ class MetalScenario:
 
 def draw_metal(seed: int, size: Size) -> MetalScenario:
     """Draw the scenario of a seed; the same seed and size, the same scenario."""
+    drawn = draw_rack(seed, size)
+    return replace(drawn, base=with_holds(drawn.base, _HOLD_DICE, tuple(HoldKind)))
+
+
+def draw_rack(seed: int, size: Size) -> MetalScenario:
+    """Draw all of it but the hosts that people hold."""
     rng = Random(f"hostler metal {seed}")
     severity, span = severity_of(seed), size.days * 24 * HOUR
     faults = pick_faults(seed, ALL, rng, storm=12)

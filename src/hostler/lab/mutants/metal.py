@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from hostler.domain.model.capabilities import Cleaning, PowerLimits
+from hostler.domain.model.hold import HoldKind
 from hostler.lab.metal.faults import MetalScenario
 from hostler.lab.scenario.faults import HOUR, UNKNOWN_HOST, Disruption, OperatorAction
 
@@ -28,6 +29,16 @@ ENDS = tuple(
 )
 """What an operator asks for where nothing else happens."""
 _NO_LIMITS = PowerLimits()
+
+
+def _held(at: float, kind: HoldKind) -> tuple[OperatorAction, ...]:
+    """Hold all four boxes like this for hours, from so many minutes on."""
+    return tuple(
+        OperatorAction(at=at * _MINUTE + which, kind=f"hold {kind}", which=which, length=4 * HOUR)
+        for which in (0.1, 0.4, 0.6, 0.9)
+    )
+
+
 _LONG_ON = PowerLimits(least_on=timedelta(minutes=30))
 
 
@@ -121,6 +132,34 @@ MUTANTS: Mapping[str, Mutant[MetalScenario]] = {
         puts=(("domain.machines.next_calls:unsure", never),),
         scenario=Alone(rates={"power_hung": 0.4, "power_unsent": 0.4}),
         caught=("S2",),
+    ),
+    "held-is-free": Mutant(
+        summary="a machine takes a box that a person reserved",
+        puts=(("domain.hosts.free:_is_somebodys", never),),
+        scenario=Alone(actions=(*_held(5, HoldKind.RESERVED), *ENDS)),
+        caught=("hold",),
+    ),
+    "maintenance-ignored": Mutant(
+        summary="a box that a person works on is switched off to be clean",
+        puts=(("domain.hosts.lifecycle:_aimed", metal_mutations.unmaintained),),
+        scenario=Alone(actions=(*_held(5, HoldKind.MAINTENANCE), *ENDS)),
+        caught=("hold",),
+    ),
+    "asked-on-stays-off": Mutant(
+        summary="a box that a person wants on is not switched on",
+        puts=((f"{_IDLE}:_Goals._start", never),),
+        scenario=Alone(actions=_held(5, HoldKind.ON)),
+        caught=("hold",),
+    ),
+    "asked-off-stays-on": Mutant(
+        summary="a box that a person wants off stays on for its least time",
+        puts=((f"{_IDLE}:_Goals._goes_off", metal_mutations.unheld),),
+        scenario=Alone(
+            actions=(*_held(5, HoldKind.ON), *_held(25, HoldKind.OFF)),
+            cleaning=Cleaning.TRUSTED,
+            power=_LONG_ON,
+        ),
+        caught=("hold",),
     ),
     "silent-is-off": Mutant(
         summary="a box of which the controller is silent is taken for switched off",

@@ -4,9 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 from hostler.domain.hosts.idle import Idle
+from hostler.domain.ids import evolve
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.resource import Condition, Resource
-from hostler.domain.model.snapshot import AccountSnapshot
+from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.testing.fakes.metal_world import SILENT
 
 from .server_mutations import Function
@@ -32,6 +33,27 @@ def off_at_once(_: Function) -> Function:
         return Idle({host.id: HostGoal.OFF for host in free if host.power.on})
 
     return goals
+
+
+def unheld(good: Function) -> Function:
+    """Have one function go by a host as if nobody held it; its record keeps the hold."""
+
+    def by(goals: Any, host: Host) -> Any:
+        return good(goals, replace(host, hold=None))
+
+    return by
+
+
+def unmaintained(good: Function) -> Function:
+    """Pursue the goal of a host as if nobody held it."""
+
+    def aimed(transition: HostTransition, *around: Any) -> HostTransition:
+        hold = transition.host.hold
+        bare = evolve(transition, host=replace(transition.host, hold=None))
+        found: HostTransition = good(bare, *around)
+        return evolve(found, host=replace(found.host, hold=hold))
+
+    return aimed
 
 
 def all_free(_: Function) -> Function:

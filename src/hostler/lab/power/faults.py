@@ -6,9 +6,11 @@ from enum import StrEnum
 from random import Random
 
 from hostler.domain.model.capabilities import Cleaning, Preference
+from hostler.domain.model.hold import HoldKind
 from hostler.lab.metal import faults as metal_faults
-from hostler.lab.metal.faults import MetalScenario, draw_metal
+from hostler.lab.metal.faults import MetalScenario, draw_rack
 from hostler.lab.scenario.faults import HOUR, Disruption, Size
+from hostler.lab.scenario.host_requests import with_holds
 
 CALLS = metal_faults.CALLS
 """What befalls a command: as of metal."""
@@ -25,6 +27,7 @@ or takes it away beside it."""
 
 DAYS = metal_faults.DAYS
 _MINUTE = timedelta(minutes=1)
+_HOLD_DICE = "hostler holds of power 6"
 
 
 class Wiring(StrEnum):
@@ -51,7 +54,13 @@ class PowerScenario(MetalScenario):
 
 def draw_power(seed: int, size: Size) -> PowerScenario:
     """Draw the scenario of a seed; the same seed and size, the same scenario."""
-    metal, rng = draw_metal(seed, size), Random(f"hostler power {seed}")
+    drawn = draw_wired(seed, size)
+    return replace(drawn, base=with_holds(drawn.base, _HOLD_DICE, tuple(HoldKind)))
+
+
+def draw_wired(seed: int, size: Size) -> PowerScenario:
+    """Draw all of it but the boxes that people hold."""
+    metal, rng = draw_rack(seed, size), Random(f"hostler power {seed}")
     faults = tuple(fault for fault in metal.base.faults if fault not in _ELSEWHERE)
     if faults != metal.base.faults or rng.random() < 0.6:
         faults = tuple(sorted({*faults, *rng.sample(DEVICES, rng.randint(1, len(DEVICES)))}))

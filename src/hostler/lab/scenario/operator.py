@@ -7,6 +7,7 @@ from uuid import UUID
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId
 from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Request, RequestKind
@@ -16,6 +17,7 @@ from hostler.testing.time.clock import BEGINNING
 from . import faults
 from .disruptions import Disruptions
 from .faults import OperatorAction
+from .host_requests import CYCLE, HOLDS, LIFT
 from .session import Session
 
 _ABOUT = {
@@ -24,6 +26,13 @@ _ABOUT = {
     "standby": RequestKind.STANDBY,
     "wake": RequestKind.WAKE,
 }
+_OF_HOSTS = {
+    **dict.fromkeys(HOLDS, RequestKind.HOLD),
+    LIFT: RequestKind.LIFT,
+    CYCLE: RequestKind.CYCLE,
+}
+
+_ACTOR = "operator"
 
 _OURS = frozenset({OrphanClass.UNRECORDED, OrphanClass.UNISSUED})
 """What bears our own tags, and can only be adopted or removed by a person."""
@@ -42,7 +51,8 @@ class Operator:
         for action in self._session.scenario.actions:
             await asyncio.sleep(max(0.0, action.at - self._session.loop.time()))
             homes = [home for home in self._session.homes if not home.shadow.lost]
-            await self._ask(homes[action.home % len(homes)], action)
+            ask = self._ask_of_host if action.kind in _OF_HOSTS else self._ask
+            await ask(homes[action.home % len(homes)], action)
 
     async def _ask(self, home: Home, action: OperatorAction) -> None:
         living = sorted(home.shadow.living(), key=lambda m: m.serial)
@@ -74,6 +84,14 @@ class Operator:
             case _:
                 pass
 
+    async def _ask_of_host(self, home: Home, action: OperatorAction) -> None:
+        """Ask something of one of the hosts that are on record."""
+        known, length = sorted(home.shadow.hosts), timedelta(seconds=action.length)
+        if known:
+            host, kind = known[int(action.which * len(known))], _OF_HOSTS[action.kind]
+            hold = HOLDS.get(action.kind)
+            await self.request(home, kind, host=host, length=length, hold=hold)
+
     async def request(  # noqa: PLR0913 - the fields of a request, by name
         self,
         home: Home,
@@ -86,6 +104,7 @@ class Operator:
         length: timedelta | None = None,
         adopts: str = "",
         host: HostId | None = None,
+        hold: HoldKind | None = None,
     ) -> None:
         """Write a request, unfenced, at the true time; without a fleet, of the machine's own."""
         known = home.shadow.machines.get(machine) if machine is not None else None
@@ -101,7 +120,7 @@ class Operator:
             kind=kind,
             fleet=fleet,
             at=at,
-            actor="operator",
+            actor=_ACTOR,
             machine=machine,
             size=size,
             until=at + length if length is not None else None,
@@ -109,9 +128,11 @@ class Operator:
             now=now,
             installation=source,
             host=host,
+            hold=hold,
         )
         self._session.trace.note(
-            f"operator asks for {kind} {machine or size or host or adopts}", machine or ""
+            f"operator asks for {kind} {hold or ''} {machine or size or host or adopts}",
+            machine or "",
         )
         await self._session.put_request(home, request)
 
@@ -120,22 +141,30 @@ class Operator:
         for home in self._session.homes:
             if home.shadow.lost:
                 continue
-            for row in home.shadow.rows.values():
-                if row.pause is not None:
-                    await self.request(home, RequestKind.RESUME, fleet=row.name)
-            for machine in home.shadow.living():
-                if machine.protection is not None:
-                    await self.request(home, RequestKind.UNPROTECT, machine=machine.id)
-                if self._session.checker.needs_a_person(home.shadow, machine):
-                    await self.request(home, RequestKind.DELETE, machine=machine.id)
-                idle = self._session.checker.may_rest(home.shadow, machine)
-                if machine.phase is Phase.STANDBY and not idle:
-                    await self.request(home, RequestKind.WAKE, machine=machine.id)
+            await self._let_go(home)
         second = disruptions.second
         if second is not None:
             await self._send_away(second)
         await self._adopt(second)
         self._session.environment.help(self._session.checker)
+
+    async def _let_go(self, home: Home) -> None:
+        now = BEGINNING + timedelta(seconds=self._session.loop.time())
+        for row in home.shadow.rows.values():
+            if row.pause is not None:
+                await self.request(home, RequestKind.RESUME, fleet=row.name)
+        for host in list(home.shadow.hosts.values()):
+            held = host.held(now)
+            if held is not None and held.actor == _ACTOR:
+                await self.request(home, RequestKind.LIFT, host=host.id)
+        for machine in home.shadow.living():
+            if machine.protection is not None:
+                await self.request(home, RequestKind.UNPROTECT, machine=machine.id)
+            if self._session.checker.needs_a_person(home.shadow, machine):
+                await self.request(home, RequestKind.DELETE, machine=machine.id)
+            idle = self._session.checker.may_rest(home.shadow, machine)
+            if machine.phase is Phase.STANDBY and not idle:
+                await self.request(home, RequestKind.WAKE, machine=machine.id)
 
     async def _send_away(self, second: Home) -> None:
         for fleet in second.fleets:

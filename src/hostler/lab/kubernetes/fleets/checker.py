@@ -19,7 +19,6 @@ from hostler.domain.ids import FleetName, HostId
 from hostler.domain.model.calls import Call
 from hostler.domain.model.commands import RESIZE, Event
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
@@ -261,12 +260,8 @@ class FleetsChecker(ObjectsChecker):
         return self.truth.handled.get(box, -inf) < self.truth.since(box)
 
     def _on_long_enough(self, host: Host | None, call: Call) -> None:
-        """A box that an object asks to be off goes off whenever it went on.
-
-        Since when one is on that had no Host then, nobody knows.
-        """
-        held = host.hold if host is not None else None
-        if host is not None and (held is None or held.kind is not HoldKind.OFF):
+        """Since when a box is on that had no Host then, nobody knows."""
+        if host is not None:
             on = self.truth.last(host.id, Condition.STARTING)
             if on is None or self.truth.handled.get(host.id, -inf) <= on + 1.0:
                 super()._on_long_enough(host, call)
