@@ -5,6 +5,7 @@ import pytest
 from hostler.lab.metal.faults import ALL, DAYS, draw_metal
 from hostler.lab.scenario.faults import Size
 from hostler.lab.scenario.file_faults import FILE_FAULTS
+from hostler.lab.scenario.host_requests import CYCLE, HOLDS, LIFT
 from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
 from hostler.lab.simulate.providers import METAL, PROVIDERS
 from hostler.lab.simulate.seeds import run_seed
@@ -45,6 +46,11 @@ PAST_FAILURES = {
 }
 """Seeds of failures that were found and mended, and what each found."""
 
+FAILURES_OF_NEWER_DICE = {
+    1108: "E3: a box that was taken away could not be let go of, and its hold stood for hours",
+}
+"""The same, drawn by dice that are younger than most of the seeds above."""
+
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("first", range(1, MANY, AT_ONCE))
@@ -54,12 +60,13 @@ def test_every_invariant_holds_whatever_befalls_the_boxes(first: int) -> None:
         assert result.violation is None, "\n".join(result.story)
 
 
-def test_no_seed_of_a_past_failure_has_its_store_changed_by_hand():
-    drawn = {fault for seed in PAST_FAILURES for fault in draw_metal(seed, SIZE).base.faults}
-    assert not drawn & {*STORE_OF_HOSTS, *FILE_FAULTS}
+def test_no_seed_of_a_past_failure_is_changed_by_newer_dice():
+    drawn = [draw_metal(seed, SIZE).base for seed in PAST_FAILURES]
+    assert not {fault for one in drawn for fault in one.faults} & {*STORE_OF_HOSTS, *FILE_FAULTS}
+    assert not {action.kind for one in drawn for action in one.actions} & {*HOLDS, LIFT, CYCLE}
 
 
-@pytest.mark.parametrize("seed", PAST_FAILURES)
+@pytest.mark.parametrize("seed", [*PAST_FAILURES, *FAILURES_OF_NEWER_DICE])
 def test_seed_of_a_past_failure_holds(seed: int) -> None:
     result = run_seed(seed, SIZE, provider=METAL)
     assert result.violation is None, "\n".join(result.story)

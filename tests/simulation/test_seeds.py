@@ -48,6 +48,7 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    100000248: "S4: between two requests the judge's clock stood still (the judge)",
     99000381: "L1: a server that was about to end was adopted, and not protected again",
     95000018: "S2: the surge counted towards the maximum, and there was a machine too many",
     94000736: "S3: a process died while it began a machine, and nobody heard of that (the judge)",

@@ -14,11 +14,6 @@ class SimulatedWorld(Protocol):
     """What every checker needs of a simulated world."""
 
     @property
-    def now(self) -> float:
-        """True time, in seconds since the run began, up to which everything has happened."""
-        ...
-
-    @property
     def faults(self) -> Mapping[str, int]:
         """How often each fault of the world truly struck; those of requests may be left out."""
         ...
@@ -42,8 +37,8 @@ class Findings(ABC):
 
     @property
     def now(self) -> float:
-        """True time in seconds."""
-        return self._world.now
+        """True time, in seconds; the world may not have caught up with it."""
+        return self.trace.now
 
     @abstractmethod
     def phases(self) -> Iterable[str]:

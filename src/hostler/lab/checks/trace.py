@@ -32,17 +32,22 @@ class Trace:
         self._hash = hashlib.sha256()
         self._open = True
 
+    @property
+    def now(self) -> float:
+        """True time, in seconds since the run began."""
+        return self._time()
+
     def note(self, text: str, about: str = "") -> None:
         """Note that something happened now."""
         if self._open:
-            entry = Entry(self._time(), about, text)
+            entry = Entry(self.now, about, text)
             self._entries.append(entry)
             self._hash.update(f"{entry.at!r} {text}\n".encode())
 
     def digest(self, text: str) -> None:
         """Take something into the digest that no story needs."""
         if self._open:
-            self._hash.update(f"{self._time()!r} {text}\n".encode())
+            self._hash.update(f"{self.now!r} {text}\n".encode())
 
     def close(self) -> None:
         """Note nothing more."""
