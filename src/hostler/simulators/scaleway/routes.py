@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from .api.resource import Route
-from .instances import actions, images, newer, placement, servers, updates, user_data
+from .instances import actions, attachments, images, newer, placement, servers, user_data
 from .instances.account import api_keys, catalog, keys, marketplace, products, projects
 from .instances.network import addresses, groups, interfaces, nics, rules
 from .instances.storage import block_snapshots, local_volumes, snapshots, volumes
@@ -17,7 +17,7 @@ from .vpc import routes as vpc_routes
 TABLE: tuple[Route, ...] = (
     *servers.ROUTES,
     *actions.ROUTES,
-    *updates.ROUTES,
+    *attachments.ROUTES,
     *user_data.ROUTES,
     *newer.ROUTES,
     *addresses.ROUTES,

@@ -6,7 +6,7 @@ from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Body, Call, checked_id
 from hostler.simulators.scaleway.state.catalogue import quota_name
 from hostler.simulators.scaleway.state.inventory import Cloud
-from hostler.simulators.scaleway.state.record import Owner
+from hostler.simulators.scaleway.state.record import Owner, Record
 
 
 def text_of(body: Body, name: str) -> str:
@@ -92,6 +92,12 @@ def objects_of(body: Body, name: str) -> list[Body]:
 def tags_of(body: Body) -> list[str]:
     """Return the tags of a body."""
     return texts_of(body, "tags")
+
+
+def labels_of(body: Body, record: Record) -> tuple[str, list[str]]:
+    """Return the name and the tags that a record has after a change."""
+    tags = tags_of(body) if body.get("tags") is not None else record.tags
+    return text_of(body, "name") or record.name, tags
 
 
 def object_of(body: Body, name: str) -> Body:

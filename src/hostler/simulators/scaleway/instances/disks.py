@@ -34,6 +34,7 @@ def disks_of(cloud: Cloud, call: Call, image: Image | None, sort: ServerType) ->
     templates = object_of(call.body, "volumes")
     if image and "0" not in templates:
         templates = {"0": None, **templates}
+    check_once([one for slot in templates if (one := text_of(object_of(templates, slot), "id"))])
     disks = [disk_of(cloud, call, slot, object_of(templates, slot), image) for slot in templates]
     disks = [sized(disk, sort) for disk in disks]
     check_local(disks, sort)
@@ -105,6 +106,12 @@ def free_volume(cloud: Cloud, call: Call, volume_id: str) -> Volume:
     if taken:
         raise errors.invalid(("volumes", "constraint", f"volume {volume_id} is already attached"))
     return found
+
+
+def check_once(ids: list[str]) -> None:
+    """Refuse a body that names a volume for two slots."""
+    if len(set(ids)) < len(ids):
+        raise errors.invalid(("volumes", "constraint", "a volume is named twice"))
 
 
 def sized(disk: Disk, sort: ServerType) -> Disk:

@@ -132,9 +132,9 @@ def create(cloud: Cloud, call: Call) -> Answer:
     network = network_of(cloud, owner, network_id)
     six = flag_of(body, "is_ipv6", default=False)
     address = chosen_address(network, text_of(body, "address"), six=six)
-    holder = custom_holder(cloud, object_of(body, "resource"))
+    holder, tags = custom_holder(cloud, object_of(body, "resource")), tags_of(body)
     ip = private_ips.new_ip(cloud, owner, network, six=six, address=address)
-    ip.booked, ip.tags, ip.holder = True, tags_of(body), holder
+    ip.booked, ip.tags, ip.holder = True, tags, holder
     return answer(cloud, call, ip)
 
 
@@ -241,8 +241,9 @@ def detach(cloud: Cloud, call: Call) -> Answer:
 def move(cloud: Cloud, call: Call) -> Answer:
     """Take an address from a resource of one's own, and give it to another if one is named."""
     ip = private(cloud, call)
+    holder = custom_holder(cloud, object_of(call.body, "to_resource"))
     leave(cloud, ip, object_of(call.body, "from_resource"))
-    ip.holder = custom_holder(cloud, object_of(call.body, "to_resource"))
+    ip.holder = holder
     return answer(cloud, call, ip)
 
 

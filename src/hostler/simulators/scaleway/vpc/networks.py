@@ -9,6 +9,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from hostler.simulators.scaleway.api.checks import (
     flag_of,
     id_of,
+    labels_of,
     owner_of,
     tags_of,
     text_of,
@@ -173,9 +174,7 @@ def update(cloud: Cloud, call: Call) -> Answer:
     """Change a network."""
     network, body = asked_network(cloud, call), call.body
     route = flag_of(body, "default_route_propagation_enabled", default=network.default_route)
-    if body.get("tags") is not None:
-        network.tags = tags_of(body)
-    network.name = text_of(body, "name") or network.name
+    network.name, network.tags = labels_of(body, network)
     network.default_route, network.modified = route, cloud.now
     return NETWORKS.answer(cloud, network)
 

@@ -6,6 +6,7 @@ from ipaddress import ip_network
 from hostler.simulators.scaleway.api.checks import (
     choice_of,
     flag_of,
+    labels_of,
     objects_of,
     owner_of,
     size_of,
@@ -103,9 +104,7 @@ def create(cloud: Cloud, call: Call) -> Answer:
 def update(cloud: Cloud, call: Call) -> Answer:
     """Change a VPC."""
     vpc = VPCS.find(cloud, call)
-    if call.body.get("tags") is not None:
-        vpc.tags = tags_of(call.body)
-    vpc.name = text_of(call.body, "name") or vpc.name
+    vpc.name, vpc.tags = labels_of(call.body, vpc)
     vpc.modified = cloud.now
     return VPCS.answer(cloud, vpc)
 

@@ -117,9 +117,10 @@ def update(cloud: Cloud, call: Call) -> Answer:
     """Change a key."""
     known(cloud, call)
     key = KEYS.find(cloud, call)
+    project = id_of(call.body, "default_project_id") or key.project
     if call.body.get("description") is not None:
         key.fields["description"] = text_of(call.body, "description")
-    key.project = id_of(call.body, "default_project_id") or key.project
+    key.project = project
     key.modified = cloud.now
     return KEYS.answer(cloud, key)
 

@@ -88,8 +88,8 @@ def create(cloud: Cloud, call: Call) -> Answer:
 def update(cloud: Cloud, call: Call) -> Answer:
     """Change a key."""
     key = KEYS.find(cloud, call)
-    key.name = text_of(call.body, "name") or key.name
-    key.disabled = flag_of(call.body, "disabled", default=key.disabled)
+    disabled = flag_of(call.body, "disabled", default=key.disabled)
+    key.name, key.disabled = text_of(call.body, "name") or key.name, disabled
     key.modified = cloud.now
     return KEYS.answer(cloud, key)
 

@@ -71,8 +71,9 @@ def create(cloud: Cloud, call: Call) -> Answer:
     check_quota(cloud, owner.organization, "ips", cloud.options.quotas.get("ips"))
     server_id = text_of(body, "server")
     server = cloud.server(call, server_id) if server_id else None
+    tags = tags_of(body)
     address = new_address(cloud, kind, owner)
-    address.tags = tags_of(body)
+    address.tags = tags
     cloud.addresses.put(address)
     cloud.newborn.append(address)
     cloud.count(owner.organization, "ips", 1)
@@ -115,14 +116,12 @@ def get(cloud: Cloud, call: Call) -> Answer:
 def update(cloud: Cloud, call: Call) -> Answer:
     """Attach, detach or move an address, and change its tags and its reverse name."""
     address, body = find(cloud, call), call.body
+    tags = tags_of(body) if "tags" in body else address.tags
+    reverse = text_of(body, "reverse") or None if "reverse" in body else address.reverse
     if "server" in body:
         server_id = text_of(body, "server")
-        server = cloud.server(call, server_id) if server_id else None
-        move(cloud, address, server)
-    if "tags" in body:
-        address.tags = tags_of(body)
-    if "reverse" in body:
-        address.reverse = text_of(body, "reverse") or None
+        move(cloud, address, cloud.server(call, server_id) if server_id else None)
+    address.tags, address.reverse = tags, reverse
     address.modified = cloud.now
     if address.server:
         touch(cloud, address.server)

@@ -40,13 +40,13 @@ def joined(cloud: Cloud, call: Call, server: Server, ids: list[str]) -> Nic:
     network = id_of(call.body, "private_network_id")
     if not network:
         raise errors.invalid(("private_network_id", "required", "required key not provided"))
+    tags = tags_of(call.body)
     network_of(cloud, server.owner, network)
     if len(server.nics) >= MOST:
         raise errors.quota(cloud.generation(), "private_nics", MOST, MOST, server.organization)
     if any(nic.network_id == network for nic in server.nics.values()):
         words = "the server has a card in this private network"
         raise errors.invalid(("private_network_id", "constraint", words))
-    tags = tags_of(call.body)
     nic = new_nic(cloud, server, network, ids)
     nic.tags = tags
     server.nics[nic.id] = nic

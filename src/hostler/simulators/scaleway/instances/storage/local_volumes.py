@@ -7,6 +7,7 @@ from hostler.simulators.scaleway.api.bodies import local_volume_body
 from hostler.simulators.scaleway.api.checks import (
     choice_of,
     id_of,
+    labels_of,
     owner_of,
     size_of,
     tags_of,
@@ -92,8 +93,9 @@ def create(cloud: Cloud, call: Call) -> Answer:
     found = snapshot_id and cloud.find(cloud.snapshots, call, snapshot_id, "instance_snapshot")
     size = checked_size(size_of(body) or (found.size if found else 0))
     name = text_of(body, "name") or f"vol-{cloud.new_id()[:8]}"
+    tags = tags_of(body)
     volume = new_local(cloud, owner_of(call), name, kind, size)
-    volume.tags = tags_of(body)
+    volume.tags = tags
     return VOLUMES.made(cloud, call, volume)
 
 
@@ -125,10 +127,9 @@ def grow(cloud: Cloud, volume: LocalVolume, size: int) -> None:
 def update(cloud: Cloud, call: Call) -> Answer:
     """Change the name, the tags and the size of a volume."""
     volume, body = VOLUMES.find(cloud, call), call.body
+    labels = labels_of(body, volume)
     grow(cloud, volume, size_of(body) or volume.size)
-    volume.name = text_of(body, "name") or volume.name
-    if body.get("tags") is not None:
-        volume.tags = tags_of(body)
+    volume.name, volume.tags = labels
     volume.modified = cloud.now
     if volume.server:
         touch(cloud, volume.server)

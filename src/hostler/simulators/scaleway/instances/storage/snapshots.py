@@ -3,7 +3,14 @@
 from functools import partial
 
 from hostler.simulators.scaleway.api.bodies import instance_body, task_body
-from hostler.simulators.scaleway.api.checks import id_of, owner_of, size_of, tags_of, text_of
+from hostler.simulators.scaleway.api.checks import (
+    id_of,
+    labels_of,
+    owner_of,
+    size_of,
+    tags_of,
+    text_of,
+)
 from hostler.simulators.scaleway.api.pages import INSTANCE
 from hostler.simulators.scaleway.api.resource import Resource, Route
 from hostler.simulators.scaleway.instances.images import new_image
@@ -144,9 +151,7 @@ def export(cloud: Cloud, call: Call) -> Answer:
 def update(cloud: Cloud, call: Call) -> Answer:
     """Change a snapshot."""
     snapshot = SNAPSHOTS.find(cloud, call)
-    if call.body.get("tags") is not None:
-        snapshot.tags = tags_of(call.body)
-    snapshot.name = text_of(call.body, "name") or snapshot.name
+    snapshot.name, snapshot.tags = labels_of(call.body, snapshot)
     snapshot.modified = cloud.now
     return SNAPSHOTS.answer(cloud, snapshot)
 

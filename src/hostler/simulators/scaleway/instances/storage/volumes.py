@@ -5,6 +5,7 @@ from functools import partial
 from hostler.simulators.scaleway.api.bodies import block_volume_body, type_name
 from hostler.simulators.scaleway.api.checks import (
     id_of,
+    labels_of,
     object_of,
     owner_of,
     size_of,
@@ -61,8 +62,9 @@ def create(cloud: Cloud, call: Call) -> Answer:
     checked_size(size)
     name = text_of(body, "name") or f"vol-{cloud.new_id()[:8]}"
     iops = checked_iops(size_of(body, "perf_iops") or IOPS[0])
+    tags = tags_of(body)
     volume = new_volume(cloud, owner_of(call), name, size)
-    volume.tags, volume.iops, volume.snapshot_id = tags_of(body), iops, snapshot_id or None
+    volume.tags, volume.iops, volume.snapshot_id = tags, iops, snapshot_id or None
     cloud.ledger.meter(volume.id, price(volume), cloud.now)
     cloud.after(cloud.lasts("volume.create"), partial(made, volume))
     return VOLUMES.answer(cloud, volume)
@@ -110,6 +112,7 @@ def list_all(cloud: Cloud, call: Call) -> Answer:
 def update(cloud: Cloud, call: Call) -> Answer:
     """Change a volume, in use or not; another size or performance passes through `updating`."""
     volume, body = VOLUMES.find(cloud, call), call.body
+    labels = labels_of(body, volume)
     size, iops = size_of(body) or volume.size, size_of(body, "perf_iops") or volume.iops
     checked_iops(iops)
     if size < volume.size:
@@ -121,9 +124,7 @@ def update(cloud: Cloud, call: Call) -> Answer:
         volume.status = "updating"
         cloud.after(cloud.lasts("volume.update"), partial(updated, cloud, volume))
         cloud.ledger.meter(volume.id, price(volume), cloud.now)
-    volume.name = text_of(body, "name") or volume.name
-    if body.get("tags") is not None:
-        volume.tags = tags_of(body)
+    volume.name, volume.tags = labels
     volume.modified = cloud.now
     return VOLUMES.answer(cloud, volume)
 
