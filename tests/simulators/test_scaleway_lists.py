@@ -155,3 +155,55 @@ def test_a_lagging_list_is_filtered_as_any_other(bench: Bench) -> None:
     assert names(bench, "tags=a") == ["gone"]
     assert names(bench, "tags=b") == []
     assert bench.world.faults == {"list_with_deleted": 1}
+
+
+VPC = "/vpc/v2/regions/fr-par"
+MACS = "/apple-silicon/v1alpha1/zones/fr-par-1"
+V2 = "/instance/v2alpha1/zones/fr-par-1"
+DATES = ("created_at", "updated_at")
+ORDERS: dict[str, tuple[str, ...]] = {
+    f"{BLOCK}/volumes": ("created_at", "name"),
+    f"{BLOCK}/snapshots": ("created_at", "name"),
+    f"{V2}/placement-groups": DATES,
+    f"{V2}/private-network-interfaces": DATES,
+    f"{V2}/servers": DATES,
+    f"{V2}/templates": DATES,
+    "/ipam/v1/regions/fr-par/ips": (*DATES, "attached_at", "ip_address", "mac_address"),
+    f"{VPC}/vpcs": ("created_at", "name"),
+    f"{VPC}/private-networks": ("created_at", "name"),
+    f"{VPC}/vpc-connectors": ("created_at", "name"),
+    f"{VPC}/subnets": ("created_at",),
+    f"{VPC}/ingress-rules": ("created_at", "source", "prefix_len"),
+    f"{VPC}/routes-with-nexthop": ("created_at", "destination", "prefix_len"),
+    "/iam/v1alpha1/ssh-keys": (*DATES, "name"),
+    "/iam/v1alpha1/api-keys": (*DATES, "expires_at", "access_key"),
+    "/iam/v1alpha1/quota?organization_id=0b5e6f1a-5d3c-4f0e-9a51-3c1f7d2e8a10": ("name",),
+    "/account/v3/projects": ("created_at", "name"),
+    f"{MACS}/servers": ("created_at",),
+    f"{MACS}/server-private-networks": DATES,
+    "/marketplace/v2/images": (*DATES, "name"),
+    "/marketplace/v2/local-images?image_label=docker": ("type", "created_at"),
+}
+"""By what the official clients of August 2026 can ask each list to be put in order."""
+
+
+@pytest.mark.parametrize("path", ORDERS)
+def test_lists_take_every_order_that_clients_have_and_no_other(bench: Bench, path: str) -> None:
+    place, _, query = path.partition("?")
+    for field in ORDERS[path]:
+        for way in ("asc", "desc"):
+            answer = bench.ask("GET", place, query=f"{query}&order_by={field}_{way}")
+            assert answer.status == 200, (field, way, answer.body)
+    for order in ("junk_asc", f"{ORDERS[path][0]}_up"):
+        assert bench.ask("GET", place, query=f"{query}&order_by={order}").status == 400, order
+
+
+def test_private_addresses_are_put_in_order_by_their_number(bench: Bench) -> None:
+    network = bench.json(
+        "POST", f"{VPC}/private-networks", {"name": "n", "subnets": ["10.0.0.0/24"]}
+    )
+    for last in (9, 100, 20):
+        booked = {"source": {"private_network_id": network["id"]}, "address": f"10.0.0.{last}"}
+        bench.json("POST", "/ipam/v1/regions/fr-par/ips", booked)
+    found = bench.json("GET", "/ipam/v1/regions/fr-par/ips", query="order_by=ip_address_desc")
+    assert [ip["address"] for ip in found["ips"]] == [f"10.0.0.{n}/24" for n in (100, 20, 9)]

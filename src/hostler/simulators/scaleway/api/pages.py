@@ -1,6 +1,6 @@
 """How lists are cut into pages, in both styles, and what faults make of them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote, urlencode
@@ -13,6 +13,7 @@ from hostler.simulators.scaleway.state.stock import Shelf
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
+Key = float | str | tuple[int, int]  # by which a list is put in order
 LARGEST = 100
 DIGITS = 9  # of the number of a page, at most
 LAG = 60.0  # seconds after which no lagging list shows what is gone, or misses what is new
@@ -57,20 +58,28 @@ def order_of(call: Call, *fields: str) -> Order:
     return Order(field, way == "desc")
 
 
-def ordered(call: Call, items: list[R]) -> list[R]:
-    """Return a list in the order that is asked for, or as it is."""
+def arranged(call: Call, items: list[T], keys: Mapping[str, Callable[[T], Key]]) -> list[T]:
+    """Return a list in the order that is asked for, or as it is; refuse one that there is not."""
     if not call.choice("order_by"):
         return items
-    order = order_of(call, "created_at", "updated_at", "name")
-    keys: dict[str, Callable[[R], float | str]] = {
-        "created_at": lambda item: item.created,
-        "updated_at": lambda item: item.modified,
-        "name": lambda item: item.name,
-    }
+    order = order_of(call, *keys)
     items = sorted(items, key=keys[order.field])
     if order.newest_first:
         items.reverse()
     return items
+
+
+def ordered(
+    call: Call, items: list[R], more: Mapping[str, Callable[[R], Key]] | None = None
+) -> list[R]:
+    """Return a list of records in the order that is asked for, or as it is."""
+    keys: dict[str, Callable[[R], Key]] = {
+        "created_at": lambda item: item.created,
+        "updated_at": lambda item: item.modified,
+        "name": lambda item: item.name,
+        **(more or {}),
+    }
+    return arranged(call, items, keys)
 
 
 def listing(

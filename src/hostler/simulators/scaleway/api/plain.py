@@ -1,7 +1,7 @@
 """Resources that are what was said of them and do nothing: made, listed, changed and deleted."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hostler.simulators.scaleway.state.calls import Answer, Body, Call
 from hostler.simulators.scaleway.state.inventory import Cloud
@@ -9,8 +9,8 @@ from hostler.simulators.scaleway.state.network_records import Plain
 from hostler.simulators.scaleway.state.stock import Shelf
 
 from .checks import owner_of, tags_of, text_of
-from .pages import NEWER
-from .resource import Resource, Route
+from .pages import NEWER, Key
+from .resource import Resource, Route, no_orders
 
 Reader = Callable[[Body, str], object]
 Check = Callable[[Cloud, Call], None]
@@ -29,6 +29,7 @@ class Sort:
     filters: query parameters with ids, and the fields that they ask for.
     place: what its place is called in a body: "zone" or "region".
     check: refuses a creation that names what is not there.
+    orders: the orders of a list beside the usual ones.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Sort:
     filters: Mapping[str, str]
     place: str
     check: Check = nothing
+    orders: Mapping[str, Callable[[Plain], Key]] = field(default_factory=no_orders)
 
     def stored(self, cloud: Cloud) -> Shelf[Plain]:
         """Return where they are stored."""
@@ -78,6 +80,7 @@ class Sort:
             body=self.body,
             style=NEWER.of(self.key),
             keep=self.keep,
+            orders=self.orders,
         )
 
     def create(self, cloud: Cloud, call: Call) -> Answer:

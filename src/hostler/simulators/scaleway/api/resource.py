@@ -1,7 +1,7 @@
 """Routes and resources: what an endpoint is, and the endpoints that most resources share."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeVar
 from urllib.parse import quote
@@ -11,7 +11,7 @@ from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.record import Record
 from hostler.simulators.scaleway.state.stock import Shelf
 
-from .pages import Style, listing, matching, ordered, page_of
+from .pages import Key, Style, listing, matching, ordered, page_of
 
 Handler = Callable[[Cloud, Call], Answer]
 
@@ -30,12 +30,17 @@ class Route:
 R = TypeVar("R", bound=Record)
 
 
+def no_orders() -> dict[str, Callable[[R], Key]]:
+    """Return no orders beside the usual ones."""
+    return {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource(Generic[R]):
     """One sort of resource: where it is stored, what errors call it, and how it is shown.
 
     `key` is what its body stands under in an answer; nothing where it is the whole answer. `keep`
-    makes the filter of a list from its query.
+    makes the filter of a list from its query. `orders` are those beside the usual ones.
     """
 
     stored: Callable[[Cloud], Shelf[R]]
@@ -45,6 +50,7 @@ class Resource(Generic[R]):
     key: str = ""
     keep: Callable[[Call], Callable[[R], bool]] = matching
     newest_first: bool = False
+    orders: Mapping[str, Callable[[R], Key]] = field(default_factory=no_orders)
 
     def find(self, cloud: Cloud, call: Call) -> R:
         """Return what a path names."""
@@ -69,7 +75,9 @@ class Resource(Generic[R]):
         """List them, one page at a time."""
         keep, shelf = self.keep(call), self.stored(cloud)
         items = listing(cloud, call, shelf, keep, newest_first=self.newest_first)
-        return self.page(cloud, call, items if self.style.header else ordered(call, items))
+        return self.page(
+            cloud, call, items if self.style.header else ordered(call, items, self.orders)
+        )
 
     def page(self, cloud: Cloud, call: Call, items: list[R]) -> Answer:
         """Answer with the page of a list that was asked for."""

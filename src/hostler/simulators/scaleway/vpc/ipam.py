@@ -1,5 +1,6 @@
 """IPAM: every address of a region, private and public, and the private ones that are booked."""
 
+from collections.abc import Callable
 from functools import partial
 from ipaddress import ip_address
 
@@ -13,7 +14,7 @@ from hostler.simulators.scaleway.api.checks import (
     tags_of,
     text_of,
 )
-from hostler.simulators.scaleway.api.pages import NEWER, ordered, page_of
+from hostler.simulators.scaleway.api.pages import NEWER, Key, ordered, page_of
 from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.instances.network.addresses import is_ipv6
 from hostler.simulators.scaleway.state import errors
@@ -23,7 +24,7 @@ from hostler.simulators.scaleway.state.network_records import Holder, PrivateIp,
 from hostler.simulators.scaleway.state.records import Address
 
 from . import private_ips
-from .ipam_filters import Ip, filter_of
+from .ipam_filters import Ip, filter_of, holder_of
 from .networks import network_of
 
 PATH = "/ipam/v1/regions/*/ips"
@@ -86,11 +87,30 @@ def all_of(cloud: Cloud, call: Call) -> list[Ip]:
     return sorted((*private, *public), key=lambda ip: ip.created)
 
 
+def number_of(ip: Ip) -> tuple[int, int]:
+    """Return an address as a number, those of IPv4 before those of IPv6."""
+    found = ip_address(ip.ip if isinstance(ip, Address) else ip.address)
+    return found.version, int(found)
+
+
+def card_of(ip: Ip) -> str:
+    """Return the hardware address of what has an address, or nothing."""
+    holder = holder_of(ip)
+    return (holder and holder.mac) or ""
+
+
+ORDERS: dict[str, Callable[[Ip], Key]] = {
+    "attached_at": lambda ip: ip.modified if holder_of(ip) else 0.0,
+    "ip_address": number_of,
+    "mac_address": card_of,
+}
+
+
 def list_all(cloud: Cloud, call: Call) -> Answer:
     """List addresses, the newest first unless asked otherwise: then IPv6 comes before IPv4."""
     keep = filter_of(call)
     items = [ip for ip in all_of(cloud, call) if keep(ip)]
-    items = ordered(call, items) if call.choice("order_by") else items[::-1]
+    items = ordered(call, items, ORDERS) if call.choice("order_by") else items[::-1]
     return page_of(cloud, call, items, partial(body_of, cloud, call.place), STYLE)
 
 

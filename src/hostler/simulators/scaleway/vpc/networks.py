@@ -15,7 +15,7 @@ from hostler.simulators.scaleway.api.checks import (
     text_of,
     texts_of,
 )
-from hostler.simulators.scaleway.api.pages import NEWER, page_of
+from hostler.simulators.scaleway.api.pages import NEWER, arranged, page_of
 from hostler.simulators.scaleway.api.resource import Resource, Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call, checked_id
@@ -203,6 +203,7 @@ def subnet_list(cloud: Cloud, call: Call) -> Answer:
         for subnet in subnets_of(cloud, network)
         if not ids or subnet["id"] in ids
     ]
+    found = arranged(call, found, {"created_at": lambda subnet: str(subnet["created_at"])})
     return page_of(cloud, call, found, lambda subnet: subnet, NEWER.of("subnets"))
 
 

@@ -1,7 +1,10 @@
 """Routes of VPCs with what they lead to, connectors between VPCs, and rules of what may come in."""
 
+from collections.abc import Callable
+from ipaddress import ip_network
+
 from hostler.simulators.scaleway.api.checks import flag_of, id_of, text_of
-from hostler.simulators.scaleway.api.pages import NEWER, page_of
+from hostler.simulators.scaleway.api.pages import NEWER, Key, arranged, page_of
 from hostler.simulators.scaleway.api.plain import Sort
 from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
@@ -26,6 +29,11 @@ def text_or_none(body: Body, name: str) -> object:
 def flag(body: Body, name: str) -> object:
     """Return a boolean of a body."""
     return flag_of(body, name, default=False)
+
+
+def length_of(network: object) -> int:
+    """Return the length of the prefix of a range of addresses."""
+    return ip_network(str(network)).prefixlen
 
 
 def in_vpc(cloud: Cloud, call: Call) -> None:
@@ -80,7 +88,16 @@ INGRESS = Sort(
     filters={"vpc_id": "vpc_id"},
     place="region",
     check=in_vpc,
+    orders={
+        "source": lambda rule: str(rule.fields["source"]),
+        "prefix_len": lambda rule: length_of(rule.fields["source"]),
+    },
 )
+ORDERS: dict[str, Callable[[dict[str, object]], Key]] = {
+    "created_at": lambda route: str(route["created_at"]),
+    "destination": lambda route: str(route["destination"]),
+    "prefix_len": lambda route: length_of(route["destination"]),
+}
 UNNAMED = ("name", "project_id", "organization_id")
 
 
@@ -133,11 +150,11 @@ def list_all(cloud: Cloud, call: Call) -> Answer:
         for network in cloud.private_networks.within(call.place)
         if network.organization == call.organization and vpc in ("", network.vpc.id)
     ]
-    found = [nexthop(body) for network in networks for body in of_subnets(cloud, network)]
+    found = [body for network in networks for body in of_subnets(cloud, network)]
     keep = ROUTE.keep(call)
     own = [route_body(cloud, one) for one in ROUTE.stored(cloud).within(call.place) if keep(one)]
-    items = [*([] if tags else found), *(nexthop(body) for body in own)]
-    return page_of(cloud, call, items, lambda item: item, NEWER.of("routes"))
+    everything: list[dict[str, object]] = [*([] if tags else found), *own]
+    return page_of(cloud, call, arranged(call, everything, ORDERS), nexthop, NEWER.of("routes"))
 
 
 def of_subnets(cloud: Cloud, network: PrivateNetwork) -> list[dict[str, object]]:

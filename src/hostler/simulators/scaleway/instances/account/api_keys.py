@@ -57,6 +57,10 @@ KEYS: Resource[Plain] = Resource(
     body=body_of,
     style=NEWER.of("api_keys"),
     keep=filter_of,
+    orders={
+        "access_key": lambda key: key.id,
+        "expires_at": lambda key: str(key.fields["expires_at"] or ""),
+    },
 )
 
 

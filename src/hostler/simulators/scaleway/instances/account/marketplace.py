@@ -1,8 +1,9 @@
 """The marketplace: images, their versions and categories, and what they are in each zone."""
 
+from collections.abc import Callable
 from functools import partial
 
-from hostler.simulators.scaleway.api.pages import NEWER, page_of
+from hostler.simulators.scaleway.api.pages import NEWER, Key, arranged, page_of
 from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
@@ -47,7 +48,13 @@ def local_images(cloud: Cloud, call: Call) -> Answer:
         if label in ("", public.label) and kind in ("", sort) and arch in ("", one)
         if not ids or not ids.isdisjoint((id_of("", public.label), id_of("v", public.label)))
     ]
+    found = arranged(call, found, {"type": lambda one: str(one["type"]), "created_at": no_date})
     return page_of(cloud, call, found, same, NEWER.of("local_images"))
+
+
+def no_date(_one: object) -> float:
+    """Return the date of what the marketplace has: all of it is as old as the world."""
+    return 0.0
 
 
 def same(body: Body) -> Body:
@@ -103,8 +110,12 @@ def images(cloud: Cloud, call: Call) -> Answer:
     found = [
         one for one in PUBLIC_IMAGES if category in ("", category_of(one)) and arch in ("", *ARCHS)
     ]
-    if call.choice("order_by") == "name_desc":
-        found.sort(key=lambda one: one.name, reverse=True)
+    keys: dict[str, Callable[[PublicImage], Key]] = {
+        "name": lambda one: one.name,
+        "created_at": no_date,
+        "updated_at": no_date,
+    }
+    found = arranged(call, found, keys)
     return page_of(cloud, call, found, partial(image_body, cloud), NEWER.of("images"))
 
 
@@ -130,7 +141,7 @@ def version_body(cloud: Cloud, public: PublicImage) -> Body:
 
 def versions(cloud: Cloud, call: Call) -> Answer:
     """List the versions of an image."""
-    found = [public_of(call.id("image_id"), "")]
+    found = arranged(call, [public_of(call.id("image_id"), "")], {"created_at": no_date})
     return page_of(cloud, call, found, partial(version_body, cloud), NEWER.of("versions"))
 
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from hostler.simulators.scaleway.api.pages import NEWER, dict_page, page_of
+from hostler.simulators.scaleway.api.pages import NEWER, arranged, dict_page, page_of
 from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
@@ -135,6 +135,7 @@ def quota_list(cloud: Cloud, call: Call) -> Answer:
     if organization != call.organization:
         raise errors.forbidden("read", "organization")
     quotas = sorted(cloud.options.quotas.items())
+    quotas = arranged(call, quotas, {"name": lambda quotum: quotum[0]})
     return page_of(cloud, call, quotas, quotum_body, NEWER.of("quota"))
 
 
