@@ -59,6 +59,20 @@ TABLE: list[tuple[int, object, str]] = [
     ),
     (
         400,
+        plain(
+            "invalid_arguments",
+            details=[
+                {
+                    "argument_name": "perf_iops",
+                    "reason": "constraint",
+                    "help_message": "can't update perf_iops when volume is not available",
+                }
+            ],
+        ),
+        Refusal.BUSY,  # as recorded: it heals by itself, and must not end the machine
+    ),
+    (
+        400,
         plain("invalid_request_error", "Validation Error", fields={"name": ["no"]}),
         Refusal.INVALID,
     ),

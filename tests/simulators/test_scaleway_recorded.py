@@ -387,3 +387,67 @@ def used_network(bench: Bench) -> str:
     """Return the id of a network in which an address is booked."""
     bench.json("POST", IPAM, {"source": {"private_network_id": SECRET}})
     return SECRET
+
+
+def block(bench: Bench, **more: object) -> Any:
+    """Return a volume that is still being created."""
+    return bench.json("POST", f"{BLOCK}/volumes", {"from_empty": {"size": 20 * GB}, **more})
+
+
+def test_the_rate_of_a_volume_on_its_way_is_an_invalid_argument(bench: Bench) -> None:
+    path = f"{BLOCK}/volumes/{block(bench)['id']}"
+    words = "can't update perf_iops when volume is not available"
+    detail = {"argument_name": "perf_iops", "reason": "constraint", "help_message": words}
+    for rate in (15000, 5000):  # it is being created, and then updated
+        status, body = bench.refusal("PATCH", path, {"perf_iops": 15000, "tags": ["t"]})
+        assert (status, body["type"], body["details"]) == (400, "invalid_arguments", [detail])
+        assert bench.json("PATCH", path, {"tags": ["u"]})["tags"] == ["u"]
+        bench.now += 30
+        assert bench.json("PATCH", path, {"perf_iops": rate})["status"] == "updating"
+
+
+def test_a_volume_holds_the_snapshot_that_it_is_made_of(bench: Bench) -> None:
+    volume = block(bench)
+    bench.now += 30
+    shot = bench.json("POST", f"{BLOCK}/snapshots", {"volume_id": volume["id"]})
+    asked = {"from_snapshot": {"snapshot_id": shot["id"], "size": 10 * GB}}
+    status, body = bench.refusal("POST", f"{BLOCK}/volumes", asked)
+    assert (status, body["precondition"]) == (412, "resource_not_usable")
+    assert body["help_message"].endswith(f"'{10 * GB}' whereas snapshot size is '{20 * GB}'")
+
+
+def test_a_volume_in_use_is_refused_as_a_snapshot_in_use_is(bench: Bench) -> None:
+    volume = bench.server()["volumes"]["0"]["id"]
+    status, body = bench.refusal("DELETE", f"{BLOCK}/volumes/{volume}")
+    assert (status, body["precondition"]) == (412, "resource_still_in_use")
+
+
+def test_a_placement_group_that_is_no_id_is_an_invalid_argument(bench: Bench) -> None:
+    path = f"{ZONE}/servers/{bench.server()['id']}"
+    status, body = bench.refusal("PATCH", path, {"placement_group": "1234"})
+    detail = {"argument_name": "placement_group", "reason": "constraint"}
+    assert (status, body["details"]) == (400, [{**detail, "help_message": "not a valid value"}])
+    status, body = bench.refusal("PATCH", path, {"placement_group": NOBODY})
+    assert (status, body["resource"]) == (404, "instance_placement_group")
+
+
+def test_the_placement_that_a_server_shows_is_not_respected(bench: Bench) -> None:
+    place = bench.json("POST", f"{ZONE}/placement_groups", {"name": "p"})["placement_group"]
+    server = bench.server(placement_group=place["id"])
+    assert (place["policy_respected"], server["placement_group"]["policy_respected"]) == (
+        True,
+        False,
+    )
+
+
+def test_the_key_of_an_admin_password_can_be_changed(bench: Bench) -> None:
+    name, path = "admin_password_encryption_ssh_key_id", f"{ZONE}/servers/{bench.server()['id']}"
+    assert bench.json("PATCH", path, {name: NOBODY})["server"][name] == NOBODY
+    assert bench.json("PATCH", path, {"tags": []})["server"][name] == NOBODY
+    assert name not in bench.json("PATCH", path, {name: ""})["server"]
+
+
+def test_an_empty_answer_says_that_it_is_json(bench: Bench) -> None:
+    made = bench.json("POST", f"{ZONE}/ips", {})["ip"]
+    response = bench.ask("DELETE", f"{ZONE}/ips/{made['id']}")
+    assert (response.body, response.header("Content-Type")) == (b"", "application/json")

@@ -29,6 +29,7 @@ from .state.timeline import GATEWAY_LATENCY, Spread, latency_of
 
 DEFAULTS = Options()
 JSON = "application/json"
+NO_CONTENT = 204  # is said to be JSON, too
 ENCODER = msgspec.json.Encoder()
 ZONED = re.compile(r"[a-z]{2}-[a-z]{3}(-\d)?")
 
@@ -217,7 +218,8 @@ class World:
         body = answer.raw
         if body is None:
             body = b"" if answer.body is None else ENCODER.encode(answer.body)
-        kind = answer.content_type if body or answer.content_type != JSON else ""
+        kind = answer.content_type if body or answer.status == NO_CONTENT else ""
+        kind = kind if answer.content_type == JSON else answer.content_type
         headers = (
             *((("Content-Type", kind),) if kind else ()),
             ("Server", "Scaleway API Gateway (fr-par-3;edge01)"),

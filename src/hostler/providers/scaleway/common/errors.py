@@ -205,10 +205,16 @@ BY_STATUS: dict[int, Refusal] = {
 """What a status means without a known `type`. A 403 may be a rate limit in disguise: *busy*."""
 
 
+_UNAVAILABLE = "when volume is not available"
+"""Recorded: Block Storage calls the state of a volume on its way an invalid argument."""
+
+
 def refusal_of(problem: Problem) -> Refusal | None:
     """Return the class of a refusal, or None where nobody can say whether it had an effect."""
     if problem.type == "invalid_request_error":
         return _legacy(problem)
+    if problem.type == "invalid_arguments" and _UNAVAILABLE in problem.message:
+        return Refusal.BUSY
     if problem.precondition == "attribute_must_be_set":
         return Refusal.INVALID
     known = BY_TYPE.get(problem.type) or BY_STATUS.get(problem.status)

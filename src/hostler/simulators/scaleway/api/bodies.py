@@ -111,7 +111,8 @@ def server_body(cloud: Cloud, server: Server) -> dict[str, object]:
         "location": server.location,
         "maintenances": [],
         "allowed_actions": allowed_actions(server),
-        "placement_group": server.placement_group and placement_body(server.placement_group),
+        "placement_group": server.placement_group
+        and {**placement_body(server.placement_group), "policy_respected": False},
         "private_nics": [nic_body(cloud, nic) for nic in server.nics.values()],
         "filesystems": [],
         "end_of_service": False,

@@ -6,7 +6,8 @@ from hostler.simulators.scaleway.api.bodies import placement_body
 from hostler.simulators.scaleway.api.checks import choice_of, ids_of, owner_of, tags_of, text_of
 from hostler.simulators.scaleway.api.pages import INSTANCE, NEWER, page_of
 from hostler.simulators.scaleway.api.resource import Handler, Resource, Route
-from hostler.simulators.scaleway.state.calls import Answer, Body, Call
+from hostler.simulators.scaleway.state import errors
+from hostler.simulators.scaleway.state.calls import UUID, Answer, Body, Call
 from hostler.simulators.scaleway.state.inventory import Cloud, touch
 from hostler.simulators.scaleway.state.records import PlacementGroup, Server
 
@@ -26,6 +27,8 @@ GROUPS: Resource[PlacementGroup] = Resource(
 
 def group_of(cloud: Cloud, call: Call, group_id: str) -> PlacementGroup | None:
     """Return the group that a server's body names, or None where it names none."""
+    if group_id and not UUID.fullmatch(group_id):
+        raise errors.invalid(("placement_group", "constraint", "not a valid value"))
     return cloud.find(cloud.placements, call, group_id, RESOURCE) if group_id else None
 
 

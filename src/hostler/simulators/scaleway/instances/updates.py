@@ -27,6 +27,7 @@ from .attachments import answer, requested_volumes, revolume
 from .network import addresses
 from .placement import group_of
 
+ADMIN_KEY = "admin_password_encryption_ssh_key_id"
 BOOT_TYPES = ("local", "rescue", "bootscript")
 
 
@@ -39,6 +40,7 @@ class Change:
     boot_type: str
     protected: bool
     dynamic: bool
+    admin_key: str | None
     security: SecurityGroup
     placement: PlacementGroup | None
     ips: list[Address] | None
@@ -54,6 +56,7 @@ def change_of(cloud: Cloud, call: Call, server: Server) -> Change:
         boot_type=choice_of(body, "boot_type", *BOOT_TYPES) or server.boot_type,
         protected=flag_of(body, "protected", default=server.protected),
         dynamic=flag_of(body, "dynamic_ip_required", default=server.dynamic_ip_required),
+        admin_key=text_of(body, ADMIN_KEY) or None if ADMIN_KEY in body else server.admin_key_id,
         security=secured(cloud, call, server),
         placement=group_of(cloud, call, text_of(body, "placement_group"))
         if "placement_group" in body
@@ -69,7 +72,7 @@ def update(cloud: Cloud, call: Call) -> Answer:
     change = change_of(cloud, call, server)
     server.name, server.tags = change.labels
     server.boot_type, server.protected = change.boot_type, change.protected
-    server.dynamic_ip_required = change.dynamic
+    server.dynamic_ip_required, server.admin_key_id = change.dynamic, change.admin_key
     server.security_group, server.placement_group = change.security, change.placement
     recount(cloud, server, change.sort)
     readdress(cloud, server, change.ips)

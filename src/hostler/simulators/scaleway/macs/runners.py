@@ -10,7 +10,7 @@ from hostler.simulators.scaleway.state.calls import Answer, Body, Call
 from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_records import Mac, Runner
 
-from .bodies import mac_of
+from .bodies import SERVER, mac_of
 from .images import ZONE
 
 PATH = ZONE + "/runners"
@@ -85,9 +85,22 @@ RUNNERS: Resource[Runner] = Resource(
 )
 
 
+def find(cloud: Cloud, call: Call) -> Runner:
+    """Return the runner that a path names; one that was deleted may not be read, as recorded."""
+    hidden = cloud.options.macs.deleted_status == "403"
+    if hidden and call.names[0] in cloud.deleted_runners:
+        raise errors.forbidden("read", SERVER)
+    return RUNNERS.find(cloud, call)
+
+
+def get(cloud: Cloud, call: Call) -> Answer:
+    """Show a runner."""
+    return RUNNERS.answer(cloud, find(cloud, call))
+
+
 def update(cloud: Cloud, call: Call) -> Answer:
     """Change the configuration of a runner."""
-    runner = RUNNERS.find(cloud, call)
+    runner = find(cloud, call)
     runner.configuration = configuration_of(call.body)
     runner.name, runner.modified = runner.configuration["name"], cloud.now
     return RUNNERS.answer(cloud, runner)
@@ -95,7 +108,8 @@ def update(cloud: Cloud, call: Call) -> Answer:
 
 def delete(cloud: Cloud, call: Call) -> Answer:
     """Delete a runner, and take it from the Macs that have it."""
-    runner = RUNNERS.find(cloud, call)
+    runner = find(cloud, call)
+    cloud.deleted_runners.add(runner.id)
     for mac in cloud.macs:
         mac.runners = [one for one in mac.runners if one != runner.id]
     return RUNNERS.drop(cloud, runner)
@@ -122,5 +136,5 @@ def apply(cloud: Cloud, call: Call, mac: Mac) -> None:
 
 
 ROUTES = RUNNERS.routes(
-    "mac_runner", PATH, list=list_all, create=create, update=update, delete=delete
+    "mac_runner", PATH, list=list_all, create=create, get=get, update=update, delete=delete
 )

@@ -69,6 +69,11 @@ def still_in_use(words: str) -> Refused:
     return Refused(412, precondition("2026", "resource_still_in_use", words).body)
 
 
+def unfit(words: str) -> Refused:
+    """Refuse what cannot be done with a resource, as the newer APIs do: 412 with a name."""
+    return Refused(412, precondition("2026", "resource_not_usable", words).body)
+
+
 def should_be_running(generation: str) -> Refused:
     """Refuse to stop what is stopped."""
     if generation == "2025":

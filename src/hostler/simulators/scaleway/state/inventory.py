@@ -71,6 +71,7 @@ class Cloud:
         self.macs: Shelf[Mac] = Shelf()
         self.mac_at: dict[str, Mac] = {}  # by address
         self.deleted_macs: set[str] = set()
+        self.deleted_runners: set[str] = set()
         self.pool_prefixes: list[str] = []
         self.vpcs: Shelf[Vpc] = Shelf()
         self.private_networks: Shelf[PrivateNetwork] = Shelf()

@@ -25,6 +25,7 @@ SMALLEST = 5 * GB
 LARGEST = 10_000 * GB
 DEFAULT_SIZE = 10 * GB
 IOPS = (5000, 15000)
+BUSY = ("creating", "updating")
 VOLUMES: Resource[BlockVolume] = Resource(
     stored=lambda cloud: cloud.volumes,
     name="volume",
@@ -59,6 +60,7 @@ def create(cloud: Cloud, call: Call) -> Answer:
     if snapshot_id:
         found = cloud.find(cloud.block_snapshots, call, snapshot_id, "snapshot")
         size = size or found.size
+        check_holds(size, found.size)
     checked_size(size)
     name = text_of(body, "name") or f"vol-{cloud.new_id()[:8]}"
     iops = checked_iops(size_of(body, "perf_iops") or IOPS[0])
@@ -76,6 +78,16 @@ def checked_size(size: int) -> int:
         words = f"must be a multiple of {GB} between {SMALLEST} and {LARGEST}"
         raise errors.invalid(("size", "constraint", words))
     return size
+
+
+def check_holds(size: int, snapshot: int) -> None:
+    """Refuse a size that does not hold a snapshot, in the recorded words."""
+    if size < snapshot:
+        words = (
+            "size, when provided, must be equal to or larger than the size of the source snapshot. "
+            f"Here the requested volume size is '{size}' whereas snapshot size is '{snapshot}'"
+        )
+        raise errors.unfit(words)
 
 
 def checked_iops(iops: int) -> int:
@@ -117,7 +129,10 @@ def update(cloud: Cloud, call: Call) -> Answer:
     checked_iops(iops)
     if size < volume.size:
         raise errors.invalid(("size", "constraint", "a volume cannot shrink"))
-    if volume.status in ("updating", "creating") and (size, iops) != (volume.size, volume.iops):
+    if volume.status in BUSY and body.get("perf_iops") is not None:
+        words = "can't update perf_iops when volume is not available"
+        raise errors.invalid(("perf_iops", "constraint", words))
+    if volume.status in BUSY and (size, iops) != (volume.size, volume.iops):
         raise errors.transient("volume", volume.id, volume.status)
     if (size, iops) != (volume.size, volume.iops):
         volume.size, volume.iops = checked_size(size), iops
@@ -140,8 +155,7 @@ def delete(cloud: Cloud, call: Call) -> Answer:
     """Delete a volume that nothing uses: it is gone at once."""
     volume = VOLUMES.find(cloud, call)
     if volume.reference:
-        words = "volume must not be in the in_use status"
-        raise errors.precondition(cloud.generation(), "resource_still_in_use", words)
+        raise errors.still_in_use("volume must not be in the in_use status")
     if volume.status != "available":
         raise errors.transient("volume", volume.id, volume.status)
     volume.status = "deleted"
