@@ -36,6 +36,7 @@ _IMPORTS = {
 }
 _FIELD = re.compile(
     r"(?:(repeated|optional|required)\s+)?(map<\w+,\s*[\w.]+>|[\w.]+)\s+(\w+)\s*=\s*(\d+)"
+    r"(?:\s+\[default=(.*)\])?"
 )
 
 CONNECTOR = """
@@ -154,8 +155,10 @@ def _message(
     for text, oneof in _statements(body):
         found = _FIELD.fullmatch(text)
         assert found is not None, f"{name}: {text!r}"
-        label, kind, named, number = found.groups()
+        label, kind, named, number, default = found.groups()
         one = made.field.add(name=named, number=int(number), label=_label(label, kind))
+        if default is not None:
+            one.default_value = default
         if kind.startswith("map<"):
             entry = _entry(named, kind, package, messages, enums)
             made.nested_type.append(entry)

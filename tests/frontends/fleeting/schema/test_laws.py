@@ -73,6 +73,64 @@ def test_what_is_silent_or_harmless_when_left_out_is_left_out(message: str, case
     assert list(mapped(written(bodies, enums="Problem NONE BAD")).refused()) == []
 
 
+DEFAULTS = {
+    "a harmless flag": ("UpdateReply", "truncated", "bool", "true", "false", False),
+    "a flag of what went wrong": ("HeartbeatReply", "unhealthy", "bool", "true", "false", False),
+    "a harmless text": ("IncreaseReply", "error", "string", "not tried", '""', ""),
+    "a number": ("DecreaseReply", "rank", "int32", "500", "0", 0),
+    "an enum": ("UpdateReply", "next_state", "State", "STATE_DELETING", '"STATE_UNSPECIFIED"', 0),
+    "a time that is not known": ("ConnectInfoReply", "expires", "int64", "1", "0", 0),
+}
+"""Message, field, its type and default in proto2, the line that settles it, what is said then."""
+
+
+@pytest.mark.parametrize("case", DEFAULTS)
+def test_a_default_of_the_schemas_speaks_where_we_say_nothing(case: str) -> None:
+    message, name, kind, default, line, text = DEFAULTS[case]
+    body = BODIES[message].replace("google.protobuf.Timestamp expires = 5;", "")
+    added = f"optional {kind} {name} = 20 [default={default}];"
+    file = written({message: f"{body} {added}"}, syntax="proto2")
+    call = message.removesuffix("Reply")
+    service = mapped(file)
+    (refused,) = service.refused()
+    assert refused.startswith(f"{call}.reply.{name}: left out, it says ")
+    assert default in refused
+    settled = mapped(file, f"[{call}.reply.always]\n{name} = {line}")
+    assert list(settled.refused()) == []
+    reply = _answer(Codec(settled), call)
+    assert (reply.HasField(name), getattr(reply, name)) == (True, text)
+
+
+def test_a_default_is_no_matter_where_we_always_say_something() -> None:
+    body = CONNECTOR.replace("string username = 5", "optional string username = 5 [default=root]")
+    ok = "optional bool ok = 20 [default=false];"
+    file = written({"Connector": body, "HeartbeatReply": ok}, syntax="proto2")
+    codec = Codec(mapped(file))
+    reply = codec.reached(ConnectInfo(id="a", connector=Connector(), external="1.2.3.4"))
+    assert getattr(reply, "connector").username == ""  # noqa: B009 - a field of the schema
+    assert getattr(codec.done("Heartbeat"), "ok") is True  # noqa: B009
+
+
+def test_an_enum_that_says_its_default_where_nothing_is_known_is_refused() -> None:
+    body = CONNECTOR.replace("string os = 1", "optional System os = 1 [default=WINDOWS]")
+    file = written({"Connector": body}, syntax="proto2", enums="System UNKNOWN LINUX WINDOWS")
+    assert unmapped(mapped(file)) == {"ConnectInfo.reply.connector.os"}
+
+
+def _answer(codec: Codec, call: str) -> Message:
+    """Return an answer of a call that has nothing to say beside what it must."""
+    match call:
+        case "Update":
+            (reply,) = codec.report([Instance(id="a", state=State.RUNNING)])
+            return reply
+        case "Increase":
+            return codec.counted(3)
+        case "ConnectInfo":
+            return codec.reached(ConnectInfo(id="a", connector=Connector(), external="1.2.3.4"))
+        case _:
+            return codec.done(call)
+
+
 def test_a_verdict_in_a_message_that_would_be_left_out_is_refused() -> None:
     bodies = {"ShutdownReply": "Other outcome = 1;", "Other": "bool accepted = 1;"}
     assert unmapped(mapped(written(bodies))) == {"Shutdown.reply.outcome.accepted"}

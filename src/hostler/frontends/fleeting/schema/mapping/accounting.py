@@ -17,6 +17,7 @@ from hostler.frontends.fleeting.schema.vocabulary.naming import words
 from hostler.frontends.fleeting.schema.vocabulary.slots import Kind
 from hostler.frontends.fleeting.schema.vocabulary.synonyms import UNSET, VERDICT_WORDS
 
+from .absence import speaks, speaks_when_unset, unset_text, unset_words, values_of
 from .leaves import is_map, type_of
 from .match import Level, Match
 from .override import Constant
@@ -25,7 +26,6 @@ Path = tuple[FieldDescriptor, ...]
 Found = Mapping[str, Match]
 _DEEPEST = 6
 _GOOGLE = "google.protobuf."
-_BOOLS = ("true", "false")
 _NO_VERDICT = "left out, it does not say that all went well"
 
 
@@ -130,9 +130,8 @@ def _speaks_later(one: FieldDescriptor, here: Path, account: _Account) -> None:
     if one.message_type is None or is_map(one) or not account.holds_candidate(here):
         return
     for inner in one.message_type.fields:
-        speaks = not (inner.is_repeated or inner.has_presence or harmless_at_zero(inner))
-        if speaks:
-            account.add((*here, inner), "", _values(inner), later=True)
+        if speaks(inner):
+            account.add((*here, inner), "", values_of(inner), later=True)
         _speaks_later(inner, (*here, inner), account)
 
 
@@ -153,10 +152,10 @@ def _answered(message: Descriptor, path: Path, account: _Account) -> None:
             _speaks_later(one, here, account)
         elif one.message_type is not None and not one.message_type.full_name.startswith(_GOOGLE):
             for verdict in _verdicts(one.message_type, here):
-                account.add(verdict, _NO_VERDICT, _values(verdict[-1]))
+                account.add(verdict, _NO_VERDICT, values_of(verdict[-1]))
             _speaks_later(one, here, account)
-        elif not one.has_presence and not harmless_at_zero(one):
-            account.add(here, f"left out, it says {_zero(one)}", _values(one))
+        elif speaks(one):
+            account.add(here, f"left out, it says {unset_text(one)}", values_of(one))
 
 
 def _deeper(one: FieldDescriptor, here: Path, account: _Account, walk: _Walk) -> None:
@@ -192,13 +191,12 @@ def _first_value(one: Match, account: _Account) -> None:
     kind = leaf.field.enum_type
     known = values(kind)
     if one.slot.name == "protocol" and "ssh" not in known:
-        account.add(leaf.path, f"{kind.full_name} has no value for ssh", _values(leaf.field))
-    elif not leaf.field.has_presence:
-        first = {word for word, meant in known.items() if any(n == 0 for _, n in meant)}
+        account.add(leaf.path, f"{kind.full_name} has no value for ssh", values_of(leaf.field))
+    elif speaks_when_unset(leaf.field):
         usual = UNSET | {"ssh"} if one.slot.name == "protocol" else UNSET
-        if not usual.intersection(first):
-            reason = f"where it is not known, it says {_zero(leaf.field)}"
-            account.add(leaf.path, reason, _values(leaf.field))
+        if not usual.intersection(unset_words(kind, leaf.field)):
+            reason = f"where it is not known, it says {unset_text(leaf.field)}"
+            account.add(leaf.path, reason, values_of(leaf.field))
 
 
 def _is_used(path: Path, account: _Account) -> bool:
@@ -216,18 +214,3 @@ def _names(path: Path) -> tuple[str, ...]:
 
 def _dotted(path: Path) -> str:
     return ".".join(one.name for one in path)
-
-
-def _zero(one: FieldDescriptor) -> str:
-    if one.enum_type is not None:
-        return next((str(v.name) for v in one.enum_type.values if v.number == 0), "nothing")
-    if one.type == FieldDescriptor.TYPE_BOOL:
-        return "false"
-    return '""' if one.type in {FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES} else "0"
-
-
-def _values(one: FieldDescriptor) -> tuple[str, ...]:
-    """Return what an operator may say that a field always is, as TOML."""
-    if one.enum_type is not None:
-        return tuple(f'"{value.name}"' for value in one.enum_type.values)
-    return _BOOLS if one.type == FieldDescriptor.TYPE_BOOL else (_zero(one),)

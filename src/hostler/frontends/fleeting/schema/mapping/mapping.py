@@ -19,6 +19,7 @@ from hostler.frontends.fleeting.schema.vocabulary.naming import words
 from hostler.frontends.fleeting.schema.vocabulary.slots import Kind
 from hostler.frontends.fleeting.schema.vocabulary.synonyms import NEVER
 
+from .absence import has_default, unset_text
 from .accounting import Unaccounted, unaccounted
 from .fixed import Fixed, Unfit, fixed, named_field
 from .instances import Entries, shape
@@ -205,6 +206,11 @@ def _settle_terms(calls: dict[str, CallMap]) -> None:
     expires = reply["expires"]
     if expires.leaf is not None and expires.level is Level.EXACT and (why := guessed(expires.leaf)):
         reply["expires"] = replace(expires, level=Level.NEUTRAL, reason=why)
+    for name in ("expires", *OPAQUE):
+        answer = reply[name].leaf
+        if answer is not None and has_default(answer.field):
+            why = f"{answer.name} says {unset_text(answer.field)} where there is nothing to say"
+            reply[name] = replace(reply[name], level=Level.ABSENT, leaf=None, reason=why)
     for name in OPAQUE:
         asked, answer = calls["Init"].leaf(REQUEST, name), reply[name].leaf
         if asked is not None and answer is not None and not same_terms(asked, answer):
