@@ -10,30 +10,60 @@ from .model import Body, Choice, Field, Schema
 
 
 def add_verdict(schema: Schema, chance: random.Random) -> str:
-    """Add a flag or an enum to an answer that says how it went."""
+    """Add something to an answer that says how it went."""
     body = chance.choice(schema.ends("Reply"))
-    name = chance.choice(words.VERDICTS)
-    drawn = chance.random()
-    if drawn < 0.5:
-        body.add(Field(name=name, kind="bool", demand="true", optional=drawn < 0.05))
-    elif drawn < 0.7:
-        name = chance.choice(words.VERDICTS[:-1])  # left out, an unknown word says nothing
-        inner = f"Verdict{len(schema.bodies)}"
-        schema.bodies[inner] = Body(
-            name=f"Status{len(schema.bodies)}",
-            fields=[Field(name=name, kind="bool", demand="true", number=1)],
-        )
-        body.add(Field(name="status", kind=inner))
-    else:
-        key = f"Verdict{len(schema.choices)}"
-        good = chance.choice(("OK", "HEALTHY", "SUCCESS", "ACCEPTED", "FINE", "DANDY"))
-        bad = chance.choice(("UNKNOWN", "UNHEALTHY", "FAILED", "ERROR"))
-        order = [bad, good] if chance.random() < 0.7 else [good, bad]
-        values = [(f"V_{w}", n, "good" if w == good else "") for n, w in enumerate(order)]
-        schema.choices[key] = Choice(name=f"Verdict{len(schema.choices)}", values=values)
+    shape = chance.choice(("flag", "flag", "flag", "status", "enum", "enum", "missing"))
+    if shape == "flag":
+        one = Field(name=chance.choice(words.VERDICTS), kind="bool", demand="true")
+    elif shape == "missing":
+        one = _by_absence(chance)
+    elif shape == "enum":
         name = chance.choice(("status", "result", "outcome", "health", "mood"))
-        body.add(Field(name=name, kind=key, demand="good"))
-    return f"{body.name} has a verdict, {name}"
+        one = Field(name=name, kind=_verdict_choice(schema, chance), demand="good")
+    else:
+        one = _status(schema, chance)
+    body.add(one)
+    return f"{body.name} has a verdict, {one.name}, {one.kind}"
+
+
+def _by_absence(chance: random.Random) -> Field:
+    """Return a verdict that is bad where it is left out: what it is not called says nothing."""
+    name = chance.choice(words.VERDICTS[:-1])
+    match chance.choice(("optional", "wrapper", "marker", "list", "map")):
+        case "optional":
+            return Field(name=name, kind="bool", demand="true", optional=True)
+        case "wrapper":
+            return Field(name=name, kind="google.protobuf.BoolValue", demand="true")
+        case "marker":
+            return Field(name=name, kind="google.protobuf.Empty", demand="there")
+        case "list":
+            return Field(name=f"{name}_ids", kind="string", demand="there", repeated=True)
+        case _:
+            return Field(name=name, kind="bool", demand="there", key="string")
+
+
+def _status(schema: Schema, chance: random.Random) -> Field:
+    """Return a message that says by a flag or an enum in it how a call went."""
+    name, kind, demand = chance.choice(words.VERDICTS[:-1]), "bool", "true"
+    if chance.random() < 0.4:
+        name, kind, demand = "code", _verdict_choice(schema, chance), "good"
+    inner = f"Verdict{len(schema.bodies)}"
+    schema.bodies[inner] = Body(
+        name=f"Status{len(schema.bodies)}",
+        fields=[Field(name=name, kind=kind, demand=demand, number=1)],
+    )
+    return Field(name="status", kind=inner)
+
+
+def _verdict_choice(schema: Schema, chance: random.Random) -> str:
+    """Add an enum that says how a call went; return its key."""
+    key = f"Verdict{len(schema.choices)}"
+    good = chance.choice(("OK", "HEALTHY", "SUCCESS", "ACCEPTED", "FINE", "DANDY"))
+    bad = chance.choice(("UNKNOWN", "UNHEALTHY", "FAILED", "ERROR"))
+    order = [bad, good] if chance.random() < 0.7 else [good, bad]
+    values = [(f"V_{w}", n, "good" if w == good else "") for n, w in enumerate(order)]
+    schema.choices[key] = Choice(name=f"Verdict{len(schema.choices)}", values=values)
+    return key
 
 
 def add_noise(schema: Schema, chance: random.Random) -> str:

@@ -54,7 +54,7 @@ def _settles(schema: Schema, one: Field | None, kind: str, value: str) -> bool:
         return False
     if kind == "unused" or one.demand == "any":
         return one.demand == "any" and (kind == "unused" or value in _ZEROS)
-    if one.demand == "true":
+    if one.demand in {"true", "there"}:
         return value == "true"
     choice = schema.choices.get(one.kind)
     return choice is not None and one.demand == "good" and _is_good(choice, value.strip('"'))

@@ -272,7 +272,9 @@ class _Trial:
             demand = read.field.demand
             if demand == "needed" and read.absent:
                 raise Wrong(f"{call} told no credentials in {read.field.name}")
-            if demand == "needed" or read.absent or demand in {"", "any", "asks"}:
+            if demand in {"true", "good", "there"} and read.absent:
+                raise Wrong(f"{call} left out {read.field.name}, which says that all went well")
+            if demand == "needed" or read.absent or demand in {"", "any", "asks", "there"}:
                 continue
             if demand == "speaks":
                 raise Wrong(f"{call} told {read.field.name} = {read.value!r}: nobody knows that")

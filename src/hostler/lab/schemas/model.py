@@ -22,7 +22,9 @@ _SCALARS = {
         *("string", "bytes", "uint32", "sfixed32", "sfixed64", "sint32", "sint64"),
     )
 }
-_FILES = {"Timestamp": "timestamp", "Duration": "duration", "Struct": "struct", "Any": "any"}
+_FILES = {
+    name: name.lower() for name in ("Timestamp", "Duration", "Struct", "Any", "Empty")
+}  # all else is a wrapper
 
 
 @dataclass

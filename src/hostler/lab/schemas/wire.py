@@ -14,6 +14,7 @@ from google.protobuf import (
     any_pb2,
     descriptor_pool,
     duration_pb2,
+    empty_pb2,
     struct_pb2,
     timestamp_pb2,
     wrappers_pb2,
@@ -47,7 +48,7 @@ class Wire:
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
         self._pool = descriptor_pool.DescriptorPool()
-        for module in (any_pb2, duration_pb2, struct_pb2, timestamp_pb2, wrappers_pb2):
+        for module in (any_pb2, duration_pb2, empty_pb2, struct_pb2, timestamp_pb2, wrappers_pb2):
             self._pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
         self._pool.AddSerializedFile(descriptor_file(schema).SerializeToString())
 

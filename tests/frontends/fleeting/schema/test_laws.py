@@ -136,6 +136,74 @@ def test_a_verdict_in_a_message_that_would_be_left_out_is_refused() -> None:
     assert unmapped(mapped(written(bodies))) == {"Shutdown.reply.outcome.accepted"}
 
 
+MISSING = {
+    "an optional flag": ("ConnectInfoReply", "optional bool found = 20;", "found"),
+    "a flag in a wrapper": ("InitReply", "google.protobuf.BoolValue ready = 20;", "ready"),
+    "an optional enum": ("ConnectInfoReply", "optional Mood status_code = 20;", "status_code"),
+    "an empty message": (
+        "HeartbeatReply",
+        "google.protobuf.Empty healthy_now = 20;",
+        "healthy_now",
+    ),
+    "a message of its own": ("ShutdownReply", "Alive state = 20;", "state"),
+    "what went well beside what did not": (
+        "IncreaseReply",
+        "oneof end { Other receipt = 20; string error = 21; }",
+        "receipt",
+    ),
+    "an enum in a status": ("DecreaseReply", "Status status = 20;", "status.code"),
+    "a list of those that are well": ("HeartbeatReply", "repeated string healthy_ids = 20;", ""),
+    "a map of verdicts": ("DecreaseReply", "map<string, bool> ok_by_id = 20;", ""),
+    "a list with a verdict on each": ("IncreaseReply", "repeated One results = 20;", ""),
+    "a list of those that are gone": ("UpdateReply", "repeated string removed = 20;", ""),
+}
+
+
+@pytest.mark.parametrize("case", MISSING)
+def test_a_verdict_speaks_though_its_absence_can_be_seen(case: str) -> None:
+    message, added, name = MISSING[case]
+    bodies = {
+        message: f"{BODIES[message]} {added}",
+        "Alive": "string note = 1;",
+        "Other": "string text = 1;",
+        "One": "string id = 1; bool ok = 2;",
+        "Status": "Mood code = 1;",
+    }
+    file = written(bodies, enums="Mood GLOOMY BRIGHT")
+    call, listed = message.removesuffix("Reply"), name == ""
+    name = name or added.split(" = ")[0].split()[-1]
+    assert unmapped(mapped(file)) == {f"{call}.reply.{name}"}
+    value = '"BRIGHT"' if "Mood" in added or "." in name else "false" if listed else "true"
+    line = f'"{name}" = {value}'
+    assert f"# {line}   # always" in override_lines(mapped(file), several=False)
+    settled = mapped(file, f"[{call}.reply.always]\n{line}")
+    assert list(settled.refused()) == []
+    reply = _answer(Codec(settled), call)
+    first = name.partition(".")[0]
+    assert not getattr(reply, first) if listed else reply.HasField(first)
+
+
+def test_a_message_or_a_list_is_there_or_not_and_nothing_else() -> None:
+    body = "google.protobuf.Empty fine = 1; repeated string passed = 2;"
+    file = written({"HeartbeatReply": body})
+    for line in ('fine = "yes"', "passed = true"):
+        service = mapped(file, f"[Heartbeat.reply.always]\n{line}")
+        assert any("no single value" in fault for fault in service.faults)
+
+
+RIGHTLY = {
+    "what went wrong": "google.protobuf.Empty unhealthy = 2; repeated string failed_ids = 3;",
+    "a status whose first value is good": "Status status = 1;",
+    "what else it could say": "oneof end { bool healthy = 1; google.protobuf.Empty done = 2; }",
+}
+
+
+@pytest.mark.parametrize("case", RIGHTLY)
+def test_what_is_not_the_case_is_rightly_left_out(case: str) -> None:
+    bodies = {"HeartbeatReply": RIGHTLY[case], "Status": "Code code = 1; string message = 2;"}
+    assert mapped(written(bodies, enums="Code OK LOST")).whole
+
+
 def test_fields_beside_id_and_state_of_each_instance_are_accounted_for() -> None:
     bodies = {
         "UpdateReply": "repeated I instances = 1;",

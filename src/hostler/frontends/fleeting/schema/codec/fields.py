@@ -147,9 +147,15 @@ def writer(leaf: Leaf) -> Write:
 
 
 def put_fixed(message: Message, path: Sequence[FieldDescriptor], value: object) -> None:
-    """Write what a field always is, into every entry of the lists and maps on its way."""
+    """Write what a field always is, into every entry of the lists and maps on its way.
+
+    Of a list or a message that is whether it is there.
+    """
     first, behind = path[0], path[1:]
-    if not behind:
+    if not behind and (first.is_repeated or first.message_type is not None):
+        if value:
+            cast("Message", get(message, first)).SetInParent()
+    elif not behind:
         setattr(message, first.name, value)
     elif is_map(first):
         for entry in cast("Mapping[str, Message]", get(message, first)).values():

@@ -1,17 +1,34 @@
-"""Absence: what a single field of an answer says by being left out, and what may be said of it.
+"""Absence: what a field of an answer says by being left out, and what may be said of it.
 
 Where a schema gives a field a default (proto2, editions), a reader takes that for what was said,
-though it can be seen that nothing was.
+though it can be seen that nothing was. A verdict speaks wherever it stands: an `ok` that is not
+there says that it did not go well.
 """
 
 import json
+from collections.abc import Iterator
 
-from google.protobuf.descriptor import EnumDescriptor, FieldDescriptor
+from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
 from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
-from hostler.frontends.fleeting.schema.vocabulary.harmless import harmless_at_zero
+from hostler.frontends.fleeting.schema.vocabulary.harmless import about_wrong, harmless_at_zero
+from hostler.frontends.fleeting.schema.vocabulary.naming import words
+from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
+    GOOD,
+    LISTED_WORDS,
+    NONE_WRONG,
+    VERDICT_WORDS,
+    WELL_WORDS,
+)
 
+from .leaves import is_map
+
+NO_VERDICT = "left out, it does not say that all went well"
+_DEEPEST = 6
+_GOOGLE = "google.protobuf."
+_FLAG = f"{_GOOGLE}BoolValue"
 _BOOLS = ("true", "false")
+_OF_ENUMS = VERDICT_WORDS | {"code"}
 _TEXTS = frozenset({FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES})
 _UNWRITTEN = frozenset(
     {FieldDescriptor.TYPE_BYTES, FieldDescriptor.TYPE_DOUBLE, FieldDescriptor.TYPE_FLOAT}
@@ -57,8 +74,80 @@ def unset_text(one: FieldDescriptor) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
+def missing(one: FieldDescriptor) -> str:
+    """Return what a field says by its absence, that can be seen, or an empty string."""
+    if not denies(one):
+        return ""
+    if one.is_repeated:
+        return "left empty, it says that there is none"
+    return NO_VERDICT if one.has_presence else ""
+
+
+def denies(one: FieldDescriptor) -> bool:
+    """Tell whether a field says by being left out that something did not go well."""
+    if about_wrong(one.name):
+        return False
+    if one.is_repeated:
+        return _denies_all(one)
+    kind = one.message_type
+    if one.enum_type is not None:
+        named = _named(one, _OF_ENUMS) and not (GOOD | NONE_WRONG) & unset_words(one.enum_type, one)
+    elif one.type == FieldDescriptor.TYPE_BOOL or (kind and kind.full_name == _FLAG):
+        named = _named(one, VERDICT_WORDS) and not harmless_at_zero(one)
+    elif kind is not None and (kind.full_name == f"{_GOOGLE}Empty" or not _of_google(kind)):
+        named = _named(one, WELL_WORDS) or bool(WELL_WORDS.intersection(words(kind.name)))
+    else:
+        named = False
+    return named or _is_beside_wrong(one)
+
+
+def _denies_all(one: FieldDescriptor) -> bool:
+    """Tell whether an empty list says that nothing went well: its name, or what its entries say."""
+    kind = one.message_type
+    if kind is not None and is_map(one):
+        kind = kind.fields_by_name["value"].message_type
+    if _named(one, LISTED_WORDS):
+        return True
+    return kind is not None and not _of_google(kind) and any(True for _ in denied(kind, (one,)))
+
+
+def _is_beside_wrong(one: FieldDescriptor) -> bool:
+    """Tell whether a field is what a oneof says unless it says what went wrong."""
+    members = one.containing_oneof.fields if one.containing_oneof is not None else ()
+    return any(about_wrong(other.name) for other in members if other is not one)
+
+
+def _named(one: FieldDescriptor, known: frozenset[str]) -> bool:
+    return bool(known.intersection(words(one.name)))
+
+
+def _of_google(kind: Descriptor) -> bool:
+    return bool(kind.full_name.startswith(_GOOGLE))
+
+
+Path = tuple[FieldDescriptor, ...]
+
+
+def denied(message: Descriptor, path: Path) -> Iterator[Path]:
+    """Go through what says in a message that we leave out that something did not go well."""
+    for one in message.fields:
+        if one.is_repeated:
+            continue
+        if denies(one):
+            yield (*path, one)
+        elif one.message_type is not None and len(path) < _DEEPEST:
+            yield from denied(one.message_type, (*path, one))
+
+
 def values_of(one: FieldDescriptor) -> tuple[str, ...]:
-    """Return what an operator may say that a field always is, as TOML."""
+    """Return what an operator may say that a field always is, as TOML.
+
+    Of a message `true` says that it is there, and empty; of that and of a list `false`: it is not.
+    """
+    if one.is_repeated:
+        return ("false",)
+    if one.message_type is not None:
+        return _BOOLS
     if one.enum_type is not None:
         return tuple(f'"{value.name}"' for value in one.enum_type.values)
     if one.type == FieldDescriptor.TYPE_BOOL:

@@ -5,28 +5,34 @@ first value. What can be seen to be missing (messages, lists, maps, optional fie
 oneof) says nothing. In a request every field asks for something.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
-from hostler.frontends.fleeting.schema.vocabulary.harmless import harmless_at_zero, harmless_unread
+from hostler.frontends.fleeting.schema.vocabulary.harmless import harmless_unread
 from hostler.frontends.fleeting.schema.vocabulary.names import REPLY, REQUEST
-from hostler.frontends.fleeting.schema.vocabulary.naming import words
 from hostler.frontends.fleeting.schema.vocabulary.slots import Kind
-from hostler.frontends.fleeting.schema.vocabulary.synonyms import UNSET, VERDICT_WORDS
+from hostler.frontends.fleeting.schema.vocabulary.synonyms import UNSET
 
-from .absence import speaks, speaks_when_unset, unset_text, unset_words, values_of
+from .absence import (
+    NO_VERDICT,
+    denied,
+    missing,
+    speaks,
+    speaks_when_unset,
+    unset_text,
+    unset_words,
+    values_of,
+)
 from .leaves import is_map, type_of
 from .match import Level, Match
 from .override import Constant
 
 Path = tuple[FieldDescriptor, ...]
 Found = Mapping[str, Match]
-_DEEPEST = 6
 _GOOGLE = "google.protobuf."
-_NO_VERDICT = "left out, it does not say that all went well"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,11 +154,14 @@ def _answered(message: Descriptor, path: Path, account: _Account) -> None:
         here = (*path, one)
         if _is_used(here, account):
             _deeper(one, here, account, _answered)
+        elif (reason := missing(one)) and not _otherwise_meant(one, path, account):
+            account.add(here, reason, values_of(one), later=account.holds_candidate(here))
+            _speaks_later(one, here, account)
         elif one.is_repeated:
             _speaks_later(one, here, account)
         elif one.message_type is not None and not one.message_type.full_name.startswith(_GOOGLE):
-            for verdict in _verdicts(one.message_type, here):
-                account.add(verdict, _NO_VERDICT, values_of(verdict[-1]))
+            for verdict in denied(one.message_type, here):
+                account.add(verdict, NO_VERDICT, values_of(verdict[-1]))
             _speaks_later(one, here, account)
         elif speaks(one):
             account.add(here, f"left out, it says {unset_text(one)}", values_of(one))
@@ -169,18 +178,6 @@ def _deeper(one: FieldDescriptor, here: Path, account: _Account, walk: _Walk) ->
     value = inner.fields_by_name["value"]
     if value.message_type is not None and _is_used((*here, value), account):
         walk(value.message_type, (*here, value), account)
-
-
-def _verdicts(message: Descriptor, path: Path) -> Iterator[Path]:
-    """Go through the flags and enums of a message that we leave out that say how a call went."""
-    for one in message.fields:
-        plain = one.enum_type is not None or one.type == FieldDescriptor.TYPE_BOOL
-        if one.is_repeated:
-            continue
-        if plain and VERDICT_WORDS.intersection(words(one.name)) and not harmless_at_zero(one):
-            yield (*path, one)
-        elif one.message_type is not None and len(path) < _DEEPEST:
-            yield from _verdicts(one.message_type, (*path, one))
 
 
 def _first_value(one: Match, account: _Account) -> None:

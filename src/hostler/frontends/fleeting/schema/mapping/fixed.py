@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from .leaves import is_map, type_of
+from .leaves import type_of
 from .override import Constant
 
 _INTEGERS = frozenset({"int32", "int64", "uint32", "uint64", "sint32", "sint64"}) | frozenset(
@@ -34,7 +34,7 @@ def fixed(message: Descriptor, settled: Mapping[str, Constant]) -> Iterator[Fixe
     """Go through the fields that the operator has settled. Unfit for the first that cannot be."""
     for name, value in settled.items():
         path = _path(message, name)
-        yield Fixed(path=path, value=_value(path[-1], value, name))
+        yield Fixed(path=_inside(path), value=_value(_inside(path)[-1], value, name))
 
 
 def named_field(message: Descriptor, name: str) -> bool:
@@ -57,10 +57,20 @@ def _path(message: Descriptor, name: str) -> tuple[FieldDescriptor, ...]:
     return tuple(path)
 
 
+def _inside(path: tuple[FieldDescriptor, ...]) -> tuple[FieldDescriptor, ...]:
+    """Return the path of the flag in a wrapper, and of all else the path itself."""
+    kind = path[-1].message_type
+    if kind is None or kind.full_name != "google.protobuf.BoolValue" or path[-1].is_repeated:
+        return path
+    return (*path, kind.fields_by_name["value"])
+
+
 def _value(field: FieldDescriptor, value: Constant, name: str) -> object:
     """Return what the operator says in the field's own type."""
     kind = type_of(field)
-    if field.is_repeated or is_map(field) or field.message_type is not None:
+    if field.is_repeated or field.message_type is not None:
+        if value is False or (value is True and not field.is_repeated):
+            return value
         raise Unfit(f"the override says what {name} always is, but it is no single value")
     if field.enum_type is not None:
         found = field.enum_type.values_by_name.get(str(value))

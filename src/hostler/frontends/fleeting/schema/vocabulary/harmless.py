@@ -59,13 +59,13 @@ def harmless_at_zero(field: FieldDescriptor) -> bool:
     A number of failures is not harmless: zero is wrong of a call of which a part was accepted.
     """
     if field.enum_type is not None:
-        return _about_wrong(field.name) and _zero_is_none(field.enum_type)
+        return about_wrong(field.name) and _zero_is_none(field.enum_type)
     own = plain(field.name)
     if field.type == FieldDescriptor.TYPE_BOOL:
-        return own in _FLAGS or _about_wrong(field.name)
+        return own in _FLAGS or about_wrong(field.name)
     if field.type in {FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES}:
-        return own in _TEXTS or _about_wrong(field.name)
-    return _about_wrong(field.name) and "code" in words(field.name)
+        return own in _TEXTS or about_wrong(field.name)
+    return about_wrong(field.name) and "code" in words(field.name)
 
 
 def harmless_unread(field: FieldDescriptor) -> bool:
@@ -73,10 +73,10 @@ def harmless_unread(field: FieldDescriptor) -> bool:
     return plain(field.name) in _ASKED
 
 
-def _about_wrong(name: str) -> bool:
+def about_wrong(name: str) -> bool:
     """Tell whether a name says of what went wrong, and nothing else.
 
-    >>> [_about_wrong(name) for name in ("error_code", "has_failed", "error_cleared")]
+    >>> [about_wrong(name) for name in ("error_code", "has_failed", "error_cleared")]
     [True, True, False]
     """
     parts = words(name)

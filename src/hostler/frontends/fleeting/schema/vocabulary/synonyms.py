@@ -94,7 +94,16 @@ UNSET = word_set(
 VERDICT_WORDS = word_set(
     """
     ok okay success successful succeeded accepted done found ready initialized initialised healthy
-    alive well valid complete completed status result outcome verdict health acknowledged ack
+    alive well valid complete completed passed status result outcome verdict health acknowledged ack
     """
 )
 """Words by which a flag or an enum in a message that we leave out would say how a call went."""
+WELL_WORDS = VERDICT_WORDS - VERDICTS
+"""Those of them that say that it went well: what is named so says the opposite by being missing."""
+LISTED_WORDS = WELL_WORDS | word_set(
+    """
+    removed deleted gone terminated destroyed departed vanished dropped running active available
+    online current existing
+    """
+)
+"""Words by which an empty list beside ours would say that there is none of the kind."""
