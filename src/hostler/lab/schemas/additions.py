@@ -66,6 +66,14 @@ def _verdict_choice(schema: Schema, chance: random.Random) -> str:
     return key
 
 
+def add_part(schema: Schema, chance: random.Random) -> str:
+    """Add a flag that says that less was accepted than was asked for: so it is, in every trial."""
+    body = schema.bodies[chance.choice(("IncreaseReply", "DecreaseReply"))]
+    name = chance.choice(words.SOME)
+    body.add(Field(name=name, kind="bool", demand="true"))
+    return f"{body.name} says by {name} that it is not all"
+
+
 def add_noise(schema: Schema, chance: random.Random) -> str:
     """Add something to an answer: that speaks, or that may be left out."""
     body = chance.choice([*schema.ends("Reply"), *_inner(schema)])

@@ -12,6 +12,7 @@ from . import words
 from .additions import (
     add_asking,
     add_noise,
+    add_part,
     add_rival,
     add_rival_list,
     add_total,
@@ -288,4 +289,5 @@ MUTATIONS: Sequence[Mutation] = (
     *(split, retype, retype, retype, add_verdict, add_verdict, add_noise, add_total, add_asking),
     *(add_rival, add_rival_list, hide_credentials, rename_method, rename_states, drop_field),
     deprecate,
+    add_part,
 )

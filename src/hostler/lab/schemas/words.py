@@ -44,6 +44,8 @@ SPEAKS = (
     "mood",
     "flavor",
 )
+SOME = ("partial", "throttled", "limited", "incomplete")
+"""Flags that are set where less was accepted than was asked for."""
 HARMLESS = ("error", "message", "note", "trace_id", "description")
 ASKS = (
     "dry_run",
@@ -55,8 +57,9 @@ ASKS = (
     "priority",
     "only",
     "hint_id",
+    "request_id",
 )
-HARMLESS_ASKS = ("trace_id", "request_id", "locale")
+HARMLESS_ASKS = ("trace_id", "user_agent", "locale")
 RIVALS = {
     "accepted_ids": ("instances", "ids", "succeeded", "accepted", "removed", "instance_ids"),
     "ids": ("instances", "ids", "instance_ids", "targets"),

@@ -41,6 +41,8 @@ SPEAKING = {
     "mood": ("ShutdownReply", "Mood mood = 20;"),
     "error_cleared": ("ShutdownReply", "bool error_cleared = 20;"),
     "failed_count": ("DecreaseReply", "int32 failed_count = 20;"),
+    "partial": ("IncreaseReply", "bool partial = 20;"),
+    "throttled": ("DecreaseReply", "bool throttled = 20;"),
 }
 
 
@@ -394,6 +396,7 @@ UNREAD = {
     "a second number": ("IncreaseRequest", "int64 surplus = 20;", "surplus"),
     "a filter": ("UpdateRequest", "repeated string only = 20;", "only"),
     "a word at the end": ("ShutdownRequest", "optional bool delete_all = 20;", "delete_all"),
+    "an id that makes a call once": ("IncreaseRequest", "string request_id = 20;", "request_id"),
     "a zone of each": ("DecreaseRequest", "Where where = 20;", "where"),
 }
 

@@ -39,18 +39,21 @@ _TEXTS = _list(
 """Texts for persons, for tracing, and about places: an empty one says nothing."""
 _FLAGS = _list(
     """
-    has_more more_pages truncated partial throttled dry_run cached deprecated
+    has_more more_pages truncated dry_run cached deprecated
     """
 )
-"""What an unset flag rightly denies."""
+"""What an unset flag rightly denies: not `partial`, as some may be all that we take."""
 _ASKED = _list(
     """
-    trace trace_id trace_context span_id traceparent request_id correlation_id locale locales
+    trace trace_id trace_context span_id traceparent correlation_id locale locales
     language languages user_agent client_version runner_version host_version client_name
     reason note comment refresh metadata meta
     """
 )
-"""What may stand in a request without being read: it asks for nothing that we would not do."""
+"""What may stand in a request without being read: it asks for nothing that we would not do.
+
+Not `request_id`: in many styles it asks that a call which is repeated is carried out once.
+"""
 
 
 def harmless_at_zero(field: FieldDescriptor) -> bool:
