@@ -74,6 +74,17 @@ def add_part(schema: Schema, chance: random.Random) -> str:
     return f"{body.name} says by {name} that it is not all"
 
 
+def add_end(schema: Schema, chance: random.Random) -> str:
+    """Let a stream of instances end with a mark: whoever waits for it, waits for ever."""
+    if not schema.rpcs["Update"].streams:
+        return ""
+    name = chance.choice(words.ENDS)
+    schema.bodies["UpdateReply"].add(
+        Field(name=name, kind="google.protobuf.Empty", demand="there"),
+    )
+    return f"Update ends with {name}"
+
+
 def add_noise(schema: Schema, chance: random.Random) -> str:
     """Add something to an answer: that speaks, or that may be left out."""
     body = chance.choice([*schema.ends("Reply"), *_inner(schema)])

@@ -11,6 +11,7 @@ from dataclasses import replace
 from . import words
 from .additions import (
     add_asking,
+    add_end,
     add_noise,
     add_part,
     add_rival,
@@ -290,4 +291,5 @@ MUTATIONS: Sequence[Mutation] = (
     *(add_rival, add_rival_list, hide_credentials, rename_method, rename_states, drop_field),
     deprecate,
     add_part,
+    add_end,
 )

@@ -46,6 +46,8 @@ SPEAKS = (
 )
 SOME = ("partial", "throttled", "limited", "incomplete")
 """Flags that are set where less was accepted than was asked for."""
+ENDS = ("end", "last_one", "over", "synced", "no_more")
+"""Marks that a stream ends with."""
 HARMLESS = ("error", "message", "note", "trace_id", "description")
 ASKS = (
     "dry_run",

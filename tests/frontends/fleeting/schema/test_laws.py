@@ -185,6 +185,43 @@ def test_a_verdict_speaks_though_its_absence_can_be_seen(case: str) -> None:
     assert not getattr(reply, first) if listed else reply.HasField(first)
 
 
+STREAMED = {
+    "an end": ("oneof event { I instance = 1; End end = 2; }", "end"),
+    "a mark beside the instance": ("I instance = 1; google.protobuf.Empty synced = 2;", "synced"),
+    "a flag beside the instance": ("I instance = 1; optional bool last = 2;", "last"),
+    "what is gone": ("oneof event { I instance = 1; string removed = 2; }", "removed"),
+    "a beat": ("oneof event { I instance = 1; Beat beat = 2; }", "beat"),
+    "an end of batches": ("oneof event { UpdateList result = 1; End end = 2; }", "end"),
+}
+INSTANCE = {"I": "string id = 1; State state = 2;", "UpdateList": "repeated I instances = 1;"}
+BESIDE = {"End": "", "Beat": "int64 at = 1;"}
+
+
+@pytest.mark.parametrize("case", STREAMED)
+def test_what_a_stream_says_beside_instances_may_have_to_come(case: str) -> None:
+    body, name = STREAMED[case]
+    file = written({"UpdateReply": body, **INSTANCE, **BESIDE})
+    assert f"Update.reply.{name}" in unmapped(mapped(file))
+    if name in {"end", "synced"}:
+        settled = mapped(file, f'[Update.reply.always]\n"{name}" = false')
+        assert list(settled.refused()) == []
+
+
+def test_a_stream_need_not_say_what_went_wrong_nor_what_else_a_state_could_be() -> None:
+    bodies = {
+        "UpdateReply": "oneof event { I instance = 1; string error = 2; }",
+        "I": "string id = 1; oneof how { State state = 2; Beat beat = 3; }",
+    }
+    assert mapped(written({**bodies, "Beat": BESIDE["Beat"]})).whole
+
+
+def test_what_would_take_the_place_of_ours_in_a_oneof_cannot_always_be_there() -> None:
+    bodies = {"IncreaseReply": "oneof end { int64 succeeded = 1; string error = 2; }"}
+    service = mapped(written(bodies), '[Increase.reply.always]\nerror = ""')
+    (fault,) = service.faults
+    assert fault.startswith("Increase.reply.always: error cannot always be there")
+
+
 def test_a_message_or_a_list_is_there_or_not_and_nothing_else() -> None:
     body = "google.protobuf.Empty fine = 1; repeated string passed = 2;"
     file = written({"HeartbeatReply": body})

@@ -128,6 +128,13 @@ def _of_google(kind: Descriptor) -> bool:
 Path = tuple[FieldDescriptor, ...]
 
 
+def is_marker(one: FieldDescriptor) -> bool:
+    """Tell whether a field says something by being there, and nothing else."""
+    if one.message_type is not None:
+        return one.message_type.full_name == _FLAG or not one.message_type.fields
+    return one.type == FieldDescriptor.TYPE_BOOL and one.has_presence and not harmless_at_zero(one)
+
+
 def denied(message: Descriptor, path: Path) -> Iterator[Path]:
     """Go through what says in a message that we leave out that something did not go well."""
     for one in message.fields:

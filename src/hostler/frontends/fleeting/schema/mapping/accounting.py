@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
-from hostler.frontends.fleeting.schema.vocabulary.harmless import harmless_unread
+from hostler.frontends.fleeting.schema.vocabulary.harmless import about_wrong, harmless_unread
 from hostler.frontends.fleeting.schema.vocabulary.names import REPLY, REQUEST
 from hostler.frontends.fleeting.schema.vocabulary.slots import Kind
 from hostler.frontends.fleeting.schema.vocabulary.synonyms import UNSET
@@ -19,6 +19,7 @@ from hostler.frontends.fleeting.schema.vocabulary.synonyms import UNSET
 from .absence import (
     NO_VERDICT,
     denied,
+    is_marker,
     missing,
     speaks,
     speaks_when_unset,
@@ -33,6 +34,7 @@ from .override import Constant
 Path = tuple[FieldDescriptor, ...]
 Found = Mapping[str, Match]
 _GOOGLE = "google.protobuf."
+_ANNOUNCES = "it may have to come in a stream, and nobody knows when"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +54,16 @@ class Unaccounted:
 
 @dataclass(slots=True)
 class _Account:
-    """One side of a call while it is gone through."""
+    """One side of a call while it is gone through.
+
+    `streamed`: the way to an instance, or to the list of them, in the messages of a stream.
+    """
 
     side: str
     used: Sequence[Path]
     settled: Mapping[str, Constant]
     candidates: frozenset[str]
+    streamed: Path = ()
     found: list[Unaccounted] = field(default_factory=list[Unaccounted])
 
     def holds_candidate(self, path: Path) -> bool:
@@ -89,9 +95,17 @@ _Walk = Callable[[Descriptor, Path, _Account], None]
 
 
 def unaccounted(
-    message: Descriptor, side: str, found: Found, settled: Mapping[str, Constant]
+    message: Descriptor,
+    side: str,
+    found: Found,
+    settled: Mapping[str, Constant],
+    *,
+    streams: bool = False,
 ) -> tuple[Unaccounted, ...]:
-    """Return the fields of a message that speak or ask, and of which nobody knows what."""
+    """Return the fields of a message that speak or ask, and of which nobody knows what.
+
+    `streams`: the message is one of a stream that tells of instances.
+    """
     account = _Account(
         side=side,
         used=[one.leaf.path for one in found.values() if one.leaf is not None],
@@ -102,6 +116,7 @@ def unaccounted(
             if one.level is Level.REFUSED
             for name in (*one.candidates, *one.barred)
         ),
+        streamed=_way(found) if streams else (),
     )
     (_asked if side == REQUEST else _answered)(message, (), account)
     if side == REPLY:
@@ -154,6 +169,8 @@ def _answered(message: Descriptor, path: Path, account: _Account) -> None:
         here = (*path, one)
         if _is_used(here, account):
             _deeper(one, here, account, _answered)
+        elif _announces(one, path, account):
+            account.add(here, _ANNOUNCES, ("false",) if one.message_type is not None else ())
         elif (reason := missing(one)) and not _otherwise_meant(one, path, account):
             account.add(here, reason, values_of(one), later=account.holds_candidate(here))
             _speaks_later(one, here, account)
@@ -165,6 +182,30 @@ def _answered(message: Descriptor, path: Path, account: _Account) -> None:
             _speaks_later(one, here, account)
         elif speaks(one):
             account.add(here, f"left out, it says {unset_text(one)}", values_of(one))
+
+
+def _way(found: Found) -> Path:
+    """Return the way to an instance, or to the list of them."""
+    leaf = found["id"].leaf if "id" in found else None
+    if leaf is None:
+        return ()
+    return leaf.path if leaf.list_at is None else (*leaf.path[: leaf.list_at + 1], leaf.field)
+
+
+def _announces(one: FieldDescriptor, path: Path, account: _Account) -> bool:
+    """Tell whether a field is what a stream says by a message that tells of no instance.
+
+    That is what stands beside the instance in a oneof, or beside it as a marker.
+    """
+    way = account.streamed
+    around = not path or (len(path) < len(way) - 1 and _starts(way, path))
+    if not way or not around or one.is_repeated or about_wrong(one.name):
+        return False
+    oneof = one.containing_oneof
+    members = oneof.fields if oneof is not None else ()
+    if any(_starts(way, (*path, other)) for other in members if other is not one):
+        return True
+    return is_marker(one)
 
 
 def _deeper(one: FieldDescriptor, here: Path, account: _Account, walk: _Walk) -> None:

@@ -144,11 +144,28 @@ def _accounted(call: CallMap, service: str, override: Override) -> CallMap:
         call,
         unaccounted=(
             *unaccounted(request, REQUEST, call.request, unused),
-            *unaccounted(answer, REPLY, call.reply, always),
+            *unaccounted(answer, REPLY, call.reply, always, streams=call.method.server_streaming),
         ),
         fixed=settled,
-        faults=tuple(faults),
+        faults=(*faults, *_displaced(call, settled)),
     )
+
+
+def _displaced(call: CallMap, settled: Sequence[Fixed]) -> Iterator[str]:
+    """Go through what the operator settled that would take a field of ours out of its oneof."""
+    ours = [one.leaf for one in call.reply.values() if one.leaf is not None]
+    for one in settled:
+        last = one.path[-1]
+        absent = one.value is False and (last.is_repeated or last.message_type is not None)
+        for at, field in enumerate(() if absent else one.path):
+            oneof = field.containing_oneof
+            for other in oneof.fields if oneof is not None else ():
+                taken = (*one.path[:at], other)
+                if other is not field and any(_starts(leaf.path, taken) for leaf in ours):
+                    yield (
+                        f"{call.name}.{REPLY}.{ALWAYS}: {one.name} cannot always be there:"
+                        f" {other.name} is of the same oneof"
+                    )
 
 
 def _call(
