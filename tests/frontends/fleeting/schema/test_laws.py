@@ -113,6 +113,23 @@ def test_a_default_is_no_matter_where_we_always_say_something() -> None:
     assert getattr(codec.done("Heartbeat"), "ok") is True  # noqa: B009
 
 
+@pytest.mark.parametrize(("asked", "answered"), [(None, 30), (0, 0), (7, 7)])
+def test_a_duration_of_init_comes_back_whatever_the_default_is(
+    asked: int | None, answered: int
+) -> None:
+    body = CONNECTOR.replace(
+        "google.protobuf.Duration timeout = 10;", "optional int32 timeout_s = 10 [default=30];"
+    )
+    service = mapped(written({"Connector": body}, syntax="proto2"))
+    codec = Codec(service)
+    request = GetMessageClass(service.calls["Init"].method.input_type)()
+    if asked is not None:
+        getattr(request, "connector").timeout_s = asked  # noqa: B009 - a field of the schema
+    _, connector = codec.begin(request)
+    reply = codec.reached(ConnectInfo(id="a", connector=connector, external="1.2.3.4"))
+    assert getattr(reply, "connector").timeout_s == answered  # noqa: B009
+
+
 def test_an_enum_that_says_its_default_where_nothing_is_known_is_refused() -> None:
     body = CONNECTOR.replace("string os = 1", "optional System os = 1 [default=WINDOWS]")
     file = written({"Connector": body}, syntax="proto2", enums="System UNKNOWN LINUX WINDOWS")

@@ -254,5 +254,5 @@ def _give_back(call: _Call, reply: Message, connector: Connector) -> None:
         if leaf is None or not isinstance(received, Raw):
             continue
         value = to_field(received, leaf)
-        if value not in {None, 0, "", (0, 0)}:
+        if value not in {None, 0, "", (0, 0)} or (value == 0 and _must(leaf)):
             call.set(reply, name, value)

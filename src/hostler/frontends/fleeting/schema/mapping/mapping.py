@@ -224,8 +224,8 @@ def _settle_terms(calls: dict[str, CallMap]) -> None:
     if expires.leaf is not None and expires.level is Level.EXACT and (why := guessed(expires.leaf)):
         reply["expires"] = replace(expires, level=Level.NEUTRAL, reason=why)
     for name in ("expires", *OPAQUE):
-        answer = reply[name].leaf
-        if answer is not None and has_default(answer.field):
+        answer, asked_of = reply[name].leaf, name in OPAQUE and calls["Init"].leaf(REQUEST, name)
+        if answer is not None and has_default(answer.field) and not asked_of:
             why = f"{answer.name} says {unset_text(answer.field)} where there is nothing to say"
             reply[name] = replace(reply[name], level=Level.ABSENT, leaf=None, reason=why)
     for name in OPAQUE:
