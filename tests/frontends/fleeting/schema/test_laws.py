@@ -232,6 +232,23 @@ def test_a_stream_need_not_say_what_went_wrong_nor_what_else_a_state_could_be() 
     assert mapped(written({**bodies, "Beat": BESIDE["Beat"]})).whole
 
 
+def test_what_is_required_and_none_of_ours_is_asked_about_and_can_be_settled() -> None:
+    bodies = {
+        "IncreaseReply": "required int64 succeeded = 1; required Span span = 2;",
+        "Span": "required string trace = 1; optional int32 depth = 2;",
+    }
+    file = written(bodies, syntax="proto2")
+    service = mapped(file)
+    assert unmapped(service) == {"Increase.reply.span", "Increase.reply.span.trace"}
+    lines = override_lines(service, several=False)
+    answered = "\n".join(line.removeprefix("# ") for line in lines)
+    settled = mapped(file, answered)
+    assert settled.whole
+    reply = Codec(settled).counted(3)
+    assert type(reply).FromString(reply.SerializeToString()) == reply
+    assert not mapped(file, "[Increase.reply.always]\nspan = false").whole
+
+
 def test_what_would_take_the_place_of_ours_in_a_oneof_cannot_always_be_there() -> None:
     bodies = {"IncreaseReply": "oneof end { int64 succeeded = 1; string error = 2; }"}
     service = mapped(written(bodies), '[Increase.reply.always]\nerror = ""')

@@ -146,6 +146,15 @@ def denied(message: Descriptor, path: Path) -> Iterator[Path]:
             yield from denied(one.message_type, (*path, one))
 
 
+def required(one: FieldDescriptor, path: Path) -> Iterator[Path]:
+    """Go through a field that an answer must have, and through what must be in it."""
+    yield path
+    inner = one.message_type.fields if one.message_type is not None else ()
+    for each in inner if len(path) < _DEEPEST else ():
+        if each.is_required:
+            yield from required(each, (*path, each))
+
+
 def values_of(one: FieldDescriptor) -> tuple[str, ...]:
     """Return what an operator may say that a field always is, as TOML.
 
@@ -154,7 +163,7 @@ def values_of(one: FieldDescriptor) -> tuple[str, ...]:
     if one.is_repeated:
         return ("false",)
     if one.message_type is not None:
-        return _BOOLS
+        return ("true",) if one.is_required and one.message_type.full_name != _FLAG else _BOOLS
     if one.enum_type is not None:
         return tuple(f'"{value.name}"' for value in one.enum_type.values)
     if one.type == FieldDescriptor.TYPE_BOOL:

@@ -21,6 +21,7 @@ from .absence import (
     denied,
     is_marker,
     missing,
+    required,
     speaks,
     speaks_when_unset,
     unset_text,
@@ -33,7 +34,7 @@ from .override import Constant
 
 Path = tuple[FieldDescriptor, ...]
 Found = Mapping[str, Match]
-_GOOGLE = "google.protobuf."
+_REQUIRED = "required, and nothing of ours is it"
 _ANNOUNCES = "it may have to come in a stream, and nobody knows when"
 
 
@@ -169,19 +170,28 @@ def _answered(message: Descriptor, path: Path, account: _Account) -> None:
         here = (*path, one)
         if _is_used(here, account):
             _deeper(one, here, account, _answered)
+        elif one.is_required:
+            for each in required(one, here):
+                account.add(each, _REQUIRED, values_of(each[-1]))
         elif _announces(one, path, account):
             account.add(here, _ANNOUNCES, ("false",) if one.message_type is not None else ())
-        elif (reason := missing(one)) and not _otherwise_meant(one, path, account):
-            account.add(here, reason, values_of(one), later=account.holds_candidate(here))
-            _speaks_later(one, here, account)
-        elif one.is_repeated:
-            _speaks_later(one, here, account)
-        elif one.message_type is not None and not one.message_type.full_name.startswith(_GOOGLE):
-            for verdict in denied(one.message_type, here):
-                account.add(verdict, NO_VERDICT, values_of(verdict[-1]))
-            _speaks_later(one, here, account)
-        elif speaks(one):
-            account.add(here, f"left out, it says {unset_text(one)}", values_of(one))
+        else:
+            _left_out(one, path, account)
+
+
+def _left_out(one: FieldDescriptor, path: Path, account: _Account) -> None:
+    """Take down what a field says by being left out, or what is inside it."""
+    here = (*path, one)
+    reason = missing(one)
+    if reason and not _otherwise_meant(one, path, account):
+        later = account.holds_candidate(here)
+        account.add(here, reason, values_of(one), later=later)
+    elif not one.is_repeated and one.message_type is not None:
+        for verdict in denied(one.message_type, here):
+            account.add(verdict, NO_VERDICT, values_of(verdict[-1]))
+    elif speaks(one):
+        account.add(here, f"left out, it says {unset_text(one)}", values_of(one))
+    _speaks_later(one, here, account)
 
 
 def _way(found: Found) -> Path:

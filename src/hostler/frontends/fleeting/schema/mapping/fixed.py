@@ -69,6 +69,8 @@ def _value(field: FieldDescriptor, value: Constant, name: str) -> object:
     """Return what the operator says in the field's own type."""
     kind = type_of(field)
     if field.is_repeated or field.message_type is not None:
+        if value is False and field.is_required:
+            raise Unfit(f"the override leaves {name} out, but it is required")
         if value is False or (value is True and not field.is_repeated):
             return value
         raise Unfit(f"the override says what {name} always is, but it is no single value")

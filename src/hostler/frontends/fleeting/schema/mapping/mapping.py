@@ -276,30 +276,11 @@ def _faults(service: Service, calls: Mapping[str, CallMap]) -> Iterator[str]:
 
 
 def _unsent(name: str, call: CallMap) -> Iterator[str]:
-    """Go through required fields of an answer that we could not fill (proto2)."""
-    used = [m.leaf.path for m in call.reply.values() if m.leaf is not None]
-    for path in _required(call.method.output_type, (), used):
-        dotted = ".".join(field.name for field in path)
-        yield f"{name}.{REPLY}: {dotted} is required, and nothing of ours is it"
+    """Go through required fields of an answer that are ours, and that we could not always fill."""
     for one in call.reply.values():
         at_times = one.slot.kind in {Kind.TIME, Kind.OPAQUE}
         if at_times and one.leaf is not None and one.leaf.field.is_required:
             yield f"{name}.{REPLY}: {one.leaf.name} is required, and not always known"
-
-
-def _required(
-    message: Descriptor,
-    path: tuple[FieldDescriptor, ...],
-    used: Sequence[tuple[FieldDescriptor, ...]],
-) -> Iterator[tuple[FieldDescriptor, ...]]:
-    """Go through the required fields that an answer has for sure, and that are not filled."""
-    for field in message.fields:
-        here = (*path, field)
-        filled = any(_starts(one, here) for one in used)
-        if field.is_required and not filled:
-            yield here
-        if filled and field.message_type is not None:
-            yield from _required(field.message_type, here, used)
 
 
 def _starts(path: tuple[FieldDescriptor, ...], start: tuple[FieldDescriptor, ...]) -> bool:
