@@ -28,7 +28,7 @@ def test_no_schema_is_served_wrongly_nor_with_the_lines_that_its_refusal_propose
         assert one.faults == (), (one.seed, one.changes)
         verdicts.append(one.first.verdict)
         assert one.changes or one.first.verdict is Verdict.RIGHT, (one.seed, one.first.why)
-    assert verdicts.count(Verdict.RIGHT) >= 5
+    assert verdicts.count(Verdict.RIGHT) >= 4
     assert verdicts.count(Verdict.REFUSED) >= 10
 
 

@@ -375,6 +375,10 @@ RIVALS = {
         "IncreaseReply": "int64 succeeded = 1; optional int64 accepted_instances = 2;"
         " google.protobuf.Int64Value granted = 3;"
     },
+    "a size among the limits": {
+        "InitReply": f"{BODIES['InitReply']} Limits limits = 20;",
+        "Limits": "int32 max_instances = 1;",
+    },
     "another login": {
         "ConnectInfoReply": f"{BODIES['ConnectInfoReply']} optional string login_username = 20;"
     },

@@ -19,7 +19,7 @@ NEVER = word_set(
     invalid unknown
     unhealthy dead broken bad lost orphan orphans previous prev old older last former stale
     initial original total remaining remainder rest current expected requested min minimum revision
-    epoch nonce cookie etag checksum digest hash signature cursor offset limit page reason warning
+    epoch nonce cookie etag checksum digest hash signature cursor offset page reason warning
     warnings deprecated reserved legacy obsolete not no un non except excluding exclude excluded
     without proxy bastion jump gateway tunnel relay fallback backup default defaults template
     example parent owner peer sibling next other others spare dry trace span correlation label
