@@ -41,6 +41,21 @@ def test_a_change_is_told_by_the_path_of_its_table(
     assert differing(before, digests(read(tmp_path, text))) == changed
 
 
+def test_a_file_is_the_same_by_whatever_path_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine is started by its whole path, and asked about from the folder of its file."""
+    folder, link = tmp_path / "fleets", tmp_path / "link"
+    folder.mkdir()
+    link.symlink_to(folder)
+    text = f'{FILE}ready = {{ probe = "ssh", user = "builder", key = "key" }}\n'
+    whole = read(folder, text)
+    monkeypatch.chdir(folder)
+    named = [Path("fleet.toml"), Path("../fleets/fleet.toml"), link / "fleet.toml"]
+    for path in named:
+        assert differing(digests(whole), digests(Composed().load(path))) == ()
+
+
 def test_reclaim_at_the_top_is_a_change_also_where_every_fleet_says_its_own(tmp_path: Path) -> None:
     """It is for fleets too that the file has no longer, and for those that are objects."""
     before, after = read(tmp_path, FILE), read(tmp_path, f"reclaim = true\n{FILE}")

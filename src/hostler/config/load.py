@@ -130,7 +130,12 @@ class Reading:
     def _store(self, top: TopTable | None) -> StoreUrl | None:
         named = top.store if top is not None else None
         text = named or f"sqlite:{self.path.stem}.db"
-        return store_url(text, self.path.parent, self.stores, self.faults)
+        return store_url(text, self._folder, self.stores, self.faults)
+
+    @property
+    def _folder(self) -> Path:
+        """Where relative paths begin: the same however the file is named, and from wherever."""
+        return self.path.parent.resolve()
 
     def _tables(self, raw: object, path: str) -> Raw:
         """Return named tables whose names are fit to be used."""
@@ -209,7 +214,7 @@ class Reading:
             return None
         made = blueprint or Blueprint(offers=(), digest="")
         account = AccountName("") if bought.account is None else bought.account.name
-        fleet = _fleet(FleetName(name), account, asked, made, self.path.parent)
+        fleet = _fleet(FleetName(name), account, asked, made, self._folder)
         fleet = replace(
             fleet,
             timers=_timers(asked, made, table(raw).get("timers")),
@@ -271,7 +276,7 @@ class Reading:
         if kind is None or account is None or template is None:
             return None
         try:
-            return kind.blueprint(account.settings, template, self.path.parent)
+            return kind.blueprint(account.settings, template, self._folder)
         except ValueError as error:
             key, _, expected = str(error).rpartition(": expected ")
             self.faults.note(f"{path}.{key}" if key else path, expected)
