@@ -18,6 +18,7 @@ from hostler.frontends.cli.console.guard import guarded
 from hostler.frontends.cli.main import application, main
 from hostler.ports.store import Store
 from hostler.queries.cost import PolicyOutcome
+from hostler.queries.fleets import fleet_status, past_fleet_status
 
 H = timedelta(hours=1)
 Out = pytest.CaptureFixture[str]
@@ -106,6 +107,49 @@ def test_the_forecast_is_what_the_living_cost(capsys: Out) -> None:
     assert bill["cost"] == pytest.approx(3.0)
 
 
+def a_long_life() -> list[tuple[timedelta, Machine]]:
+    """Return a machine of half a euro an hour that began in February, and went an hour ago."""
+    paid = made(1, Phase.READY, price=0.5, billed_from=NOW - 20 * H)
+    ended = replace(
+        paid.with_billing(price=0.0, spent=9.5, billed_from=None), phase=Phase.DELETED, since=NOW
+    )
+    return [(20 * H, paid), (H, ended)]
+
+
+def test_what_a_fleet_cost_never_falls_and_is_the_same_in_status(capsys: Out) -> None:
+    services = InMemory()
+    run(live(services.store_, a_long_life()))
+
+    def so_far() -> tuple[float, float]:
+        (bill,) = cli(services, capsys, "--json").json["bills"]
+        status = run(fleet_status(services.store_, FLEET, NOW, runs=False))
+        return bill["cost"], status.cost
+
+    assert so_far() == (9.5, 9.5)
+
+    async def forget() -> None:
+        assert await services.store_.forget(NOW + H, 100, await fence(services.store_)) > 0
+
+    run(forget())
+    assert so_far() == (9.5, 9.5)
+
+
+def test_what_this_month_cost_is_told(capsys: Out) -> None:
+    services = InMemory()
+    run(live(services.store_, a_long_life()))
+    (bill,) = cli(services, capsys, "--json").json["bills"]
+    assert bill["month"] == pytest.approx(11 * 0.5), "the month began twelve hours ago"
+    assert "this month" in cli(services, capsys).out
+
+
+def test_a_fleet_as_it_was_cost_what_it_had_cost_by_then() -> None:
+    services = InMemory()
+    run(live(services.store_, a_long_life()))
+    for ago, euros in ((10 * H, 5.0), (30 * timedelta(minutes=1), 9.5), (30 * H, 0.0)):
+        then = run(past_fleet_status(services.store_, FLEET, NOW - ago))
+        assert then.cost == pytest.approx(euros)
+
+
 def ordered(born: datetime) -> Host:
     """Return a host that was ordered, and delivered then."""
     return Host(
@@ -134,6 +178,7 @@ def test_leased_hosts_are_billed_by_the_windows_that_are_paid(capsys: Out) -> No
     assert bill["paid_hours"] == pytest.approx(24 + 720)
     assert bill["cost"] == pytest.approx(0.2 * 744)
     assert bill["used_hours"] is None
+    assert bill["month"] == pytest.approx(0.2 * (24 + 720)), "both were delivered this month"
 
 
 def test_a_host_that_is_gone_costs_no_more_and_one_that_is_given_up_is_in_no_forecast(

@@ -245,6 +245,7 @@ async def everything(store: Store) -> list[object]:
         await store.forgotten(),
     ]
     found += [await store.machines(fleet) for fleet in FLEETS]
+    found += [round(await store.spent(fleet), 6) for fleet in FLEETS]
     found += [await store.machine(one) for one in MACHINES]
     found += [await store.images(fleet, at) for fleet in FLEETS for at in TIMES]
     filters: list[tuple[FleetName | None, MachineId | None]] = [(None, None), (WEB, None)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hostler.domain.errors import StoreError, StoreTooNew
-from hostler.domain.ids import InstallationId, MachineId
+from hostler.domain.ids import FleetName, InstallationId, MachineId
 from hostler.stores.sqlite import machines, migrate
 from hostler.stores.sqlite.opening import open_beside, open_engine
 from hostler.stores.sqlite.queries import SQL, named, statements
@@ -108,6 +108,19 @@ def test_an_older_file_issued_the_ids_that_its_records_have():
     migrate.migrate(db, Path("hostler.db"), FRESH)
     asked = tuple(MachineId(f"m-{number}") for number in range(5))
     assert machines.issued(db, asked) == {"m-1", "m-2", "m-3"}
+    db.close()
+
+
+def test_an_older_file_spent_what_its_history_did():
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    migrate.migrate(db, Path("hostler.db"), FRESH, ("schema.sql", "issued.sql"))
+    costs = ('{"billing": {"spent": 1.5}}', "{}", '{"billing": {"spent": 2.0}}')
+    for number, document in enumerate(costs):
+        row = (f"m-{number}", "web", number, 1, 0, document)
+        db.execute("INSERT INTO history VALUES (?, ?, ?, ?, ?, ?)", row)
+    migrate.migrate(db, Path("hostler.db"), FRESH)
+    assert machines.spent(db, FleetName("web")) == 3.5
+    assert machines.spent(db, FleetName("ci")) == 0.0
     db.close()
 
 

@@ -191,6 +191,14 @@ class Store(Protocol):
         """Return the latest `before` by which anything was removed; None: nothing ever was."""
         ...
 
+    async def spent(self, fleet: FleetName) -> float:
+        """Return what all deleted machines of a fleet have cost, in euros; cheap.
+
+        Those too whose record went by `forget`: what was spent never grows less, unless a record
+        leaves *deleted*, or moves to another fleet.
+        """
+        ...
+
     async def hosts(self) -> tuple[Host, ...]:
         """Return all hosts, by id."""
         ...

@@ -1,8 +1,8 @@
 """Cost: what fleets and hosts have cost, by the records, and what a purchasing policy would."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from hostler.domain.ids import AccountName
@@ -10,10 +10,10 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.policy.billing import DAILY, HOURLY, MONTHLY, Terms, cost_so_far, paid
 from hostler.domain.policy.demand import Demand
-from hostler.domain.reporting.usage import Image, Usage, recorded, usage
+from hostler.domain.reporting.usage import Usage, cost_since, recorded, usage
 from hostler.ports.store import Store
 
-from .history import fleet_events
+from .history import fleet_images
 
 _HOUR = timedelta(hours=1)
 _DAY, _MONTH = 24, 720
@@ -24,13 +24,15 @@ _DAY, _MONTH = 24, 720
 class Bill:
     """What a fleet, or the leased hosts of an account, have cost.
 
-    `leaving` is what those of them cost an hour that are being given up: what is left to pay for
-    them is in `used`, and they are in no forecast.
+    `month` is what they cost since the first of this month, UTC. `leaving` is what those of them
+    cost an hour that are being given up: what is left to pay for them is in `used`, and they are
+    in no forecast.
     """
 
     kind: str
     name: str
     used: Usage
+    month: float = 0.0
     leaving: float = 0.0
 
     @property
@@ -59,21 +61,28 @@ async def bills(store: Store, fleets: tuple[Fleet, ...], now: datetime) -> tuple
 
 
 async def _bill_of_fleet(store: Store, fleet: Fleet, now: datetime) -> Bill:
-    """Return what the machines of a fleet have cost, as far as they are remembered."""
-    return Bill(kind="fleet", name=fleet.name, used=usage(await _images(store, fleet), now))
+    """Return what the machines of a fleet have cost; hours are those that are remembered."""
+    images = await fleet_images(store, fleet.name)
+    living = sum(machine.billing.cost(now) for machine in await store.machines(fleet.name))
+    return Bill(
+        kind="fleet",
+        name=fleet.name,
+        used=replace(usage(images, now), cost=await store.spent(fleet.name) + living),
+        month=cost_since(images, month_of(now), now),
+    )
+
+
+def month_of(now: datetime) -> datetime:
+    """Return when the month began that a time is in, UTC."""
+    return now.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
 
 
 def _bill_of_hosts(account: AccountName, hosts: list[Host], now: datetime) -> list[Bill]:
     if not hosts:
         return []
     used, leaving = _hosts_usage(hosts, now), _leaving(hosts)
-    return [Bill(kind="hosts of", name=account, used=used, leaving=leaving)]
-
-
-async def _images(store: Store, fleet: Fleet) -> tuple[Image, ...]:
-    """Return every recorded image of a fleet's machines, in order."""
-    entries = await fleet_events(store, fleet.name, 0)
-    return tuple((entry.event.at, entry.image) for entry in entries if entry.image is not None)
+    month = used.cost - _hosts_usage(hosts, month_of(now)).cost
+    return [Bill(kind="hosts of", name=account, used=used, month=month, leaving=leaving)]
 
 
 def _terms(host: Host) -> Terms:
@@ -97,7 +106,7 @@ def _hosts_usage(hosts: list[Host], now: datetime) -> Usage:
     for host in hosts:
         if host.purchase.delivered is not None:
             terms, absent = _terms(host), host.condition is HostCondition.ABSENT
-            end = host.since if absent and host.since is not None else now
+            end = min(host.since, now) if absent and host.since is not None else now
             total = total.plus(
                 Usage(
                     machines=1,
@@ -130,6 +139,7 @@ def bill_document(bill: Bill) -> Mapping[str, object]:
         "used_hours": round(used.used_hours, 4) if bill.kind == "fleet" else None,
         "overhead": round(used.overhead, 4) if used.has_overhead else None,
         "cost": round(used.cost, 6),
+        "month": round(bill.month, 6),
         "price": used.price,
         "forecast_day": round(bill.forecast_day, 6),
         "forecast_30_days": round(bill.forecast_30_days, 6),
@@ -183,7 +193,7 @@ async def recorded_demand(
     store: Store, fleet: Fleet, days: int, now: datetime
 ) -> tuple[Demand, float | None]:
     """Return the demand of a fleet in the last days, and its last known price an hour, if any."""
-    images = await _images(store, fleet)
+    images = await fleet_images(store, fleet.name)
     prices = [machine.billing.price for _, machine in images if machine.billing.price > 0]
     demand = recorded(images, now).since(now - timedelta(days=days))
     return demand, prices[-1] if prices else None

@@ -13,8 +13,10 @@ from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Orphan, Request
+from hostler.domain.reporting.usage import deleted_since
 from hostler.ports.store import Store
 
+from .history import fleet_images
 from .machines import next_step
 from .wording import clock_time
 
@@ -36,6 +38,7 @@ class FleetStatus:
     runs: bool = False
     past: bool = False
     hosts: Mapping[HostId, Host] = field(default_factory=dict[HostId, Host])
+    spent: float = 0.0
 
     @property
     def known(self) -> bool:
@@ -73,8 +76,8 @@ class FleetStatus:
 
     @property
     def cost(self) -> float:
-        """What the living machines have cost so far, in euros."""
-        return sum(machine.billing.cost(self.at) for machine in self.machines)
+        """What its machines have cost so far, in euros, the deleted ones too: it never falls."""
+        return self.spent + sum(machine.billing.cost(self.at) for machine in self.machines)
 
     def host(self, machine: Machine) -> Host | None:
         """Return the record of a machine's host, where it has one that outlives it."""
@@ -120,13 +123,16 @@ async def fleet_status(store: Store, fleet: Fleet, now: datetime, *, runs: bool)
         requests=tuple(r for r in await store.requests() if r.fleet == fleet.name),
         runs=runs,
         hosts={host.id: host for host in await store.hosts()} if has_hosts else {},
+        spent=await store.spent(fleet.name),
     )
 
 
 async def past_fleet_status(store: Store, fleet: Fleet, at: datetime) -> FleetStatus:
     """Return how a fleet stood at an earlier time, as far as it is remembered."""
     machines = await store.images(fleet.name, at)
-    return FleetStatus(fleet=fleet, row=None, machines=machines, at=at, past=True)
+    since = deleted_since(await fleet_images(store, fleet.name), at)
+    spent = await store.spent(fleet.name) - sum(one.billing.spent for one in since)
+    return FleetStatus(fleet=fleet, row=None, machines=machines, at=at, past=True, spent=spent)
 
 
 async def is_remembered(store: Store, at: datetime) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from hostler.domain.ids import FleetName, HostId, MachineId
 from hostler.domain.reporting.history import Line, tell
+from hostler.domain.reporting.usage import Image
 from hostler.ports.store import Store, StoredEvent
 
 _PAGE = 1000
@@ -26,6 +27,12 @@ async def host_events(store: Store, host: HostId) -> tuple[StoredEvent, ...]:
 async def fleet_events(store: Store, fleet: FleetName, after: int) -> tuple[StoredEvent, ...]:
     """Return a fleet's events after a number, in order."""
     return await _from(store, fleet, None, after)
+
+
+async def fleet_images(store: Store, fleet: FleetName) -> tuple[Image, ...]:
+    """Return every remembered image of a fleet's machines, and when it was, in order."""
+    entries = await fleet_events(store, fleet, 0)
+    return tuple((entry.event.at, entry.image) for entry in entries if entry.image is not None)
 
 
 async def newest_fleet_events(

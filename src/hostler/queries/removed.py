@@ -111,5 +111,5 @@ async def _removed(
         row=row,
         machines=len(machines),
         hosts=len(bought),
-        cost=sum(machine.billing.cost(now) for machine in machines),
+        cost=await store.spent(row.name) + sum(one.billing.cost(now) for one in machines),
     )

@@ -76,6 +76,7 @@ async def everything(store: Store) -> list[object]:
         await store.requests(),
         await store.leases(),
         await store.forgotten(),
+        await store.spent(WEB),
     ]
 
 

@@ -55,6 +55,29 @@ def usage(images: Iterable[Image], now: datetime) -> Usage:
     return total
 
 
+def cost_since(images: Iterable[Image], start: datetime, now: datetime) -> float:
+    """Return what the machines of these images cost between two times, in euros."""
+    found = lives(images).values()
+    return sum(_cost(life, now) - _cost(life, start) for life in found)
+
+
+def _cost(life: Sequence[Image], at: datetime) -> float:
+    """Return what a machine had cost by then."""
+    before = [machine for time, machine in life if time <= at]
+    return before[-1].billing.cost(at) if before else 0.0
+
+
+def deleted_since(images: Iterable[Image], at: datetime) -> tuple[Machine, ...]:
+    """Return the machines that are deleted, and were not by then, as they ended."""
+    found = list[Machine]()
+    for life in lives(images).values():
+        before = [machine for time, machine in life if time < at]
+        newest = life[-1][1]
+        if newest.phase is Phase.DELETED and not (before and before[-1].phase is Phase.DELETED):
+            found.append(newest)
+    return tuple(found)
+
+
 def lives(images: Iterable[Image]) -> dict[MachineId, list[Image]]:
     """Return each machine's images by themselves."""
     found = dict[MachineId, list[Image]]()

@@ -185,6 +185,10 @@ class GatedStore:
         """Return before when things were removed."""
         return await self._read(self._store.forgotten)
 
+    async def spent(self, fleet: FleetName) -> float:
+        """Return what the deleted machines of a fleet have cost."""
+        return await self._read(lambda: self._store.spent(fleet))
+
     async def hosts(self) -> tuple[Host, ...]:
         """Return all hosts."""
         return await self._read(self._store.hosts)

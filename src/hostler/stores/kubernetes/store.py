@@ -116,6 +116,9 @@ class KubernetesStore:
     async def forgotten(self) -> datetime | None:
         return await self._read(lambda rules: rules.tables.forgotten)
 
+    async def spent(self, fleet: FleetName) -> float:
+        return await self._read(lambda rules: reads.spent(rules.tables, fleet))
+
     async def hosts(self) -> tuple[Host, ...]:
         return await self._read(lambda rules: reads.hosts(rules.tables))
 

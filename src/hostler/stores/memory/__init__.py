@@ -134,6 +134,9 @@ class MemoryStore:
     async def forgotten(self) -> datetime | None:
         return self._tables.forgotten
 
+    async def spent(self, fleet: FleetName) -> float:
+        return reads.spent(self._tables, fleet)
+
     # ------------------------------------------------------------ hosts
 
     async def hosts(self) -> tuple[Host, ...]:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import msgspec
 
-from hostler.domain.ids import HostId, MachineId, ResourceId
+from hostler.domain.ids import FleetName, HostId, MachineId, ResourceId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
@@ -75,9 +75,10 @@ class EventsRemoved(_Change, frozen=True, tag="events-removed"):
 
 
 class ForgottenPut(_Change, frozen=True, tag="forgotten"):
-    """The latest time before which anything was removed."""
+    """The latest time before which anything was removed, and what machines cost that were."""
 
     before: datetime | None
+    spent: dict[FleetName, float] = {}
 
 
 class HostPut(_Change, frozen=True, tag="host"):

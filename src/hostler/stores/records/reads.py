@@ -27,6 +27,12 @@ def history(tables: Tables, machines: tuple[MachineId, ...]) -> tuple[Machine, .
     return tuple(tables.history[machine] for machine in asked if machine in tables.history)
 
 
+def spent(tables: Tables, fleet: FleetName) -> float:
+    """Return what the deleted machines of a fleet have cost, forgotten ones too."""
+    there = (one.billing.spent for one in tables.history.values() if one.fleet == fleet)
+    return tables.forgotten_spent.get(fleet, 0.0) + sum(there)
+
+
 def hosts(tables: Tables) -> tuple[Host, ...]:
     """Return all hosts, by id."""
     return tuple(tables.hosts[host] for host in sorted(tables.hosts))

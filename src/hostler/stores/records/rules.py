@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from hostler.domain.errors import AlreadyBound, Conflict, Fenced
-from hostler.domain.ids import Epoch, HostId, InstallationId, MachineId, ResourceId
+from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, ResourceId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
@@ -145,10 +145,19 @@ class Rules:
         over = self.tables.past.over(before, left, set(numbers))
         went = len(numbers) + len(machines) + len(over)
         if went:
+            spent = self._spent_with(machines)
             self.change(put.EventsRemoved((*numbers, *over)))
             self.change(*(put.MachinePut(machine, None) for machine in machines))
-            self.change(put.ForgottenPut(max(before, self.tables.forgotten or before)))
+            self.change(put.ForgottenPut(max(before, self.tables.forgotten or before), spent))
         return went
+
+    def _spent_with(self, machines: Iterable[MachineId]) -> dict[FleetName, float]:
+        """Return what those cost that are forgotten, these with them."""
+        spent = dict(self.tables.forgotten_spent)
+        for one in machines:
+            machine = self.tables.history[one]
+            spent[machine.fleet] = spent.get(machine.fleet, 0.0) + machine.billing.spent
+        return spent
 
     # ------------------------------------------------------------ hosts
 

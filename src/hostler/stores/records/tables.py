@@ -37,6 +37,7 @@ class Tables:
         self.issued = set[MachineId]()
         self.past = Past()
         self.forgotten: datetime | None = None
+        self.forgotten_spent = dict[FleetName, float]()
         self.hosts = dict[HostId, Host]()
         self.bindings = dict[HostId, MachineId]()
         self.orphans = dict[ResourceId, Orphan]()
@@ -76,8 +77,9 @@ class Tables:
                 removed = self.past.remove(change.numbers)
                 return tuple(put.EventPut(one.number, one.event, one.image) for one in removed)
             case put.ForgottenPut():
-                date, self.forgotten = self.forgotten, change.before
-                return (put.ForgottenPut(date),)
+                before = put.ForgottenPut(self.forgotten, self.forgotten_spent)
+                self.forgotten, self.forgotten_spent = change.before, change.spent
+                return (before,)
             case put.HostPut():
                 return (put.HostPut(change.id, _swap(self.hosts, change.id, change.host)),)
             case put.BindingPut():
@@ -105,7 +107,7 @@ class Tables:
         yield put.IdentityPut(self.identity)
         yield put.EnginePut(self.engine)
         yield put.CountersPut(self.last_event, self.last_request)
-        yield put.ForgottenPut(self.forgotten)
+        yield put.ForgottenPut(self.forgotten, self.forgotten_spent)
         yield from _each(self.commits, put.CommitPut)
         yield from _each(self.leases, put.LeasePut)
         yield from _each(self.fleets, put.FleetPut)

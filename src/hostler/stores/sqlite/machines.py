@@ -18,6 +18,9 @@ from . import leases
 from .documents import microseconds, read_all
 from .queries import SQL
 
+Columns = dict[str, str | int]
+"""What stands beside a record's document in its row."""
+
 
 def living(db: Connection, fleet: FleetName) -> tuple[Machine, ...]:
     """Return the living machines of a fleet, by serial."""
@@ -44,14 +47,31 @@ def save(db: Connection, machine: Machine, events: tuple[Event, ...], fence: Fen
     saved = replace(machine, version=machine.version + 1)
     document = MACHINE.write(saved)
     columns = _columns(machine, document)
-    here, there = ("deleted", "living") if machine.phase is Phase.DELETED else ("living", "deleted")
-    if not db.execute(SQL[f"save_{here}"], columns).rowcount:
-        if not db.execute(SQL[f"leave_{there}"], columns).rowcount:
-            raise Conflict(f"machine {machine.id} changed since version {machine.version} was read")
-        db.execute(SQL[f"enter_{here}"], columns)
+    _place(db, machine, columns)
     _claim(db, saved)
     story.add(db, events, {machine.id: document})
     return saved
+
+
+def _place(db: Connection, machine: Machine, columns: Columns) -> None:
+    """Write a record where its phase belongs, and count what those cost that are deleted."""
+    here, there = ("deleted", "living") if machine.phase is Phase.DELETED else ("living", "deleted")
+    if here == "deleted":
+        db.execute(SQL["uncount_spent"], columns)
+    if not db.execute(SQL[f"save_{here}"], columns).rowcount:
+        if there == "deleted":
+            db.execute(SQL["uncount_spent"], columns)
+        if not db.execute(SQL[f"leave_{there}"], columns).rowcount:
+            raise Conflict(f"machine {machine.id} changed since version {machine.version} was read")
+        db.execute(SQL[f"enter_{here}"], columns)
+    if here == "deleted":
+        db.execute(SQL["count_spent"], columns)
+
+
+def spent(db: Connection, fleet: FleetName) -> float:
+    """Return what the deleted machines of a fleet have cost."""
+    row: tuple[float] | None = db.execute(SQL["spent"], {"fleet": fleet}).fetchone()
+    return 0.0 if row is None else row[0]
 
 
 def insert(db: Connection, machine: Machine) -> str:
@@ -60,7 +80,10 @@ def insert(db: Connection, machine: Machine) -> str:
         raise Conflict(f"there is a machine {machine.id} already")
     document = MACHINE.write(replace(machine, version=1))
     table = "deleted" if machine.phase is Phase.DELETED else "living"
-    db.execute(SQL[f"enter_{table}"], _columns(replace(machine, version=0), document))
+    columns = _columns(replace(machine, version=0), document)
+    db.execute(SQL[f"enter_{table}"], columns)
+    if table == "deleted":
+        db.execute(SQL["count_spent"], columns)
     _claim(db, machine)
     issue(db, machine.id)
     return document
@@ -77,7 +100,7 @@ def issued(db: Connection, machines: tuple[MachineId, ...]) -> frozenset[Machine
     return frozenset(MachineId(row[0]) for row in found if row)
 
 
-def _columns(machine: Machine, document: str) -> dict[str, str | int]:
+def _columns(machine: Machine, document: str) -> Columns:
     return {
         "id": machine.id,
         "fleet": machine.fleet,

@@ -10,7 +10,7 @@ from hostler.domain.ids import InstallationId
 from .file import damaged
 from .queries import SQL, statements, text
 
-STEPS = ("schema.sql", "issued.sql")
+STEPS = ("schema.sql", "issued.sql", "spent.sql")
 """The files that lead from an empty file to ours; new ones are added at the end."""
 
 APPLICATION = 0x686F7374

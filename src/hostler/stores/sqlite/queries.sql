@@ -95,6 +95,18 @@ VALUES (:id, :fleet, :serial, :version + 1, :doc);
 INSERT INTO history (id, fleet, serial, version, since, doc)
 VALUES (:id, :fleet, :serial, :version + 1, :since, :doc);
 
+-- name: count_spent
+INSERT INTO spent (fleet, euros)
+SELECT fleet, coalesce(json_extract(doc, '$.billing.spent'), 0.0) FROM history WHERE id = :id
+ON CONFLICT (fleet) DO UPDATE SET euros = euros + excluded.euros;
+
+-- name: uncount_spent
+UPDATE spent SET euros = euros - coalesce(json_extract(history.doc, '$.billing.spent'), 0.0)
+FROM history WHERE history.id = :id AND spent.fleet = history.fleet;
+
+-- name: spent
+SELECT euros FROM spent WHERE fleet = :fleet;
+
 -- name: claims
 SELECT resource FROM claims WHERE machine = :machine;
 

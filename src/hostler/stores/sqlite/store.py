@@ -113,6 +113,9 @@ class SqliteStore:
     async def forgotten(self) -> datetime | None:
         return await self._read(event_log.forgotten)
 
+    async def spent(self, fleet: FleetName) -> float:
+        return await self._read(lambda db: records.spent(db, fleet))
+
     async def hosts(self) -> tuple[Host, ...]:
         return await self._read(hosts.records)
 

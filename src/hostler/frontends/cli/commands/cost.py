@@ -140,7 +140,8 @@ class CostCommand:
 def bill_table(found: Sequence[Bill]) -> RenderableType:
     """Return the bills as a table."""
     made = tables.table(
-        "of", "count", "paid h", "used h", "overhead", "so far", "€/h now", "a day", "30 days"
+        *("of", "count", "paid h", "used h", "overhead"),
+        *("so far", "this month", "€/h now", "a day", "30 days"),
     )
     for bill in found:
         used = bill.used
@@ -151,6 +152,7 @@ def bill_table(found: Sequence[Bill]) -> RenderableType:
             f"{used.used_hours:,.1f}" if bill.kind == "fleet" else "",
             f"{used.overhead:.0%}" if used.has_overhead else "",
             euros(used.cost),
+            euros(bill.month),
             euros(used.price),
             euros(bill.forecast_day),
             euros(bill.forecast_30_days),

@@ -211,6 +211,26 @@ async def what_was_forgotten_is_told(stores: Stores) -> None:
     assert found == [None, minutes(5.000001), minutes(5.000001), minutes(5.000001)]
 
 
+async def what_deleted_machines_cost_is_never_forgotten(stores: Stores) -> None:
+    """It is a fleet's own, goes with a record that leaves *deleted*, and outlives its record."""
+    store = await stores.fresh()
+    await filled(store, machine(1), machine(2), machine(3))
+    one, two, _ = await store.machines(WEB)
+    assert await store.spent(WEB) == 0.0
+    first = await _save(store, ended(one.with_billing(spent=1.5)), 1)
+    second = await _save(store, ended(two.with_billing(spent=0.25)), 2)
+    assert await store.spent(WEB) == 1.75
+    assert await store.spent(CI) == 0.0
+    await _save(store, replace(second, phase=Phase.STOPPING), 3)
+    assert await store.spent(WEB) == 1.5
+    await _save(store, first.with_billing(spent=2.0), 4)
+    assert await store.spent(WEB) == 2.0
+    assert await store.forget(minutes(60), _ALL, OPEN) > 0
+    retry_at = await stores.retry_at(store)
+    assert await retry_at.machine(first.id) is None
+    assert await retry_at.spent(WEB) == 2.0
+
+
 async def forgetting_is_fenced(stores: Stores) -> None:
     """A stale epoch removes nothing."""
     store = await stores.fresh()
