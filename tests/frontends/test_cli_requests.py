@@ -44,6 +44,13 @@ def test_scale_records_a_request_and_says_that_no_engine_runs(capsys: Out) -> No
     assert "no engine is running" in result.out
 
 
+@pytest.mark.parametrize("size", ["1.5", "2.0", "1e3", "-1", "100001", "99999999999999999999"])
+def test_what_is_no_size_of_a_fleet_is_refused_and_never_rounded(capsys: Out, size: str) -> None:
+    services = filled()
+    result = cli(services, capsys, "scale", str(FILE), "--json", "--", size)
+    assert (result.code, requests(services)) == (2, ())
+
+
 def test_a_request_that_is_not_waited_for_is_a_success(capsys: Out) -> None:
     assert cli(filled(), capsys, "scale", str(FILE), "7", "--no-wait").code == 0
 

@@ -13,14 +13,19 @@ from hostler.domain.model.snapshot import Orphan, RequestKind
 
 from .recording import Accepted, Author, new_request, protecting
 
+MOST_MACHINES = 100_000
+"""The largest size of a fleet, in its file as by request."""
+
 
 def scale(author: Author, fleet: Fleet, size: int) -> Accepted:
     """Ask for another size; it stays until the next such request, whatever the fleet file says.
 
     Raises RequestRefused where the fleet has no size of its own, or allows fewer machines.
     """
-    if size < 0:
-        raise RequestRefused(f"{size} is not a size: it must be 0 or more")
+    if not 0 <= size <= MOST_MACHINES:
+        raise RequestRefused(
+            f"{size} is not a size: it must be 0 or more, and {MOST_MACHINES:,} at most"
+        )
     if not fleet.renews:
         raise RequestRefused(
             f"fleet {fleet.name} has no size of its own (`renews = false`): whoever uses it "

@@ -1,14 +1,23 @@
 """Options: what several commands take, with their help."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 
 File = Annotated[Path, Parameter(help="the fleet file")]
 Name = Annotated[str, Parameter(help="a machine's id, or how it begins")]
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="print JSON")]
+
+
+def whole_number(_: object, tokens: Sequence[Token]) -> int:
+    """Return the whole number that somebody wrote; ValueError for a broken one: none is rounded."""
+    try:
+        return int(tokens[0].value)
+    except ValueError:
+        raise ValueError(f"{tokens[0].value!r} is not a whole number") from None
 
 
 @Parameter(name="*")
