@@ -149,6 +149,13 @@ def test_a_time_that_is_none_is_an_error_of_usage(capsys: Out) -> None:
     assert "is no time" in result.err
 
 
+def test_how_it_stands_at_a_time_to_come_is_not_made_up(capsys: Out) -> None:
+    later = (NOW + timedelta(days=1000)).isoformat()
+    result = cli(InMemory(), capsys, "status", str(FILE), "--at", later)
+    assert result.code == 2
+    assert "yet to come" in result.err
+
+
 # ------------------------------------------------------------------ leaks
 
 

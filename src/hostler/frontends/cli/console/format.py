@@ -23,11 +23,14 @@ def parse_time(text: str, now: datetime) -> datetime:
     except (ValueError, OverflowError):
         pass
     try:
-        return datetime.fromisoformat(text).astimezone(UTC)
+        time = datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise RequestRefused(
             f"{text!r} is no time: write 2026-03-01T14:30, or 10m for ten minutes ago"
         ) from error
+    if time > now:
+        raise RequestRefused(f"{text!r} is yet to come: nobody knows how it stands then")
+    return time
 
 
 def parse_span(text: str) -> timedelta:
