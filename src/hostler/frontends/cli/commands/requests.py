@@ -19,7 +19,7 @@ from hostler.domain.model.snapshot import Request
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.format import parse_span
 from hostler.frontends.cli.console.guard import Guard
-from hostler.frontends.cli.console.options import File, Name, RequestOptions
+from hostler.frontends.cli.console.options import File, Name, RequestOptions, whole_number
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Purpose, Services, open_records, standing_of
 from hostler.frontends.cli.render.tables import ink
@@ -60,7 +60,12 @@ class RequestCommands:
         self,
         file: File,
         size: Annotated[
-            int, Parameter(help="how many machines should be ready", validator=Number(gte=0))
+            int,
+            Parameter(
+                help="how many machines should be ready",
+                validator=Number(gte=0, lte=fleets.MOST_MACHINES),
+                converter=whole_number,
+            ),
         ],
         /,
         *,
@@ -150,7 +155,7 @@ class RequestCommands:
         for_: Duration = None,
         options: RequestOptions | None = None,
     ) -> int:
-        """Pause a whole fleet for a while: it is observed, and nothing is changed."""
+        """Pause a whole fleet for a while: what was begun is finished, nothing else is changed."""
 
         def check(author: Author, fleet: Fleet) -> Accepted:
             return fleets.pause(author, fleet, duration_of(for_))
