@@ -75,7 +75,7 @@ async def test_a_command_is_run_without_a_shell(tmp_path: Path) -> None:
 
 async def test_a_command_that_is_not_there_has_not_passed() -> None:
     passed, message = await probed(Probe(kind=ProbeKind.COMMAND, command=("/none/such",)))
-    assert (passed, message) == (False, "No such file or directory")
+    assert (passed, message) == (False, "/none/such: No such file or directory")
 
 
 async def test_a_command_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:

@@ -49,7 +49,8 @@ class SystemProber:
         except TimeoutError:
             return False, f"no answer within {probe.timeout.total_seconds():g} s"
         except OSError as error:
-            return False, error.strerror or type(error).__name__
+            named = f"{error.filename}: " if error.filename else ""
+            return False, named + (error.strerror or type(error).__name__)
 
     async def _ssh(self, machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
         del machine

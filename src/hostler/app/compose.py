@@ -21,7 +21,6 @@ from hostler.domain.ids import AccountName, FleetName, InstallationId, machine_i
 from hostler.frontends.cli.context import ClusterOptions, Frontends, Purpose, Runnable
 from hostler.ports.bootstrap import NoBootstraps, ReadsBootstraps
 from hostler.ports.clock import Clock
-from hostler.ports.files import unreadable
 from hostler.ports.http import Endpoint, Transport
 from hostler.ports.kind import ChecksAccounts, Lack, Opening, Timing
 from hostler.ports.metrics import Metrics
@@ -31,6 +30,7 @@ from .clock import SystemClock
 from .collector import collect_left, collect_seldom
 from .lending import Own, own_of
 from .nodes import Nodes, at_work, managed, problem
+from .probe_lacks import probe_lacks
 from .provider_registry import KINDS
 from .store_registry import STORES
 
@@ -93,9 +93,8 @@ class Composed:
             if isinstance(kind := KINDS[account.kind](), ChecksAccounts)
         }
         for fleet in config.fleets:
-            if fleet.probe.key and (why := unreadable(Path(fleet.probe.key))):
-                text = f"{fleet.probe.key} cannot be read: {why}"
-                lacks[f"fleet.{fleet.name}"] = (Lack(key="ready.key", text=text),)
+            if found := tuple(probe_lacks(fleet, self._environment)):
+                lacks[f"fleet.{fleet.name}"] = found
         if (fleets := managed(config)) and (why := problem(self._environment, self._clock)):
             lack = Lack(key="node.managed", text=why, environment=True)
             for name in fleets:
