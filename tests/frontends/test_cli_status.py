@@ -2,7 +2,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from cli_kit import FILE, FLEET, NOW, WEB, InMemory, cli, fence, fill, made, run
+from cli_kit import FILE, FLEET, HOME, NOW, WEB, InMemory, cli, fence, fill, made, run
 
 from hostler.domain.ids import (
     AccountName,
@@ -224,6 +224,26 @@ def test_observing_orphans_finds_what_no_report_has(capsys: Out) -> None:
     result = cli(services, capsys, "orphans", str(FILE), "--observe", "--json")
     assert result.code == 3
     assert [entry["class"] for entry in result.json["orphans"]] == ["foreign"]
+
+
+def test_observing_finds_what_a_twin_made_for_a_living_machine(capsys: Out) -> None:
+    """The fleet makes nothing because of it, so the list that its condition names has it."""
+    services = InMemory()
+    run(fill(services.store_, made(1)))
+    owner_tag = OwnerTag(installation=HOME, fleet=WEB, machine=FIRST, attempt=9)
+    services.cloud().world.add(
+        Resource(
+            id=ResourceId("server-7"),
+            slot=Slot("server"),
+            zone=Zone("z-1"),
+            owner_tag=owner_tag,
+            condition=Condition.UP,
+            created=NOW - timedelta(hours=1),
+        )
+    )
+    result = cli(services, capsys, "orphans", str(FILE), "--observe", "--json")
+    found = [(entry["resource"], entry["class"]) for entry in result.json["orphans"]]
+    assert (result.code, found) == (3, [("server-7", "unissued")])
 
 
 def test_orphans_that_could_not_be_observed_are_not_said_to_be_none(capsys: Out) -> None:

@@ -1,14 +1,15 @@
 """Orphans: the resources that no record explains, what they cost, and how old this answer is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from hostler.domain.fleets.reclaim import orphan_report, reclaims
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.resource import OrphanClass
-from hostler.domain.model.snapshot import Orphan
+from hostler.domain.model.snapshot import Orphan, Snapshot
+from hostler.domain.observation import certainty
 from hostler.ports.store import Store
 
 from .providers import Providers, incomplete, require_observed
@@ -73,7 +74,7 @@ async def observed_orphans(providers: Providers, fleets: tuple[Fleet, ...]) -> O
     for account in providers.accounts:
         for fleet in account.fleets:
             if fleet in fleets:
-                snapshot = await providers.snapshot(fleet)
+                snapshot = _with_unissued(await providers.snapshot(fleet))
                 require_observed(snapshot.inventory)
                 unseen |= incomplete(snapshot.inventory)
                 report = orphan_report(snapshot)
@@ -83,6 +84,12 @@ async def observed_orphans(providers: Providers, fleets: tuple[Fleet, ...]) -> O
                 }
                 found |= current | {o.resource: o for o in report.orphans}
     return OrphanReport(orphans=tuple(found.values()), observed=True, incomplete=unseen)
+
+
+def _with_unissued(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot with what another store made for living machines, as decide() has it."""
+    made = (r for machine in snapshot.machines for r in certainty.unissued_of(machine, snapshot))
+    return replace(snapshot, unissued=(*snapshot.unissued, *made))
 
 
 def freshness(report: OrphanReport, quiet: timedelta, *, runs: bool, exists: bool) -> str:
