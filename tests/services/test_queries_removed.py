@@ -8,10 +8,12 @@ from pathlib import Path
 from hostler.config.store_url import StoreUrl
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Settings
-from hostler.domain.ids import AccountName, FleetName, HostId
+from hostler.domain.ids import AccountName, FleetName, HostId, ResourceId
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.model.machine import Billing, Machine
+from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.snapshot import Orphan
 from hostler.ports.store import Fence
 from hostler.queries.removed import removed_fleets
 from hostler.queries.standing import standing
@@ -65,6 +67,32 @@ async def test_fleet_is_counted_with_its_cost() -> None:
 async def test_fleet_that_is_only_known_from_the_store_is_one_still() -> None:
     known = config(replace(FLEET, removed=True))
     assert len(await removed_fleets(await store_of(ROW, PAID), known, NOW)) == 1
+
+
+LEFT_OVER = Orphan(
+    resource=ResourceId("server-9"),
+    kind="server",
+    zone=FLEET.offers[0].zone,
+    fleet=ROW.name,
+    cls=OrphanClass.UNISSUED,
+    first=BEGIN,
+    last=BEGIN,
+    price=0.5,
+)
+
+
+async def test_fleet_of_which_only_orphans_are_left_is_told_with_them() -> None:
+    """Whoever runs a copy of the store goes on making machines for it, and they are billed."""
+    store = await store_of(ROW)
+    lease = await store.take_lease("account/main", "test", None)
+    assert lease is not None
+    fence = Fence(lease="account/main", epoch=lease.epoch)
+    others = replace(LEFT_OVER, resource=ResourceId("server-8"), fleet=FleetName("other"))
+    await store.save_orphans((LEFT_OVER, others), (), fence)
+    (found,) = await removed_fleets(store, config(), NOW)
+    assert (found.machines, found.orphans) == (0, 1)
+    text = found.sentence({}, NOW)
+    assert "has 1 orphan, €5.00 so far: see hostler orphans FILE" in text
 
 
 async def test_hosts_that_it_bought_count_until_they_are_absent() -> None:

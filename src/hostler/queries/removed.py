@@ -8,8 +8,11 @@ from hostler.config.values import Config
 from hostler.domain.ids import FleetName
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host, HostCondition
+from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.snapshot import Orphan
 from hostler.ports.store import Store
 
+from .orphans import orphan_cost
 from .wording import clock_time, euros
 
 
@@ -17,14 +20,16 @@ from .wording import clock_time, euros
 class RemovedFleet:
     """A fleet that the file has no longer, with what is on the bill in its name.
 
-    `taker` is the fleet that takes its machines over, and `successor` one of the file that came as
-    this one left: perhaps it was only renamed.
+    `orphans` are the resources that bear its name and that no record explains. `taker` is the fleet
+    that takes its machines over, and `successor` one of the file that came as this one left:
+    perhaps it was only renamed.
     """
 
     row: FleetRow
     machines: int
     hosts: int
     cost: float
+    orphans: int = 0
     taker: FleetName | None = None
     successor: FleetName | None = None
 
@@ -36,6 +41,8 @@ class RemovedFleet:
         about = f"the fleet {name} is not in the file{since}, and has {self._what}{cost}"
         if why := unreadable.get(name):
             return f"{about}: nobody looks after them, for {why}"
+        if not (self.machines or self.hosts or row.orders):
+            return f"{about}: see hostler orphans FILE"
         if self.taker:
             return f"{about}: fleet {self.taker} takes them over"
         if row.ends:
@@ -50,9 +57,13 @@ class RemovedFleet:
 
     @property
     def _what(self) -> str:
-        parts = [_counted(self.machines, "machine")] if self.machines or not self.hosts else []
-        parts += [_counted(self.hosts, "host")] if self.hosts else []
-        return " and ".join(parts)
+        others = (
+            _counted(number, word)
+            for number, word in ((self.hosts, "host"), (self.orphans, "orphan"))
+            if number
+        )
+        machines = _counted(self.machines, "machine")
+        return " and ".join(others if not self.machines else (machines, *others)) or machines
 
 
 def _counted(number: int, word: str) -> str:
@@ -63,17 +74,18 @@ async def removed_fleets(store: Store, config: Config, now: datetime) -> tuple[R
     """Return the fleets of the store that the file lacks, and that still hold anything."""
     names = {fleet.name for fleet in config.fleets if not fleet.removed}
     hosts, rows = await store.hosts(), {row.name: row for row in await store.fleets()}
+    orphans = await store.orphans()
     takers = {row.adopts: row.name for row in rows.values() if row.adopts}
     found = [
         replace(
-            await _removed(store, row, hosts, now),
+            await _removed(store, row, (hosts, orphans), now),
             taker=takers.get(row.name),
             successor=_successor(row, rows, config, now),
         )
         for row in rows.values()
         if row.name not in names
     ]
-    return tuple(one for one in found if one.machines or one.hosts or one.row.orders)
+    return tuple(one for one in found if one.machines or one.hosts or one.orphans or one.row.orders)
 
 
 _AT_ONCE = timedelta(minutes=1)
@@ -96,9 +108,13 @@ def _successor(
 
 
 async def _removed(
-    store: Store, row: FleetRow, hosts: Iterable[Host], now: datetime
+    store: Store,
+    row: FleetRow,
+    others: tuple[Iterable[Host], Iterable[Orphan]],
+    now: datetime,
 ) -> RemovedFleet:
-    machines = await store.machines(row.name)
+    machines, (hosts, orphans) = await store.machines(row.name), others
+    left = [o for o in orphans if o.fleet == row.name and o.cls is not OrphanClass.ABANDONED]
     taken = {machine.host for machine in machines}
     bought = [
         host
@@ -111,5 +127,8 @@ async def _removed(
         row=row,
         machines=len(machines),
         hosts=len(bought),
-        cost=await store.spent(row.name) + sum(one.billing.cost(now) for one in machines),
+        orphans=len(left),
+        cost=await store.spent(row.name)
+        + sum(machine.billing.cost(now) for machine in machines)
+        + sum(orphan_cost(orphan, now) for orphan in left),
     )
