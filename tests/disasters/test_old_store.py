@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from hostler.domain.ids import FleetName
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.servers import FLEET, Hostler, Rig, play
@@ -103,6 +104,54 @@ def test_two_engines_on_copies_of_one_store_destroy_nothing_of_each_other(tmp_pa
         assert "never issued" in (await second.row()).condition
         for hostler in (first, second):
             await ended(hostler)
+
+    play(scene)
+
+
+CI = replace(RECLAIMS, name=FleetName("ci"), size=2)
+
+
+def test_servers_of_a_fleet_that_neither_store_nor_file_knows_are_told_of(tmp_path: Path) -> None:
+    """A store from before that fleet: its servers bill on, and nobody else would name them."""
+
+    async def scene(rig: Rig) -> None:
+        first = rig.hostler(RECLAIMS, opened(tmp_path / "new.db"))
+        await first.rests(3, 15 * MINUTE)
+        copied(tmp_path / "new.db", tmp_path / "old.db")
+        await ended(first)
+        other = rig.hostler(CI, opened(tmp_path / "new.db"))
+        await asyncio.sleep(LONG)
+        assert await other.ready() == 2
+        await ended(other)
+        five = servers(rig)
+        second = rig.hostler(RECLAIMS, opened(tmp_path / "old.db"))
+        await second.scale(4)
+        await asyncio.sleep(LONG)
+        assert await second.ready() == 4
+        orphans = await second.store.orphans()
+        assert five < servers(rig)
+        assert {orphan.cls for orphan in orphans} == {OrphanClass.NO_FLEET}
+        assert sum(orphan.kind == "server" for orphan in orphans) == 2
+        assert all("put that fleet's table" in orphan.blocked for orphan in orphans)
+        assert (await second.row()).condition == ""
+        await ended(second)
+
+    play(scene)
+
+
+def test_two_accounts_of_one_project_do_not_tell_of_each_others_servers(tmp_path: Path) -> None:
+    """Each lists what the other one has; that is on record, and somebody looks after it."""
+
+    async def scene(rig: Rig) -> None:
+        first = rig.hostler(CI, opened(tmp_path / "one.db"))
+        await first.rests(2, 15 * MINUTE)
+        second = rig.hostler(RECLAIMS, first.store)
+        await asyncio.sleep(LONG)
+        assert await second.ready() == 3
+        assert await first.store.orphans() == ()
+        assert len(servers(rig)) == 5
+        await second.stop()
+        await ended(first)
 
     play(scene)
 

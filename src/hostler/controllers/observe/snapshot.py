@@ -187,23 +187,40 @@ async def _unknown(
         return {}, {}, frozenset()
     past = {machine.id: machine for machine in await ports.store.history(lost)}
     others = tuple(machine for machine in lost if machine not in past)
-    elsewhere = await _elsewhere(ports, state, others)
+    elsewhere = await _elsewhere(ports, state, facts, others)
     forgotten = tuple(machine for machine in others if machine not in elsewhere)
     issued = await ports.store.issued(forgotten) if forgotten else frozenset[MachineId]()
     return elsewhere, past, issued
 
 
-async def _elsewhere(ports: Ports, state: AccountState, others: tuple[MachineId, ...]) -> _Machines:
-    """Return those machines that live in fleets which this process does not run (yet, or any more).
+async def _elsewhere(
+    ports: Ports, state: AccountState, facts: AccountSnapshot, others: tuple[MachineId, ...]
+) -> _Machines:
+    """Return those machines that live in fleets which are not this account's (yet, or any more).
 
     A process that has just taken over may have an older file than the one before: the fleets that
-    it does not know have machines, and these have hosts.
+    it does not know have machines, and these have hosts. Two accounts of a file may also be of one
+    project, and then each lists what the other one has.
     """
-    if not others or ports.store.exclusive or not state.account.provider.capabilities.hosts:
+    if not others:
         return {}
-    names = sorted(state.recorded - {fleet.name for fleet in state.account.fleets})
+    if not state.account.provider.capabilities.hosts:
+        names = _named_fleets(facts, others)
+    elif ports.store.exclusive:
+        return {}
+    else:
+        names = set(state.recorded)
+    names = sorted(names - {fleet.name for fleet in state.account.fleets})
     living = [machine for name in names for machine in await ports.store.machines(name)]
     return {machine.id: machine for machine in living if machine.id in others}
+
+
+def _named_fleets(facts: AccountSnapshot, machines: tuple[MachineId, ...]) -> set[FleetName]:
+    """Return the fleets that the owner tags of these machines name."""
+    inventory = facts.inventory
+    ids = (id_ for machine in machines for id_ in inventory.tagged.get(machine, ()))
+    tags = (inventory.sightings[id_].resource.owner_tag for id_ in ids)
+    return {tag.fleet for tag in tags if tag is not None} - facts.renamed.keys()
 
 
 async def _orphans(ports: Ports, state: AccountState) -> tuple[Orphan, ...]:

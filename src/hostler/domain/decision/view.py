@@ -13,7 +13,14 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import OrphanClass, OwnerTag, Resource
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 from hostler.domain.model.unused import Fits
-from hostler.domain.observation.ownership import Explained, Owners, bound_in, explain, sort_out
+from hostler.domain.observation.ownership import (
+    Explained,
+    Owners,
+    bound_in,
+    explain,
+    fleetless,
+    sort_out,
+)
 from hostler.domain.policy.purchasing import Limits
 
 from .ripe import ripe
@@ -76,7 +83,7 @@ def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> 
         unissued=strangers.unissued,
         unexplained=strangers.unexplained,
         removing=strangers.removing,
-        aside=_of_fleet((*set_aside(account), *outside(account)), account, fleet, renamed),
+        aside=_of_fleet(_aside(account, renamed), account, fleet, renamed),
         late=strangers.late,
         ended=strangers.ended,
         orphans=tuple(o for o in account.orphans if renamed.get(o.fleet, o.fleet) == fleet.name),
@@ -133,6 +140,14 @@ def _strange(
     strange = (*orphans(account), *copied(account), *bereft(account))
     hosts = _of_fleet(strange, account, fleet, renamed)
     return (*found.foreign, *own), _of_hosts(hosts, explained.unissued, account)
+
+
+def _aside(account: AccountSnapshot, renamed: Renamed) -> tuple[Resource, ...]:
+    """Return what is told of and left alone, whichever fleet tells of it."""
+    if account.capabilities.host_kind:
+        return (*set_aside(account), *outside(account))
+    names = {*renamed, *(fleet.name for fleet in account.fleets)}
+    return tuple(fleetless(account.inventory, names, account.machines, account.ours))
 
 
 def _kin(account: AccountSnapshot, names: frozenset[FleetName]) -> tuple[FleetName, ...]:

@@ -25,6 +25,8 @@ ACTIONABLE = frozenset(
 WHY_NOT: Mapping[OrphanClass, str] = {
     OrphanClass.UNISSUED: "our store never issued its id: it was put back from a backup, or "
     "another engine runs on a copy of it: stop that engine, then `hostler adopt FILE`",
+    OrphanClass.NO_FLEET: "it carries our owner tag, and nobody looks after the fleet that this "
+    "names: put that fleet's table into the file, or delete it in the provider's console",
     OrphanClass.PENDING_FRESH: "somebody may be claiming it just now",
     OrphanClass.DUPLICATE_NAME: "its name is that of a machine or an order which has another "
     "host: find out who uses it, then give it its own name back",

@@ -90,6 +90,7 @@ class OrphanClass(StrEnum):
 
     UNRECORDED = "unrecorded"
     FOREIGN = "foreign"
+    NO_FLEET = "no-fleet"
     UNISSUED = "unissued"
     PENDING_FRESH = "pending-fresh"
     PENDING_STALE = "pending-stale"

@@ -41,7 +41,7 @@ def others_are_right(snapshot: Snapshot) -> str:
     return store_is_old(snapshot)
 
 
-_ANOTHERS = frozenset({OrphanClass.FOREIGN, OrphanClass.UNISSUED})
+_ANOTHERS = frozenset({OrphanClass.FOREIGN, OrphanClass.UNISSUED, OrphanClass.NO_FLEET})
 
 
 def _is_sighted(orphan: Orphan, snapshot: Snapshot) -> bool:

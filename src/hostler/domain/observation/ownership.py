@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId
 from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import OrphanClass, Resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +111,25 @@ def sort_out(
     return Sorted(
         foreign=tuple(sorted(foreign, key=key)), strangers=tuple(sorted(strangers, key=key))
     )
+
+
+def fleetless(
+    inventory: Inventory,
+    names: Collection[FleetName],
+    living: Mapping[MachineId, Machine],
+    ours: Collection[InstallationId],
+) -> Iterator[Resource]:
+    """Yield what carries our owner tag, and names a fleet that is none of these.
+
+    A store that was put back knows nothing of fleets that came later, nor does the file of fleets
+    that left it; what they have is billed all the same.
+    """
+    for machine in inventory.tagged.keys() - living.keys():
+        for resource_id in inventory.tagged[machine]:
+            resource = _with_owners_tag(inventory, resource_id)
+            tag = resource.owner_tag
+            if tag is not None and tag.installation in ours and tag.fleet not in names:
+                yield replace(resource, orphan=OrphanClass.NO_FLEET)
 
 
 def bound_in(machines: Iterable[Machine]) -> frozenset[ResourceId]:
