@@ -42,6 +42,31 @@ def test_what_is_missing_is_asked_for_at_once_and_again_a_gap_later_by_its_id_al
     assert not scene.the(1).wanted
 
 
+def test_a_fleet_says_from_when_on_no_listing_shows_it() -> None:
+    """A key that was revoked, say: records go on saying that all is up."""
+    scene = Scene(fleet=replace(FLEET, size=1))
+    scene.furnish(machine(1))
+    scene.observe()
+    seen = scene.now
+    for _ in range(3):
+        scene.later(20 * S)
+        scene.observe(complete=False)
+        scene.reconcile()
+    assert scene.row.condition == "", "one listing that fails is nothing"
+    scene.later(20 * S)
+    scene.observe(complete=False)
+    scene.reconcile()
+    text = scene.row.condition
+    assert f"no listing shows all of z-1 from {seen:%H:%M:%S} UTC on" in text
+    scene.later(MIN)
+    scene.observe(complete=False)
+    scene.reconcile()
+    assert scene.row.condition == text, "it is said once"
+    scene.observe()
+    scene.reconcile()
+    assert scene.row.condition == ""
+
+
 def test_answers_less_than_a_gap_apart_prove_no_absence() -> None:
     scene = vanished(3, 1)
     for _ in range(9):

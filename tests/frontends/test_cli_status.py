@@ -21,6 +21,7 @@ from hostler.domain.model.machine import Offer, Protection
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, OrphanClass, OwnerTag, Resource, Slot
 from hostler.domain.model.snapshot import Orphan
+from hostler.domain.observation.blockers import UNOBSERVED
 
 Out = pytest.CaptureFixture[str]
 FIRST = machine_id(1)
@@ -189,6 +190,21 @@ def test_no_orphans_exit_with_0(capsys: Out) -> None:
     assert (result.code, "no orphans" in result.out) == (0, True)
     note = "as the last engine left it; no engine is running (--observe asks the provider now)"
     assert note in result.out
+
+
+def test_a_report_of_an_engine_that_sees_nothing_any_more_says_so(capsys: Out) -> None:
+    services = InMemory(runs=True)
+    blind = f"{UNOBSERVED} z-1 from 11:00:00 UTC on"
+    run(fill(services.store_, made(1)))
+    (row,) = run(services.store_.fleets())
+    blinded = replace(row, condition=blind)
+
+    async def save() -> None:
+        await services.store_.save_fleet(blinded, (), (), await fence(services.store_))
+
+    run(save())
+    result = cli(services, capsys, "orphans", str(FILE), "--json")
+    assert f"; web: {blind}" in result.json["note"]
 
 
 def test_orphans_as_json_sum_up(capsys: Out) -> None:

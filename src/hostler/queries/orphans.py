@@ -5,11 +5,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from hostler.domain.fleets.reclaim import orphan_report, reclaims
-from hostler.domain.ids import ResourceId
+from hostler.domain.ids import FleetName, ResourceId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.observation import certainty
+from hostler.domain.observation.blockers import UNOBSERVED
 from hostler.ports.store import Store
 
 from .providers import Providers, incomplete, require_observed
@@ -63,6 +64,18 @@ async def recorded_orphans(store: Store, fleets: tuple[Fleet, ...]) -> OrphanRep
     names = {fleet.name for fleet in fleets}
     found = {o.resource: o for o in await store.orphans() if o.fleet in names}
     return OrphanReport(orphans=tuple(found.values()))
+
+
+async def unobserved_fleets(
+    store: Store, fleets: tuple[Fleet, ...]
+) -> tuple[tuple[FleetName, str], ...]:
+    """Return the fleets of which the engine's listings no longer show all, and since when.
+
+    The report says nothing of what came since then.
+    """
+    names = {fleet.name for fleet in fleets}
+    rows = [row for row in await store.fleets() if row.name in names]
+    return tuple((row.name, row.condition) for row in rows if UNOBSERVED in row.condition)
 
 
 async def observed_orphans(providers: Providers, fleets: tuple[Fleet, ...]) -> OrphanReport:

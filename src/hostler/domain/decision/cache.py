@@ -18,6 +18,7 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import DOWN
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition
+from hostler.domain.observation.blockers import unobserved
 
 LONGEST = timedelta(minutes=10)
 """After this, a machine is asked about again whatever stands: what its provider says may wait for a
@@ -189,7 +190,7 @@ def is_plain(snapshot: Snapshot) -> bool:
         or snapshot.late
         or snapshot.orphans
     )
-    return not (strange or snapshot.requests or snapshot.moving)
+    return not (strange or snapshot.requests or snapshot.moving or unobserved(snapshot))
 
 
 def _waits_for_nothing(decision: Decision, snapshot: Snapshot) -> bool:

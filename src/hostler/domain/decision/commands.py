@@ -20,7 +20,7 @@ from hostler.domain.model.fleet import KEPT, WELL, recent
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Request, Snapshot
 from hostler.domain.model.transition import Transition
-from hostler.domain.observation.blockers import store_is_old
+from hostler.domain.observation.blockers import store_is_old, unobserved
 
 from .draft import Context, Draft
 
@@ -114,10 +114,14 @@ def _save_fleet(draft: Draft, snapshot: Snapshot) -> SaveFleet | None:
 
 
 def _condition(draft: Draft, snapshot: Snapshot) -> str:
-    """Return what keeps the fleet from its size, what it seems to lose, and whether we are old."""
+    """Return what keeps the fleet from its size, what it seems to lose, and what cannot be trusted.
+
+    That is a store that is old, and zones that are not observed.
+    """
     machines = (transition.machine for transition in draft.transitions)
     lost = losses.condition(machines, draft.row, snapshot)
-    texts = dict.fromkeys((draft.sizing.condition, lost, store_is_old(snapshot)))
+    untrusted = (store_is_old(snapshot), unobserved(snapshot))
+    texts = dict.fromkeys((draft.sizing.condition, lost, *untrusted))
     return "; ".join(text for text in texts if text)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from hostler.domain.ids import FleetName, Zone
+from hostler.domain.model.capabilities import Ownership
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
@@ -111,6 +112,35 @@ def scope_is_known(snapshot: Snapshot, zone: Zone, kind: str) -> bool:
     whole = snapshot.inventory.whole.get((zone, kind))
     limit = snapshot.fleet.timers.observation_limit
     return whole is not None and snapshot.now - whole <= limit
+
+
+def unobserved(snapshot: Snapshot) -> str:
+    """Return which of the fleet's zones no longer show how they stand; empty where all do.
+
+    Nobody would hear otherwise that a key was revoked: records go on saying what was seen last.
+    Where our records alone say whose hosts are, one that does not answer leaves the others known.
+    """
+    hosts = snapshot.capabilities.hosts
+    if not snapshot.inventory.failed or (hosts and hosts.ownership is not Ownership.NAMES):
+        return ""
+    zones = {offer.zone for offer in snapshot.fleet.offers}
+    zones |= {machine.offer.zone for machine in snapshot.machines}
+    limit, oldest = snapshot.fleet.timers.observation_limit, dict[Zone, datetime]()
+    for place in snapshot.inventory.failed:
+        seen = snapshot.inventory.whole.get(place, snapshot.took)
+        if place[0] in zones and snapshot.now - seen > limit:
+            oldest[place[0]] = min(seen, oldest.get(place[0], seen))
+    if not oldest:
+        return ""
+    texts = (f"{zone} from {at:%H:%M:%S} UTC on" for zone, at in sorted(oldest.items()))
+    return (
+        f"{UNOBSERVED} {', '.join(texts)}: what is said of it is as it was then, and "
+        "`hostler check FILE --online` says why"
+    )
+
+
+UNOBSERVED = "no listing shows all of"
+"""How the condition begins of a fleet whose zones can no longer be observed."""
 
 
 def protected_until(machine: Machine, now: datetime) -> str:

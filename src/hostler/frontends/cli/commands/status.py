@@ -24,7 +24,12 @@ from hostler.queries.history import (
     sentences,
 )
 from hostler.queries.lookup import find_host, find_past_machine
-from hostler.queries.orphans import freshness, observed_orphans, recorded_orphans
+from hostler.queries.orphans import (
+    freshness,
+    observed_orphans,
+    recorded_orphans,
+    unobserved_fleets,
+)
 from hostler.queries.wording import clock_time
 
 _LATEST = 20
@@ -159,6 +164,7 @@ class StatusCommands:
                         report = await observed_orphans(providers, fleets)
             else:
                 report = await recorded_orphans(store, fleets)
+            unseen = () if observe else await unobserved_fleets(store, fleets)
         for scope, error in report.incomplete.items():
             screen.note(f"could not observe {scope}, so its orphans are not known: {error}")
         runs = not observe and self.services.engine_runs(config)
@@ -167,6 +173,7 @@ class StatusCommands:
         )
         if not (report.observed or runs):
             note += " (--observe asks the provider now)"
+        note = "; ".join((note, *(f"{name}: {why}" for name, why in unseen)))
         now = self.services.clock().now()
         value = {**documents.orphan_report(report, now), "note": note}
         screen.show(tables.orphans(report, now, note), value)
