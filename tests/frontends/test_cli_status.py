@@ -14,6 +14,7 @@ from hostler.domain.ids import (
     Zone,
     machine_id,
 )
+from hostler.domain.machines.drift import SEEN
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host, HostOwnership
@@ -83,6 +84,14 @@ def test_status_as_json_has_every_machine(capsys: Out) -> None:
     assert fleet["phases"] == {"ready": 1, "starting": 1}
     assert [machine["protected"] for machine in fleet["machines"]] == [False, True]
     assert fleet["machines"][0]["id"] == FIRST
+
+
+def test_status_says_what_differs_from_the_record_of_a_ready_machine(capsys: Out) -> None:
+    services = InMemory()
+    moved = "volume 0 is attached to server 7"
+    run(fill(services.store_, made(1).with_fact(f"{SEEN}{moved}", NOW)))
+    (fleet,) = cli(services, capsys, "status", str(FILE), "--json").json["fleets"]
+    assert [entry["next"] for entry in fleet["machines"]] == [f"differs from its record: {moved}"]
 
 
 def test_status_says_that_no_engine_runs(capsys: Out) -> None:

@@ -8,6 +8,7 @@ from hostler.domain.errors import ProviderError
 from hostler.domain.hosts.allocation import CLAIMED_TWICE
 from hostler.domain.ids import ResourceId
 from hostler.domain.machines.bootstrap import start_due
+from hostler.domain.machines.drift import noticed
 from hostler.domain.machines.rollout import with_revision
 from hostler.domain.model.commands import Next
 from hostler.domain.model.fleet import Fleet
@@ -48,6 +49,8 @@ def next_step(
         return f"tried again {until(machine.retry_at, now)}"
     if machine.health.doubt is not None:
         return f"to be confirmed: {machine.health.doubt.what}"
+    if words := noticed(machine):
+        return f"differs from its record: {words}"
     if held_until is not None:
         return f"its setup script is at fault; released {until(held_until, now)}"
     return _at_its_limit(machine, fleet, now)

@@ -68,7 +68,7 @@ def noted(transition: Transition, calls: tuple[Call, ...] | None, snapshot: Snap
     """
     known = {fact.name for fact in transition.machine.facts if fact.name.startswith(SEEN)}
     if calls is None:
-        words = "; ".join(sorted(name.removeprefix(SEEN) for name in known))
+        words = noticed(transition.machine)
         return replace(transition, blocker=transition.blocker or words) if words else transition
     drifts = {
         c.drift: c
@@ -87,6 +87,12 @@ def noted(transition: Transition, calls: tuple[Call, ...] | None, snapshot: Snap
         close=(*transition.close, *_scopes(machine, drifts.values(), snapshot)),
         blocker=transition.blocker or "; ".join(drifts),
     )
+
+
+def noticed(machine: Machine) -> str:
+    """Return what the record says differs, or an empty string."""
+    names = sorted(fact.name for fact in machine.facts if fact.name.startswith(SEEN))
+    return "; ".join(name.removeprefix(SEEN) for name in names)
 
 
 def _has_settled(machine: Machine, call: Call, snapshot: Snapshot) -> bool:
