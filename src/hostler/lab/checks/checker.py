@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, ResourceId, Zone
+from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome, Shows
 from hostler.domain.model.commands import Decision, Event
 from hostler.domain.model.fleet import Fleet, FleetRow
@@ -21,6 +21,7 @@ from hostler.testing.sureness import suspected, swept
 
 from . import issued_ids
 from .findings import Findings, SimulatedWorld
+from .holds import Holds
 from .listings import Counts, Listed
 from .shadow_store import ShadowStore
 from .trace import Trace
@@ -61,6 +62,7 @@ class Checker(Findings):
         self.resting = False
         self.hidden_at = -HIDDEN_FOR
         self._listed = dict[str, _Lists]()
+        self._holds = dict[InstallationId, Holds]()
         self.longest_lag = 0.0
         self._recorded = Recorded(consistency_delay + bound)
         self._checked = 0.0
@@ -120,6 +122,8 @@ class Checker(Findings):
         self.changed = True
         before = shadow.machines.get(machine.id)
         self._by_our_choice(shadow, before, machine)
+        if machine.host is not None and machine.host != (before.host if before else None):
+            self.found(self.held(shadow).taken(shadow.hosts.get(machine.host), machine.id))
         shadow.machines[machine.id] = machine
         shadow.records.note(machine, self.now)
         shadow.jobs.saved(machine)
@@ -171,8 +175,13 @@ class Checker(Findings):
             text = f"host {host} was taken from {machine}, which is {record.phase}"
             self.found((Violation(invariant="S5", text=text, machine=machine),))
 
+    def held(self, shadow: ShadowStore) -> Holds:
+        """Return what people want of the hosts of an installation."""
+        return self._holds.setdefault(shadow.own, Holds(lambda: self.now, self.faults))
+
     def host_saved(self, shadow: ShadowStore, host: Host) -> None:
-        """Check the record of a host that was saved."""
+        """Note the record of a host that was saved."""
+        self.held(shadow).saved(host)
 
     def fleet_saved(
         self,

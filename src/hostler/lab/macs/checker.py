@@ -184,6 +184,9 @@ class MacChecker(ScalewayChecker):
         del ahead
         record = next((m for m in shadow.living() if m.id == call.arg("machine")), None)
         self.found(shadow.onces.sending(call, record, self.now, there=False))
+        host = HostId(host_of(call.target or ResourceId("")))
+        if host not in shadow.bindings:
+            self.found(self.held(shadow).touched(shadow.hosts.get(host), call))
         if call.effect is Effect.MAKE and record is not None:
             self.creation_tried(shadow, record.fleet)
         orders = call.arg("machines")

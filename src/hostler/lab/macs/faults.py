@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from random import Random
 
+from hostler.domain.model.hold import HoldKind
 from hostler.lab.scenario.faults import (
     HOUR,
     OURS,
@@ -22,6 +23,7 @@ from hostler.lab.scenario.faults import (
     with_unknown_host,
 )
 from hostler.lab.scenario.file_faults import FileDice, with_file_edits
+from hostler.lab.scenario.host_requests import with_holds
 from hostler.lab.scenario.store_faults import (
     with_records_removed,
     with_store_of_hosts_by_hand,
@@ -77,6 +79,8 @@ _REMOVED_DICE = "hostler records removed of macs 25447"
 _WIPE_DICE = "hostler failing wipes 67"
 _FAILING_WIPES = 0.06
 _HOST_DICE = "hostler unknown host of Macs 681"
+_HOLD_DICE = "hostler holds of macs 10128697"
+_HELD = (HoldKind.RESERVED, HoldKind.MAINTENANCE)
 _KINDS = host_actions(3, "retire")
 _TYPES = ("M2-L", "M4-M")
 
@@ -149,7 +153,8 @@ def _with_people(scenario: Scenario) -> Scenario:
     """Return the scenario with what people do to stores and files, and ask for by mistake."""
     scenario = with_store_of_hosts_by_hand(scenario, _STORE_DICE)
     scenario = with_records_removed(with_file_edits(scenario, _FILE_DICE), _REMOVED_DICE)
-    return with_unknown_host(scenario, _HOST_DICE)
+    scenario = with_unknown_host(scenario, _HOST_DICE)
+    return with_holds(scenario, _HOLD_DICE, _HELD)
 
 
 def _with_failing_wipes(scenario: Scenario) -> Scenario:

@@ -3,7 +3,7 @@
 S5     a box that a machine is using is never switched off by us.
 S12    nobody gets a box that is not clean since somebody else had it, as its capability says.
 S13    no box is two machines', and no machine has one that is not bound to it.
-hold   what people hold is left alone, and is soon as they want it: `.holds`.
+hold   what people hold is left alone, and is soon on or off as they want it.
 power  boxes are switched no oftener, and no more of them at a time, than their limits allow.
 """
 
@@ -31,7 +31,7 @@ from hostler.testing.invariants import Found, Thing, Violation
 
 from .faults import MetalScenario
 from .ground_truth import MetalTruth
-from .holds import Holds
+from .holds import Switched
 
 BOXES: Listed = {"server": ("boxes",), "host": ("boxes",)}
 """What must be listed for somebody to know all boxes of a rack."""
@@ -62,7 +62,7 @@ class MetalChecker(Checker):
         self._shown_up = dict[HostId, float]()
         self._shown_failed = dict[HostId, float]()
         self._struck_at = dict[HostId, tuple[int, float]]()
-        self._holds = dict[InstallationId, Holds]()
+        self._switched = dict[InstallationId, Switched]()
 
     # ------------------------------------------------------------ what is true
 
@@ -167,7 +167,7 @@ class MetalChecker(Checker):
         self._obeyed.add((str(call.arg("machine")), call.kind))
         for shadow in self.shadows:
             if box not in shadow.bindings:
-                self.found(self._held(shadow).obeyed(shadow.hosts.get(box), call))
+                self.found(self.held(shadow).touched(shadow.hosts.get(box), call))
         if call.shows is not Shows.REST or self.truth.condition(box) not in _ON:
             return
         forgiven = stopped and self.faults["clock_jump"] > 0
@@ -232,7 +232,6 @@ class MetalChecker(Checker):
     def host_saved(self, shadow: ShadowStore, host: Host) -> None:
         """Check a host's record: what counts against it as uncleanable was listed as failed."""
         super().host_saved(shadow, host)
-        self._held(shadow).saved(host)
         strikes, at = self._struck_at.get(host.id, (0, -inf))
         is_struck = host.health.strikes > strikes and host.error == _NOT_CLEANED
         if is_struck and self._shown_failed.get(host.id, -inf) <= at:
@@ -267,7 +266,6 @@ class MetalChecker(Checker):
         """
         if self.truth.condition(box) is None:  # somebody took it away: nobody gets it
             return
-        self.found(self._held(shadow).taken(shadow.hosts.get(box), machine.id))
         let_go = self._let_go.get(box)
         if let_go is not None and not self._is_clean(box, let_go):
             self._wrong("S12", f"{box} goes to {machine.id}, not clean since", machine.id)
@@ -323,20 +321,14 @@ class MetalChecker(Checker):
             case Cleaning.TRUSTED | Cleaning.WIPE:
                 return True
 
-    def _held(self, shadow: ShadowStore) -> Holds:
-        return self._holds.setdefault(shadow.own, Holds(self.truth, self.faults))
-
     def _check_shadow(self, shadow: ShadowStore, things: list[Thing], passed: float) -> None:
         """Check what only time can break; free boxes come to be as people hold them."""
         super()._check_shadow(shadow, things, passed)
-        free = (
-            host
-            for host in shadow.hosts.values()
-            if host.condition is HostCondition.FREE and host.id not in shadow.bindings
-        )
-        self.found(
-            self._held(shadow).late([h for h in free if self.looking(shadow, h.zone)], passed)
-        )
+        hosts = (host for host in shadow.hosts.values() if host.id not in shadow.bindings)
+        free = (host for host in hosts if host.condition is HostCondition.FREE)
+        made = Switched(self.truth, self.held(shadow))
+        switched = self._switched.setdefault(shadow.own, made)
+        self.found(switched.late((h for h in free if self.looking(shadow, h.zone)), passed))
 
     def _wrong(self, invariant: str, text: str, machine: MachineId | None) -> None:
         self.found((Violation(invariant=invariant, text=text, machine=machine),))

@@ -6,7 +6,7 @@ from random import Random
 
 from hostler.domain.model.hold import HoldKind
 
-from .faults import HOUR, OperatorAction, Scenario
+from .faults import OperatorAction, Scenario
 
 HOLDS = {f"hold {kind}": kind for kind in HoldKind}
 """Each kind of hold, by the name of the action that asks for it."""
@@ -31,7 +31,7 @@ def with_holds(scenario: Scenario, dice: str, kinds: Sequence[HoldKind]) -> Scen
             at=rng.uniform(300, scenario.span),
             kind=rng.choice(names),
             which=rng.random(),
-            length=rng.choice((120.0, 1200.0, 2 * HOUR)) * rng.uniform(0.5, 1.5),
+            length=rng.choice((0.01, 0.1, 0.6)) * rng.uniform(0.5, 1.5) * scenario.span,
         )
         for _ in range(rng.choice((2, 4, 8)))
     )

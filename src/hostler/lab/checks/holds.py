@@ -1,0 +1,79 @@
+"""Holds: what people want of hosts, held against who takes them and what is done to them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from hostler.domain.ids import HostId, MachineId
+from hostler.domain.model.calls import Call, Shows
+from hostler.domain.model.hold import Hold, HoldKind
+from hostler.domain.model.host import Host, HostCondition
+from hostler.testing.invariants import Found, Violation
+from hostler.testing.time.clock import BEGINNING
+
+HEARD = 90.0
+"""So long, in seconds, after a hold was saved somebody may still act by what was before."""
+STOOD_STILL = 310.0
+"""So much longer in a run in which a process stood still: between a decision and its save, say."""
+_STOPS = ("paused", "suspended")
+_SWITCHES = frozenset({Shows.POWER, Shows.REST})
+
+
+@dataclass(slots=True)
+class Holds:
+    """The holds of one installation's hosts; times are seconds of true time.
+
+    `faults` are how often each fault struck, `since` is when a hold was saved.
+    """
+
+    now: Callable[[], float]
+    faults: Mapping[str, int]
+    since: dict[HostId, tuple[Hold, float]] = field(
+        default_factory=dict[HostId, tuple[Hold, float]]
+    )
+
+    def saved(self, host: Host) -> None:
+        """Note a record that was saved, and since when its host is held as it is."""
+        known = self.since.get(host.id)
+        if host.hold is None:
+            self.since.pop(host.id, None)
+        elif known is None or known[0] != host.hold:
+            self.since[host.id] = host.hold, self.now()
+
+    def taken(self, record: Host | None, machine: MachineId) -> Found:
+        """Judge a host that a machine takes."""
+        hold = self.heard(record)
+        if hold is None or record is None or not hold.kind.bars_machines:
+            return ()
+        return wrong(f"{record.id} goes to {machine}, and is {hold}")
+
+    def touched(self, record: Host | None, call: Call) -> Found:
+        """Judge what is done to a host that no machine has.
+
+        One that is reserved stays on or off as it is, and nothing is done to one in maintenance.
+        """
+        hold = self.heard(record)
+        if record is None or hold is None:
+            return ()
+        idle = record.condition is HostCondition.FREE and record.goal is None
+        left = hold.kind is HoldKind.MAINTENANCE or (
+            hold.kind is HoldKind.RESERVED and idle and call.shows in _SWITCHES
+        )
+        return wrong(f"{call} is done to {record.id}, which is {hold}") if left else ()
+
+    def heard(self, record: Host | None) -> Hold | None:
+        """Return the hold that everybody knows of by now, and that nobody may take for over yet.
+
+        Until when one holds is the engine's own time: nothing is said after a clock jumped.
+        """
+        hold, since = self.since.get(record.id, (None, 0.0)) if record is not None else (None, 0.0)
+        if hold is None or record is None or record.hold != hold or self.faults["clock_jump"]:
+            return None
+        stood_still = any(self.faults[fault] for fault in _STOPS)
+        heard = HEARD + (STOOD_STILL if stood_still else 0.0)
+        left = (hold.until - BEGINNING).total_seconds() - self.now()
+        return hold if self.now() - since >= heard and left > HEARD else None
+
+
+def wrong(text: str) -> Found:
+    """Return what is wrong with a host that is held."""
+    return (Violation(invariant="hold", text=text),)
