@@ -198,3 +198,17 @@ def test_a_server_is_refused_that_names_a_volume_twice(bench: Bench) -> None:
     }
     assert bench.refusal("POST", f"{ZONE}/servers", body)[0] == 400
     assert bench.json("GET", f"{BLOCK}/volumes/{block}")["references"] == []
+
+
+def test_a_server_takes_no_sixth_address_of_a_family_in_any_way(bench: Bench) -> None:
+    asked = {"type": "routed_ipv4"}
+    ids = [bench.json("POST", f"{ZONE}/ips", asked)["ip"]["id"] for _ in range(6)]
+    body = {"name": "s", "commercial_type": "DEV1-S", "image": "ubuntu_noble"}
+    assert bench.refusal("POST", f"{ZONE}/servers", {**body, "public_ips": ids})[0] == 400
+    five = bench.json("POST", f"{ZONE}/servers", {**body, "public_ips": ids[:5]})["server"]["id"]
+    many = len(bench.json("GET", f"{ZONE}/ips")["ips"])
+    assert bench.refusal("POST", f"{ZONE}/ips", {**asked, "server": five})[0] == 400
+    assert bench.refusal("PATCH", f"{ZONE}/ips/{ids[5]}", {"server": five})[0] == 400
+    assert len(bench.json("GET", f"{ZONE}/ips")["ips"]) == many
+    other = bench.json("POST", f"{ZONE}/ips", {"type": "routed_ipv6", "server": five})["ip"]
+    assert other["server"]["id"] == five

@@ -86,6 +86,7 @@ def addresses_of(cloud: Cloud, call: Call) -> list[Address]:
     found = [cloud.find(cloud.addresses, call, one, "instance_ip") for one in ids]
     if any(address.server for address in found):
         raise errors.invalid(("public_ips", "constraint", "an IP is attached to another server"))
+    addresses.check_room(text_of(call.body, "name"), [address.kind for address in found])
     return found
 
 

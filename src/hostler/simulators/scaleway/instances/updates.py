@@ -112,7 +112,7 @@ def requested_addresses(cloud: Cloud, call: Call, server: Server) -> list[Addres
         return None
     ids = ids_of(call.body, "public_ips")
     found = [cloud.find(cloud.addresses, call, one, "instance_ip") for one in ids]
-    addresses.check_room(server, found)
+    addresses.check_room(server.name, [address.kind for address in found])
     return found
 
 

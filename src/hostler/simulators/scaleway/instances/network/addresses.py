@@ -71,6 +71,8 @@ def create(cloud: Cloud, call: Call) -> Answer:
     check_quota(cloud, owner.organization, "ips", cloud.options.quotas.get("ips"))
     server_id = text_of(body, "server")
     server = cloud.server(call, server_id) if server_id else None
+    if server:
+        check_room(server.name, [*(address.kind for address in server.addresses), kind])
     tags = tags_of(body)
     address = new_address(cloud, kind, owner)
     address.tags = tags
@@ -148,17 +150,17 @@ def move(cloud: Cloud, address: Address, server: Server | None) -> None:
     if address.server is server:
         return
     if server:
-        check_room(server, [*server.addresses, address])
+        check_room(server.name, [one.kind for one in (*server.addresses, address)])
     detach(cloud, address)
     if server:
         attach(cloud, address, server)
 
 
-def check_room(server: Server, addresses: list[Address]) -> None:
-    """Refuse more addresses of one family than a server can have."""
+def check_room(server: str, kinds: list[str]) -> None:
+    """Refuse more addresses of one family, by their kinds, than a server of this name can have."""
     for kind in KINDS:
-        if sum(1 for address in addresses if address.kind == kind) > MOST:
-            words = f"server {server.name} may have {MOST} addresses of {kind}"
+        if kinds.count(kind) > MOST:
+            words = f"server {server} may have {MOST} addresses of {kind}"
             raise errors.invalid(("public_ips", "constraint", words))
 
 
