@@ -77,6 +77,7 @@ async def test_a_fleet_that_made_its_own_machines_first_comes_to_its_size() -> N
         await rig.pass_by(1 * S)
         assert before <= await ids(rig)
         await rig.until([READY] * 3, 30 * MIN)
+        assert await ids(rig) == before, "the youngest go: those of which nobody made use yet"
     assert len(rig.calls(MAKE_SERVER)) == 6, "none was made since"
     assert (await rows(rig)).keys() == {BUILDERS}
 

@@ -253,6 +253,14 @@ def test_what_is_lost_first_is_the_unborn_the_half_made_the_outdated_and_then_th
         assert going == set(order[:many])
 
 
+def test_a_machine_that_came_from_another_fleet_is_as_old_as_it_is() -> None:
+    """It was given a new serial, newer than those of machines that were made here since."""
+    carried = replace(machine(9), created=BEGIN - 60 * MIN)
+    scene = sized(1, machine(1), carried)
+    assert scene.the(9).wanted
+    assert not scene.the(1).wanted
+
+
 def test_held_machine_is_not_picked() -> None:
     scene = Scene(fleet=replace(FLEET, size=0))
     held = replace(machine(1), protection=Protection(until=BEGIN + 60 * MIN, why="", actor=""))

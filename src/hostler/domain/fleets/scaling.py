@@ -128,17 +128,19 @@ def _let_go(transition: Transition, snapshot: Snapshot) -> Transition:
 _LEAST_WORTH = (Phase.PENDING, Phase.STARTING, Phase.READY)
 
 
-def _worth(transition: Transition, snapshot: Snapshot) -> tuple[int, bool, bool, float, int]:
+def _worth(transition: Transition, snapshot: Snapshot) -> tuple[int, bool, bool, float, float, int]:
     """Order machines by what is lost with them.
 
     Unborn, then half made, on an ordered host whose window is over, outdated, on the host with the
-    least paid time left, then youngest.
+    least paid time left, then youngest. Machines that came from another fleet have newer serials
+    than those that were made here since, so that a serial only tells between equally old ones.
     """
     machine = transition.machine
     current = not snapshot.fleet.outdates(machine)
     paid = parking.paid_left(transition, snapshot)
     cheap = not parking.is_overdue(transition, snapshot)
-    return (_LEAST_WORTH.index(machine.phase), cheap, current, paid, -machine.serial)
+    came = (-machine.created.timestamp(), -machine.serial)
+    return (_LEAST_WORTH.index(machine.phase), cheap, current, paid, *came)
 
 
 def _grow(
