@@ -3,6 +3,8 @@
 import pytest
 from scaleway_kit import (
     BLOCK,
+    FLEET,
+    HOME,
     INSTANCE,
     MACHINE,
     NOW,
@@ -22,7 +24,7 @@ from scaleway_kit import (
 
 from hostler.domain.ids import MachineId, ResourceId, Zone
 from hostler.domain.model.inventory import Inventory, merge
-from hostler.domain.model.resource import Condition, Observation, Resource, Scope, Slot
+from hostler.domain.model.resource import Condition, Observation, PartialTag, Resource, Scope, Slot
 from hostler.ports.http import NoAnswer, NotSent, Response
 from hostler.providers.scaleway.common.owner_tags import name_of
 from hostler.testing.peers.exchanges import Exchange, Script, answer
@@ -158,7 +160,7 @@ async def test_listings_ask_for_the_project_unfiltered_by_tag():
         assert all(key != "tags" for key, _ in request.query)
 
 
-async def test_only_what_carries_an_owner_tag_or_hangs_on_what_does_is_shown():
+async def test_only_what_carries_an_owner_tag_even_in_part_or_hangs_on_what_does_is_shown():
     foreign = tags(Slot("server"), home="elsewhere")
     observation = await seen(
         ALL,
@@ -169,7 +171,8 @@ async def test_only_what_carries_an_owner_tag_or_hangs_on_what_does_is_shown():
             server_body("srv-1"),
             server_body("srv-2", tags=foreign, volumes={}),
             server_body("srv-3", tags=["team=a"]),
-            server_body("srv-4", tags=tags(Slot("server"))[:2]),
+            server_body("srv-4", tags=tags(Slot("server"))[:2], volumes={}),
+            server_body("srv-6", tags=tags(Slot("server"))[1:], volumes={}),
             server_body("srv-5", project="other"),
         ),
         page(
@@ -179,6 +182,7 @@ async def test_only_what_carries_an_owner_tag_or_hangs_on_what_does_is_shown():
             ip_body("ip-2", tags=[]),
             ip_body("ip-3", tags=[], server={"id": "srv-3"}),
             ip_body("ip-4", tags=[], server={"id": "srv-1"}, type="routed_ipv6"),
+            ip_body("ip-5", tags=[], server={"id": "srv-4"}),
         ),
         page(VOLUMES, "volumes"),
         block_page(
@@ -188,8 +192,12 @@ async def test_only_what_carries_an_owner_tag_or_hangs_on_what_does_is_shown():
             block_body("vol-4", tags=[], name="hostler-root", references=[]),
         ),
     )
-    assert ids(observation) == ["ip-1", "ip-4", "srv-1", "srv-2", "vol-1", "vol-3"]
+    listed = ["ip-1", "ip-4", "ip-5", "srv-1", "srv-2", "srv-4", "vol-1", "vol-3"]
+    assert ids(observation) == listed
     by_id = {resource.id: resource for resource in observation.resources}
+    assert by_id[ResourceId("srv-4")].owner_tag is None
+    assert by_id[ResourceId("srv-4")].partial_tag == PartialTag((HOME,), FLEET)
+    assert merge(Inventory(), observation).partial == ("ip-5", "srv-4")
     assert by_id[ResourceId("vol-1")].slot == Slot("volume", 0)
     assert by_id[ResourceId("vol-1")].owner_tag is None
     assert by_id[ResourceId("vol-3")].owner_tag == claim(Slot("volume", 2)).owner_tag

@@ -3,16 +3,17 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scaleway_kit import HOME, claim, tags
+from scaleway_kit import FLEET, HOME, claim, tags
 
 from hostler.domain.ids import FleetName, InstallationId, machine_id
-from hostler.domain.model.resource import Condition, OwnerTag, Slot
+from hostler.domain.model.resource import Condition, OwnerTag, PartialTag, Slot
 from hostler.providers.scaleway.common.owner_tags import (
     Claim,
     claim_of,
     from_name,
     from_tags,
     name_of,
+    partial_of,
     tags_of,
     writable,
 )
@@ -163,3 +164,33 @@ def test_tags_win_over_a_name():
 )
 def test_names_that_no_owner_tag_can_hold_are_refused(installation: str, fleet: str):
     assert not writable(InstallationId(installation), FleetName(fleet))
+
+
+@pytest.mark.parametrize(
+    ("tags", "name", "part"),
+    [
+        (("hostler=h1",), "", PartialTag((InstallationId("h1"),))),
+        (("hostler-fleet=web", "hostler=h1"), "", PartialTag((InstallationId("h1"),), FLEET)),
+        (
+            ("hostler=h1", "hostler-fleet=web", "hostler-fleet=ci"),
+            "",
+            PartialTag((InstallationId("h1"),)),
+        ),
+        (
+            ("hostler=h1", "hostler=h2"),
+            "",
+            PartialTag((InstallationId("h1"), InstallationId("h2"))),
+        ),
+        ((), "hostler.h1.web.m-abcdefghij.volume0.1", PartialTag((InstallationId("h1"),))),
+        (
+            ("hostler", "hostler=", "hostler=ü", "hostlers=h1", "hostler-fleet=web"),
+            "hostler.",
+            None,
+        ),
+        (("team=a",), "hostler-h1.x", None),
+    ],
+)
+def test_of_a_tag_that_is_not_whole_the_installation_is_read(
+    tags: tuple[str, ...], name: str, part: PartialTag | None
+) -> None:
+    assert partial_of(tags, name) == part

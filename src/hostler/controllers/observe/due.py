@@ -136,11 +136,13 @@ def _pages(inventory: Inventory, capabilities: Capabilities) -> int:
 
 def _unmarked(inventory: Inventory, zone: Zone, kind: str) -> tuple[ResourceId, ...]:
     """Return the ids that only our records know as ours: somebody took their owner tags away."""
+    partial = frozenset(inventory.partial)  # a whole listing shows these by themselves
     return tuple(
         sorted(
             resource_id
             for resource_id, sighting in inventory.sightings.items()
             if sighting.resource.owner_tag is None
+            and resource_id not in partial
             and not _hangs_on_tagged(inventory, sighting.resource)
             and (sighting.resource.zone, sighting.resource.slot.kind) == (zone, kind)
         )

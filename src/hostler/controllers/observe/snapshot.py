@@ -183,9 +183,10 @@ async def _unknown(
     Those that live in fleets that only another process runs, those of the history, and the other
     ids that our store once issued.
     """
-    if not (lost := named(facts)):
+    lost = named(facts)
+    if not (lost or facts.inventory.partial):
         return {}, {}, frozenset()
-    past = {machine.id: machine for machine in await ports.store.history(lost)}
+    past = {machine.id: machine for machine in await ports.store.history(lost)} if lost else {}
     others = tuple(machine for machine in lost if machine not in past)
     elsewhere = await _elsewhere(ports, state, facts, others)
     forgotten = tuple(machine for machine in others if machine not in elsewhere)
@@ -200,11 +201,15 @@ async def _elsewhere(
 
     A process that has just taken over may have an older file than the one before: the fleets that
     it does not know have machines, and these have hosts. Two accounts of a file may also be of one
-    project, and then each lists what the other one has.
+    project, and then each lists what the other one has; of what lost a part of its owner tag, the
+    records alone say whether somebody has it.
     """
-    if not others:
+    partial = facts.inventory.partial
+    if not (others or partial):
         return {}
-    if not state.account.provider.capabilities.hosts:
+    if partial:
+        names = {row.name for row in await ports.store.fleets()}
+    elif not state.account.provider.capabilities.hosts:
         names = _named_fleets(facts, others)
     elif ports.store.exclusive:
         return {}
@@ -212,7 +217,11 @@ async def _elsewhere(
         names = set(state.recorded)
     names = sorted(names - {fleet.name for fleet in state.account.fleets})
     living = [machine for name in names for machine in await ports.store.machines(name)]
-    return {machine.id: machine for machine in living if machine.id in others}
+    return {
+        machine.id: machine
+        for machine in living
+        if machine.id in others or not frozenset(partial).isdisjoint(machine.ids())
+    }
 
 
 def _named_fleets(facts: AccountSnapshot, machines: tuple[MachineId, ...]) -> set[FleetName]:

@@ -19,6 +19,7 @@ from hostler.domain.observation.ownership import (
     bound_in,
     explain,
     fleetless,
+    partly_tagged,
     sort_out,
 )
 from hostler.domain.policy.purchasing import Limits
@@ -147,7 +148,8 @@ def _aside(account: AccountSnapshot, renamed: Renamed) -> tuple[Resource, ...]:
     if account.capabilities.host_kind:
         return (*set_aside(account), *outside(account))
     names = {*renamed, *(fleet.name for fleet in account.fleets)}
-    return tuple(fleetless(account.inventory, names, account.machines, account.ours))
+    found = fleetless(account.inventory, names, account.machines, account.ours)
+    return (*found, *partly_tagged(account.inventory, account.machines.values(), account.ours))
 
 
 def _kin(account: AccountSnapshot, names: frozenset[FleetName]) -> tuple[FleetName, ...]:

@@ -162,7 +162,7 @@ def _orphan(
         price=resource.price,
         cost=cost_between(resource.price, created, snapshot.now),
         installation=resource.owner_tag.installation if resource.owner_tag else None,
-        machine=resource.owner_tag.machine if resource.owner_tag else None,
+        machine=(resource.owner_tag.machine or None) if resource.owner_tag else None,
     )
     return replace(orphan, blocked=blocked(orphan, snapshot))
 
@@ -172,7 +172,7 @@ def _owner(resource: Resource) -> str:
     tag = resource.owner_tag
     if tag is None or not (tag.machine or tag.installation):
         return claimant(resource)
-    return f"{tag.machine} of {tag.installation}"
+    return f"{tag.machine or 'an unknown machine'} of {tag.installation}"
 
 
 def _observed(resource: Resource, older: Orphan | None, snapshot: Snapshot) -> datetime:

@@ -27,6 +27,8 @@ WHY_NOT: Mapping[OrphanClass, str] = {
     "another engine runs on a copy of it: stop that engine, then `hostler adopt FILE`",
     OrphanClass.NO_FLEET: "it carries our owner tag, and nobody looks after the fleet that this "
     "names: put that fleet's table into the file, or delete it in the provider's console",
+    OrphanClass.PARTIAL_TAG: "only a part of our owner tag can be read on it, so nobody can say "
+    "which machine's it is: write the whole tag back, or delete it in the provider's console",
     OrphanClass.PENDING_FRESH: "somebody may be claiming it just now",
     OrphanClass.DUPLICATE_NAME: "its name is that of a machine or an order which has another "
     "host: find out who uses it, then give it its own name back",

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from hostler.domain.ids import MachineId, ResourceId, Zone
 
-from .resource import Observation, ObservedScope, OwnerTag, Resource
+from .resource import Observation, ObservedScope, OwnerTag, PartialTag, Resource
 
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -28,15 +28,17 @@ class Sighting:
 class Inventory:
     """The newest word on every resource and scope; a value: merging makes a new one.
 
-    `whole` holds when the newest complete listing of a zone and kind began, `close` the same for
-    observations of one machine, `missing` when an id was asked for by itself and was not there,
-    `lacking` since when it never was, as often as it was asked for.
+    `partial` are the ids of what carries a part of an owner tag, or hangs on what does, and no
+    whole one. `whole` holds when the newest complete listing of a zone and kind began, `close` the
+    same for observations of one machine, `missing` when an id was asked for by itself and was not
+    there, `lacking` since when it never was, as often as it was asked for.
     """
 
     sightings: Mapping[ResourceId, Sighting] = field(default_factory=dict[ResourceId, Sighting])
     tagged: Mapping[MachineId, tuple[ResourceId, ...]] = field(
         default_factory=dict[MachineId, tuple[ResourceId, ...]]
     )
+    partial: tuple[ResourceId, ...] = ()
     whole: Mapping[tuple[Zone, str], datetime] = field(
         default_factory=dict[tuple[Zone, str], datetime]
     )
@@ -87,9 +89,11 @@ def merge(inventory: Inventory, observation: Observation) -> Inventory:
     close, missing = _young(inventory.close, observation), _young(inventory.missing, observation)
     for observed in observation.observed:
         _note_scope(observed, (whole, close, missing, failed), observed_at)
+    tagged, partial = _tagged(inventory, sightings)
     return Inventory(
         sightings=sightings,
-        tagged=_tagged(inventory, sightings),
+        tagged=tagged,
+        partial=partial,
         whole=whole,
         close=close,
         missing=missing,
@@ -129,12 +133,14 @@ def _changed(
     }
 
 
-def _tagged(
-    inventory: Inventory, sightings: Mapping[ResourceId, Sighting]
-) -> Mapping[MachineId, tuple[ResourceId, ...]]:
-    """Return the ids by machine: the same mapping if no owner tag and no owner is another."""
+_Tagged = tuple[Mapping[MachineId, tuple[ResourceId, ...]], tuple[ResourceId, ...]]
+
+
+def _tagged(inventory: Inventory, sightings: Mapping[ResourceId, Sighting]) -> _Tagged:
+    """Return the ids by machine, and those partly tagged: the same if no tag, no owner differs."""
+    same = (inventory.tagged, inventory.partial)
     if sightings is inventory.sightings:
-        return inventory.tagged
+        return same
     if len(sightings) == len(inventory.sightings):
         pairs = (
             (s.resource, inventory.sightings.get(resource)) for resource, s in sightings.items()
@@ -143,12 +149,12 @@ def _tagged(
             older is not None and _whose(resource) == _whose(older.resource)
             for resource, older in pairs
         ):
-            return inventory.tagged
+            return same
     return _by_machine(sightings)
 
 
-def _whose(resource: Resource) -> tuple[OwnerTag | None, ResourceId | None]:
-    return (resource.owner_tag, resource.owner)
+def _whose(resource: Resource) -> tuple[OwnerTag | None, PartialTag | None, ResourceId | None]:
+    return (resource.owner_tag, resource.partial_tag, resource.owner)
 
 
 TimedT = TypeVar("TimedT", bound=Hashable)
@@ -249,16 +255,21 @@ def _is_older(inventory: Inventory, resource: ResourceId, at: datetime) -> bool:
     return sighting is not None and inventory.observed_at(sighting) <= at
 
 
-def _by_machine(
-    sightings: Mapping[ResourceId, Sighting],
-) -> dict[MachineId, tuple[ResourceId, ...]]:
-    """Return the ids by the machine that their owner tag, or their owner's, names."""
-    found = dict[MachineId, list[ResourceId]]()
+def _by_machine(sightings: Mapping[ResourceId, Sighting]) -> _Tagged:
+    """Return the ids by the machine that their owner tag, or their owner's, names.
+
+    And those that only a part of an owner tag, or their owner's, says something of.
+    """
+    found, partial = dict[MachineId, list[ResourceId]](), list[ResourceId]()
     for resource_id, sighting in sightings.items():
-        owner_tag = sighting.resource.owner_tag
+        owner_tag, part = sighting.resource.owner_tag, sighting.resource.partial_tag
         owner = sighting.resource.owner
         if owner_tag is None and owner is not None and owner in sightings:
             owner_tag = sightings[owner].resource.owner_tag
+            part = part or sightings[owner].resource.partial_tag
         if owner_tag is not None:
             found.setdefault(owner_tag.machine, []).append(resource_id)
-    return {machine: tuple(sorted(ids)) for machine, ids in found.items()}
+        elif part is not None:
+            partial.append(resource_id)
+    tagged = {machine: tuple(sorted(ids)) for machine, ids in found.items()}
+    return tagged, tuple(sorted(partial))

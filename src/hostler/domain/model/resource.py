@@ -55,6 +55,17 @@ class OwnerTag:
     attempt: int
 
 
+@dataclass(frozen=True, slots=True)
+class PartialTag:
+    """A part of an owner tag: too little to say which machine's a resource is.
+
+    `installations` are those that it names, and `fleet` the one that it names, if that is one.
+    """
+
+    installations: tuple[InstallationId, ...]
+    fleet: FleetName | None = None
+
+
 class Stage(StrEnum):
     """What a host is there for, as what is written on it says.
 
@@ -91,6 +102,7 @@ class OrphanClass(StrEnum):
     UNRECORDED = "unrecorded"
     FOREIGN = "foreign"
     NO_FLEET = "no-fleet"
+    PARTIAL_TAG = "partial-tag"
     UNISSUED = "unissued"
     PENDING_FRESH = "pending-fresh"
     PENDING_STALE = "pending-stale"
@@ -143,13 +155,13 @@ class HostFacts:
 class Resource:
     """One thing at a provider, as it was seen, or as a definite answer described it.
 
-    `slot` is the place that it fills or would fill; `owner_tag` is None where none can be read;
-    `owner` is the resource that it hangs on (the server of a volume); `type` is its commercial
-    type; `status` is the provider's own word and `condition` ours; `allowed` are the provider's
-    words for what may be asked of it now; `price` is in euros per hour; `protected` says that the
-    provider refuses to delete it; `host` is what else is known of a host, or an allocation of one;
-    `notes` are facts that only its provider understands. `surplus` and `orphan` are our judgement
-    of it, not an observation.
+    `slot` is the place that it fills or would fill; `owner_tag` is None where none can be read, and
+    `partial_tag` is what there is of one then; `owner` is the resource that it hangs on (the server
+    of a volume); `type` is its commercial type; `status` is the provider's own word and `condition`
+    ours; `allowed` are the provider's words for what may be asked of it now; `price` is in euros
+    per hour; `protected` says that the provider refuses to delete it; `host` is what else is known
+    of a host, or an allocation of one; `notes` are facts that only its provider understands.
+    `surplus` and `orphan` are our judgement of it, not an observation.
     """
 
     id: ResourceId
@@ -157,6 +169,7 @@ class Resource:
     zone: Zone
     type: str = ""
     owner_tag: OwnerTag | None = None
+    partial_tag: PartialTag | None = None
     status: str = ""
     condition: Condition = Condition.UNKNOWN
     allowed: tuple[str, ...] = ()

@@ -42,7 +42,9 @@ def others_are_right(snapshot: Snapshot) -> str:
     return store_is_old(snapshot)
 
 
-_ANOTHERS = frozenset({OrphanClass.FOREIGN, OrphanClass.UNISSUED, OrphanClass.NO_FLEET})
+_ANOTHERS = frozenset(
+    {OrphanClass.FOREIGN, OrphanClass.UNISSUED, OrphanClass.NO_FLEET, OrphanClass.PARTIAL_TAG}
+)
 
 
 def _is_sighted(orphan: Orphan, snapshot: Snapshot) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId
 from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.resource import OrphanClass, Resource
+from hostler.domain.model.resource import OrphanClass, OwnerTag, Resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +130,28 @@ def fleetless(
             tag = resource.owner_tag
             if tag is not None and tag.installation in ours and tag.fleet not in names:
                 yield replace(resource, orphan=OrphanClass.NO_FLEET)
+
+
+def partly_tagged(
+    inventory: Inventory,
+    machines: Iterable[Machine],
+    ours: Collection[InstallationId],
+) -> Iterator[Resource]:
+    """Yield what carries a part of our owner tag, or hangs on what does, and is on no record.
+
+    Nobody can say which machine's it is, and it is billed all the same. Its owner tag is as much as
+    can be read: no machine, and mostly a fleet.
+    """
+    bound = bound_in(machines) if inventory.partial else frozenset[ResourceId]()
+    for resource_id in inventory.partial:
+        resource = inventory.sightings[resource_id].resource
+        owner = inventory.resource(resource.owner) if resource.owner else None
+        part = resource.partial_tag or (owner.partial_tag if owner else None)
+        own = [one for one in part.installations if one in ours] if part else []
+        if part is not None and own and resource_id not in bound:
+            fleet = part.fleet or FleetName("")
+            tag = OwnerTag(installation=own[0], fleet=fleet, machine=MachineId(""), attempt=0)
+            yield replace(resource, owner_tag=tag, orphan=OrphanClass.PARTIAL_TAG)
 
 
 def bound_in(machines: Iterable[Machine]) -> frozenset[ResourceId]:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from sys import intern
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, is_machine_id
-from hostler.domain.model.resource import OwnerTag, Slot
+from hostler.domain.model.resource import OwnerTag, PartialTag, Slot
 
 _INSTALLATION = r"[A-Za-z0-9_-]{1,64}"
 _FLEET = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"
@@ -24,6 +24,7 @@ _TAGS = ("hostler", "hostler-fleet", "hostler-machine", "hostler-attempt")
 _IS_INSTALLATION = re.compile(_INSTALLATION)
 _IS_FLEET = re.compile(_FLEET)
 _IS_ATTEMPT = re.compile(rf"{_PLACE}\.{_ATTEMPT}")
+_BEGINS_A_NAME = re.compile(rf"hostler\.(?P<installation>{_INSTALLATION})\.")
 _IS_NAME = re.compile(
     rf"hostler\.(?P<installation>{_INSTALLATION})\.(?P<fleet>{_FLEET})\.(?P<machine>{_MACHINE})"
     rf"\.{_PLACE}\.{_ATTEMPT}\.(?P<check>[0-9a-f]{{8}})"
@@ -159,6 +160,26 @@ def _check(installation: str, body: str) -> str:
 def claim_of(tags: Sequence[str], name: str, kind: str) -> Claim | None:
     """Return the owner tag of a resource: its tags, or else its name."""
     return from_tags(tags, kind) or from_name(name, kind)
+
+
+def partial_of(tags: Sequence[str], name: str = "") -> PartialTag | None:
+    """Return what can be read of an owner tag that is not whole: whose installation it names.
+
+    It is asked about what has no whole one. None where no installation can be read.
+    """
+    found, fleets = list[InstallationId](), set[str]()
+    for tag in tags:
+        key, _, value = tag.partition("=")
+        if key == _TAGS[0] and _IS_INSTALLATION.fullmatch(value):
+            found.append(InstallationId(value))
+        elif key == _TAGS[1] and _IS_FLEET.fullmatch(value):
+            fleets.add(value)
+    if match := _BEGINS_A_NAME.match(name):
+        found.append(InstallationId(match["installation"]))
+    if not found:
+        return None
+    fleet = FleetName(fleets.pop()) if len(fleets) == 1 else None
+    return PartialTag(tuple(dict.fromkeys(found)), fleet)
 
 
 POOL_TAG = "hostler-pool"

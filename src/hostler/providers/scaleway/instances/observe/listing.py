@@ -184,20 +184,21 @@ class Observer:
             if not error:
                 self._remember(whole, listing)
         kin = self._kin.get(scope.zone, {})
-        of = {None, scope.machine}
         every = scope.machine is None
-        return frozenset(s for s, one in kin.items() if every or one.machine in of), error
+        return frozenset(
+            s for s, one in kin.items() if every or one.machine == scope.machine
+        ), error
 
 
 def _wanted(
     scope: Scope, resources: Iterable[Resource], owners: frozenset[ResourceId]
 ) -> tuple[Resource, ...]:
-    """Return the resources that belong in a scope: tagged, hanging on what is tagged, or known."""
+    """Return the resources of a scope: tagged, if only in part, hanging on such, or known."""
     if scope.machine is None:
         return tuple(
             p
             for p in resources
-            if p.owner_tag is not None or p.owner in owners or p.id in scope.known
+            if p.owner_tag or p.partial_tag or p.owner in owners or p.id in scope.known
         )
     return tuple(
         p

@@ -13,6 +13,7 @@ from hostler.providers.scaleway.common.owner_tags import (
     Claim,
     claim_of,
     from_tags,
+    partial_of,
     pool_of,
     taken_id,
 )
@@ -40,9 +41,12 @@ Note = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Kin:
-    """A tagged server as it was last seen: its machine, and its volumes with their places."""
+    """A tagged server as it was last seen: its machine, and its volumes with their places.
 
-    machine: MachineId
+    The machine is None where the server carries only a part of an owner tag.
+    """
+
+    machine: MachineId | None
     volumes: Mapping[ResourceId, int]
 
 
@@ -71,6 +75,7 @@ class Reader:
             slot=claim.slot if claim else Slot("server"),
             zone=self.zone,
             owner_tag=claim.owner_tag if claim else None,
+            partial_tag=None if claim else partial_of(server.tags or _NO_TAGS),
             status=status,
             condition=condition("server", status),
             allowed=_shared(tuple(server.allowed_actions or ())),
@@ -100,6 +105,7 @@ class Reader:
             slot=claim.slot if claim else Slot("address", index),
             zone=self.zone,
             owner_tag=claim.owner_tag if claim else None,
+            partial_tag=None if claim else partial_of(tags),
             status=status,
             condition=condition("address", status),
             owner=shared_id(ip.server.id) if ip.server else None,
@@ -119,6 +125,7 @@ class Reader:
             slot=claim.slot if claim else Slot("address", index),
             zone=self.zone,
             owner_tag=claim.owner_tag if claim else None,
+            partial_tag=None if claim else partial_of(ip.tags or _NO_TAGS),
             status=status,
             condition=condition("address", status),
             owner=server,
@@ -139,6 +146,7 @@ class Reader:
             slot=self._place(claim, owner, ResourceId(volume.id)),
             zone=self.zone,
             owner_tag=claim.owner_tag if claim else None,
+            partial_tag=None if claim else partial_of(volume.tags or _NO_TAGS, volume.name or ""),
             status=status,
             condition=Condition.BUSY if busy else stands,
             owner=owner,
@@ -162,6 +170,7 @@ class Reader:
             slot=self._place(claim, owner, ResourceId(volume.id)),
             zone=self.zone,
             owner_tag=claim.owner_tag if claim else None,
+            partial_tag=None if claim else partial_of(volume.tags or _NO_TAGS, volume.name or ""),
             status=status,
             condition=condition("volume", status),
             owner=owner,
@@ -202,12 +211,12 @@ def owner_of(volume: BlockVolume) -> ResourceId | None:
 
 
 def kin_of(server: Server, claim: Claim | None = None) -> Kin | None:
-    """Return what must be remembered of a server that carries an owner tag, or None."""
+    """Return what must be remembered of a server with an owner tag or a part of one, or None."""
     claim = claim_of(server.tags or _NO_TAGS, "", "server") or claim
-    if claim is None:
+    if claim is None and partial_of(server.tags or _NO_TAGS) is None:
         return None
     volumes = {shared_id(v.id): place for place, v in server_volumes(server) if v.id}
-    return Kin(claim.owner_tag.machine, volumes)
+    return Kin(claim.owner_tag.machine if claim else None, volumes)
 
 
 def server_volumes(server: Server) -> list[tuple[int, ServerVolume]]:
