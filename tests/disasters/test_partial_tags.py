@@ -26,6 +26,7 @@ PARTS: dict[str, Tags] = {
     "doubled": lambda tags: [*tags, tags[1]],
     "malformed": lambda tags: [*tags[:2], "hostler-machine=m-UPPER", tags[3]],
     "of another kind": lambda tags: [*tags[:3], "hostler-attempt=volume0.1"],
+    "a second server": lambda tags: [*tags[:3], "hostler-attempt=server1.1"],
 }
 """What is left of a server's tags: of the installation, the fleet, the machine and the attempt."""
 

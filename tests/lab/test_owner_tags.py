@@ -35,7 +35,9 @@ FLEETS = st.from_regex(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?", fullmat
 )
 MACHINES = st.integers(0, 2**50).map(machine_id)
 KINDS = st.sampled_from(["server", "address", "volume"])
-SLOTS = st.builds(Slot, KINDS, st.integers(0, 999))
+SLOTS = st.builds(Slot, KINDS, st.integers(0, 999)).filter(
+    lambda slot: slot.kind != "server" or slot.index == 0
+)
 OWNERS = st.builds(
     OwnerTag,
     installation=WORDS,

@@ -30,7 +30,10 @@ CLAIMS = st.builds(
         machine=st.integers(0, 2**50).map(machine_id),
         attempt=st.integers(0, 999_999),
     ),
-    st.builds(Slot, st.sampled_from(["server", "address", "volume"]), st.integers(0, 999)),
+    st.one_of(
+        st.just(Slot("server")),
+        st.builds(Slot, st.sampled_from(["address", "volume"]), st.integers(0, 999)),
+    ),
 )
 
 
@@ -194,3 +197,9 @@ def test_of_a_tag_that_is_not_whole_the_installation_is_read(
     tags: tuple[str, ...], name: str, part: PartialTag | None
 ) -> None:
     assert partial_of(tags, name) == part
+
+
+def test_a_server_fills_one_slot_alone() -> None:
+    """Nobody of ours ever makes a second one of a machine, and no record has a place for it."""
+    assert from_tags(tags(Slot("server", 1)), "server") is None
+    assert from_tags(tags(Slot("server")), "server") == claim(Slot("server"))

@@ -115,6 +115,8 @@ def _owned(words: tuple[str, str, str], place: str, kind: str) -> Owned | None:
     index = slot.removeprefix(kind)
     if kind not in _KINDS or index == slot or not (_is_number(index, 3) and _is_number(attempt, 6)):
         return None
+    if kind == "server" and index != "0":
+        return None
     owner_tag = owner_tag_of(*words, int(attempt))
     return Owned(owner_tag, Slot(kind, int(index))) if owner_tag is not None else None
 

@@ -17,7 +17,7 @@ from hostler.domain.model.resource import OwnerTag, PartialTag, Slot
 _INSTALLATION = r"[A-Za-z0-9_-]{1,64}"
 _FLEET = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"
 _MACHINE = r"m-[a-z2-7]{10}"
-_PLACE = r"(?P<kind>server|address|volume)(?P<index>0|[1-9][0-9]{0,2})"
+_PLACE = r"(?P<kind>server(?=0)|address|volume)(?P<index>0|[1-9][0-9]{0,2})"
 _ATTEMPT = r"(?P<attempt>0|[1-9][0-9]{0,5})"
 
 _TAGS = ("hostler", "hostler-fleet", "hostler-machine", "hostler-attempt")
