@@ -190,12 +190,14 @@ def test_what_only_a_person_can_mend_is_told_once_and_left(by_hand: ByHand, what
     play(scene)
 
 
-def test_a_security_group_that_was_swapped_is_told() -> None:
+@pytest.mark.parametrize("named", [True, False], ids=["named", "the project's default"])
+def test_a_security_group_that_was_swapped_is_told(*, named: bool) -> None:
     async def scene(rig: Rig) -> None:
         first, second = a_group(rig, "first"), a_group(rig, "second")
-        hostler = await at_rest(rig, replace(PLAIN, security_group=first.id))
+        template = replace(PLAIN, security_group=first.id) if named else PLAIN
+        hostler = await at_rest(rig, template)
         server = guest(rig)
-        assert server.security_group is first
+        assert (server.security_group is first) is named
         server.security_group = second
         touch(rig.world.cloud, server)
         await rig.clock.sleep(QUIET)

@@ -178,10 +178,14 @@ def _power_on(site: Site, server: Resource) -> tuple[Call, ...]:
 
 
 def _switch_on(site: Site, server: Resource) -> tuple[Call, ...]:
+    """Switch on, and note the security group, where the template left that to the project."""
     if not site.planned and "poweron" not in server.allowed:
         return ()
     call = _on(site.call(POWER_ON, SERVER, Effect.CHANGE, ()), server.id)
-    return (_once(call, call.attempt, Shows.POWER),)
+    group = server.note("security_group")
+    known = any(site.done(fact) for fact in site.facts if fact.startswith(GROUP))
+    fact = GROUP + group if group and not known else ""
+    return (_once(call, call.attempt, Shows.POWER, fact),)
 
 
 def _whole(site: Site) -> bool:

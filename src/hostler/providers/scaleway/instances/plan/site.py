@@ -15,7 +15,7 @@ NETWORK = "network "
 """How the fact begins that a server was joined to a private network."""
 
 GROUP = "security group "
-"""How the fact begins that a server was made in a security group."""
+"""How the fact begins that a server was made, or first switched on, in a security group."""
 
 
 @dataclass(frozen=True, slots=True)
