@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Refusal, Shows
 from hostler.domain.model.commands import Advance
 from hostler.domain.model.fleet import Probe, ProbeKind
@@ -418,3 +419,36 @@ def test_lock_is_noted_while_a_machine_is_removed_and_forgotten_after_it() -> No
     scene.exist(server(machine(1), Condition.UP))
     scene.rounds(1)
     assert scene.the().fact(LOCKED) is None
+
+
+# ---------------------------------------------------------------- errors
+
+
+def test_an_error_of_a_ready_machine_ends_with_what_it_was_about() -> None:
+    """A surplus server could not be ended yet, and then it was gone: nobody tries that again."""
+    scene = furnished()
+    extra = replace(server(scene.the()), id=ResourceId("server-x"))
+    scene.exist(extra)
+    scene.observe()
+    scene.reconcile()
+    refused = "server.terminate: 409 transient_state"
+    later = scene.now + 5 * S
+    scene.keep(replace(scene.the(), error=refused, tries=1, retry_at=later))
+    scene.vanish(extra.id)
+    scene.later(2 * S)
+    scene.observe()
+    scene.reconcile()
+    assert scene.the().error == refused, "another try is waited for"
+    scene.rounds(30, 2 * S)
+    entry = scene.the()
+    assert (entry.phase, entry.error, entry.tries, entry.retry_at) == (Phase.READY, "", 0, None)
+
+
+def test_an_error_of_a_ready_machine_stays_while_there_is_something_to_do_about_it() -> None:
+    scene = furnished()
+    scene.exist(replace(server(scene.the()), id=ResourceId("server-x")))
+    scene.observe()
+    scene.reconcile()
+    scene.keep(replace(scene.the(), error="server.terminate: 409 transient_state", tries=1))
+    scene.rounds(5, 2 * S)
+    assert scene.the().error

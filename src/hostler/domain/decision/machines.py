@@ -8,6 +8,7 @@ from hostler.domain.hosts import allocation, power
 from hostler.domain.ids import evolve
 from hostler.domain.machines import drift, lifecycle, repair, retry
 from hostler.domain.machines.next_calls import allowed
+from hostler.domain.machines.probing import failure_of
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.commands import Next
 from hostler.domain.model.fleet import FleetRow, in_wave
@@ -157,7 +158,20 @@ def _aim(transition: Transition, context: Context) -> Transition:
         return transition
     if ready.waits:
         return wait(transition, "wait", ready.waits, ready.at)
-    return _patience(transition, snapshot)
+    return _patience(_settled(transition), snapshot)
+
+
+def _settled(transition: Transition) -> Transition:
+    """Return the step without the error of a call that nobody would make any more.
+
+    It was ready, nothing is to be done, and nothing waited for: what failed last is past, however
+    that was settled. Why a probe failed is no call's error, and ends with a probe that passes.
+    """
+    machine = transition.machine
+    was_ready = machine.phase is Phase.READY and transition.before.phase is Phase.READY
+    if not machine.error or not was_ready or failure_of(machine):
+        return transition
+    return replace(transition, machine=replace(machine, error="", tries=0, retry_at=None))
 
 
 def _patience(transition: Transition, snapshot: Snapshot) -> Transition:
