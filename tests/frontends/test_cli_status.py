@@ -214,6 +214,9 @@ def test_a_report_of_an_engine_that_sees_nothing_any_more_says_so(capsys: Out) -
     run(save())
     result = cli(services, capsys, "orphans", str(FILE), "--json")
     assert f"; web: {blind}" in result.json["note"]
+    assert result.code == 7, "no orphan is known, and there may be some"
+    run(save_orphans(services, orphan()))
+    assert cli(services, capsys, "orphans", str(FILE)).code == 3, "what is known comes first"
 
 
 def test_orphans_as_json_sum_up(capsys: Out) -> None:
@@ -284,7 +287,7 @@ def test_orphans_names_what_could_not_be_observed(capsys: Out) -> None:
     services = InMemory(fleets=(beyond,))
     services.cloud().dead.add(Zone("z-2"))
     output = cli(services, capsys, "orphans", str(FILE), "--observe")
-    assert output.code == 0
+    assert output.code == 7
     assert "could not observe servers in z-2" in output.err
     found = cli(services, capsys, "orphans", str(FILE), "--observe", "--json").json
     assert "servers in z-2" in found["incomplete"]

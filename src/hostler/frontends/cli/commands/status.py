@@ -147,7 +147,10 @@ class StatusCommands:
         ] = False,
         options: ReadOptions | None = None,
     ) -> int:
-        """List resources that no record explains, with their cost; exit 3 if any needs care."""
+        """List what no record explains; exit 3 if any needs care, 7 if not all is observed.
+
+        With their cost; what is known to need care comes first.
+        """
         chosen = options or ReadOptions()
         return self.guard(
             chosen.json, lambda screen: self._orphans(file, chosen, screen, observe=observe)
@@ -177,4 +180,6 @@ class StatusCommands:
         now = self.services.clock().now()
         value = {**documents.orphan_report(report, now), "note": note}
         screen.show(tables.orphans(report, now, note), value)
-        return Exit.ORPHANS if report.needs_attention else Exit.OK
+        if report.needs_attention:
+            return Exit.ORPHANS
+        return Exit.PROVIDER if report.incomplete or unseen else Exit.OK

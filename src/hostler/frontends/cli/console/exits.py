@@ -38,7 +38,8 @@ MEANINGS: dict[Exit, str] = {
     Exit.HELD: "another engine runs on this store",
     Exit.NOT_TAKEN: "the request is recorded, but no engine has taken it yet",
     Exit.STORE: "the store cannot be used: damaged, too new, lost, locked or full",
-    Exit.PROVIDER: "the provider could not be asked: credentials, permissions or the network",
+    Exit.PROVIDER: "the provider could not be asked: credentials, permissions or the network; of "
+    "`orphans` also that not all of it is observed, so that there may be orphans",
     Exit.INTERRUPTED: "it was interrupted (Ctrl-C or SIGTERM) before it was done; a request that "
     "was recorded by then is carried out all the same",
 }
