@@ -10,6 +10,7 @@ from cli_kit import FILE, FLEET, NOW, InMemory, StillClock, cli, fill, made, run
 from hostler.config.digests import digests
 from hostler.domain.errors import ConfigError, Remedy
 from hostler.domain.ids import machine_id
+from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Protection
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.frontends.cli.console.exits import HINTS
@@ -205,12 +206,25 @@ def test_a_machine_is_found_by_the_beginning_of_its_id_if_that_is_clear(capsys: 
     assert len(requests(services)) == 1
 
 
-def test_unprotect_of_what_is_not_protected_is_refused(capsys: Out) -> None:
+def test_resume_of_what_is_not_paused_says_so_and_may_be_repeated(capsys: Out) -> None:
+    services = InMemory()
+    pause = Protection(until=NOW + timedelta(hours=1), why="a fair", actor="bob")
+    row = FleetRow(name=FLEET.name, created=NOW, pause=pause)
+    run(fill(services.store_, row=row))
+    paused = cli(services, capsys, "resume", str(FILE), "--no-wait")
+    assert (paused.code, paused.err) == (0, "")
+    again = cli(filled(), capsys, "resume", str(FILE), "--no-wait")
+    assert (again.code, "fleet web is not paused" in again.err) == (0, True)
+
+
+def test_unprotect_of_what_is_not_protected_says_so_and_may_be_repeated(capsys: Out) -> None:
     services = InMemory()
     hold = Protection(until=NOW + timedelta(hours=1), why="", actor="bob")
     run(fill(services.store_, made(1), made(2, protection=hold)))
-    assert cli(services, capsys, "unprotect", str(FILE), FIRST, "--no-wait").code == 2
-    assert cli(services, capsys, "unprotect", str(FILE), machine_id(2), "--no-wait").code == 0
+    protected = cli(services, capsys, "unprotect", str(FILE), machine_id(2), "--no-wait")
+    assert (protected.code, protected.err) == (0, "")
+    again = cli(services, capsys, "unprotect", str(FILE), FIRST, "--no-wait")
+    assert (again.code, f"{FIRST} is not protected" in again.err) == (0, True)
 
 
 def test_a_size_is_refused_where_a_runner_asks_for_each_machine(capsys: Out) -> None:

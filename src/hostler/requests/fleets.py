@@ -6,10 +6,11 @@ from datetime import timedelta
 
 from hostler.domain.errors import Remedy, RequestRefused
 from hostler.domain.ids import FleetName, InstallationId, MachineId
-from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import MachineSpec
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Orphan, RequestKind
+from hostler.domain.observation.blockers import paused_by
 
 from .recording import Accepted, Author, new_request, protecting
 
@@ -72,9 +73,16 @@ def pause(author: Author, fleet: Fleet, duration: timedelta | None = None) -> Ac
     return Accepted(request=protecting(RequestKind.PAUSE, fleet, author, duration))
 
 
-def resume(author: Author, fleet: Fleet) -> Accepted:
-    """Ask that a pause ends."""
-    return Accepted(request=new_request(RequestKind.RESUME, fleet, author))
+def resume(author: Author, fleet: Fleet, row: FleetRow | None) -> Accepted:
+    """Ask that a pause ends; where there is none, that is said: it may be asked for again.
+
+    `row` is what is on record of the fleet, if anything is.
+    """
+    paused = row is not None and bool(paused_by(row, author.at))
+    return Accepted(
+        request=new_request(RequestKind.RESUME, fleet, author),
+        warnings=() if paused else (f"fleet {fleet.name} is not paused",),
+    )
 
 
 def adopt(

@@ -42,11 +42,11 @@ def emptied(
 
 
 def lift(author: Author, fleet: Fleet, host: HostStatus) -> Accepted:
-    """Ask that a hold ends. Raises RequestRefused where the host's record has none."""
-    if host.record is None or host.record.held(author.at) is None:
-        raise RequestRefused(f"{host.name or host.id}: nobody holds it")
-    request = new_request(RequestKind.LIFT, fleet, author)
-    return Accepted(request=replace(request, host=host.id))
+    """Ask that a hold ends; where there is none, that is said: it may be asked for again."""
+    request = replace(new_request(RequestKind.LIFT, fleet, author), host=host.id)
+    held = host.record is not None and host.record.held(author.at) is not None
+    nobody = f"{host.name or host.id}: nobody holds it"
+    return Accepted(request=request, warnings=() if held else (nobody,))
 
 
 def cycle(author: Author, fleet: Fleet, host: HostStatus) -> Accepted:

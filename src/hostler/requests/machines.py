@@ -65,10 +65,11 @@ def protect(
 
 
 def unprotect(author: Author, fleet: Fleet, machine: Machine) -> Accepted:
-    """Ask that a protection ends; RequestRefused where there is none."""
-    if machine.protection is None:
-        raise RequestRefused(f"{machine.id} is not protected")
-    return _about(RequestKind.UNPROTECT, author, fleet, machine)
+    """Ask that a protection ends; where there is none, that is said: it may be asked for again."""
+    accepted = _about(RequestKind.UNPROTECT, author, fleet, machine)
+    if machine.is_protected(author.at):
+        return accepted
+    return replace(accepted, warnings=(f"{machine.id} is not protected",))
 
 
 def stand_by(author: Author, fleet: Fleet, machine: Machine) -> Accepted:

@@ -164,7 +164,17 @@ class RequestCommands:
 
     def resume(self, file: File, /, *, options: RequestOptions | None = None) -> int:
         """End a fleet's pause."""
-        return self._about_fleet(file, fleets.resume, options)
+        chosen = options or RequestOptions()
+
+        async def work(screen: Screen) -> int:
+            async with open_records(self.services, file, screen) as (config, store):
+                fleet = config.fleet(chosen.fleet)
+                rows = {row.name: row for row in await store.fleets()}
+            author = author_of(self.services, chosen)
+            accepted = fleets.resume(author, fleet, rows.get(fleet.name))
+            return await self._submit(config, accepted, chosen, screen)
+
+        return self.guard(chosen.json, work)
 
     def adopt(
         self,

@@ -42,7 +42,7 @@ def about_pause(one: Written, fleet: Fleet, asked: Asked) -> Accepted | None:
         return _once(fleets.pause(author, fleet), RequestKind.PAUSE, asked.requests)
     if stands is None or stands.actor != author.name:
         return None
-    return _once(fleets.resume(author, fleet), RequestKind.RESUME, asked.requests)
+    return _once(fleets.resume(author, fleet, asked.row), RequestKind.RESUME, asked.requests)
 
 
 def about_end(one: Written, fleet: Fleet, asked: Asked) -> Accepted | None:
