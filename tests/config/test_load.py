@@ -124,6 +124,7 @@ def test_offers_go_type_by_type_through_all_zones(tmp_path: Path) -> None:
         'cloud_init = "#cloud-config"',
         'volume = { size = "30GB" }',
         "public_ipv6 = true",
+        "server_protection = true",
         'image = "debian_bookworm"',
         'tags = ["mine"]',
     ],

@@ -42,6 +42,7 @@ volume = {{ size = "10GB"{local} }}
 volumes = {volumes}
 cloud_init = "#cloud-config\\n"
 public_ipv6 = {ipv6}
+server_protection = {protected}
 reclaim = {reclaim}
 ready = {{ probe = {probe}{port} }}
 timers = {{ keep_failed = {keep_failed} }}
@@ -52,7 +53,7 @@ _LARGE = "caps = { per_reclaim = 20, per_hour = 300, share = 0.5 }"
 
 
 def text_of(scenario: Scenario, endpoint: str) -> str:
-    """Return the fleet file of a scenario, whose servers are not protected: no file says so."""
+    """Return the fleet file of a scenario."""
     zones = ["fr-par-1", "nl-ams-1"] if scenario.two_zones else ["fr-par-1"]
     types = ["DEV1-S"] if scenario.local_disk else ["PLAY2-PICO", "PLAY2-NANO"]
     values: Mapping[str, object] = {
@@ -63,6 +64,7 @@ def text_of(scenario: Scenario, endpoint: str) -> str:
         "types": types,
         "zones": zones,
         "ipv6": scenario.ipv6,
+        "protected": scenario.protected,
         "reclaim": scenario.reclaim,
         "probe": scenario.probe,
         "keep_failed": f"{scenario.keep_failed:g}s",

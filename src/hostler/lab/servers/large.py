@@ -47,7 +47,7 @@ def draw_any_servers(seed: int, size: Size) -> Scenario:
         scenario = with_twin(with_pruned_history(with_store_by_hand(draw_servers(seed, size))))
         scenario = with_records_removed(with_file_edits(scenario, _FILE_DICE), _REMOVED_DICE)
         scenario = with_network(with_address_pool(scenario, _POOL_DICE), _NETWORK_DICE)
-        by_hand = scenario.protected or scenario.address_pool or scenario.network
+        by_hand = scenario.address_pool or scenario.network
         return replace(scenario, wired=on_wire(seed, _WIRED) and not by_hand)
     large = Size(machines=rng.randint(LEAST, _MOST), days=size.days / _SHORTER)
     return _with_loss(draw_servers(seed, large), rng)

@@ -157,6 +157,13 @@ class MachineTable(Struct, frozen=True, kw_only=True):
             "making and deleting them"
         ),
     ] = None
+    server_protection: Annotated[
+        bool,
+        Meta(
+            description="set the provider's own protection on each server, so that nobody deletes "
+            "one by mistake; it is lifted when its machine ends"
+        ),
+    ] = False
     user: Annotated[str, Meta(min_length=1, description="the login on the servers")] = "root"
 
     def template(self, cloud_init: str) -> Template:
@@ -174,5 +181,6 @@ class MachineTable(Struct, frozen=True, kw_only=True):
             placement_group=self.placement_group or "",
             tags=self.tags,
             pool=self.address_pool or "",
+            protected=self.server_protection,
             user=self.user,
         )
