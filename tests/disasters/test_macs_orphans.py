@@ -12,7 +12,7 @@ import pytest
 from hostler.domain.ids import HostId, InstallationId
 from hostler.lab.scenes.macs import FLEET, MINUTE, OTHERS, POOL, MacRig, changes, play_macs, stage
 from hostler.lab.scenes.servers import ZONE, Hostler
-from hostler.ports.metrics import Count
+from hostler.ports.metrics import Count, Gauge
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.simulators.scaleway.state.mac_records import MacStatus
 from hostler.stores.memory import MemoryStore
@@ -287,3 +287,20 @@ def test_a_reclaim_takes_the_orphan_and_nothing_else() -> None:
         assert {running.id, renamed.id} <= {machine.id for machine in await heir.machines()}
 
     play_macs(scene, count=6)
+
+
+def test_hosts_are_measured_by_the_states_that_every_screen_shows() -> None:
+    """The gauge counted hosts in error as the pool's, which `pool list` called unfit."""
+
+    async def scene(s: MacRig) -> None:
+        hostler = await s.one()
+        broken, claimed, _, _ = s.rig.world.stock_macs(4)
+        s.mac(broken).status = MacStatus.ERROR
+        s.rename(claimed, "tuist-tuist-builders-fleet-rg4h9-c295c")
+        await s.rig.clock.sleep(5 * MINUTE)
+        assert await hostler.ready() == 1
+        found = s.rig.metrics.series(Gauge.HOSTS)
+        listed = {labels[-1]: many for labels, many in found.items()}
+        assert listed == {"allocated": 1, "unfit": 1, "claimed-looking": 1, "in the pool": 2}
+
+    play_macs(scene)

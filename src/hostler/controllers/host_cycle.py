@@ -9,9 +9,9 @@ import structlog
 from hostler.domain.errors import Fenced, StoreError, StoreUnusable
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.hosts.next_calls import moved_events
-from hostler.domain.ids import HostId
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
+from hostler.domain.reporting.hosts import host_statuses
 from hostler.ports.metrics import Gauge, Labels
 
 from .execute.evidence import EvidenceMaker
@@ -41,7 +41,7 @@ class HostReconciler:
         self._ports, self._state = ports, state
         self._caller, self._evidence_maker = caller, evidence_maker
         self._steadiness = steadiness
-        self._counted: tuple[object, object] = (None, None)
+        self._counted: tuple[object, object, object] = (None, None, None)
 
     async def reconcile(self, occasion: Occasion, group: asyncio.TaskGroup, guard: Guard) -> bool:
         """Take one cycle of all hosts; tell whether any of them is on its way somewhere."""
@@ -56,23 +56,23 @@ class HostReconciler:
 
     def _count_hosts(self) -> None:
         """Note how all hosts of the account stand, and until when they are paid."""
-        sightings, hosts = self._state.inventory.sightings, self._state.host_records.hosts
-        if sightings is self._counted[0] and hosts is self._counted[1]:
+        sightings, records = self._state.inventory.sightings, self._state.host_records
+        standing = sightings, records.hosts, dict(records.bindings)
+        if sightings is self._counted[0] and standing[1:] == self._counted[1:]:
             return
-        self._counted = sightings, hosts
-        kind = self._state.account.provider.capabilities.host_kind
+        self._counted = standing
+        account = self._state.account
+        kind = account.provider.capabilities.host_kind
+        seen = [s.resource for s in sightings.values() if s.resource.slot.kind == kind]
+        statuses = host_statuses(account.name, records.hosts, records.bindings, seen)
         counts = Counter[Labels]()
         until = dict[Labels, float]()
-        for sighting in sightings.values():
-            resource = sighting.resource
-            if resource.slot.kind == kind:
-                record = hosts.get(HostId(resource.id))
-                state = str(record.condition) if record else resource.host.stage
-                counts[resource.zone, resource.type, state] += 1
-                if paid_until := resource.host.paid_until:
-                    until[resource.zone, resource.id] = paid_until.timestamp()
-        self._ports.metrics.replace(Gauge.HOSTS, counts, self._state.account.name)
-        self._ports.metrics.replace(Gauge.PAID_UNTIL, until, self._state.account.name)
+        for host in (status for status in statuses if status.resource is not None):
+            counts[host.zone, host.type, host.state] += 1
+            if paid_until := host.facts.paid_until:
+                until[host.zone, host.id] = paid_until.timestamp()
+        self._ports.metrics.replace(Gauge.HOSTS, counts, account.name)
+        self._ports.metrics.replace(Gauge.PAID_UNTIL, until, account.name)
 
     async def _apply(
         self,
