@@ -22,7 +22,7 @@ from hostler.providers.scaleway.macs.plan.names import Name, pool_digest
 from hostler.providers.scaleway.macs.plan.read import MacReader
 from hostler.queries.hosts import owner
 from hostler.queries.orphans import OrphanReport
-from hostler.testing.scenes.builders import ABROAD, BEGIN, FLEET, HOME, WEB
+from hostler.testing.scenes.builders import ABROAD, BEGIN, FLEET, HOME, WEB, machine
 from hostler.testing.scenes.hosts import (
     BOX,
     MAIN,
@@ -165,8 +165,14 @@ def test_a_machine_has_it_whatever_it_is_called() -> None:
 
 
 def test_what_another_report_tells_is_not_told_twice() -> None:
-    """A claim of another installation under our fleet's name is foreign by its allocation."""
+    """A claim of another installation under our fleet's name is foreign by its allocation.
+
+    Where it has the id of a living machine of ours as well, nothing else would tell of it.
+    """
     assert class_of(called(name(ABROAD, str(WEB)))) is None
+    assert (
+        class_of(called(name(ABROAD, str(WEB))), machines={MINE: machine()}) is OrphanClass.FOREIGN
+    )
     adopted = called(name(ABROAD, "elsewhere"))
     assert class_of(adopted, ours=(HOME, ABROAD)) is None
     assert class_of(called(name())) is None

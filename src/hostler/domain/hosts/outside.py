@@ -64,8 +64,12 @@ def _unfit(resource: Resource) -> OrphanClass | None:
 
 
 def _is_reported(resource: Resource, account: AccountSnapshot) -> bool:
-    """Tell whether a fleet of ours tells of it by its name, as foreign or as left over."""
-    named = resource.host.fleet in {fleet.name for fleet in account.fleets}
+    """Tell whether a fleet of ours tells of it by its name, as foreign or as left over.
+
+    No fleet does so of a name with a living machine's id, whichever installation it names.
+    """
+    ours = resource.host.fleet in {fleet.name for fleet in account.fleets}
+    named = ours and resource.host.holder not in account.machines
     record = account.hosts.get(HostId(resource.id))
     taken_over = record is not None and record.ownership.adopted
     return is_adopted(resource, account.ours) or (named and not taken_over)
