@@ -76,6 +76,8 @@ def status(stage: str | None, binding: MachineId | None = None, **record: Any) -
         (status("foreign"), "nothing", "another installation has it", None),
         (status("unnamed"), "nothing", "it is left alone until it is added to the pool", None),
         (status("claimed"), "nothing", "no record explains it", None),
+        (status("ordered"), "nothing", "no record explains it", None),
+        (status("parked"), "nothing", "no record explains it", None),
         (status(None, condition=HostCondition.DIRTY), "observe", "an observation shows it", None),
     ],
 )

@@ -58,6 +58,7 @@ def next_step(host: HostStatus, now: datetime) -> Next:
 
 
 _QUARANTINE = "the end of its quarantine: it failed too often"
+_ORPHAN = "no record explains it: it is an orphan"
 
 
 def _idle(host: HostStatus) -> Next:
@@ -71,7 +72,7 @@ def _idle(host: HostStatus) -> Next:
     if stage in OUTSIDE:
         return Next(kind="nothing", detail="it is left alone until it is added to the pool")
     if host.resource:
-        return Next(kind="nothing", detail="no record explains it: it is an orphan")
+        return Next(kind="nothing", detail=_ORPHAN)
     return Next(kind="observe", detail="until an observation shows it")
 
 
@@ -170,7 +171,8 @@ def explained_hosts(
     relief = tuple(_pool_fits(hosts, account))
     for host in hosts:
         fits = misfits(account, host.resource) if host.binding is None else {}
-        fits = {fleet: why or blocked.get(fleet, "") for fleet, why in fits.items()}
+        orphan = _ORPHAN if host.is_unexplained else ""
+        fits = {fleet: why or orphan or blocked.get(fleet, "") for fleet, why in fits.items()}
         stays = why_paid(host, snapshot.now, pooled=host.fleet in relief)
         yield HostExplanation(host=host, planned=planned.get(host.id), fits=fits, stays=stays)
 

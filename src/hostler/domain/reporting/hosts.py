@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hostler.domain.ids import AccountName, HostId, MachineId
-from hostler.domain.model.host import AT_HOME, Host, HostCondition
+from hostler.domain.model.host import AT_HOME, WAITING, Host, HostCondition
 from hostler.domain.model.resource import HostFacts, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.model.unused import claimant, unfit
@@ -162,7 +162,12 @@ class HostStatus:
     @property
     def is_available(self) -> bool:
         """Whether the next machine that it fits may claim it."""
-        return self.facts.stage in AT_HOME and not self.unfit
+        return self.facts.stage in AT_HOME and not self.unfit and not self.is_unexplained
+
+    @property
+    def is_unexplained(self) -> bool:
+        """Whether it seems to wait for a machine by a name of ours alone, which proves nothing."""
+        return self.facts.stage in WAITING and self.record is None and self.binding is None
 
     @property
     def machine(self) -> MachineId | None:
