@@ -1,5 +1,5 @@
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from cli_kit import FILE, FLEET, HOME, NOW, WEB, InMemory, cli, fence, fill, made, run
@@ -92,6 +92,25 @@ def test_status_says_what_differs_from_the_record_of_a_ready_machine(capsys: Out
     run(fill(services.store_, made(1).with_fact(f"{SEEN}{moved}", NOW)))
     (fleet,) = cli(services, capsys, "status", str(FILE), "--json").json["fleets"]
     assert [entry["next"] for entry in fleet["machines"]] == [f"differs from its record: {moved}"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "retry_at", "displayed"),
+    [
+        ("up", None, False),
+        ("probe_passed", None, False),
+        ("up", NOW, True),
+        ("recovered", None, True),
+    ],
+)
+def test_status_says_why_a_try_failed_until_the_machine_got_ready(
+    capsys: Out, reason: str, retry_at: datetime | None, *, displayed: bool
+) -> None:
+    """It said for ever of a Mac that somebody renamed it: a list had lagged for a second."""
+    services, wrong = InMemory(), "mac.rename.claimed: somebody renamed it"
+    entry = replace(made(1), phase=Phase.READY, reason=reason, error=wrong, retry_at=retry_at)
+    run(fill(services.store_, entry))
+    assert (wrong in cli(services, capsys, "status", str(FILE)).out) == displayed
 
 
 def test_status_says_that_no_engine_runs(capsys: Out) -> None:
