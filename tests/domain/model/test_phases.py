@@ -16,7 +16,7 @@ from hostler.domain.model.phases import (
     table,
 )
 from hostler.domain.model.transition import IllegalMove, Transition, move
-from hostler.testing.scenes.builders import machine
+from hostler.testing.scenes.builders import MIN, machine
 from hostler.testing.scenes.fleet import Scene
 
 LEGAL = {
@@ -57,6 +57,17 @@ def test_move_is_legal_exactly_where_the_table_says_so(before: Phase, after: Pha
     else:
         with pytest.raises(IllegalMove, match=f"{before} to {after}"):
             move(transition, after, Reason.UP, scene.snapshot())
+
+
+@pytest.mark.parametrize("before", [phase for phase in Phase if Phase.DELETED in LEGAL[phase]])
+def test_what_is_deleted_costs_no_more_however_it_ended(before: Phase) -> None:
+    """A Mac that somebody took was left as it was, and its machine cost more for ever."""
+    scene = Scene()
+    billed = machine(phase=before).with_billing(price=0.6, billed_from=scene.now - 10 * MIN)
+    transition = Transition(before=billed, machine=billed, resources=())
+    billing = move(transition, Phase.DELETED, Reason.HOST_TAKEN, scene.snapshot()).machine.billing
+    assert (billing.price, round(billing.spent, 6)) == (0.0, 0.1)
+    assert billing.cost(scene.now + 1000 * MIN) == billing.spent
 
 
 @pytest.mark.parametrize("phase", Phase)

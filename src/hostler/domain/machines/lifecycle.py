@@ -226,11 +226,7 @@ def _stopping(transition: Transition, snapshot: Snapshot) -> Transition:
     if all_gone(machine, snapshot):
         if retry.retry_at(machine, snapshot.fleet, snapshot.now, snapshot.jumped):
             return _once_more(transition, snapshot)
-        done = replace(
-            transition,
-            machine=machine.with_billing(price=0.0, spent=machine.billing.cost(snapshot.now)),
-        )
-        deleted = move(done, Phase.DELETED, Reason.ALL_ABSENT, snapshot)
+        deleted = move(transition, Phase.DELETED, Reason.ALL_ABSENT, snapshot)
         if machine.health.was_ready is None:
             return replace(
                 deleted, events=(*deleted.events, event("rollback_done", machine, snapshot))

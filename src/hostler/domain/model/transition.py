@@ -79,7 +79,10 @@ def event(
 def move(
     transition: Transition, phase: Phase, reason: Reason, snapshot: Snapshot, detail: str = ""
 ) -> Transition:
-    """Return the step with its machine in another phase; raise IllegalMove if none leads there."""
+    """Return the step with its machine in another phase; raise IllegalMove if none leads there.
+
+    What is deleted costs no more, however it ended.
+    """
     before = transition.machine
     if not legal(before.phase, phase):
         raise IllegalMove(f"{before.id}: {before.phase} to {phase} ({reason})")
@@ -87,8 +90,10 @@ def move(
     health = evolve(
         before.health, doubt=None, was_ready=before.health.was_ready or now_ready, stuck=False
     )
+    billing = before.billing
     machine = replace(
         before,
+        billing=billing.repriced(0.0, snapshot.now) if phase is Phase.DELETED else billing,
         health=health,
         phase=phase,
         since=snapshot.now,
