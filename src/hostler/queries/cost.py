@@ -10,7 +10,7 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.policy.billing import DAILY, HOURLY, MONTHLY, Terms, cost_so_far, paid
 from hostler.domain.policy.demand import Demand
-from hostler.domain.reporting.usage import Usage, cost_since, recorded, usage
+from hostler.domain.reporting.usage import Usage, cost_since, recorded, staying, usage
 from hostler.ports.store import Store
 
 from .history import fleet_images
@@ -62,8 +62,9 @@ async def bills(store: Store, fleets: tuple[Fleet, ...], now: datetime) -> tuple
 
 async def _bill_of_fleet(store: Store, fleet: Fleet, now: datetime) -> Bill:
     """Return what the machines of a fleet have cost; hours are those that are remembered."""
-    images = await fleet_images(store, fleet.name)
-    living = sum(machine.billing.cost(now) for machine in await store.machines(fleet.name))
+    machines = await store.machines(fleet.name)
+    images = staying(await fleet_images(store, fleet.name), {machine.id for machine in machines})
+    living = sum(machine.billing.cost(now) for machine in machines)
     return Bill(
         kind="fleet",
         name=fleet.name,
@@ -193,7 +194,8 @@ async def recorded_demand(
     store: Store, fleet: Fleet, days: int, now: datetime
 ) -> tuple[Demand, float | None]:
     """Return the demand of a fleet in the last days, and its last known price an hour, if any."""
-    images = await fleet_images(store, fleet.name)
+    living = {machine.id for machine in await store.machines(fleet.name)}
+    images = staying(await fleet_images(store, fleet.name), living)
     prices = [machine.billing.price for _, machine in images if machine.billing.price > 0]
     demand = recorded(images, now).since(now - timedelta(days=days))
     return demand, prices[-1] if prices else None

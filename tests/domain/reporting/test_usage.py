@@ -6,7 +6,7 @@ import pytest
 from hostler.domain.ids import FleetName, Zone, machine_id
 from hostler.domain.model.machine import Deletion, Machine, Offer
 from hostler.domain.model.phases import Phase
-from hostler.domain.reporting.usage import Usage, recorded, usage
+from hostler.domain.reporting.usage import Usage, recorded, staying, usage
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 H = timedelta(hours=1)
@@ -61,3 +61,11 @@ def test_the_recorded_demand_counts_each_machine_while_it_is_wanted() -> None:
     assert [(NOW - time) / H for time in found.times] == [8, 5, 4, 3]
     assert found.wanted == (1, 2, 1, 0)
     assert found.until == NOW
+
+
+def test_a_machine_that_went_over_to_another_fleet_is_not_this_fleets_any_more() -> None:
+    """A fleet that got its old name back was billed for ever for what had gone to another one."""
+    ended = replace(PAID, id=machine_id(2), phase=Phase.DELETED)
+    images = (*LIFE, (NOW - 1 * H, ended))
+    assert staying(images, {BORN.id}) == images
+    assert staying(images, ()) == images[-1:]

@@ -1,6 +1,6 @@
 """Usage: for how long machines were paid and used, and how many were wanted when, from records."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -76,6 +76,16 @@ def deleted_since(images: Iterable[Image], at: datetime) -> tuple[Machine, ...]:
         if newest.phase is Phase.DELETED and not (before and before[-1].phase is Phase.DELETED):
             found.append(newest)
     return tuple(found)
+
+
+def staying(images: Iterable[Image], living: Collection[MachineId]) -> tuple[Image, ...]:
+    """Return the images of machines that are living, or deleted: no others are this fleet's.
+
+    A machine that went over to another fleet has its images there from then on, with all its cost.
+    """
+    known = tuple(images)
+    ended = {id_ for id_, life in lives(known).items() if life[-1][1].phase is Phase.DELETED}
+    return tuple((at, machine) for at, machine in known if machine.id in {*living, *ended})
 
 
 def lives(images: Iterable[Image]) -> dict[MachineId, list[Image]]:
