@@ -9,7 +9,7 @@ from cli_macs_kit import FIRST, FLEET, WithMacs, keep, pool
 
 from hostler.domain.ids import HostId
 from hostler.domain.model.hold import Hold, HoldKind
-from hostler.domain.model.host import HostCondition
+from hostler.domain.model.host import HostCondition, HostOrigin
 from hostler.domain.model.snapshot import Request, RequestKind
 
 Out = pytest.CaptureFixture[str]
@@ -29,11 +29,11 @@ def free(services: WithMacs, **fields: Any) -> str:
     return name
 
 
-def taken(services: WithMacs) -> str:
+def taken(services: WithMacs, **fields: Any) -> str:
     """Return a host that a machine has."""
     (name,) = services.stock(1)
     run(fill(services.store_, made(1, host=HostId(name))))
-    keep(services, name, FIRST, condition=HostCondition.ALLOCATED, name=f"pool-{name}")
+    keep(services, name, FIRST, condition=HostCondition.ALLOCATED, name=f"pool-{name}", **fields)
     return name
 
 
@@ -79,6 +79,18 @@ def test_who_holds_a_host_that_a_machine_has_is_told_when_that_begins(capsys: Ou
     result = host(services, capsys, "maintain", name)
     assert f"machine {FIRST} has" in result.err
     assert [request.kind for request in requests(services)] == [RequestKind.HOLD]
+
+
+@pytest.mark.parametrize("options", [(), ("--drain",)])
+def test_who_reserves_a_host_that_was_ordered_is_told_that_it_goes_all_the_same(
+    capsys: Out, options: tuple[str, ...]
+) -> None:
+    """It was reserved for three days, and deleted when its window was over, without a word."""
+    services = WithMacs()
+    name = taken(services, origin=HostOrigin.ORDERED)
+    assert "is given up at the end" in host(services, capsys, "reserve", name, *options).err
+    assert "is given up" not in host(services, capsys, "maintain", name, *options).err
+    assert "is given up" not in host(services, capsys, "reserve", free(services), *options).err
 
 
 @pytest.mark.parametrize(("option", "now"), [("--drain", False), ("--now", True)])

@@ -1,6 +1,6 @@
 """Requests that hold hosts for a person for a while, lift that, or switch hosts off and on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 
@@ -24,11 +24,25 @@ def hold(
     it: `emptied` asks for its end.
     """
     request = protecting(RequestKind.HOLD, fleet, author, duration)
-    later = kind.bars_machines and host.binding is not None
-    waits = f"machine {host.binding} has {host.name or host.id}, and keeps it until it ends"
     return Accepted(
-        request=replace(request, host=host.id, hold=kind), warnings=(waits,) if later else ()
+        request=replace(request, host=host.id, hold=kind),
+        warnings=tuple(_in_the_way(host, kind)),
     )
+
+
+_UNTIL_IT_ENDS = "and keeps it until it ends"
+
+
+def _in_the_way(host: HostStatus, kind: HoldKind) -> Iterator[str]:
+    """Yield why a host is not held from now on, or not until the end."""
+    name = host.name or host.id
+    if kind.bars_machines and host.binding is not None:
+        yield f"machine {host.binding} has {name}, {_UNTIL_IT_ENDS}"
+    if kind is HoldKind.RESERVED and host.record is not None and host.record.retires:
+        yield (
+            f"{name} is given up at the end of what is paid, reserved or not, for it was ordered: "
+            "`hostler pool FILE add` keeps it, once no machine has it"
+        )
 
 
 def emptied(
@@ -38,7 +52,8 @@ def emptied(
 
     `now` does not wait for what runs on it. Raises RequestRefused where the fleet is protected.
     """
-    return replace(held, warnings=()), machines.delete(author, fleet, machine, now=now)
+    lasting = tuple(text for text in held.warnings if not text.endswith(_UNTIL_IT_ENDS))
+    return replace(held, warnings=lasting), machines.delete(author, fleet, machine, now=now)
 
 
 def lift(author: Author, fleet: Fleet, host: HostStatus) -> Accepted:
