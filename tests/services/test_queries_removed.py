@@ -8,8 +8,8 @@ from pathlib import Path
 from hostler.config.store_url import StoreUrl
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Settings
-from hostler.domain.ids import AccountName, FleetName, HostId, ResourceId
-from hostler.domain.model.fleet import Fleet, FleetRow
+from hostler.domain.ids import AccountName, FleetName, HostId, ResourceId, machine_id
+from hostler.domain.model.fleet import Fleet, FleetRow, Order
 from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.model.machine import Billing, Machine
 from hostler.domain.model.resource import OrphanClass
@@ -102,6 +102,24 @@ async def test_hosts_that_it_bought_count_until_they_are_absent() -> None:
     store = await store_of(ROW, hosts=(bought, absent))
     (found,) = await removed_fleets(store, config(), NOW)
     assert (found.machines, found.hosts) == (0, 1)
+
+
+async def test_an_order_counts_until_its_host_came_and_for_a_day_at_most() -> None:
+    """Of a fleet of which nothing is left was said for ever that its 0 machines end."""
+    ids = [machine_id(number) for number in (1, 2, 3)]
+    ages = (timedelta(hours=9), timedelta(hours=9), timedelta(hours=25))
+    orders = tuple(
+        Order(id=id_, offer=FLEET.offers[0], at=NOW - age)
+        for id_, age in zip(ids, ages, strict=True)
+    )
+    absent = Host(id=HostId("mac-1"), account=FLEET.account, zone=FLEET.offers[0].zone)
+    absent = replace(absent.with_purchase(order=ids[0]), condition=HostCondition.ABSENT)
+    store = await store_of(replace(ROW, orders=orders), hosts=(absent,))
+    (found,) = await removed_fleets(store, config(), NOW)
+    assert (found.machines, found.hosts, found.orders) == (0, 0, 1)
+    assert "has 1 order: kept as they are" in found.sentence({}, NOW)
+    left = await store_of(replace(ROW, orders=orders[::2]), hosts=(absent,))
+    assert await removed_fleets(left, config(), NOW) == ()
 
 
 async def notice(row: FleetRow, unreadable: Mapping[FleetName, str] | None = None) -> str:

@@ -20,7 +20,8 @@ from .wording import clock_time, euros
 class RemovedFleet:
     """A fleet that the file has no longer, with what is on the bill in its name.
 
-    `orphans` are the resources that bear its name and that no record explains. `taker` is the fleet
+    `orphans` are the resources that bear its name and that no record explains, `orders` those under
+    way: their hosts have not come. `taker` is the fleet
     that takes its machines over, and `successor` one of the file that came as this one left:
     perhaps it was only renamed.
     """
@@ -30,6 +31,7 @@ class RemovedFleet:
     hosts: int
     cost: float
     orphans: int = 0
+    orders: int = 0
     taker: FleetName | None = None
     successor: FleetName | None = None
 
@@ -41,7 +43,7 @@ class RemovedFleet:
         about = f"the fleet {name} is not in the file{since}, and has {self._what}{cost}"
         if why := unreadable.get(name):
             return f"{about}: nobody looks after them, for {why}"
-        if not (self.machines or self.hosts or row.orders):
+        if not (self.machines or self.hosts or self.orders):
             return f"{about}: see hostler orphans FILE"
         if self.taker:
             return f"{about}: fleet {self.taker} takes them over"
@@ -59,7 +61,11 @@ class RemovedFleet:
     def _what(self) -> str:
         others = (
             _counted(number, word)
-            for number, word in ((self.hosts, "host"), (self.orphans, "orphan"))
+            for number, word in (
+                (self.hosts, "host"),
+                (self.orders, "order"),
+                (self.orphans, "orphan"),
+            )
             if number
         )
         machines = _counted(self.machines, "machine")
@@ -85,7 +91,11 @@ async def removed_fleets(store: Store, config: Config, now: datetime) -> tuple[R
         for row in rows.values()
         if row.name not in names
     ]
-    return tuple(one for one in found if one.machines or one.hosts or one.orphans or one.row.orders)
+    return tuple(one for one in found if one.machines or one.hosts or one.orphans or one.orders)
+
+
+_COMES_WITHIN = timedelta(days=1)
+"""How long after an order its host may come; the engine remembers orders for as long."""
 
 
 _AT_ONCE = timedelta(minutes=1)
@@ -123,8 +133,11 @@ async def _removed(
         and host.id not in taken
         and host.condition is not HostCondition.ABSENT
     ]
+    came = {host.purchase.order for host in hosts}
+    late = now - _COMES_WITHIN
     return RemovedFleet(
         row=row,
+        orders=sum(order.at > late and order.id not in came for order in row.orders),
         machines=len(machines),
         hosts=len(bought),
         orphans=len(left),
