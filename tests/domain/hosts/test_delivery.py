@@ -123,6 +123,13 @@ def test_a_host_of_the_pool_that_is_given_up_was_not_delivered() -> None:
     assert step.host.purchase.delivered is None
 
 
+def test_a_host_that_was_bought_later_is_no_second_one_of_an_order_that_was_delivered() -> None:
+    """A person copied that name: the provider doubles an order at once, or never."""
+    later = named(OTHER, BEGIN + 60 * MINUTE)
+    assert sorted_out(later, hosts=(COMING,)) == (set(), {OTHER})
+    assert sorted_out(later) == ({OTHER}, set()), "it may be an order that came late"
+
+
 def test_an_order_that_the_provider_doubled_is_two_hosts() -> None:
     assert sorted_out(named(), named(OTHER)) == ({BOX, OTHER}, set())
     assert sorted_out(named(OTHER), hosts=(COMING,)) == ({OTHER}, set())

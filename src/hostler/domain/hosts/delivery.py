@@ -107,9 +107,11 @@ def _named(account: AccountSnapshot) -> Iterator[Resource]:
 def _is_ordered(resource: Resource, account: AccountSnapshot) -> bool:
     """Tell whether a host came to be by the order that its name tells of.
 
-    Our provider may have doubled an order: both hosts are younger than it. Clocks may be apart, but
-    not where another host of that order is younger by the same clock. Where the order is on no row
-    any more, an id that we issued is the proof, as long as one host alone ever bore it.
+    Our provider may have doubled an order: both hosts are younger than it, and the second one came
+    to be with the first, within the consistency delay. One that came later was bought by somebody.
+    Clocks may be apart, but not where another host of that order is younger by the same clock.
+    Where the order is on no row any more, an id that we issued is the proof, as long as one host
+    alone ever bore it.
     """
     order = resource.host.holder
     at = account.orders.get(order) if order is not None else None
@@ -122,8 +124,10 @@ def _is_ordered(resource: Resource, account: AccountSnapshot) -> bool:
     if at is None or resource.created is None:
         alone = all(other.id == resource.id for other in bearers)
         return not known and alone and (at is not None or order in account.issued)
+    if known:
+        return at <= resource.created <= at + account.capabilities.consistency_delay
     younger = any(other.created is not None and other.created >= at for other in bearers)
-    return resource.created >= (at if known or younger else at - _SKEW)
+    return resource.created >= (at if younger else at - _SKEW)
 
 
 def delivered(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
