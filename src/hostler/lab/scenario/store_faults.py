@@ -25,13 +25,15 @@ _REMOVED = 0.1
 STORE_OF_HOSTS = (STORE_RESTORED, RECORD_REMOVED, HISTORY_PRUNED)
 """What somebody does to a store of hosts."""
 _APART = frozenset({"store_lost", "second_installation"})
-"""With these, nobody could say whose a thing is."""
+"""With these, nobody could say whose a thing is; nor end it, where all of them strike: what adopts
+keeps the tags of a store that is lost, which bars another from removing what it lost itself."""
 
 
 def with_store_by_hand(scenario: Scenario) -> Scenario:
     """Return the scenario with what somebody does to its store, where the seed is one of those."""
     rng = Random(f"hostler store by hand: {scenario.seed}")
-    if rng.random() >= _SHARE or scenario.severity == "calm":
+    apart = {*scenario.faults} >= _APART
+    if rng.random() >= _SHARE or scenario.severity == "calm" or apart:
         return scenario
     return do_by_hand(scenario, rng)
 
