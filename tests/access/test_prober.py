@@ -67,6 +67,13 @@ async def test_a_command_sees_whom_it_is_about_and_its_exit_code_decides() -> No
     assert (passed, message) == (False, "exit 3")
 
 
+async def test_a_command_that_a_signal_ended_says_which() -> None:
+    for number, name in ((9, "SIGKILL"), (15, "SIGTERM"), (40, "signal 40")):
+        command = ("sh", "-c", f"echo almost; kill -{number} $$")
+        verdict = await probed(Probe(kind=ProbeKind.COMMAND, command=command))
+        assert verdict == (False, f"killed by {name}: almost")
+
+
 async def test_a_command_is_run_without_a_shell(tmp_path: Path) -> None:
     target = tmp_path / "made"
     await probed(Probe(kind=ProbeKind.COMMAND, command=("true", ";", "touch", str(target))))

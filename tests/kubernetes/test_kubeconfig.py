@@ -256,6 +256,7 @@ async def test_a_program_learns_its_variables_and_the_cluster(tmp_path: Path) ->
     ("body", "words"),
     [
         (f"echo {SECRET}; echo {SECRET} >&2; exit 3", "exit status 3"),
+        (f"echo {SECRET}; kill -9 $$", "killed by SIGKILL"),
         (f"echo {SECRET}", "no ExecCredential"),
         (printed({}), "neither a token nor a certificate"),
         (printed({"token": SECRET, "expirationTimestamp": "2026-01-01T00:00:00"}), "no Exec"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hostler.domain.ids import MachineId
 from hostler.domain.model.fleet import Probe, ProbeKind
-from hostler.ports.programs import started
+from hostler.ports.programs import killed, started
 from hostler.ports.provider import Connection
 from hostler.ports.shell import Login, pinned
 
@@ -142,7 +142,7 @@ async def _command(machine: MachineId, connection: Connection, probe: Probe) -> 
         status = await program.status()
     lines = output.decode(errors="replace").strip().splitlines()
     last = lines[-1][:_LONGEST] if lines else ""
-    return status == 0, f"exit {status}: {last}".removesuffix(": ")
+    return status == 0, f"{killed(status) or f'exit {status}'}: {last}".removesuffix(": ")
 
 
 def _is_harmless(name: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 
 from hostler.ports.clock import Clock
-from hostler.ports.programs import started
+from hostler.ports.programs import killed, started
 from hostler.ports.secret import Secret
 
 from .credentials import Certificate, Identity, environment_with
@@ -98,7 +98,8 @@ class ExecCredentials:
             why = getattr(error, "strerror", None) or "it cannot be started"
             raise self._failed(f"{why}{f' ({program.hint})' if program.hint else ''}") from None
         if status:
-            raise self._failed(f"exit status {status}; run it by hand to see why")
+            ended = killed(status) or f"exit status {status}"
+            raise self._failed(f"{ended}; run it by hand to see why")
         return output
 
     def _read(self, output: bytes) -> tuple[Identity, datetime | None]:

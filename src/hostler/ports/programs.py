@@ -40,7 +40,7 @@ class Program:
         return b""
 
     async def status(self) -> int:
-        """Return its exit status, once it has ended."""
+        """Return its exit status, once it has ended; below zero where a signal ended it."""
         return await self._process.wait()
 
     async def end(self) -> None:
@@ -54,6 +54,14 @@ class Program:
         with suppress(TimeoutError):
             async with asyncio.timeout(_ENDING):
                 await self._process.wait()
+
+
+def killed(status: int) -> str:
+    """Return which signal ended a program, by its exit status; empty where none did."""
+    if status >= 0:
+        return ""
+    known = -status in set(signal.Signals)
+    return f"killed by {signal.Signals(-status).name if known else f'signal {-status}'}"
 
 
 @asynccontextmanager

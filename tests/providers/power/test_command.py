@@ -141,6 +141,16 @@ async def test_other_statuses_promise_nothing() -> None:
     assert (await power.query()).state is PowerState.UNKNOWN
 
 
+async def test_a_program_that_a_signal_ended_says_which() -> None:
+    settings = CommandTable(on=shell("kill -9 $$"), query=shell("kill -9 $$"))
+    power = rig(settings).open()
+    outcome = await power.act(PowerAction.ON)
+    assert isinstance(outcome, Unknown)
+    assert outcome.text == "it was killed by SIGKILL"
+    reading = await power.query()
+    assert (reading.state, reading.text) == (PowerState.UNKNOWN, "killed by SIGKILL")
+
+
 def test_check_and_missing_name_every_fault() -> None:
     assert Command().check(CommandTable()) == (
         "on: expected a program for at least one action, or for a query",

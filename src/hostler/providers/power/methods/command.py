@@ -14,6 +14,7 @@ from msgspec import Meta
 from hostler.domain.model.calls import Refusal
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
+from hostler.ports.programs import killed
 from hostler.ports.secret import Secret
 from hostler.providers.power.programs import NOT_RUN, PASSED, run
 from hostler.providers.power.switch import MethodTable, Reading, nonsense, refused, switch_of
@@ -135,14 +136,17 @@ class Programs:
         if status in NOT_RUN:
             raise refused(Refusal.INVALID, f"it could not be run (exit status {status}): {text}")
         if status != 0:
-            raise nonsense(f"it ended with the exit status {status}: {text}")
+            by = killed(status)
+            ended = f"was {by}" if by else f"ended with the exit status {status}"
+            raise nonsense(f"it {ended}: {text}".removesuffix(": "))
 
     async def read(self) -> Reading:
         """Run the program that asks."""
         status, text = await self._run(self._table.query)
         states = {self._table.status_on: PowerState.ON, self._table.status_off: PowerState.OFF}
         state = states.get(status, PowerState.UNKNOWN)
-        return Reading(state=state, text=f"exit status {status}{': ' if text else ''}{text}")
+        ended = killed(status) or f"exit status {status}"
+        return Reading(state=state, text=f"{ended}: {text}".removesuffix(": "))
 
     async def close(self) -> None:
         """Nothing is beginning open."""
