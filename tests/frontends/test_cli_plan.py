@@ -1,9 +1,9 @@
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pytest
-from cli_kit import FILE, HOME, OFFER, WEB, InMemory, cli, fill, made, run
+from cli_kit import FILE, FLEET, HOME, OFFER, WEB, InMemory, cli, fill, made, run
 
 from hostler.domain.ids import FleetName, ResourceId, Zone, machine_id
 from hostler.domain.model.machine import Deletion, Known, Offer, Place, Protection
@@ -73,6 +73,19 @@ def test_explain_says_why_and_what_next_and_which_moves_are_open(capsys: Out) ->
     assert (value["machine"], value["phase"]) == (FIRST, "ready")
     assert value["moves"]["starting"] == "not allowed from ready"
     assert set(value["next"]) == {"kind", "detail", "at"}
+
+
+def test_explain_says_that_a_machine_is_outdated_and_what_would_replace_it(capsys: Out) -> None:
+    services = InMemory()
+    with_server(services, Condition.UP)
+    assert cli(services, capsys, "explain", str(FILE), FIRST, "--json").json["outdated"] == ""
+    services.fleets = (replace(FLEET, template="new"),)
+    found = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json["outdated"]
+    assert found.startswith("outdated: made from another template; not replaced for that")
+    screen = " ".join(cli(services, capsys, "explain", str(FILE), FIRST).out.split())
+    assert "made from another template" in screen
+    assert "replace_outdated = false" in screen
+    assert f"`hostler delete FILE {FIRST}`" in screen
 
 
 def test_explain_says_that_a_protected_machine_is_left_alone(capsys: Out) -> None:

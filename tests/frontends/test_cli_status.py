@@ -23,6 +23,7 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, OrphanClass, OwnerTag, Resource, Slot
 from hostler.domain.model.snapshot import Orphan
 from hostler.domain.observation.blockers import UNOBSERVED
+from hostler.queries.fleets import FleetStatus
 
 Out = pytest.CaptureFixture[str]
 FIRST = machine_id(1)
@@ -111,6 +112,39 @@ def test_status_says_why_a_try_failed_until_the_machine_got_ready(
     entry = replace(made(1), phase=Phase.READY, reason=reason, error=wrong, retry_at=retry_at)
     run(fill(services.store_, entry))
     assert (wrong in cli(services, capsys, "status", str(FILE)).out) == displayed
+
+
+def test_status_says_that_a_machine_is_outdated_and_whether_that_replaces_it(capsys: Out) -> None:
+    changed = replace(FLEET, template="new", size=3)
+    replaces = replace(changed, replace_outdated=True)
+    other = Offer(type="large", zone=Zone("z-1"))
+    old, current = made(1, template="old"), made(2, template="new")
+    retyped, going = made(3, template="new", offer=other), made(4, Phase.DRAINING, template="old")
+    services = InMemory(fleets=(changed,))
+    run(fill(services.store_, old, current, retyped, going))
+
+    def asked() -> tuple[str, list[str]]:
+        (fleet,) = cli(services, capsys, "status", str(FILE), "--json").json["fleets"]
+        assert fleet["outdated"] == 2
+        steps = [entry["next"].partition("; stops")[0] for entry in fleet["machines"]]
+        return " ".join(cli(services, capsys, "status", str(FILE)).out.split()), steps
+
+    screen, steps = asked()
+    stays = "not replaced for that (replace_outdated = false)"
+    assert steps[0] == f"outdated: made from another template; {stays}"
+    assert steps[1] == ""
+    assert steps[2] == f"outdated: its fleet no longer asks for large in z-1; {stays}"
+    assert "outdated" not in steps[3]
+    cure = "`hostler delete` them, or set replace_outdated = true"
+    assert f"2 machines outdated, and not replaced for that: {cure}" in screen
+    services.fleets = (replaces,)
+    screen, steps = asked()
+    assert steps[0] == "outdated: made from another template; to be replaced"
+    assert cure not in screen
+    services.fleets = (replace(replaces, protected=True),)
+    assert asked()[1][0].endswith("; not replaced: the fleet is protected")
+    past = FleetStatus(fleet=changed, row=None, machines=(old,), at=NOW, past=True)
+    assert (past.outdated, past.next_step(old)) == ((), ""), "its template of that time is unknown"
 
 
 def test_status_says_that_no_engine_runs(capsys: Out) -> None:

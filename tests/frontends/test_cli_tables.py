@@ -66,7 +66,8 @@ def test_ids_and_addresses_can_be_copied_from_a_narrow_screen() -> None:
     offer = Offer("DEV1-S", Zone("fr-par-1"))
     doubt = Doubt(what="vanished", since=NOW)
     machine = made(1, offer=offer, address="127.64.0.154", observed="running", doubt=doubt)
-    seen = FleetStatus(fleet=FLEET, row=None, machines=(machine,), at=NOW, runs=True)
+    fleet = replace(FLEET, offers=(offer,))
+    seen = FleetStatus(fleet=fleet, row=None, machines=(machine,), at=NOW, runs=True)
     text = "\n".join(drawn(tables.status([seen]), width=80))
     for whole in ("m-baaaaaaaaa", "127.64.0.154", "running", "to be confirmed:"):
         assert whole in text
@@ -245,7 +246,8 @@ def crowded() -> FleetStatus:
         made(2, Phase.STARTING, offer=offer, address="192.0.2.200", error=error),
     )
     row = FleetRow(name=WEB, created=NOW, condition="the bound on creations in an hour is reached")
-    return FleetStatus(fleet=FLEET, row=row, machines=machines, at=NOW)
+    fleet = replace(FLEET, offers=(offer,))
+    return FleetStatus(fleet=fleet, row=row, machines=machines, at=NOW)
 
 
 def lines_of(status: FleetStatus) -> list[Line]:

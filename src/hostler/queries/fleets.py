@@ -17,7 +17,7 @@ from hostler.domain.reporting.usage import deleted_since
 from hostler.ports.store import Store
 
 from .history import fleet_images
-from .machines import next_step
+from .machines import next_step, outdated
 from .wording import clock_time
 
 
@@ -66,6 +66,13 @@ class FleetStatus:
         return len(doubts_of(self.machines))
 
     @property
+    def outdated(self) -> tuple[Machine, ...]:
+        """The machines in use that would be made otherwise now; not known of an earlier time."""
+        if self.past:
+            return ()
+        return tuple(machine for machine in self.machines if outdated(machine, self.fleet))
+
+    @property
     def doubts(self) -> str:
         """What is not seen, or not up, since when; empty where all is, or the condition says so."""
         doubts = doubts_of(self.machines)
@@ -85,7 +92,9 @@ class FleetStatus:
 
     def next_step(self, machine: Machine) -> str:
         """Return what comes next for one of the machines, as far as the records say."""
-        return next_step(machine, self.fleet, self.at, self._held_until(machine))
+        step = next_step(machine, self.fleet, self.at, self._held_until(machine))
+        also = "" if self.past else outdated(machine, self.fleet)
+        return "; ".join(words for words in (step, also) if words)
 
     def _held_until(self, machine: Machine) -> datetime | None:
         """Return until when a starting machine is kept because its setup script is at fault."""

@@ -58,6 +58,29 @@ def next_step(
     return _at_its_limit(machine, fleet, now)
 
 
+def outdated(machine: Machine, fleet: Fleet) -> str:
+    """Return how a machine differs from what would be made now, and whether that replaces it.
+
+    Empty where it does not, is not in use, or is going to be deleted anyway.
+    """
+    used = machine.phase in {Phase.READY, Phase.STANDBY} and machine.deletion is None
+    if not used or fleet.removed or not fleet.outdates(machine):
+        return ""
+    other = f"its fleet no longer asks for {machine.offer.type} in {machine.offer.zone}"
+    why = "made from another template" if machine.outdated(fleet.template) else other
+    return f"outdated: {why}; {_whether_replaced(fleet)}"
+
+
+def _whether_replaced(fleet: Fleet) -> str:
+    if not fleet.replace_outdated:
+        return f"not replaced for that ({KEEPS_OUTDATED})"
+    return "not replaced: the fleet is protected" if fleet.protected else "to be replaced"
+
+
+KEEPS_OUTDATED = "replace_outdated = false"
+"""The setting by which machines stay that are outdated."""
+
+
 def _at_its_limit(machine: Machine, fleet: Fleet, now: datetime) -> str:
     limit = time_limit(machine, fleet)
     if limit is None:
@@ -106,6 +129,7 @@ def _came_up_since(machine: Machine) -> bool:
 class MachineExplanation:
     """Why a machine stands as it does, what blocks it, and what comes next, by decide().
 
+    `outdated` says how it differs from what would be made now, and whether that replaces it.
     `moves` has every phase with whether the machine may move there, and why not; `condition` is
     the fleet's.
     """
@@ -120,6 +144,7 @@ class MachineExplanation:
     deletion: str
     protection: str
     alarm: str
+    outdated: str
     moves: tuple[tuple[Phase, str], ...]
     host: HostStatus | None
     condition: str
@@ -148,6 +173,7 @@ async def explain_machine(
         deletion=deletion(current, now),
         protection=protected_until(current, now),
         alarm=_alarm(current, now),
+        outdated=outdated(current, fleet),
         moves=_moves(current, verdict.blocker, now),
         host=host_of_machine(current, snapshot),
         condition=explained.condition,

@@ -11,7 +11,7 @@ from hostler.domain.model.commands import Next
 from hostler.domain.model.phases import PHASES, sentence
 from hostler.domain.reporting.hosts import HostStatus
 from hostler.queries.hosts import HostExplanation, on_release, owner
-from hostler.queries.machines import MachineExplanation
+from hostler.queries.machines import KEEPS_OUTDATED, MachineExplanation
 from hostler.queries.wording import clock_time, euros, rounded, until
 
 from .host_tables import remarks
@@ -39,6 +39,7 @@ def machine_explanation(explained: MachineExplanation) -> RenderableType:
                 ("protected", explained.protection.removeprefix("protected ")),
                 ("blocked by", explained.blocker),
                 ("alarm", explained.alarm),
+                ("outdated", _outdated(explained)),
                 ("next", _next(explained.next, now)),
                 ("last error", machine.error),
                 *(_host_facts(host, now) if host else ()),
@@ -48,6 +49,13 @@ def machine_explanation(explained: MachineExplanation) -> RenderableType:
         ink("moves", "dim"),
         facts((f"  {phase}", text) for phase, text in explained.moves),
     )
+
+
+def _outdated(explained: MachineExplanation) -> str:
+    """Return how the machine is outdated, and how a person has it replaced where nothing does."""
+    words = explained.outdated.removeprefix("outdated: ")
+    by_hand = f"; `hostler delete FILE {explained.machine.id}` makes room for another one"
+    return words + by_hand if KEEPS_OUTDATED in words else words
 
 
 def _time_limit(explained: MachineExplanation) -> str:

@@ -95,6 +95,9 @@ def _remarks(status: FleetStatus) -> Iterable[str]:
         yield status.row.condition
     if status.doubts:
         yield f"{status.doubts}: to be confirmed"
+    if status.outdated and not status.fleet.replace_outdated:
+        outdated = f"{count(len(status.outdated), 'machine')} outdated, and not replaced for that"
+        yield f"{outdated}: `hostler delete` them, or set replace_outdated = true"
     if status.orphans:
         price = sum(orphan.price for orphan in status.orphans)
         orphans = count(len(status.orphans), "orphan")
