@@ -2,13 +2,23 @@ import json
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from cli_kit import FILE, FLEET, NOW, TURN, WEB, InMemory, Result, fence, fill, made, run
+from cli_macs_kit import WithMacs
 
 from hostler.domain.ids import HostId, Zone
 from hostler.domain.model.commands import Event
-from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, Purchase
+from hostler.domain.model.host import (
+    Host,
+    HostCondition,
+    HostGoal,
+    HostOrigin,
+    HostOwnership,
+    HostPower,
+    Purchase,
+)
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.policy.billing import Billing
@@ -17,6 +27,7 @@ from hostler.frontends.cli.commands.cost import CostCommand
 from hostler.frontends.cli.console.guard import guarded
 from hostler.frontends.cli.main import application, main
 from hostler.ports.store import Store
+from hostler.providers.scaleway.macs.settings import PRICES
 from hostler.queries.cost import PolicyOutcome
 from hostler.queries.fleets import fleet_status, past_fleet_status
 
@@ -61,12 +72,17 @@ async def live(store: Store, life: Iterable[tuple[timedelta, Machine]]) -> None:
     """Save a machine's images, each at a time before now."""
     (first, born), *others = life
     await fill(store, replace(born, created=NOW - first))
-    fenced = await fence(store)
     for ago, image in others:
-        saved = await store.machine(image.id)
-        assert saved is not None
-        event = Event(kind="moved", at=NOW - ago, fleet=WEB, cycle=TURN, machine=image.id)
-        await store.save_machine(replace(image, version=saved.version), (event,), fenced)
+        await save(store, ago, image)
+
+
+async def save(store: Store, ago: timedelta, image: Machine) -> None:
+    """Save a machine as it was a while before now."""
+    saved = await store.machine(image.id)
+    assert saved is not None
+    event = Event(kind="moved", at=NOW - ago, fleet=WEB, cycle=TURN, machine=image.id)
+    record = replace(image, version=saved.version)
+    await store.save_machine(record, (event,), await fence(store))
 
 
 def a_life() -> list[tuple[timedelta, Machine]]:
@@ -207,6 +223,80 @@ def test_a_host_that_is_gone_costs_no_more_and_one_that_is_given_up_is_in_no_for
     assert bill["price"] == pytest.approx(0.2 + 0.2)
     assert bill["forecast_day"] == pytest.approx(0.2 * 24)
     assert bill["forecast_30_days"] == pytest.approx(0.2 * 720)
+
+
+def pooled(name: str, **more: Any) -> Host:
+    """Return a host of the pool that is on record since three hours ago."""
+    plain = Host(
+        id=HostId(name),
+        account=FLEET.account,
+        zone=Zone("z-1"),
+        condition=HostCondition.FREE,
+        ownership=HostOwnership(pool="pool-", name=f"pool-{name}"),
+        billing=Billing(price=0.2, billed_from=NOW - 3 * H),
+    )
+    return replace(plain, **more)
+
+
+def test_idle_hosts_of_the_pool_have_a_bill_of_their_own_and_no_time_of_machines(
+    capsys: Out,
+) -> None:
+    """One was used for an hour and is idle, one is used; the others are elsewhere, gone, or off."""
+    services = InMemory()
+    paid = made(1, price=0.2, billed_from=NOW - 2 * H, host=HostId("mac-1"))
+    ended = paid.with_billing(price=0.0, spent=0.2, billed_from=None)
+    using = made(2, price=0.2, billed_from=NOW - 3 * H, host=HostId("mac-2"))
+    others = (
+        replace(ordered(NOW - 10 * H), id=HostId("mac-3")),
+        pooled("mac-4", condition=HostCondition.ABSENT, since=NOW - 2 * H),
+        pooled("mac-5", power=HostPower(on=False)),
+        pooled("mac-6", goal=HostGoal.RETIRED),
+    )
+
+    async def furnish() -> None:
+        births = replace(paid, created=NOW - 2 * H), replace(using, created=NOW - 3 * H)
+        await fill(services.store_, *births)
+        await save(services.store_, H, replace(ended, phase=Phase.DELETED))
+        fenced = await fence(services.store_)
+        for host in (pooled("mac-1"), pooled("mac-2"), *others):
+            await services.store_.save_host(host, (), fenced)
+        await services.store_.bind(HostId("mac-2"), using.id, fenced)
+
+    run(furnish())
+    fleet, hosts, idle = cli(services, capsys, "--json").json["bills"]
+    assert (fleet["of"], hosts["of"]) == ("fleet", "hosts of")
+    assert (idle["of"], idle["name"]) == ("idle hosts of", FLEET.account)
+    assert (idle["count"], idle["unpriced"]) == (2, 1), "mac-1 and mac-6; mac-5 is off"
+    assert idle["price"] == pytest.approx(0.4)
+    assert idle["forecast_day"] == pytest.approx(24 * 0.2), "mac-6 is being retired"
+    assert (idle["cost"], idle["paid_hours"], idle["used_hours"]) == (None, None, None)
+    hours = 2 + 0 + 1 + 3
+    assert idle["month"] == pytest.approx(0.2 * hours), "mac-1, 2, 4 and 6 without their machines"
+    message = " ".join(cli(services, capsys).out.split())
+    for words in ("idle hosts of main", "1 more idle host", "--observe", "is in both rows"):
+        assert words in message
+
+
+def test_idle_hosts_that_no_machine_ever_had_are_known_to_who_observes(capsys: Out) -> None:
+    services = WithMacs()
+    services.stock(2)
+    services.stock(1, prefix="somebody-")
+    (fleet,) = cli(services, capsys, "--json").json["bills"]
+    assert fleet["of"] == "fleet"
+    value = cli(services, capsys, "--observe", "--json").json
+    idle = value["bills"][1]
+    assert (value["observed"], idle["of"], idle["count"]) == (True, "idle hosts of", 2)
+    assert idle["price"] == pytest.approx(2 * PRICES["M2-L"])
+    assert idle["month"] == 0, "nobody recorded them"
+    assert "--observe" not in " ".join(value["notes"])
+
+
+def test_servers_have_neither_hosts_nor_a_word_about_them(capsys: Out) -> None:
+    services = InMemory()
+    run(live(services.store_, a_life()))
+    message = cli(services, capsys).out
+    assert "idle" not in message
+    assert "both rows" not in message
 
 
 def test_a_policy_is_played_on_the_recorded_demand_beside_the_default(capsys: Out) -> None:

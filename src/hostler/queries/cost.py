@@ -7,26 +7,32 @@ from typing import Protocol
 
 from hostler.domain.ids import AccountName
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
+from hostler.domain.model.host import Host, HostCondition, HostOrigin
 from hostler.domain.policy.billing import DAILY, HOURLY, MONTHLY, Terms, cost_so_far, paid
 from hostler.domain.policy.demand import Demand
 from hostler.domain.reporting.usage import Usage, cost_since, recorded, staying, usage
 from hostler.ports.store import Store
 
 from .history import fleet_images
+from .idle_hosts import KnownHosts, idle_hosts, is_leaving
 
 _HOUR = timedelta(hours=1)
 _DAY, _MONTH = 24, 720
 """Hours of a forecast: a day, and thirty of them."""
 
 
+FLEET, ORDERED, IDLE = "fleet", "hosts of", "idle hosts of"
+"""Of what there are bills: machines, hosts that were ordered, and hosts that no machine has."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
-    """What a fleet, or the leased hosts of an account, have cost.
+    """What a fleet, the leased hosts of an account, or its idle ones, have cost.
 
-    `month` is what they cost since the first of this month, UTC. `leaving` is what those of them
-    cost an hour that are being given up: what is left to pay for them is in `used`, and they are
-    in no forecast.
+    `unpriced` are idle hosts beside those that are counted, of which no price is known, or which
+    are off. `month` is what they cost since the first of this month, UTC. `leaving` is what those
+    of them cost an hour that are being given up: what is left to pay for them is in `used`, and
+    they are in no forecast.
     """
 
     kind: str
@@ -34,6 +40,7 @@ class Bill:
     used: Usage
     month: float = 0.0
     leaving: float = 0.0
+    unpriced: int = 0
 
     @property
     def _staying(self) -> float:
@@ -51,12 +58,18 @@ class Bill:
         return self._staying * _MONTH
 
 
-async def bills(store: Store, fleets: tuple[Fleet, ...], now: datetime) -> tuple[Bill, ...]:
-    """Return what these fleets have cost, and the hosts that were ordered in their accounts."""
+async def bills(
+    store: Store, fleets: tuple[Fleet, ...], known: KnownHosts, now: datetime
+) -> tuple[Bill, ...]:
+    """Return what these fleets have cost, and of their accounts the hosts: ordered, and idle ones.
+
+    What runs on a host that was ordered is in two of them; what is idle in one alone.
+    """
     found = [await _bill_of_fleet(store, fleet, now) for fleet in fleets]
     hosts = [host for host in await store.hosts() if _is_ordered(host)]
     for account in sorted({fleet.account for fleet in fleets}):
         found += _bill_of_hosts(account, [host for host in hosts if host.account == account], now)
+        found += await _bill_of_idle(store, account, known, now)
     return tuple(found)
 
 
@@ -66,7 +79,7 @@ async def _bill_of_fleet(store: Store, fleet: Fleet, now: datetime) -> Bill:
     images = staying(await fleet_images(store, fleet.name), {machine.id for machine in machines})
     living = sum(machine.billing.cost(now) for machine in machines)
     return Bill(
-        kind="fleet",
+        kind=FLEET,
         name=fleet.name,
         used=replace(usage(images, now), cost=await store.spent(fleet.name) + living),
         month=cost_since(images, month_of(now), now),
@@ -81,9 +94,29 @@ def month_of(now: datetime) -> datetime:
 def _bill_of_hosts(account: AccountName, hosts: list[Host], now: datetime) -> list[Bill]:
     if not hosts:
         return []
-    used, leaving = _hosts_usage(hosts, now), _leaving(hosts)
+    there = (host for host in hosts if host.condition is not HostCondition.ABSENT)
+    leaving = sum(host.billing.price for host in there if is_leaving(host))
+    used = _hosts_usage(hosts, now)
     month = used.cost - _hosts_usage(hosts, month_of(now)).cost
-    return [Bill(kind="hosts of", name=account, used=used, month=month, leaving=leaving)]
+    return [Bill(kind=ORDERED, name=account, used=used, month=month, leaving=leaving)]
+
+
+async def _bill_of_idle(
+    store: Store, account: AccountName, known: KnownHosts, now: datetime
+) -> list[Bill]:
+    idle = await idle_hosts(store, known.hosts.get(account, ()), month_of(now), now)
+    if not (idle.price or idle.month):
+        return []
+    return [
+        Bill(
+            kind=IDLE,
+            name=account,
+            used=Usage(machines=idle.count, price=idle.price),
+            month=idle.month,
+            leaving=idle.leaving,
+            unpriced=idle.unpriced,
+        )
+    ]
 
 
 def _terms(host: Host) -> Terms:
@@ -119,27 +152,18 @@ def _hosts_usage(hosts: list[Host], now: datetime) -> Usage:
     return total
 
 
-def _leaving(hosts: list[Host]) -> float:
-    """Return what the hosts cost an hour that still exist and are being given up."""
-    there = (host for host in hosts if host.condition is not HostCondition.ABSENT)
-    return sum(
-        host.billing.price
-        for host in there
-        if host.purchase.scheduled or host.goal is HostGoal.RETIRED
-    )
-
-
 def bill_document(bill: Bill) -> Mapping[str, object]:
     """Return one bill as a JSON object."""
-    used = bill.used
+    used, idle = bill.used, bill.kind == IDLE
     return {
         "of": bill.kind,
         "name": bill.name,
         "count": used.machines,
-        "paid_hours": round(used.paid_hours, 4),
-        "used_hours": round(used.used_hours, 4) if bill.kind == "fleet" else None,
+        "unpriced": bill.unpriced,
+        "paid_hours": None if idle else round(used.paid_hours, 4),
+        "used_hours": round(used.used_hours, 4) if bill.kind == FLEET else None,
         "overhead": round(used.overhead, 4) if used.has_overhead else None,
-        "cost": round(used.cost, 6),
+        "cost": None if idle else round(used.cost, 6),
         "month": round(bill.month, 6),
         "price": used.price,
         "forecast_day": round(bill.forecast_day, 6),

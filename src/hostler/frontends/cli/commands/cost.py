@@ -17,10 +17,13 @@ from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
 from hostler.frontends.cli.console.options import File, ReadOptions
 from hostler.frontends.cli.console.screen import Screen
-from hostler.frontends.cli.context import Services, open_records
+from hostler.frontends.cli.context import Services, open_providers, open_records
 from hostler.frontends.cli.render import tables
 from hostler.frontends.cli.render.tables import ink
 from hostler.queries.cost import (
+    FLEET,
+    IDLE,
+    ORDERED,
     Backtests,
     Bill,
     PolicyOutcome,
@@ -29,7 +32,8 @@ from hostler.queries.cost import (
     outcome_document,
     recorded_demand,
 )
-from hostler.queries.wording import euros
+from hostler.queries.idle_hosts import KnownHosts, hosts_as_observed, hosts_on_record
+from hostler.queries.wording import count, euros
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,24 +81,46 @@ class CostCommand:
                 validator=Number(gt=0),
             ),
         ] = None,
+        observe: Annotated[
+            bool,
+            Parameter(
+                negative=(), help="observe the provider now: idle hosts that are on no record too"
+            ),
+        ] = False,
         options: ReadOptions | None = None,
     ) -> int:
         """Show hours paid and used, overhead and a forecast, or compare purchasing policies."""
         chosen = options or ReadOptions()
         if policy is None:
-            return self.guard(chosen.json, lambda screen: self._bills(file, chosen, screen))
+            return self.guard(
+                chosen.json, lambda screen: self._bills(file, chosen, screen, observe=observe)
+            )
         trial = _Trial(policy=policy, demand=demand, days=days, seed=seed, price=price)
         return self.guard(chosen.json, lambda screen: self._try(file, trial, chosen, screen))
 
     # ------------------------------------------------------------ what it costs
 
-    async def _bills(self, file: Path, options: ReadOptions, screen: Screen) -> int:
-        now = self.services.clock().now()
+    async def _bills(
+        self, file: Path, options: ReadOptions, screen: Screen, *, observe: bool
+    ) -> int:
         async with open_records(self.services, file, screen) as (config, store):
-            found = await bills(store, config.chosen(options.fleet), now)
+            fleets = config.chosen(options.fleet)
+            accounts = {fleet.account for fleet in fleets}
+            known = await hosts_on_record(store, accounts)
+            if observe:
+                with screen.waiting("observing the provider"):
+                    async with open_providers(self.services, config, store) as providers:
+                        known = await hosts_as_observed(providers, store, accounts)
+            now = self.services.clock().now()
+            found = await bills(store, fleets, known, now)
             forgotten = await store.forgotten()
+        for scope, error in known.unseen.items():
+            screen.note(f"could not observe {scope}, so its idle hosts may be missing: {error}")
         documents = [bill_document(bill) for bill in found]
-        screen.show(bill_table(found), {"at": now, "since": forgotten, "bills": documents})
+        notes = bill_notes(found, known)
+        value = {"at": now, "since": forgotten, "bills": documents}
+        value |= {"observed": known.observed, "notes": notes}
+        screen.show(bill_table(found, notes), value)
         return Exit.OK
 
     # ------------------------------------------------------------ what it would cost
@@ -137,8 +163,32 @@ class CostCommand:
 # ---------------------------------------------------------------- rendered
 
 
-def bill_table(found: Sequence[Bill]) -> RenderableType:
-    """Return the bills as a table."""
+def bill_notes(found: Sequence[Bill], known: KnownHosts) -> list[str]:
+    """Return what the bills have in common, and what is in none of them."""
+    kinds, notes = {bill.kind for bill in found}, list[str]()
+    if ORDERED in kinds:
+        notes.append(
+            "the time of a machine on a host that was ordered is in both rows: what is paid is the "
+            "row of the hosts"
+        )
+    if unpriced := sum(bill.unpriced for bill in found):
+        notes.append(f"{count(unpriced, 'more idle host')} without a known price, or off")
+    if known.any and not known.observed:
+        notes.append(
+            "idle hosts are those on record: what others of the pool cost, which no machine ever "
+            "had, is not known (--observe asks the provider)"
+        )
+    if IDLE in kinds:
+        notes.append(
+            "what idle hosts cost this month is known from when each is on record, and not of "
+            "hosts that are switched"
+        )
+    notes.append("the last two columns assume that all stays as it is, but for hosts being retired")
+    return notes
+
+
+def bill_table(found: Sequence[Bill], notes: Sequence[str]) -> RenderableType:
+    """Return the bills as a table, with what there is to say of them below it."""
     made = tables.table(
         *("of", "count", "paid h", "used h", "overhead"),
         *("so far", "this month", "€/h now", "a day", "30 days"),
@@ -148,17 +198,16 @@ def bill_table(found: Sequence[Bill]) -> RenderableType:
         made.add_row(
             ink(f"{bill.kind} {bill.name}"),
             str(used.machines),
-            f"{used.paid_hours:,.1f}",
-            f"{used.used_hours:,.1f}" if bill.kind == "fleet" else "",
+            f"{used.paid_hours:,.1f}" if bill.kind != IDLE else "",
+            f"{used.used_hours:,.1f}" if bill.kind == FLEET else "",
             f"{used.overhead:.0%}" if used.has_overhead else "",
-            euros(used.cost),
+            euros(used.cost) if bill.kind != IDLE else "",
             euros(bill.month),
             euros(used.price),
             euros(bill.forecast_day),
             euros(bill.forecast_30_days),
         )
-    note = "the last two columns assume that all stays as it is, but for hosts being retired"
-    return Group(made, ink(note, "dim"))
+    return Group(made, *(ink(note, "dim") for note in notes))
 
 
 def outcome_table(found: Sequence[PolicyOutcome], price: float) -> RenderableType:
