@@ -411,6 +411,27 @@ def test_missing_files_and_directories_are_clear_errors(tmp_path: Path) -> None:
         load(Path("a\0b"), KINDS, STORES)
 
 
+def test_what_is_no_file_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+    """To open a named pipe waits for its writer, and no signal ends that."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(ConfigError, match="is a named pipe and no file"):
+        load(pipe, KINDS, STORES)
+    with pytest.raises(ConfigError, match="is a device"):
+        load(Path("/dev/null"), KINDS, STORES)
+
+
+def test_a_pipe_that_was_given_open_is_read() -> None:
+    reads, writes = os.pipe()
+    os.write(writes, b"store = 7")
+    os.close(writes)
+    try:
+        with pytest.raises(WrongFile, match="store"):
+            load(Path(f"/dev/fd/{reads}"), KINDS, STORES)
+    finally:
+        os.close(reads)
+
+
 def test_a_file_that_cannot_be_read_is_a_clear_error(tmp_path: Path) -> None:
     file = tmp_path / "web.toml"
     file.write_text(SMALL)

@@ -1,5 +1,6 @@
 """Source: the bytes of a fleet file, and the TOML in them; whatever the file turns out to be."""
 
+import stat
 import tomllib
 from pathlib import Path
 
@@ -9,6 +10,10 @@ from .decode import Raw
 
 LARGEST = 1_000_000
 """A fleet file has fewer bytes than this."""
+
+
+_GIVEN = frozenset({Path("/dev/fd"), Path("/proc/self/fd")})
+"""Where the files are that a process was given open."""
 
 
 def read_toml(path: Path) -> Raw:
@@ -21,8 +26,7 @@ def read_toml(path: Path) -> Raw:
 
 def _read(path: Path) -> bytes:
     try:
-        if path.is_dir():
-            raise ConfigError(f"{path} is a directory; name the fleet file in it")
+        _require_file(path)
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)
     except FileNotFoundError as error:
@@ -34,6 +38,20 @@ def _read(path: Path) -> bytes:
     if len(content) > LARGEST:
         raise ConfigError(f"{path}: larger than {LARGEST:,} bytes; this is no fleet file")
     return content
+
+
+def _require_file(path: Path) -> None:
+    """Raise ConfigError where a path is no file: to open a pipe waits for whoever writes into it.
+
+    What was opened before us is read: standard input, or what a shell puts there for `<(…)`.
+    """
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise ConfigError(f"{path} is a directory; name the fleet file in it")
+    inherited = path == Path("/dev/stdin") or path.parent in _GIVEN
+    if not stat.S_ISREG(mode) and not inherited:
+        what = "a named pipe" if stat.S_ISFIFO(mode) else "a device or a socket"
+        raise ConfigError(f"{path} is {what} and no file; /dev/stdin reads what is piped in")
 
 
 def _parse(path: Path, content: bytes) -> Raw:
