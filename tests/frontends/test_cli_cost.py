@@ -158,6 +158,32 @@ def test_what_this_month_cost_is_told(capsys: Out) -> None:
     assert "this month" in cli(services, capsys).out
 
 
+def test_a_price_that_was_learnt_without_an_event_is_in_every_column(capsys: Out) -> None:
+    """As an observation has it: the record is saved, and nothing is told of it."""
+    services = InMemory()
+    paid = made(1, price=0.5, billed_from=NOW - 14 * H, created=NOW - 15 * H)
+
+    async def learn() -> None:
+        await fill(services.store_, replace(paid.with_billing(price=0.0, billed_from=None)))
+        saved = await services.store_.machine(paid.id)
+        assert saved is not None
+        record = replace(paid, version=saved.version)
+        await services.store_.save_machine(record, (), await fence(services.store_))
+
+    run(learn())
+
+    def bill() -> dict[str, float]:
+        (found,) = cli(services, capsys, "--json").json["bills"]
+        return found
+
+    assert (bill()["cost"], bill()["price"]) == (7.0, 0.5)
+    assert bill()["paid_hours"] == pytest.approx(14)
+    assert bill()["month"] == pytest.approx(6.0), "the month began twelve hours ago"
+    ended = replace(paid.with_billing(price=0.0, spent=7.0), phase=Phase.DELETED)
+    run(save(services.store_, timedelta(0), ended))
+    assert (bill()["cost"], bill()["price"]) == (7.0, 0.0)
+
+
 def test_a_fleet_as_it_was_cost_what_it_had_cost_by_then() -> None:
     services = InMemory()
     run(live(services.store_, a_long_life()))

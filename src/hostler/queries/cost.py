@@ -13,7 +13,7 @@ from hostler.domain.policy.demand import Demand
 from hostler.domain.reporting.usage import Usage, cost_since, recorded, staying, usage
 from hostler.ports.store import Store
 
-from .history import fleet_images
+from .history import fleet_images, fleet_images_now
 from .idle_hosts import KnownHosts, idle_hosts, is_leaving
 
 _HOUR = timedelta(hours=1)
@@ -76,7 +76,8 @@ async def bills(
 async def _bill_of_fleet(store: Store, fleet: Fleet, now: datetime) -> Bill:
     """Return what the machines of a fleet have cost; hours are those that are remembered."""
     machines = await store.machines(fleet.name)
-    images = staying(await fleet_images(store, fleet.name), {machine.id for machine in machines})
+    images = await fleet_images_now(store, fleet.name, now)
+    images = staying(images, {machine.id for machine in machines})
     living = sum(machine.billing.cost(now) for machine in machines)
     return Bill(
         kind=FLEET,

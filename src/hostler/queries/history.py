@@ -1,6 +1,7 @@
 """History: what happened to a machine, a host or a fleet, read page by page."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from hostler.domain.ids import FleetName, HostId, MachineId
 from hostler.domain.reporting.history import Line, tell
@@ -33,6 +34,12 @@ async def fleet_images(store: Store, fleet: FleetName) -> tuple[Image, ...]:
     """Return every remembered image of a fleet's machines, and when it was, in order."""
     entries = await fleet_events(store, fleet, 0)
     return tuple((entry.event.at, entry.image) for entry in entries if entry.image is not None)
+
+
+async def fleet_images_now(store: Store, fleet: FleetName, now: datetime) -> tuple[Image, ...]:
+    """Return these images, and its machines as they are now: not every change makes an image."""
+    living = await store.machines(fleet)
+    return (*await fleet_images(store, fleet), *((now, machine) for machine in living))
 
 
 async def newest_fleet_events(

@@ -12,7 +12,7 @@ from hostler.domain.reporting.hosts import OUTSIDE, HostStatus, observed_hosts
 from hostler.domain.reporting.usage import Image, cost_since, lives
 from hostler.ports.store import Store
 
-from .history import fleet_images
+from .history import fleet_images_now
 from .hosts import recorded_hosts
 from .providers import Providers, incomplete
 
@@ -78,7 +78,7 @@ async def idle_hosts(
     leaving = (host for host in priced if host.record is not None and is_leaving(host.record))
     since = max(since, await store.forgotten() or since)
     pooled = [host for host in hosts if _is_pooled(host)]
-    tenants = await _tenants(store) if pooled else {}
+    tenants = await _tenants(store, now) if pooled else {}
     return IdleHosts(
         count=len(priced),
         unpriced=len(idle) - len(priced),
@@ -119,11 +119,11 @@ def _price(host: HostStatus) -> float:
     return 0.0 if off and host.resource is None else host.price
 
 
-async def _tenants(store: Store) -> dict[HostId, list[Image]]:
+async def _tenants(store: Store, now: datetime) -> dict[HostId, list[Image]]:
     """Return the images of all machines that had a host, by the host."""
     found = dict[HostId, list[Image]]()
     for row in await store.fleets():
-        for life in lives(await fleet_images(store, row.name)).values():
+        for life in lives(await fleet_images_now(store, row.name, now)).values():
             host = next((machine.host for _, machine in reversed(life) if machine.host), None)
             if host is not None:
                 found.setdefault(host, []).extend(life)

@@ -62,9 +62,20 @@ def cost_since(images: Iterable[Image], start: datetime, now: datetime) -> float
 
 
 def _cost(life: Sequence[Image], at: datetime) -> float:
-    """Return what a machine had cost by then."""
-    before = [machine for time, machine in life if time <= at]
-    return before[-1].billing.cost(at) if before else 0.0
+    """Return what a machine had cost by then.
+
+    A price may be learnt without an image: a later one says from when on it was paid.
+    """
+    for time, machine in reversed(life):
+        if time <= at or _paid_since(machine, at):
+            return machine.billing.cost(at)
+    return 0.0
+
+
+def _paid_since(machine: Machine, at: datetime) -> bool:
+    """Tell whether a machine's price of this image was in force by then."""
+    since = machine.billing.billed_from
+    return _is_paid(machine) and since is not None and since <= at
 
 
 def deleted_since(images: Iterable[Image], at: datetime) -> tuple[Machine, ...]:
@@ -99,14 +110,25 @@ def lives(images: Iterable[Image]) -> dict[MachineId, list[Image]]:
 def _of_one(life: Sequence[Image], now: datetime) -> Usage:
     ends = (*(time for time, _ in life[1:]), now)
     spans = [(m, max(0.0, (end - at) / _HOUR)) for (at, m), end in zip(life, ends, strict=True)]
+    pairs = zip(life[1:], life, strict=False)
+    learnt = sum(_paid_before(image, before) for image, before in pairs)
     newest = life[-1][1]
     return Usage(
         machines=1,
-        paid_hours=sum(hours for machine, hours in spans if _is_paid(machine)),
+        paid_hours=learnt + sum(hours for machine, hours in spans if _is_paid(machine)),
         used_hours=sum(hours for machine, hours in spans if machine.phase in _USED),
         cost=newest.billing.cost(now),
         price=newest.billing.price if _is_paid(newest) else 0.0,
     )
+
+
+def _paid_before(image: Image, before: Image) -> float:
+    """Return the hours between two images that were paid, of which only the later one tells."""
+    time, machine = image
+    since = machine.billing.billed_from
+    if _is_paid(before[1]) or not _is_paid(machine) or since is None:
+        return 0.0
+    return max(0.0, (time - max(since, before[0])) / _HOUR)
 
 
 def _is_paid(machine: Machine) -> bool:
