@@ -96,7 +96,11 @@ async def test_plan_of_an_end_names_the_removal_and_writes_nothing() -> None:
     events = len(await rig.store.events())
     found = await planned(rig)
     assert kinds(found) == [MAKE_ADDRESS, MAKE_SERVER, POWER_ON], "its replacement"
-    assert "draining" in [m.stands for m in found.machines]
+    (drains,) = (m for m in found.machines if m.stands == "draining")
+    assert drains.calls == (), "the next turn makes them, once nothing runs on it"
+    start, _, then = drains.ready.waits.partition("; then ")
+    assert start == "nothing to run on it any more"
+    assert [words.split()[0] for words in then.split(", ")] == [TERMINATE, REMOVE_ADDRESS]
     assert len(await rig.store.events()) == events
     assert len(await rig.store.requests()) == 1
 

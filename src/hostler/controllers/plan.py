@@ -133,7 +133,7 @@ def planned_machines(decision: Decision, snapshot: Snapshot, planner: Planner) -
                 steps = MachineSteps(command.goal, snapshot, planner)
                 yield _of(command.machine, expected_calls(command.machine, resources, steps))
             case Advance() if command.machine.phase is not _phase_before(command, snapshot):
-                yield _of(command.machine)
+                yield _of(command.machine, _after_drain(command.machine, snapshot, planner))
             case SaveFleet():
                 others = replace(snapshot, free=_left(decision, snapshot))
                 yield from (
@@ -152,6 +152,16 @@ def planned_machines(decision: Decision, snapshot: Snapshot, planner: Planner) -
                 )
             case _:
                 pass
+
+
+def _after_drain(machine: Machine, snapshot: Snapshot, planner: Planner) -> Ready:
+    """Return what a machine that drains waits for, with the calls that follow; nothing else."""
+    if machine.phase is not Phase.DRAINING:
+        return _ARRIVED
+    ended, resources = replace(machine, phase=Phase.STOPPING), resources_of(machine, snapshot)
+    steps = MachineSteps(Goal.ABSENT, snapshot, planner)
+    then = ", ".join(str(call) for call in expected_calls(ended, resources, steps).calls)
+    return Ready(waits=f"nothing to run on it any more; then {then}" if then else "")
 
 
 def _phase_before(advance: Advance, snapshot: Snapshot) -> Phase | None:
