@@ -421,6 +421,12 @@ def test_what_is_no_file_is_refused_before_it_is_opened(tmp_path: Path) -> None:
         load(Path("/dev/null"), KINDS, STORES)
 
 
+def test_a_named_pipe_in_place_of_a_named_file_is_a_fault(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    found = faults(tmp_path, SMALL + 'cloud_init_file = "pipe"')
+    assert "it is a named pipe" in found["fleet.web.cloud_init_file"]
+
+
 def test_a_pipe_that_was_given_open_is_read() -> None:
     reads, writes = os.pipe()
     os.write(writes, b"store = 7")

@@ -1,19 +1,15 @@
 """Source: the bytes of a fleet file, and the TOML in them; whatever the file turns out to be."""
 
-import stat
 import tomllib
 from pathlib import Path
 
 from hostler.domain.errors import ConfigError
+from hostler.ports.files import FOLDER, other_than_file
 
 from .decode import Raw
 
 LARGEST = 1_000_000
 """A fleet file has fewer bytes than this."""
-
-
-_GIVEN = frozenset({Path("/dev/fd"), Path("/proc/self/fd")})
-"""Where the files are that a process was given open."""
 
 
 def read_toml(path: Path) -> Raw:
@@ -41,16 +37,11 @@ def _read(path: Path) -> bytes:
 
 
 def _require_file(path: Path) -> None:
-    """Raise ConfigError where a path is no file: to open a pipe waits for whoever writes into it.
-
-    What was opened before us is read: standard input, or what a shell puts there for `<(…)`.
-    """
-    mode = path.stat().st_mode
-    if stat.S_ISDIR(mode):
+    """Raise ConfigError where a path is no file: to open a pipe waits for its writer."""
+    what = other_than_file(path)
+    if what == FOLDER:
         raise ConfigError(f"{path} is a directory; name the fleet file in it")
-    inherited = path == Path("/dev/stdin") or path.parent in _GIVEN
-    if not stat.S_ISREG(mode) and not inherited:
-        what = "a named pipe" if stat.S_ISFIFO(mode) else "a device or a socket"
+    if what:
         raise ConfigError(f"{path} is {what} and no file; /dev/stdin reads what is piped in")
 
 
