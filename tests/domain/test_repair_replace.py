@@ -287,22 +287,29 @@ def test_outdated_machine_stays_where_nobody_asked_for_replacing() -> None:
     assert scene.decide().commands == ()
 
 
+IMAGE = replace(OFFER, image="Tahoe")
+
+
 @pytest.mark.parametrize(
-    ("offers", "goes"),
+    ("made", "offers", "goes"),
     [
-        ((OFFER,), False),
-        ((replace(OFFER, image="newer"),), False),
-        ((replace(OFFER, type="large"), OFFER), False),
-        ((replace(OFFER, type="large"),), True),
-        ((replace(OFFER, zone=ABROAD),), True),
+        (IMAGE, (IMAGE,), False),
+        (IMAGE, (replace(IMAGE, image="tahoe"),), False),
+        (IMAGE, (replace(IMAGE, image="newer"),), True),
+        (IMAGE, (replace(IMAGE, image="newer"), IMAGE), False),
+        (IMAGE, (replace(IMAGE, image=""),), False),
+        (replace(IMAGE, image=""), (IMAGE,), False),
+        (IMAGE, (replace(IMAGE, type="large"), IMAGE), False),
+        (IMAGE, (replace(IMAGE, type="large"),), True),
+        (IMAGE, (replace(IMAGE, zone=ABROAD),), True),
     ],
 )
-def test_a_type_or_zone_that_is_no_longer_named_is_drift_as_an_image_is(
-    offers: tuple[Offer, ...], goes: bool
+def test_a_type_a_zone_or_an_image_that_is_no_longer_named_is_drift(
+    made: Offer, offers: tuple[Offer, ...], goes: bool
 ) -> None:
-    """An image is part of the digest; offers that stand behind others are as good as they."""
+    """Offers that stand behind others are as good as they. A Mac's template has no image."""
     scene = Scene(fleet=replace(FLEET, offers=offers, replace_outdated=True, surge=0))
-    scene.furnish(machine(1))
+    scene.furnish(replace(machine(1), offer=made))
     scene.observe()
     scene.reconcile()
     assert (scene.the(1).phase is Phase.DRAINING) == goes

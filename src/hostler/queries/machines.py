@@ -66,7 +66,8 @@ def outdated(machine: Machine, fleet: Fleet) -> str:
     used = machine.phase in {Phase.READY, Phase.STANDBY} and machine.deletion is None
     if not used or fleet.removed or not fleet.outdates(machine):
         return ""
-    other = f"its fleet no longer asks for {machine.offer.type} in {machine.offer.zone}"
+    image = f" with {machine.offer.image}" if machine.offer.image else ""
+    other = f"its fleet no longer asks for {machine.offer}{image}"
     why = "made from another template" if machine.outdated(fleet.template) else other
     return f"outdated: {why}; {_whether_replaced(fleet)}"
 

@@ -138,16 +138,14 @@ class Fleet:
         return self.maximum if self.maximum is not None else size + max(5, size // 2)
 
     def outdates(self, machine: Machine) -> bool:
-        """Tell whether a machine is another than would be made now: its template, type or zone.
+        """Tell whether a machine is another than would be made now: its template, or its offer.
 
-        What was adopted is as its maker chose; its type need not be offered.
+        What was adopted is as its maker chose; its offer need not be one of the fleet's.
         """
         if machine.outdated(self.template):
             return True
-        made = machine.offer
-        return machine.origin is not Origin.ADOPTED and not any(
-            (offer.type, offer.zone) == (made.type, made.zone) for offer in self.offers
-        )
+        adopted = machine.origin is Origin.ADOPTED
+        return not adopted and not any(offer.covers(machine.offer) for offer in self.offers)
 
     def creates_per_hour(self, size: int) -> int:
         """Return the bound on creation attempts in any hour (invariant S4).

@@ -26,6 +26,14 @@ class Offer:
         """Return the offer in a line."""
         return f"{self.type} in {self.zone}"
 
+    def covers(self, made: "Offer") -> bool:
+        """Tell whether what was made of an offer would be made of this one too.
+
+        An image says nothing where one of them names none, nor does how it is written.
+        """
+        other_image = self.image and made.image and self.image.casefold() != made.image.casefold()
+        return (self.type, self.zone) == (made.type, made.zone) and not other_image
+
 
 class BootstrapFormat(StrEnum):
     """What bootstrap data is: for cloud-init, or a shell script, which cloud-init takes too."""
