@@ -322,13 +322,19 @@ class MetalChecker(Checker):
                 return True
 
     def _check_shadow(self, shadow: ShadowStore, things: list[Thing], passed: float) -> None:
-        """Check what only time can break; free boxes come to be as people hold them."""
+        """Check what only time can break; free boxes that answer come to be as people hold them."""
         super()._check_shadow(shadow, things, passed)
         hosts = (host for host in shadow.hosts.values() if host.id not in shadow.bindings)
         free = (host for host in hosts if host.condition is HostCondition.FREE)
         made = Switched(self.truth, self.held(shadow))
         switched = self._switched.setdefault(shadow.own, made)
-        self.found(switched.late((h for h in free if self.looking(shadow, h.zone)), passed))
+        answer = (host for host in free if self._is_shown(host.id))
+        self.found(switched.late((h for h in answer if self.looking(shadow, h.zone)), passed))
+
+    def _is_shown(self, box: HostId) -> bool:
+        """Tell whether a box was listed just now as on or off: one that is not reached is not."""
+        shown = max(self._shown_up.get(box, -inf), self._shown_off.get(box, -inf))
+        return self.now - shown <= _SEEN
 
     def _wrong(self, invariant: str, text: str, machine: MachineId | None) -> None:
         self.found((Violation(invariant=invariant, text=text, machine=machine),))
