@@ -118,7 +118,12 @@ class Impatient(StillClock):
 
 def test_who_interrupts_the_waiting_is_told_that_the_request_stays(capsys: Out) -> None:
     services = filled(runs=True, clock_=Impatient())
-    result = cli(services, capsys, "delete", str(FILE), str(FIRST))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a script may ignore it
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
+    try:
+        result = cli(services, capsys, "delete", str(FILE), str(FIRST))
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert result.code == 130
     text = "interrupted: what was asked for is recorded, and carried out all the same"
     assert " ".join(result.err.split()) == text

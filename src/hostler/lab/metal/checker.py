@@ -333,8 +333,8 @@ class MetalChecker(Checker):
 
     def _is_shown(self, box: HostId) -> bool:
         """Tell whether a box was listed just now as on or off: one that is not reached is not."""
-        shown = max(self._shown_up.get(box, -inf), self._shown_off.get(box, -inf))
-        return self.now - shown <= _SEEN
+        newest = max(self._shown_up.get(box, -inf), self._shown_off.get(box, -inf))
+        return self.now - newest <= _SEEN
 
     def _wrong(self, invariant: str, text: str, machine: MachineId | None) -> None:
         self.found((Violation(invariant=invariant, text=text, machine=machine),))
