@@ -4,7 +4,6 @@ Each scene changes one thing by hand that the record binds to a machine, on the 
 world, and says what has to be so again, by which calls, and what the history tells.
 """
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -14,8 +13,7 @@ import pytest
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import RequestKind
-from hostler.lab.scenes.servers import ALL_RESOURCES, PLAIN, SECRET, ZONE, Hostler, Rig, play
-from hostler.ports.http import HttpRequest
+from hostler.lab.scenes.servers import ALL_RESOURCES, PLAIN, ZONE, Hostler, Rig, play
 from hostler.providers.scaleway.common.settings import Template
 from hostler.simulators.scaleway.instances.network import addresses, groups, nics
 from hostler.simulators.scaleway.instances.storage import volumes
@@ -23,17 +21,11 @@ from hostler.simulators.scaleway.state.inventory import touch
 from hostler.simulators.scaleway.state.record import Owner
 from hostler.simulators.scaleway.state.records import BlockVolume, SecurityGroup, Server
 
+from .servers_by_hand import guest, made_by_hand
+
 MINUTE = timedelta(minutes=1)
 QUIET = 5 * MINUTE
 """More than the consistency delay, and a few observations."""
-
-
-def guest(rig: Rig) -> Server:
-    """Return the only server of the world, as the world has it."""
-    (server,) = rig.servers()
-    there = rig.world.cloud.servers.get(server.id)
-    assert there is not None
-    return there
 
 
 async def at_rest(rig: Rig, template: Template = PLAIN) -> Hostler:
@@ -237,30 +229,10 @@ def test_an_address_on_another_server_is_left_there() -> None:
     async def scene(rig: Rig) -> None:
         hostler = await at_rest(rig)
         address = guest(rig).addresses[0]
-        stranger = someone_elses(rig)
+        stranger = made_by_hand(rig)
         addresses.move(rig.world.cloud, address, stranger)
         await rig.clock.sleep(QUIET)
         assert await drifted(hostler) == [f"address 0 is attached to server {stranger.id}"]
         assert address.server is stranger
 
     play(scene)
-
-
-def someone_elses(rig: Rig) -> Server:
-    """Return a server in the same project that is none of ours."""
-    body = {
-        "name": "by hand",
-        "commercial_type": "DEV1-S",
-        "image": "ubuntu_noble",
-        "project": rig.world.options.project,
-        "dynamic_ip_required": False,
-    }
-    token = (("X-Auth-Token", SECRET.reveal()), ("Content-Type", "application/json"))
-    path = f"/instance/v1/zones/{ZONE}/servers"
-    made = rig.world.handle(
-        HttpRequest(method="POST", path=path, headers=token, body=json.dumps(body).encode())
-    ).response
-    assert made is not None
-    there = rig.world.cloud.servers.get(json.loads(made.body)["server"]["id"])
-    assert there is not None
-    return there

@@ -1,6 +1,5 @@
 """What carries only a part of our owner tag: on record it is tagged again, else people are told."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -9,10 +8,10 @@ import pytest
 
 from hostler.domain.ids import FleetName
 from hostler.domain.model.resource import OrphanClass
-from hostler.lab.scenes.servers import FLEET, SECRET, ZONE, Rig, play
-from hostler.ports.http import HttpRequest
+from hostler.lab.scenes.servers import FLEET, Rig, play
 from hostler.simulators.scaleway.state.inventory import touch
-from hostler.simulators.scaleway.state.records import Server
+
+from .servers_by_hand import guest, made_by_hand
 
 MINUTE = timedelta(minutes=1)
 QUIET = 5 * MINUTE
@@ -29,35 +28,6 @@ PARTS: dict[str, Tags] = {
     "a second server": lambda tags: [*tags[:3], "hostler-attempt=server1.1"],
 }
 """What is left of a server's tags: of the installation, the fleet, the machine and the attempt."""
-
-
-def guest(rig: Rig) -> Server:
-    """Return the only server of the world, as the world has it."""
-    (server,) = rig.servers()
-    there = rig.world.cloud.servers.get(server.id)
-    assert there is not None
-    return there
-
-
-def made_by_hand(rig: Rig, tags: list[str]) -> Server:
-    """Return a server that somebody made in our project, with these tags."""
-    body = {
-        "name": "by hand",
-        "commercial_type": "DEV1-S",
-        "image": "ubuntu_noble",
-        "project": rig.world.options.project,
-        "dynamic_ip_required": False,
-        "tags": tags,
-    }
-    token = (("X-Auth-Token", SECRET.reveal()), ("Content-Type", "application/json"))
-    path = f"/instance/v1/zones/{ZONE}/servers"
-    made = rig.world.handle(
-        HttpRequest(method="POST", path=path, headers=token, body=json.dumps(body).encode())
-    ).response
-    assert made is not None
-    there = rig.world.cloud.servers.get(json.loads(made.body)["server"]["id"])
-    assert there is not None
-    return there
 
 
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)

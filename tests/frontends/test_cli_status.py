@@ -1,5 +1,5 @@
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from cli_kit import FILE, FLEET, HOME, NOW, WEB, InMemory, cli, fence, fill, made, run
@@ -93,25 +93,6 @@ def test_status_says_what_differs_from_the_record_of_a_ready_machine(capsys: Out
     run(fill(services.store_, made(1).with_fact(f"{SEEN}{moved}", NOW)))
     (fleet,) = cli(services, capsys, "status", str(FILE), "--json").json["fleets"]
     assert [entry["next"] for entry in fleet["machines"]] == [f"differs from its record: {moved}"]
-
-
-@pytest.mark.parametrize(
-    ("reason", "retry_at", "displayed"),
-    [
-        ("up", None, False),
-        ("probe_passed", None, False),
-        ("up", NOW, True),
-        ("recovered", None, True),
-    ],
-)
-def test_status_says_why_a_try_failed_until_the_machine_got_ready(
-    capsys: Out, reason: str, retry_at: datetime | None, *, displayed: bool
-) -> None:
-    """It said for ever of a Mac that somebody renamed it: a list had lagged for a second."""
-    services, wrong = InMemory(), "mac.rename.claimed: somebody renamed it"
-    entry = replace(made(1), phase=Phase.READY, reason=reason, error=wrong, retry_at=retry_at)
-    run(fill(services.store_, entry))
-    assert (wrong in cli(services, capsys, "status", str(FILE)).out) == displayed
 
 
 def test_status_says_that_a_machine_is_outdated_and_whether_that_replaces_it(capsys: Out) -> None:
@@ -286,21 +267,23 @@ def test_orphans_as_json_sum_up(capsys: Out) -> None:
     )
 
 
+def stray(owner_tag: OwnerTag) -> Resource:
+    return Resource(
+        id=ResourceId("server-7"),
+        slot=Slot("server"),
+        zone=Zone("z-1"),
+        owner_tag=owner_tag,
+        condition=Condition.UP,
+        created=NOW - timedelta(hours=1),
+    )
+
+
 def test_observing_orphans_finds_what_no_report_has(capsys: Out) -> None:
     services = InMemory()
     owner_tag = OwnerTag(
         installation=InstallationId("abroad"), fleet=WEB, machine=machine_id(7), attempt=1
     )
-    services.cloud().world.add(
-        Resource(
-            id=ResourceId("server-7"),
-            slot=Slot("server"),
-            zone=Zone("z-1"),
-            owner_tag=owner_tag,
-            condition=Condition.UP,
-            created=NOW - timedelta(hours=1),
-        )
-    )
+    services.cloud().world.add(stray(owner_tag))
     assert cli(services, capsys, "orphans", str(FILE)).code == 0
     result = cli(services, capsys, "orphans", str(FILE), "--observe", "--json")
     assert result.code == 3
@@ -312,16 +295,7 @@ def test_observing_finds_what_a_twin_made_for_a_living_machine(capsys: Out) -> N
     services = InMemory()
     run(fill(services.store_, made(1)))
     owner_tag = OwnerTag(installation=HOME, fleet=WEB, machine=FIRST, attempt=9)
-    services.cloud().world.add(
-        Resource(
-            id=ResourceId("server-7"),
-            slot=Slot("server"),
-            zone=Zone("z-1"),
-            owner_tag=owner_tag,
-            condition=Condition.UP,
-            created=NOW - timedelta(hours=1),
-        )
-    )
+    services.cloud().world.add(stray(owner_tag))
     result = cli(services, capsys, "orphans", str(FILE), "--observe", "--json")
     found = [(entry["resource"], entry["class"]) for entry in result.json["orphans"]]
     assert (result.code, found) == (3, [("server-7", "unissued")])

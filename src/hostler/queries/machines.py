@@ -13,7 +13,7 @@ from hostler.domain.machines.rollout import with_revision
 from hostler.domain.model.commands import Next
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.phases import PHASES, Phase, Reason, sentence
+from hostler.domain.model.phases import PHASES, Phase, sentence
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.observation.blockers import protected_until
 from hostler.domain.reporting.hosts import HostStatus, host_statuses
@@ -30,8 +30,6 @@ _AT_THE_LIMIT = {
     "keep_failed": "deleted",
 }
 """What happens to a machine that has been in its phase for as long as a timer allows."""
-
-_CAME_UP = frozenset({str(Reason.UP), str(Reason.PROBE_PASSED)})
 
 _LONG = 80
 
@@ -112,15 +110,9 @@ def problem(machine: Machine) -> str:
         return "somebody else may have claimed its host too"
     if machine.health.stuck:
         return f"stuck: {machine.error}".removesuffix(": ")
-    if machine.error and not _came_up_since(machine):
+    if machine.error:
         return machine.error
     return sentence(machine.reason) if machine.phase in {Phase.FAILED, Phase.STOPPING} else ""
-
-
-def _came_up_since(machine: Machine) -> bool:
-    """Whether a machine got ready after its last error: `explain` tells that one still."""
-    ready = machine.phase is Phase.READY and machine.reason in _CAME_UP
-    return ready and machine.retry_at is None
 
 
 # ---------------------------------------------------------------- explained

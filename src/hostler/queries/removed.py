@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from hostler.config.values import Config
+from hostler.domain.hosts.purchasing import ORDER_COUNTS
 from hostler.domain.ids import FleetName
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host, HostCondition
@@ -20,10 +21,9 @@ from .wording import clock_time, euros
 class RemovedFleet:
     """A fleet that the file has no longer, with what is on the bill in its name.
 
-    `orphans` are the resources that bear its name and that no record explains, `orders` those under
-    way: their hosts have not come. `taker` is the fleet
-    that takes its machines over, and `successor` one of the file that came as this one left:
-    perhaps it was only renamed.
+    `orphans` are the resources that bear its name and that no record explains, `orders` those whose
+    hosts have not come yet. `taker` is the fleet that takes its machines over, and `successor` one
+    of the file that came as this one left: perhaps it was only renamed.
     """
 
     row: FleetRow
@@ -94,10 +94,6 @@ async def removed_fleets(store: Store, config: Config, now: datetime) -> tuple[R
     return tuple(one for one in found if one.machines or one.hosts or one.orphans or one.orders)
 
 
-_COMES_WITHIN = timedelta(days=1)
-"""How long after an order its host may come; the engine remembers orders for as long."""
-
-
 _AT_ONCE = timedelta(minutes=1)
 """How long before another left a fleet may have been recorded that came in its place: an engine
 finds both in one file, and records one after the other."""
@@ -134,7 +130,7 @@ async def _removed(
         and host.condition is not HostCondition.ABSENT
     ]
     came = {host.purchase.order for host in hosts}
-    late = now - _COMES_WITHIN
+    late = now - ORDER_COUNTS
     return RemovedFleet(
         row=row,
         orders=sum(order.at > late and order.id not in came for order in row.orders),

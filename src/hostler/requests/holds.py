@@ -1,17 +1,15 @@
 """Requests that hold hosts for a person for a while, lift that, or switch hosts off and on."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
 from hostler.domain.errors import RequestRefused
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.hold import HoldKind
-from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import RequestKind
 from hostler.domain.reporting.hosts import HostStatus
 
-from . import machines
 from .recording import Accepted, Author, new_request, protecting
 
 
@@ -21,39 +19,29 @@ def hold(
     """Ask that a host is held like this; without a duration as long as the fleet allows.
 
     Raises RequestRefused where the duration is longer than that. A machine that has the host keeps
-    it: `emptied` asks for its end.
+    it until it ends.
     """
     request = protecting(RequestKind.HOLD, fleet, author, duration)
     return Accepted(
         request=replace(request, host=host.id, hold=kind),
-        warnings=tuple(_in_the_way(host, kind)),
+        warnings=(*_taken(host, kind), *given_up(host, kind)),
     )
 
 
-_UNTIL_IT_ENDS = "and keeps it until it ends"
+def _taken(host: HostStatus, kind: HoldKind) -> tuple[str, ...]:
+    """Return a warning where a host is not held yet, for a machine has it."""
+    if not kind.bars_machines or host.binding is None:
+        return ()
+    return (f"machine {host.binding} has {host.name or host.id}, and keeps it until it ends",)
 
 
-def _in_the_way(host: HostStatus, kind: HoldKind) -> Iterator[str]:
-    """Yield why a host is not held from now on, or not until the end."""
-    name = host.name or host.id
-    if kind.bars_machines and host.binding is not None:
-        yield f"machine {host.binding} has {name}, {_UNTIL_IT_ENDS}"
-    if kind is HoldKind.RESERVED and host.record is not None and host.record.retires:
-        yield (
-            f"{name} is given up at the end of what is paid, reserved or not, for it was ordered: "
-            "`hostler pool FILE add` keeps it, once no machine has it"
-        )
-
-
-def emptied(
-    author: Author, fleet: Fleet, machine: Machine, held: Accepted, *, now: bool
-) -> tuple[Accepted, Accepted]:
-    """Ask for a hold, and then that the machine which has the host is deleted.
-
-    `now` does not wait for what runs on it. Raises RequestRefused where the fleet is protected.
-    """
-    lasting = tuple(text for text in held.warnings if not text.endswith(_UNTIL_IT_ENDS))
-    return replace(held, warnings=lasting), machines.delete(author, fleet, machine, now=now)
+def given_up(host: HostStatus, kind: HoldKind) -> tuple[str, ...]:
+    """Return a warning where a host is not held until the end, for it is given up before."""
+    if kind is not HoldKind.RESERVED or host.record is None or not host.record.retires:
+        return ()
+    why = "given up at the end of what is paid, reserved or not, for it was ordered"
+    cure = "`hostler pool FILE add` keeps it, once no machine has it"
+    return (f"{host.name or host.id} is {why}: {cure}",)
 
 
 def lift(author: Author, fleet: Fleet, host: HostStatus) -> Accepted:

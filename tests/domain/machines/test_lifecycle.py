@@ -444,6 +444,18 @@ def test_an_error_of_a_ready_machine_ends_with_what_it_was_about() -> None:
     assert (entry.phase, entry.error, entry.tries, entry.retry_at) == (Phase.READY, "", 0, None)
 
 
+def test_an_error_of_a_start_ends_once_its_machine_is_ready() -> None:
+    """It was told for ever of a Mac that somebody renamed it: a list had lagged for a second."""
+    scene, wrong = Scene(), "mac.rename.claimed: somebody renamed it"
+    being_made(scene, Condition.STARTING, powered=True)
+    scene.keep(replace(scene.the(), error=wrong, tries=1))
+    scene.rounds(2, 2 * S)
+    assert (scene.the().phase, scene.the().error) == (Phase.STARTING, wrong)
+    scene.exist(server(scene.the(), Condition.UP))
+    scene.rounds(2, 2 * S)
+    assert (scene.the().phase, scene.the().error, scene.the().tries) == (Phase.READY, "", 0)
+
+
 def test_an_error_of_a_ready_machine_stays_while_there_is_something_to_do_about_it() -> None:
     scene = furnished()
     scene.exist(replace(server(scene.the()), id=ResourceId("server-x")))

@@ -36,7 +36,8 @@ from . import delivery
 from .parking import wakes
 from .wiping import is_overdue
 
-_DAY = timedelta(days=1)
+ORDER_COUNTS = timedelta(days=1)
+"""For so long a fleet's row remembers an order: within it its host may still come."""
 _REMEMBERED = timedelta(days=15)
 _MOST = 2000
 _ENDED = frozenset({HostCondition.FREE, HostCondition.QUARANTINED})
@@ -134,14 +135,14 @@ def _remembered(row: FleetRow, snapshot: Snapshot) -> FleetRow:
     orders = tuple(
         delivery.observed_for(order, snapshot)
         for order in row.orders
-        if snapshot.now - order.at < _DAY
+        if snapshot.now - order.at < ORDER_COUNTS
     )
     return evolve(row, sizes=(*young, sizes[-1])[-_MOST:], orders=orders)
 
 
 def lapses(row: FleetRow) -> Iterator[datetime]:
     """Yield when each order and size on the row counts no more."""
-    yield from (order.at + _DAY for order in row.orders)
+    yield from (order.at + ORDER_COUNTS for order in row.orders)
     yield from (sized.at + _REMEMBERED for sized in row.sizes[:-1])
 
 

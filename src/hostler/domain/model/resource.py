@@ -42,8 +42,7 @@ class Slot:
 
     def __str__(self) -> str:
         """Return the slot as people read it: `address 1`, or `server`."""
-        only = self.kind == "server" and self.index == 0
-        return self.kind if only else f"{self.kind} {self.index}"
+        return self.kind if self.kind == "server" else f"{self.kind} {self.index}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

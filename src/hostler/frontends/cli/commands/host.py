@@ -1,7 +1,7 @@
 """Host: what a person wants of single hosts for a while, whatever the fleets want of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -19,7 +19,7 @@ from hostler.frontends.cli.context import Services, open_providers, open_records
 from hostler.ports.store import Store
 from hostler.queries.hosts import recorded_hosts
 from hostler.queries.lookup import find_machine, hosts_named
-from hostler.requests import holds
+from hostler.requests import holds, machines
 from hostler.requests.recording import Accepted, Author
 
 from .pool import show_submitted
@@ -152,7 +152,8 @@ async def _asked(
     if host.binding is None or not wanted.lasts.ends:
         return (held,)
     owner, machine = await find_machine(store, fleets, host.binding)
-    return holds.emptied(wanted.author, owner, machine, held, now=wanted.lasts.now)
+    freed = replace(held, warnings=holds.given_up(host, kind))
+    return freed, machines.delete(wanted.author, owner, machine, now=wanted.lasts.now)
 
 
 _COMES = {
