@@ -164,11 +164,12 @@ def _aim(transition: Transition, context: Context) -> Transition:
 def _settled(transition: Transition) -> Transition:
     """Return the step without the error of a call that nobody would make any more.
 
-    It is ready, nothing is to be done, and nothing waited for: what failed last is past, however
+    It was ready, nothing is to be done, and nothing waited for: what failed last is past, however
     that was settled. Why a probe failed is no call's error, and ends with a probe that passes.
     """
     machine = transition.machine
-    if not machine.error or machine.phase is not Phase.READY or failure_of(machine):
+    was_ready = machine.phase is Phase.READY and transition.before.phase is Phase.READY
+    if not machine.error or not was_ready or failure_of(machine):
         return transition
     return replace(transition, machine=replace(machine, error="", tries=0, retry_at=None))
 
