@@ -26,6 +26,7 @@ from hostler.domain.policy.demand import Demand, demand_of
 from hostler.frontends.cli.commands.cost import CostCommand
 from hostler.frontends.cli.console.guard import guarded
 from hostler.frontends.cli.main import application, main
+from hostler.frontends.cli.render.tables import headline
 from hostler.ports.store import Store
 from hostler.providers.scaleway.macs.settings import PRICES
 from hostler.queries.cost import PolicyOutcome
@@ -148,6 +149,8 @@ def test_what_a_fleet_cost_never_falls_and_is_the_same_in_status(capsys: Out) ->
 
     run(forget())
     assert so_far() == (9.5, 9.5)
+    status = run(fleet_status(services.store_, FLEET, NOW, runs=False))
+    assert (status.machines, "€9.50 so far" in str(headline(status))) == ((), True)
 
 
 def test_what_this_month_cost_is_told(capsys: Out) -> None:

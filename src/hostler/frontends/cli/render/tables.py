@@ -81,7 +81,7 @@ def headline(status: FleetStatus) -> Text:
     others = {phase: n for phase, n in status.counts.items() if phase != Phase.READY}
     for phase, number in sorted(others.items()):
         text.append(f", {number} {phase}", STYLES[phase])
-    if status.machines:
+    if status.machines or status.cost:
         text.append(f"  {euros(status.cost)} so far", "dim")
     for remark in _remarks(status):
         text.append(f"\n  {remark}", "yellow")
