@@ -7,21 +7,28 @@ from unittest.mock import patch
 
 import pytest
 
-from hostler.controllers.observe.due import Load, close_scope, due_scopes, is_moving, zones_of
+from hostler.controllers.observe.due import (
+    Load,
+    close_scope,
+    due_scopes,
+    is_moving,
+    is_unfinished,
+    zones_of,
+)
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.errors import Conflict
-from hostler.domain.ids import HostId, ResourceId, Zone
-from hostler.domain.model.calls import Call, Outcome
+from hostler.domain.ids import Epoch, HostId, ResourceId, Zone
+from hostler.domain.model.calls import Call, Outcome, Shows
 from hostler.domain.model.fleet import Caps, FleetRow
 from hostler.domain.model.inventory import Inventory, merge
-from hostler.domain.model.machine import Doubt, Machine
+from hostler.domain.model.machine import Asked, CallState, Doubt, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Observation, ObservedScope, Scope
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.fake import FakeScene
 from hostler.testing.fakes.metal import FakeMetal, metal
 from hostler.testing.fakes.metal_world import MetalWorld
-from hostler.testing.fakes.planner import MAKE_ADDRESS, MAKE_SERVER, SERVER
+from hostler.testing.fakes.planner import MAKE_ADDRESS, MAKE_SERVER, POWER_ON, SERVER
 from hostler.testing.fakes.provider import FakeProvider
 from hostler.testing.fakes.script import Lost
 from hostler.testing.fakes.world import FakeWorld
@@ -282,12 +289,12 @@ def test_servers_that_move_are_not_listed_again_at_once() -> None:
 @pytest.mark.parametrize(
     ("size", "seconds", "due"),
     [
-        (3, 13, ()),
-        (3, 14, ("server",)),
+        (3, 16, ()),
+        (3, 17, ("server",)),
         (3, 59, ("server",)),
         (3, 60, ("server", "address")),
-        (300, 53, ()),
-        (300, 54, ("server",)),
+        (200, 49, ()),
+        (200, 51, ("server",)),
         (1000, 59, ()),
         (1000, 60, ("server", "address")),
     ],
@@ -339,6 +346,44 @@ async def test_no_listing_is_older_than_a_fleet_believes_while_calls_wait() -> N
     assert all(gap < 30 for gap in gaps(looks))
 
 
+@pytest.mark.looptime
+async def test_nothing_is_listed_between_the_calls_of_the_machines_that_are_made_last() -> None:
+    """A listing of everything went before them: each waited for all of its pages."""
+    rig = FakeScene(replace(FLEET, size=30, caps=Caps()), rate=1.0, burst=2.0)
+    async with rig.running():
+        await rig.pass_by(5 * S)
+        slow = max(await rig.machines(), key=lambda machine: machine.serial)
+        rig.provider.answers[slow.id] = 4 * S
+        await rig.pass_by(3 * MIN)
+    made = [at for at, kind, _ in rig.world.journal if kind == MAKE_SERVER]
+    on = [at for at, kind, _ in rig.world.journal if kind == POWER_ON]
+    assert len(on) == 30
+    assert on[-1] - made[-1] >= 4 * S
+    looks = [at for at, _ in rig.provider.observations]
+    assert not [at for at in looks if made[-2] < at < on[-1]]
+    assert [at for at in looks if on[-1] <= at < on[-1] + 3 * S], "they are observed soon after"
+
+
+def test_machine_is_unfinished_until_it_was_switched_on() -> None:
+    scene = large(1)
+    server = scene.capabilities.main
+    begun = replace(scene.the(1), phase=Phase.STARTING, asked=())
+    assert is_unfinished(begun)
+    assert not is_unfinished(replace(begun, phase=Phase.READY))
+    for state, unfinished in ((CallState.OPEN, True), (CallState.DONE, False)):
+        for shows, other in ((Shows.POWER, unfinished), (Shows.RESOURCE, True)):
+            asked = Asked(
+                kind=POWER_ON,
+                slot=server,
+                attempt=1,
+                at=BEGIN,
+                epoch=Epoch(1),
+                shows=shows,
+                call_state=state,
+            )
+            assert is_unfinished(begun.with_asked(asked)) == other
+
+
 def test_listing_that_failed_is_tried_again_at_once_only_while_no_calls_wait() -> None:
     scene = large(3)
     scene.keep(replace(scene.the(1), phase=Phase.STARTING))
@@ -353,7 +398,7 @@ def test_listing_that_failed_is_tried_again_at_once_only_while_no_calls_wait() -
     scene.later(1 * S)
     assert scopes(scene, *scene.machines.values()) == WHOLE[1:]
     assert scopes(scene, *scene.machines.values(), load=CROWDED) == ()
-    scene.later(12 * S)
+    scene.later(15 * S)
     assert scopes(scene, *scene.machines.values(), load=CROWDED) == ()
     scene.later(1 * S)
     assert scopes(scene, *scene.machines.values(), load=CROWDED) == WHOLE

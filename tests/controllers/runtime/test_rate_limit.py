@@ -76,6 +76,30 @@ async def test_no_stretch_of_a_crowded_time_has_more_than_the_rate_and_one_burst
             assert total <= 10.0 * (at - begun) + 20.0 + pages
 
 
+async def test_it_is_crowded_while_makers_wait_and_for_a_lull_after_that() -> None:
+    budget, lull = await emptied(), 15 * S
+    assert not budget.is_crowded(lull), "nobody ever waited when this was asked"
+    async with asyncio.TaskGroup() as group:
+        group.create_task(budget.take(Priority.MAKE))
+        await asyncio.sleep(0)
+        assert budget.is_crowded()
+    assert not budget.is_crowded()
+    await asyncio.sleep(14)
+    assert budget.is_crowded(lull)
+    await asyncio.sleep(1)
+    assert not budget.is_crowded(lull)
+
+
+async def test_it_is_not_crowded_once_something_that_removes_waits() -> None:
+    budget = await emptied()
+    async with asyncio.TaskGroup() as group:
+        for priority in (Priority.MAKE, Priority.CLEAN):
+            group.create_task(budget.take(priority))
+        await asyncio.sleep(0)
+        assert not budget.is_crowded(15 * S)
+    assert not budget.is_crowded(15 * S)
+
+
 async def test_idle_time_saves_up_one_burst_and_no_more() -> None:
     budget = await emptied()
     await asyncio.sleep(3600)

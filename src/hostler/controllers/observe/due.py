@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import FleetName, ResourceId, Zone
+from hostler.domain.model.calls import Shows
 from hostler.domain.model.host import allocation_of
 from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import CallState, Machine
@@ -44,7 +45,7 @@ class Load:
     limit: timedelta | None = None
 
 
-_CROWDED_SHARE = 0.0075
+_CROWDED_SHARE = 0.006
 """What the main kind's listings take of a crowded rate, as long as they come often enough."""
 
 _CROWDED_MOST = timedelta(seconds=60)
@@ -160,6 +161,13 @@ def is_moving(machine: Machine) -> bool:
         machine.phase in _MOVING
         or machine.health.doubt is not None
         or any(asked.call_state is CallState.OPEN for asked in machine.asked)
+    )
+
+
+def is_unfinished(machine: Machine) -> bool:
+    """Tell whether calls are left until this machine is switched on for the first time."""
+    return machine.phase is Phase.STARTING and not any(
+        asked.shows is Shows.POWER and asked.call_state is CallState.DONE for asked in machine.asked
     )
 
 

@@ -18,11 +18,17 @@ from hostler.domain.model.resource import Observation, ObservedScope, Scope, joi
 from hostler.ports.metrics import Count, Gauge, Metrics
 
 from .account_observation import observe_account
-from .due import Load, due_scopes, is_moving, requests_for, zones_of
+from .due import Load, due_scopes, is_moving, is_unfinished, requests_for, zones_of
 from .proofs import batch_of
 
 _TOGETHER = 20
 """How many focused observations the rate limit is asked for at once, and then sent together."""
+
+_LULL = timedelta(seconds=15)
+"""How long after calls last waited for the rate machines count that are not switched on yet.
+
+One call in some thousands takes as long.
+"""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.loop")
 
@@ -177,9 +183,17 @@ class Observer:
         )
 
     def _is_crowded(self) -> bool:
-        """Tell whether listings should leave the rate to others: to makers, or to proofs."""
+        """Tell whether listings should leave the rate to others: to makers, or to proofs.
+
+        Also while the last machines are between two calls: a listing of everything would go first.
+        """
         more = batch_of(self._state.asked, (), self._account.provider, self._affordable).later
-        return self._budget.is_crowded() or bool(more)
+        if self._budget.is_crowded() or more:
+            return True
+        fleets = (fleet.name for fleet in self._account.fleets)
+        return self._budget.is_crowded(_LULL) and any(
+            is_unfinished(machine) for name in fleets for machine in self._state.living(name)
+        )
 
 
 _YOUNG = 3

@@ -65,6 +65,7 @@ class Budget:
         self._calls = list[_Waiting]()
         self._observations = deque[_Waiting]()
         self._timer: asyncio.TimerHandle | None = None
+        self._crowded: float | None = None
 
     async def take(self, priority: Priority, cost: float = 1.0) -> None:
         """Wait until this many requests may be made."""
@@ -77,10 +78,17 @@ class Budget:
         self._pump()
         await granted
 
-    def is_crowded(self) -> bool:
-        """Tell whether calls that make machines wait for tokens, and none that removes any."""
+    def is_crowded(self, lull: timedelta = timedelta(0)) -> bool:
+        """Tell whether calls that make machines wait for tokens, and none that removes any.
+
+        `lull` is for how long none may have waited when this was asked.
+        """
+        now = asyncio.get_running_loop().time()
         waiting = [entry.priority for entry in self._calls if not entry.granted.done()]
-        return bool(waiting) and Priority.CLEAN not in waiting
+        if waiting:
+            self._crowded = None if Priority.CLEAN in waiting else now
+            return self._crowded is not None
+        return self._crowded is not None and now - self._crowded < lull.total_seconds()
 
     def refused(self, after: timedelta | None) -> None:
         """The provider said *too many*: ask nothing for as long as it says, else ever longer."""
