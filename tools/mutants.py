@@ -1,9 +1,10 @@
 """Mutants: break the code in one place at a time, and see whether anything notices.
 
 "make mutants" draws places of the modules that decide, and tells of each whether tests fail on it;
-ARGS=--simulation asks the simulation alone. Mutants stand in a copy of the tree: the tree itself is
-never touched. The same --seed draws the same places of the same tree. A survivor either changes
-nothing that anybody could see, or shows a test that is missing.
+ARGS=--simulation asks the simulation alone: the first seeds, or with --of those of many in which
+the mutant would have had another value than the code. Mutants stand in a copy of the tree: the tree
+itself is never touched. The same --seed draws the same places of the same tree. A survivor either
+changes nothing that anybody could see, or shows a test that is missing.
 """
 
 import argparse
@@ -15,11 +16,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import cast
+
+from reach import Place, Reach, reach
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = Path("src/hostler")
@@ -60,7 +63,18 @@ _FIRST = 2
 """Seeds of each provider that are run before the others: one of them notices most mutants."""
 
 _PYTEST = ("-q", "-x", "-n2", "-p", "no:cacheprovider")
-_SIMULATE = ("-c", "from hostler.app.main import main; main()", "simulate", "--json")
+_JUDGE = """import os, sys
+from hostler.lab.scenario.faults import Size
+from hostler.lab.simulate.providers import PROVIDERS
+from hostler.lab.simulate.seeds import Plan, run
+provider, seeds = sys.argv[1], tuple(map(int, sys.argv[2:]))
+plan = Plan(seeds=seeds, size=Size(machines=None, days=PROVIDERS[provider].days), provider=provider)
+for result in run(plan, os.cpu_count() or 1):
+    if result.violation is not None:
+        sys.exit(1)
+print(len(seeds))
+"""
+"""Runs seeds of a provider until one fails."""
 _NO_TESTS = 5  # pytest's exit code where a folder has none
 LIMIT = 900.0
 """Seconds for one run, at the least: a mutant that hangs is noticed."""
@@ -78,10 +92,18 @@ class Mutant:
 
     path: Path
     line: int
+    span: tuple[tuple[int, int], tuple[int, int]]
+    """Where it begins and ends: a line and a column each, as Python counts them."""
     before: str
     after: str
     text: str
     """The whole file with the mutant in it."""
+
+    @property
+    def place(self) -> Place:
+        """Where it stands, for who watches whether it matters."""
+        start, end = self.span
+        return Place(path=self.path, start=start, end=end, after=self.after)
 
     @property
     def about(self) -> str:
@@ -143,13 +165,15 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
     starts = [sum(map(len, lines[:number])) for number in range(len(lines) + 1)]
     for node in _code(ast.parse(source)):
         for other in variants(node):
-            first = starts[node.lineno - 1] + node.col_offset
-            last = starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+            start = node.lineno, node.col_offset
+            end = node.end_lineno or node.lineno, node.end_col_offset or 0
+            first, last = (starts[line - 1] + column for line, column in (start, end))
             raw = source.encode()
             after = f"({ast.unparse(ast.fix_missing_locations(other))})"
             yield Mutant(
                 path=path,
                 line=node.lineno,
+                span=(start, end),
                 before=" ".join(raw[first:last].decode().split()),
                 after=after,
                 text=(raw[:first] + after.encode() + raw[last:]).decode(),
@@ -203,13 +227,16 @@ class Copy:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target)
 
-    def noticed(self, mutant: Mutant, *, simulation: int) -> str:
-        """Return who notices a mutant: the tests near it, the rest, a seed; or nobody: empty."""
+    def noticed(self, mutant: Mutant, seeds: Mapping[str, Sequence[int]] | None) -> str:
+        """Return who notices a mutant: the tests near it, the rest, a seed; or nobody: empty.
+
+        `seeds` are those of each provider that are asked, and nothing else; None: the tests are.
+        """
         place = self.folder / mutant.path
         whole = place.read_bytes()
         place.write_text(mutant.text, encoding="utf-8")
         try:
-            return self._by_seeds(mutant, simulation) if simulation else self._by_tests(mutant)
+            return self._by_tests(mutant) if seeds is None else self._by_seeds(seeds)
         finally:
             place.write_bytes(whole)
 
@@ -221,17 +248,19 @@ class Copy:
                 return " ".join(paths)
         return ""
 
-    def _by_seeds(self, mutant: Mutant, many: int) -> str:
-        first = min(_FIRST, many)
-        for seed, seeds in ((1, first), (1 + first, many - first)):
-            for provider in providers_of(mutant.path) if seeds else ():
-                options = ("--provider", provider, "--seed", str(seed), "--seeds", str(seeds))
-                printed = self._run(*_SIMULATE, *options)
-                if printed is None:
+    def _by_seeds(self, seeds: Mapping[str, Sequence[int]]) -> str:
+        for some in (slice(_FIRST), slice(_FIRST, None)):
+            for provider, numbers in seeds.items():
+                if numbers[some] and self._judged(provider, numbers[some]) is None:
                     return f"simulation: {provider}"
-                if not printed.strip().endswith("}"):
-                    raise SystemExit(f"the simulation of {provider} printed no result: {printed!r}")
         return ""
+
+    def _judged(self, provider: str, seeds: Sequence[int]) -> str | None:
+        """Run seeds; return what was printed, or None where one failed."""
+        printed = self._run("-c", _JUDGE, provider, *map(str, seeds))
+        if printed is not None and printed.strip() != str(len(seeds)):
+            raise SystemExit(f"the simulation of {provider} printed no result: {printed!r}")
+        return printed
 
     def _run(self, *arguments: str) -> str | None:
         """Run Python on the copy; return what it printed, or None where it failed."""
@@ -255,7 +284,7 @@ class Copy:
         """Make sure that what is to notice runs well while nothing is broken, and how fast."""
         begun = time.perf_counter()
         printed = (
-            self._run(*_SIMULATE, "--seeds", "1")
+            self._judged(PROVIDERS[0], (1,))
             if simulation
             else self._run("-m", "pytest", *_PYTEST, "tests/domain")
         )
@@ -263,6 +292,22 @@ class Copy:
             raise SystemExit("nothing is broken yet, and what is to notice fails or prints nothing")
         took = (time.perf_counter() - begun) * max(1, simulation)
         self._limit = max(LIMIT, SLOWER * took)
+
+
+def reaches(folder: Path, mutants: Sequence[Mutant], many: int, of: int) -> list[Reach]:
+    """Return by which seeds of each provider each mutant is to be noticed: so many at most.
+
+    `of` is how many there are to choose from; 0: the first ones, whatever they reach.
+    """
+    providers = [providers_of(mutant.path) for mutant in mutants]
+    if not of:
+        first = tuple(range(1, many + 1))
+        return [Reach(seeds=dict.fromkeys(names, first), known=False) for names in providers]
+    found = reach(folder, [mutant.place for mutant in mutants], providers, of)
+    return [
+        Reach(seeds={name: seeds[:many] for name, seeds in one.seeds.items()}, known=one.known)
+        for one in found
+    ]
 
 
 # ---------------------------------------------------------------- the command
@@ -283,9 +328,24 @@ def arguments() -> argparse.Namespace:
         metavar="SEEDS",
         help="ask the simulation alone, so many seeds of each provider",
     )
+    parser.add_argument(
+        "--of",
+        type=int,
+        default=0,
+        metavar="SEEDS",
+        help="with --simulation: choose among so many seeds those in which the mutant differs",
+    )
     parser.add_argument("--json", action="store_true", help="print a JSON object for each mutant")
     parser.add_argument("--list", action="store_true", help="only print what would be broken")
     return parser.parse_args()
+
+
+def outcome(who: str, reached: Reach) -> str:
+    """Return in a word what came of a mutant."""
+    if who:
+        return "noticed "
+    differs = not reached.known or any(reached.seeds.values())
+    return "SURVIVED" if differs else "SURVIVED (no seed in which it differs)"
 
 
 def main() -> None:
@@ -299,9 +359,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="hostler-mutants-") as folder:
         copy = Copy(Path(folder))
         copy.check(simulation=asked.simulation)
-        for number, mutant in enumerate(mutants, start=1):
+        asked_of = reaches(copy.folder, mutants, asked.simulation, asked.of)
+        for number, (mutant, reached) in enumerate(zip(mutants, asked_of, strict=True), start=1):
             begun = time.perf_counter()
-            who = copy.noticed(mutant, simulation=asked.simulation)
+            who = copy.noticed(mutant, reached.seeds if asked.simulation else None)
             survivors += not who
             row = {
                 "path": str(mutant.path),
@@ -309,9 +370,12 @@ def main() -> None:
                 "before": mutant.before,
                 "after": mutant.after,
                 "noticed": who or None,
+                "differs": {name: len(seeds) for name, seeds in reached.seeds.items()}
+                if reached.known
+                else None,
                 "seconds": round(time.perf_counter() - begun, 1),
             }
-            line = f"{number}/{len(mutants)} {'noticed ' if who else 'SURVIVED'} {mutant.about}"
+            line = f"{number}/{len(mutants)} {outcome(who, reached)} {mutant.about}"
             print(json.dumps(row) if asked.json else line, flush=True)
     if not asked.json:
         share = 100 * (1 - survivors / max(1, len(mutants)))
