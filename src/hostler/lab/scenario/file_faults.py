@@ -24,17 +24,15 @@ FLEET_AGES, FLEET_AGES_NOT = "fleet_machines_age", "fleet_machines_age_not"
 """Somebody writes another template for a fleet, or an age at which machines are replaced; and
 takes that age back."""
 
-FILE_FAULTS = frozenset(
-    {
-        FLEET_ENDS,
-        FLEET_KEPT,
-        FLEET_BACK,
-        FLEET_PROTECTED,
-        FLEET_FREED,
-        FLEET_CHANGED,
-        FLEET_AGES,
-        FLEET_AGES_NOT,
-    }
+FILE_FAULTS = (
+    FLEET_ENDS,
+    FLEET_KEPT,
+    FLEET_BACK,
+    FLEET_PROTECTED,
+    FLEET_FREED,
+    FLEET_CHANGED,
+    FLEET_AGES,
+    FLEET_AGES_NOT,
 )
 
 _SHARE = 0.06
@@ -83,7 +81,7 @@ def with_fleet_protected(scenario: Scenario, dice: str) -> Scenario:
     A protected fleet that leaves the file does not end.
     """
     rng = Random(f"{dice}: {scenario.seed}")
-    others = FILE_FAULTS & {*scenario.faults}
+    others = {*FILE_FAULTS} & {*scenario.faults}
     if rng.random() >= _PROTECTED_SHARE or scenario.severity == "calm" or others:
         return scenario
     first, last = sorted(rng.uniform(0.05, 0.95) * scenario.span for _ in range(2))

@@ -28,7 +28,7 @@ POOL = "kept-for-web"
 CLAIMED, ATTACHED = "pool_address_claimed", "pool_address_attached"
 """Another system writes its owner tag on a free address; somebody attaches one to a server."""
 
-POOL_FAULTS = frozenset({CLAIMED, ATTACHED})
+POOL_FAULTS = (CLAIMED, ATTACHED)
 
 _TAKEN = "hostler-pool="
 _SHARE = 0.1
