@@ -301,6 +301,40 @@ def test_observing_finds_what_a_twin_made_for_a_living_machine(capsys: Out) -> N
     assert (result.code, found) == (3, [("server-7", "unissued")])
 
 
+def test_zones_that_no_fleet_uses_any_more_are_searched_when_they_are_named(capsys: Out) -> None:
+    """A fleet moved to another zone while its store was lost: nobody looks where it was before."""
+    services = InMemory()
+    owner_tag = OwnerTag(
+        installation=InstallationId("abroad"), fleet=WEB, machine=machine_id(7), attempt=1
+    )
+    services.cloud().world.add(replace(stray(owner_tag), zone=Zone("z-9")))
+    observed = ("orphans", str(FILE), "--observe")
+    assert cli(services, capsys, *observed).code == 0
+    result = cli(services, capsys, *observed, "--zone", "z-8", "--zone", "z-9", "--json")
+    found = [(entry["resource"], entry["zone"]) for entry in result.json["orphans"]]
+    assert (result.code, found) == (3, [("server-7", "z-9")])
+    services.cloud().dead.add(Zone("z-9"))
+    output = cli(services, capsys, *observed, "--zone", "z-9")
+    assert output.code == 7
+    assert "could not observe servers in z-9" in output.err
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--zone", "z-9"), "--zone goes with --observe"),
+        (("--observe", "--zone", "../servers"), "'../servers' is no zone"),
+        (("--observe", "--zone", ""), "'' is no zone"),
+    ],
+)
+def test_a_zone_that_cannot_be_searched_is_refused(
+    options: tuple[str, ...], why: str, capsys: Out
+) -> None:
+    output = cli(InMemory(), capsys, "orphans", str(FILE), *options)
+    assert output.code == 2
+    assert why in output.err
+
+
 def test_orphans_that_could_not_be_observed_are_not_said_to_be_none(capsys: Out) -> None:
     services = InMemory()
     services.cloud().dead.add(Zone("z-1"))

@@ -8,7 +8,7 @@ from hostler.domain.decision.view import view_of
 from hostler.domain.hosts.claims import CLEAN
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.hosts.next_calls import HostPlanner
-from hostler.domain.ids import CycleId, Epoch, HostId, MachineId
+from hostler.domain.ids import CycleId, Epoch, HostId, MachineId, Zone
 from hostler.domain.model.calls import Call
 from hostler.domain.model.commands import Advance, Decision, Next, Reclaim, SaveFleet
 from hostler.domain.model.fleet import Fleet
@@ -77,14 +77,19 @@ class Plan:
 
 
 async def observe_once(
-    ports: Ports, account: Account, fleets: tuple[Fleet, ...], settings: Settings
+    ports: Ports,
+    account: Account,
+    fleets: tuple[Fleet, ...],
+    settings: Settings,
+    beside: tuple[Zone, ...] = (),
 ) -> AccountSnapshot:
     """Return what a cycle would know now of these fleets and the account's hosts.
 
-    Every zone is observed once in which the fleets have machines, or had; nothing is changed.
+    Every zone is observed once in which the fleets have machines, or had, and those `beside` them;
+    nothing is changed.
     """
     state, provider = AccountState(account, reads_only=True), account.provider
-    zones = set(provider.capabilities.zones)
+    zones = {*provider.capabilities.zones, *beside}
     for fleet in fleets:
         zones |= {offer.zone for offer in fleet.offers}
         zones |= {machine.offer.zone for machine in await ports.store.machines(fleet.name)}
@@ -109,10 +114,14 @@ def _powerless(account: Account, ports: Ports) -> Tenure:
 
 
 async def observe_fleet(
-    ports: Ports, account: Account, fleet: Fleet, settings: Settings
+    ports: Ports,
+    account: Account,
+    fleet: Fleet,
+    settings: Settings,
+    beside: tuple[Zone, ...] = (),
 ) -> Snapshot:
-    """Return what a cycle of this fleet would know now."""
-    facts = await observe_once(ports, account, (fleet,), settings)
+    """Return what a cycle of this fleet would know now; and of zones beside its own, if asked."""
+    facts = await observe_once(ports, account, (fleet,), settings, beside)
     return view_of(facts, fleet, AccountState(account).terms(fleet.name))
 
 

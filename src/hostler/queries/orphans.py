@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from hostler.domain.fleets.reclaim import orphan_report, reclaims
-from hostler.domain.ids import FleetName, ResourceId
+from hostler.domain.ids import FleetName, ResourceId, Zone
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Orphan, Snapshot
@@ -78,16 +78,19 @@ async def unobserved_fleets(
     return tuple((row.name, row.condition) for row in rows if UNOBSERVED in row.condition)
 
 
-async def observed_orphans(providers: Providers, fleets: tuple[Fleet, ...]) -> OrphanReport:
+async def observed_orphans(
+    providers: Providers, fleets: tuple[Fleet, ...], beside: tuple[Zone, ...] = ()
+) -> OrphanReport:
     """Observe now, and return the orphans of these fleets; nothing is recorded.
 
+    `beside` are zones to be searched too: something of ours may be in one that no fleet uses now.
     Raises ProviderError where an account shows nothing at all.
     """
     found, unseen = dict[ResourceId, Orphan](), dict[str, str]()
     for account in providers.accounts:
         for fleet in account.fleets:
             if fleet in fleets:
-                snapshot = _with_unissued(await providers.snapshot(fleet))
+                snapshot = _with_unissued(await providers.snapshot(fleet, beside))
                 require_observed(snapshot.inventory)
                 unseen |= incomplete(snapshot.inventory)
                 report = orphan_report(snapshot)

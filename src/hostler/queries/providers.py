@@ -13,7 +13,7 @@ from hostler.controllers.plan import (
 )
 from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.errors import ProviderError, RequestRefused
-from hostler.domain.ids import AccountName
+from hostler.domain.ids import AccountName, Zone
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
@@ -41,9 +41,12 @@ class Providers:
         """Return the account that a fleet lives in."""
         return next(account for account in self.accounts if fleet in account.fleets)
 
-    async def snapshot(self, fleet: Fleet) -> Snapshot:
-        """Return what a cycle of this fleet would see now, complete or not."""
-        return await observe_fleet(self.ports, self.account(fleet), fleet, self.settings)
+    async def snapshot(self, fleet: Fleet, beside: tuple[Zone, ...] = ()) -> Snapshot:
+        """Return what a cycle of this fleet would see now, complete or not.
+
+        `beside` are zones that are observed too, though nothing of the fleet is there.
+        """
+        return await observe_fleet(self.ports, self.account(fleet), fleet, self.settings, beside)
 
     async def host_snapshots(self) -> AsyncIterator[tuple[Account, AccountSnapshot]]:
         """Yield what a cycle would see now of each account that has hosts.

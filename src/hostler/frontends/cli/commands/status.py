@@ -1,5 +1,6 @@
 """Status: how fleets stand, what happened, and which resources are orphans, by the records."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +8,8 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from hostler.domain.errors import UsageError
+from hostler.domain.ids import Zone
 from hostler.domain.reporting.history import Line
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.format import parse_time
@@ -145,6 +148,14 @@ class StatusCommands:
             bool,
             Parameter(negative=(), help="observe the provider now instead of reading the report"),
         ] = False,
+        zone: Annotated[
+            tuple[str, ...],
+            Parameter(
+                help="with --observe: search this zone too, which no fleet uses now; can be "
+                "repeated",
+                negative=(),
+            ),
+        ] = (),
         options: ReadOptions | None = None,
     ) -> int:
         """List what no record explains; exit 3 if any needs care, 7 if not all is observed.
@@ -153,18 +164,20 @@ class StatusCommands:
         """
         chosen = options or ReadOptions()
         return self.guard(
-            chosen.json, lambda screen: self._orphans(file, chosen, screen, observe=observe)
+            chosen.json,
+            lambda screen: self._orphans(file, chosen, screen, _searched(zone, observe=observe)),
         )
 
     async def _orphans(
-        self, file: Path, options: ReadOptions, screen: Screen, *, observe: bool
+        self, file: Path, options: ReadOptions, screen: Screen, beside: tuple[Zone, ...] | None
     ) -> int:
+        observe = beside is not None
         async with open_records(self.services, file, screen) as (config, store):
             fleets = config.chosen(options.fleet)
-            if observe:
+            if beside is not None:
                 with screen.waiting("observing the provider"):
                     async with open_providers(self.services, config, store) as providers:
-                        report = await observed_orphans(providers, fleets)
+                        report = await observed_orphans(providers, fleets, beside)
             else:
                 report = await recorded_orphans(store, fleets)
             unseen = () if observe else await unobserved_fleets(store, fleets)
@@ -183,3 +196,16 @@ class StatusCommands:
         if report.needs_attention:
             return Exit.ORPHANS
         return Exit.PROVIDER if report.incomplete or unseen else Exit.OK
+
+
+_ZONE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+
+
+def _searched(zones: tuple[str, ...], *, observe: bool) -> tuple[Zone, ...] | None:
+    """Return the zones to search beside those of the fleets; None where nothing is observed."""
+    if zones and not observe:
+        raise UsageError("--zone goes with --observe: no engine searches a zone that no fleet uses")
+    for zone in zones:
+        if not _ZONE.fullmatch(zone):
+            raise UsageError(f"--zone {zone!r} is no zone: write it as in the file, as in fr-par-1")
+    return tuple(map(Zone, zones)) if observe else None
