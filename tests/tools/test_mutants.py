@@ -174,10 +174,9 @@ def test_seeds_in_which_a_mutant_differs_are_chosen_among_many(project: Path) ->
 @pytest.mark.timeout(300)
 def test_a_mutant_that_differs_in_no_seed_is_told_as_such(project: Path) -> None:
     printed = run(project, "--simulation", "2", "--of", "2").splitlines()
-    told = next(
-        line for line in printed if line.endswith("age >= limit and age != 7  ->  (age >= limit)")
-    )
-    assert "SURVIVED (no seed in which it differs)" in told
+    about = "age >= limit and age != 7  ->  (age >= limit)"
+    line = next(row for row in printed if row.endswith(about))
+    assert "SURVIVED (no seed in which it differs)" in line
 
 
 @pytest.mark.parametrize(
