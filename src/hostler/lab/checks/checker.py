@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome, Shows
-from hostler.domain.model.commands import Decision, Event
+from hostler.domain.model.commands import REQUEST_REFUSED, Decision, Event
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
@@ -197,6 +197,9 @@ class Checker(Findings):
         for event in events:
             about = event.machine or ""
             self.trace.note(f"  {about} {event.kind} {event.reason} {event.detail}", about)
+            if event.kind == REQUEST_REFUSED and event.host is not None:
+                record = shadow.hosts.get(event.host)
+                self.found(self.held(shadow).refused(event.request, record))
         fleet = shadow.fleets[row.name]
         made = tuple(machine for machine in inserts if machine.origin == "made")
         living, ending = shadow.living(row.name), shadow.ending.get(row.name, ())

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.hold import Hold, HoldKind
-from hostler.domain.model.host import Host, HostCondition
+from hostler.domain.model.host import Host, HostCondition, HostGoal
+from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.testing.invariants import Found, Violation
 from hostler.testing.time.clock import BEGINNING
 
@@ -15,6 +16,7 @@ HEARD = 90.0
 STOOD_STILL = 310.0
 """So much longer in a run in which a process stood still: between a decision and its save, say."""
 _STOPS = ("paused", "suspended")
+_INSTALLATIONS = ("second_installation", "store_lost", "store_restored", "store_twinned")
 _SWITCHES = frozenset({Shows.POWER, Shows.REST})
 
 
@@ -22,7 +24,8 @@ _SWITCHES = frozenset({Shows.POWER, Shows.REST})
 class Holds:
     """The holds of one installation's hosts; times are seconds of true time.
 
-    `faults` are how often each fault struck, `since` is when a hold was saved.
+    `faults` are how often each fault struck, `since` is when a hold was saved, and `wanted` what
+    people asked for, by the number of the request.
     """
 
     now: Callable[[], float]
@@ -30,6 +33,25 @@ class Holds:
     since: dict[HostId, tuple[Hold, float]] = field(
         default_factory=dict[HostId, tuple[Hold, float]]
     )
+    wanted: dict[int, Request] = field(default_factory=dict[int, Request])
+
+    def asked(self, request: Request) -> None:
+        """Note what a person asks for; a store that was put back gives a number once more."""
+        self.wanted[request.number] = request
+
+    def refused(self, number: int | None, record: Host | None) -> Found:
+        """Judge that a request was refused: a host that is there and stays can always be held.
+
+        Not one that another installation has: nothing is said where there is, or was, one.
+        """
+        request = self.wanted.get(number) if number is not None else None
+        if request is None or request.kind is not RequestKind.HOLD or record is None:
+            return ()
+        goes = record.goal is HostGoal.RETIRED or record.condition is HostCondition.ABSENT
+        others = any(self.faults[fault] for fault in _INSTALLATIONS)
+        if goes or others or request.host != record.id:
+            return ()
+        return wrong(f"that {record.id} is {request.hold} was refused")
 
     def saved(self, host: Host) -> None:
         """Note a record that was saved, and since when its host is held as it is."""

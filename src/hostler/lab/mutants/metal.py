@@ -161,6 +161,12 @@ MUTANTS: Mapping[str, Mutant[MetalScenario]] = {
         ),
         caught=("hold",),
     ),
+    "hold-refused": Mutant(
+        summary="a person may hold no box",
+        puts=(("domain.hosts.holds:impossible", metal_mutations.refused),),
+        scenario=Alone(actions=_held(5, HoldKind.RESERVED)),
+        caught=("hold",),
+    ),
     "silent-is-off": Mutant(
         summary="a box of which the controller is silent is taken for switched off",
         puts=(("testing.fakes.metal:FakeMetal._resource", metal_mutations.silent_is_off),),

@@ -44,6 +44,15 @@ def unheld(good: Function) -> Function:
     return by
 
 
+def refused(_: Function) -> Function:
+    """Refuse whatever is asked."""
+
+    def why(*_: object) -> str:
+        return "no"
+
+    return why
+
+
 def unmaintained(good: Function) -> Function:
     """Pursue the goal of a host as if nobody held it."""
 

@@ -134,7 +134,8 @@ class Operator:
             f"operator asks for {kind} {hold or ''} {machine or size or host or adopts}",
             machine or "",
         )
-        await self._session.put_request(home, request)
+        kept = await self._session.put_request(home, request)
+        self._session.checker.held(home.shadow).asked(kept)
 
     async def help(self, disruptions: Disruptions) -> None:
         """Do what a person must do before a fleet can come to rest: let go, clear up, adopt."""

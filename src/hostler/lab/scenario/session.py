@@ -102,8 +102,9 @@ class Session:
         await store.close()
         return requests
 
-    async def put_request(self, home: Home, request: Request) -> None:
-        """Write a request beside the engine, as the command line does."""
+    async def put_request(self, home: Home, request: Request) -> Request:
+        """Write a request beside the engine, as the command line does; return it as it is kept."""
         store = home.place.open_beside()
-        await store.request(request)
+        kept = await store.request(request)
         await store.close()
+        return kept
