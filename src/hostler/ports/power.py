@@ -5,7 +5,8 @@ to one endpoint: an outlet of a strip, a management controller, a magic packet, 
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import AsyncGenerator, Callable, Hashable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -76,9 +77,10 @@ class Power(Protocol):
     """One method at one endpoint.
 
     One call is under way at an endpoint at a time: further ones wait for it, however many objects
-    lead there, and their deadlines begin when they are sent. An endpoint that refused a login is
-    not asked for anything until `LOCKOUT` is over. No text shows a secret. An action is not
-    repeated here: who asked looks (`query`), and asks again.
+    lead there, and their deadlines begin when they are sent. An action waits for half its deadline
+    at most, and is not sent then. An endpoint that refused a login is not asked for anything until
+    `LOCKOUT` is over. No text shows a secret. An action is not repeated here: who asked looks
+    (`query`), and asks again.
     """
 
     @property
@@ -93,7 +95,8 @@ class Power(Protocol):
         `settles` tells. To switch on what is on, or off what is off, is `Done`. `Refused` promises
         that there was no effect: `INVALID` for what it cannot do at all, `DENIED` for wrong
         credentials (they are tried once, and not again for a time: some endpoints lock out), `BUSY`
-        and `RATE` for what time heals, `NOT_SENT` where the endpoint could not be reached.
+        and `RATE` for what time heals, such as a turn that did not come, `NOT_SENT` where the
+        endpoint could not be reached.
         `Unknown` promises nothing: also when it was sent, and no answer came.
         """
         ...
@@ -135,6 +138,19 @@ class Turn:
     ) -> None:
         """Let the next one in."""
         self._lock.release()
+
+    @asynccontextmanager
+    async def within(self, time: timedelta) -> AsyncGenerator[str]:
+        """Wait for the turn no longer than this; gives why it did not come, empty where it did."""
+        seconds = time.total_seconds()
+        async with AsyncExitStack() as held:
+            why = ""
+            try:
+                async with asyncio.timeout(seconds):
+                    await held.enter_async_context(self)
+            except TimeoutError:
+                why = f"others are asked there, one at a time: no turn within {seconds:g} s"
+            yield why
 
     def shared(self, settings: Hashable, make: Callable[[], T]) -> T:
         """Return what all with these settings share here, such as a session; it is made once.

@@ -219,6 +219,52 @@ async def test_a_method_with_a_bug_hides_no_other_box() -> None:
     assert outcome.text == "a bug in its power method: KeyError"
 
 
+def switched(name: str) -> Call:
+    return Call(kind="box.on", slot=HOST, zone=ZONE, effect=Effect.CHANGE, target=ResourceId(name))
+
+
+@pytest.mark.looptime
+async def test_no_call_is_begun_after_the_time_for_which_the_lease_was_judged() -> None:
+    """The gate lets a call go while our lease outlives the deadline; later, others may decide."""
+    clock = SimClock(asyncio.get_running_loop())
+    outlets = guests(clock, 4, timedelta(seconds=0.1))
+    outlets[0].befall(PowerFault.HUNG)
+    outlets[1].befall(PowerFault.HUNG)
+    ways = [Ways({"vm": FakePower(outlet, OUTLET)}, order("vm")) for outlet in outlets]
+    boxes = PowerBoxes(rack_of(*(box(f"vm-{n}", way) for n, way in enumerate(ways))), clock)
+    end = clock.now() + timedelta(seconds=20)
+    async with asyncio.TaskGroup() as group:
+        calls = [group.create_task(boxes.do(switched(f"vm-{n}"))) for n in range(4)]
+    assert clock.now() <= end
+    assert isinstance(calls[0].result(), Unknown)
+    for call in calls[1:]:
+        outcome = call.result()
+        assert isinstance(outcome, Refused)
+        assert outcome.why is Refusal.BUSY
+        assert outcome.text == "others are asked there, one at a time: no turn within 10 s"
+    await asyncio.sleep(300)
+    assert [outlet.journal for outlet in outlets[1:]] == [[], [], []]
+
+
+class Endless(FakePower):
+    """A method of a package that has no end."""
+
+    async def act(self, action: PowerAction) -> Outcome:
+        await asyncio.sleep(3600)
+        return await super().act(action)
+
+
+@pytest.mark.looptime
+async def test_a_method_that_has_no_end_is_given_up_at_the_deadline() -> None:
+    clock = SimClock(asyncio.get_running_loop())
+    endless = Endless(FakeOutlet(clock), OUTLET)
+    boxes = PowerBoxes(rack_of(box("a", Ways({"new": endless}, order("new")))), clock)
+    begun = clock.now()
+    outcome = await boxes.do(switched("a"))
+    assert clock.now() - begun == timedelta(seconds=20)
+    assert outcome == Unknown(text="no answer within 20 s")
+
+
 class Slow(FakePower):
     """A way whose end takes its time, such as that of a session."""
 

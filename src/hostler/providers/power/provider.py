@@ -232,10 +232,18 @@ class PowerBoxes:
             return Refused(why=Refusal.WRONG_STATE, text=f"{name} is not in the fleet file")
         if why := box.why_not(action):
             return Refused(why=Refusal.WRONG_STATE, text=f"{name} is not switched: {why}")
+        return await self._act(box, action)
+
+    async def _act(self, box: Box, action: PowerAction) -> Outcome:
+        """Switch a box, and give it up at the deadline: the lease under which it began may end."""
+        seconds = self._rack.deadline.total_seconds()
         try:
-            return await box.ways.act(action)
+            async with asyncio.timeout(seconds):
+                return await box.ways.act(action)
+        except TimeoutError:
+            return Unknown(text=f"no answer within {seconds:g} s")
         except Exception as error:
-            log.exception("this is a bug in a power method", box=name)
+            log.exception("this is a bug in a power method", box=box.name)
             return Unknown(text=_bug(error))
 
     # ------------------------------------------------------------ the rest of the port

@@ -98,7 +98,9 @@ class Switch:
         """Ask for this once; see the port."""
         if action not in self._capabilities.actions:
             return Refused(why=Refusal.INVALID, text=f"this method cannot do {action}")
-        async with self._turn:
+        async with self._turn.within(self._capabilities.deadline / 2) as waited:
+            if waited:
+                return Refused(why=Refusal.BUSY, text=waited)
             if why := self._turn.refusal(self._clock.now()):
                 return Refused(why=Refusal.DENIED, text=why)
             return await self._act(action)

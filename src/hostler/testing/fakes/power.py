@@ -108,20 +108,25 @@ class FakePower:
         """Act as the script says, else as asked."""
         if action not in self._capabilities.actions:
             return Refused(why=Refusal.INVALID, text=f"it cannot do {action}")
-        async with self.turn:
+        async with self.turn.within(self._capabilities.deadline / 2) as waited:
+            if waited:
+                return Refused(why=Refusal.BUSY, text=waited)
             if why := self.turn.refusal(self.outlet.clock.now()):
                 return Refused(why=Refusal.DENIED, text=why)
-            fault = await self._arrive(str(action))
-            if fault is not None and fault in _REFUSED:
-                return self._refused(fault)
-            if fault is not PowerFault.HUNG and fault is not PowerFault.IGNORED:
-                late = self._capabilities.settles / 2 if fault is PowerFault.LATE else 0 * _S
-                self.outlet.take_effect(action, late)
-            if fault in _SILENT:
-                return Unknown(text="no answer in time")
-            if fault is PowerFault.NONSENSE:
-                return Unknown(text="the answer makes no sense")
-            return Done()
+            return await self._act(action)
+
+    async def _act(self, action: PowerAction) -> Outcome:
+        fault = await self._arrive(str(action))
+        if fault is not None and fault in _REFUSED:
+            return self._refused(fault)
+        if fault is not PowerFault.HUNG and fault is not PowerFault.IGNORED:
+            late = self._capabilities.settles / 2 if fault is PowerFault.LATE else 0 * _S
+            self.outlet.take_effect(action, late)
+        if fault in _SILENT:
+            return Unknown(text="no answer in time")
+        if fault is PowerFault.NONSENSE:
+            return Unknown(text="the answer makes no sense")
+        return Done()
 
     async def query(self) -> PowerReading:
         """Tell how the outlet stands, unless the script says that nobody learns it."""
