@@ -6,6 +6,7 @@ asked is believed.
 
 import asyncio
 import ssl
+import threading
 from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -109,11 +110,22 @@ class Relay:
 async def _reach(client: aiomqtt.Client) -> None:
     """Connect in a thread of ours, and leave nothing of that to the client; raises OSError.
 
-    Its own threads are everybody's, and few: name lookups would wait for a broker that is silent.
+    Its own threads are everybody's, and few: name lookups would wait for a broker that is silent. A
+    thread goes on when nobody waits for it any more: what it reaches then is closed.
     """
     connect = client._client_connect  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no other way
     client._client_connect = _nothing  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as above
-    await asyncio.get_running_loop().run_in_executor(_POOL, connect)
+    loop, given_up = asyncio.get_running_loop(), threading.Event()
+
+    def connected() -> None:
+        connect()
+        if given_up.is_set():
+            loop.call_soon_threadsafe(_give_up, client)
+
+    try:
+        await loop.run_in_executor(_POOL, connected)
+    finally:
+        given_up.set()
 
 
 def _nothing() -> None:
