@@ -184,6 +184,21 @@ async def test_an_outlet_that_is_not_there_is_refused() -> None:
     assert reading.state is PowerState.UNKNOWN
 
 
+async def test_an_outlet_of_a_strip_that_the_model_does_not_count_is_nobody_elses() -> None:
+    """The first strip of the chain has an outlet of that number too: another machine's."""
+    async with world(GEIST, unit=2) as rig:
+        rig.set_power(on=True)
+        power = rig.open()
+        outcome = await power.act(PowerAction.OFF_HARD)
+        reading = await power.query()
+        assert rig.has_power()
+    assert isinstance(outcome, Refused)
+    assert outcome.why is Refusal.INVALID
+    text = "vertiv-geist does not count the strips of a chain: unit 2 is unknown"
+    assert outcome.text == reading.text == text
+    assert reading.state is PowerState.UNKNOWN
+
+
 async def test_a_number_of_an_outlet_on_its_way_is_unknown() -> None:
     strip = replace(EATON, reads=(3, 2))
     async with world(strip, model="eaton") as rig:
@@ -487,6 +502,7 @@ async def test_a_strip_that_does_not_say_what_it_is_was_sent_nothing() -> None:
     ("more", "key"),
     [
         ({"model": "acme"}, "model"),
+        ({"model": "apc", "unit": 2}, "unit"),
         ({"community_env": None}, "community_env"),
         ({"community_file": "community"}, "community_file"),
         ({"user": "admin"}, "version"),

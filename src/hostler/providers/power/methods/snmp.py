@@ -140,6 +140,9 @@ class Snmp:
 def _faults(table: SnmpTable) -> Iterator[str]:
     if table.model not in {"auto", *MODELS}:
         yield f"model: expected one of auto, {', '.join(MODELS)}"
+    known = MODELS.get(table.model)
+    if table.unit != 1 and known is not None and not known.counts_units:
+        yield f"unit: expected 1, as {table.model} does not count the strips of a chain"
     for name in _SECRETS:
         if all(table.places(name)):
             yield f"{name}_file: expected either this or {name}_env"

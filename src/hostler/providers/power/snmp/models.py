@@ -37,6 +37,11 @@ class Model:
         place = self.write if on else self.write_off or self.write
         return _oid(place, outlet, unit), self.on if on else self.off
 
+    @property
+    def counts_units(self) -> bool:
+        """Whether it has a place for each strip of a chain; else there is the first one's alone."""
+        return "{unit}" in self.write
+
     def asked(self, outlet: int, unit: int) -> Oid:
         """Return where it is read how an outlet stands."""
         return _oid(self.read or self.write, outlet, unit)

@@ -68,5 +68,8 @@ class Outlet:
                 raise refused(
                     Refusal.INVALID, f"no model is known for {dotted}: name one with `model`"
                 )
+            if self._unit != 1 and not MODELS[name].counts_units:
+                text = f"{name} does not count the strips of a chain: unit {self._unit} is unknown"
+                raise refused(Refusal.INVALID, text)
             self._model = MODELS[name]
         return self._model
