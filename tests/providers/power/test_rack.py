@@ -20,7 +20,7 @@ from hostler.domain.model.host import HOST
 from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import Condition, Scope
 from hostler.ports.kind import Opening
-from hostler.ports.power import PowerAction, PowerCapabilities, PowerReading, Turn
+from hostler.ports.power import PowerAction, PowerCapabilities, PowerReading, PowerState, Turn
 from hostler.providers.power.kind import PowerKind
 from hostler.providers.power.provider import Box, PowerBoxes, Rack
 from hostler.providers.power.ways import Ways
@@ -244,6 +244,29 @@ async def test_no_call_is_begun_after_the_time_for_which_the_lease_was_judged() 
         assert outcome.text == "others are asked there, one at a time: no turn within 10 s"
     await asyncio.sleep(300)
     assert [outlet.journal for outlet in outlets[1:]] == [[], [], []]
+
+
+class Talkative(FakePower):
+    """A controller that has much to say, by a method that passes it on."""
+
+    async def query(self) -> PowerReading:
+        reading = await super().query()
+        return replace(reading, state=PowerState.UNKNOWN, text="its state is\n" + "x" * 1_000_000)
+
+    async def act(self, action: PowerAction) -> Outcome:
+        del action
+        return Refused(why=Refusal.INVALID, text="it offers only\n" + "x" * 1_000_000)
+
+
+@pytest.mark.looptime
+async def test_of_what_an_endpoint_says_the_beginning_is_kept() -> None:
+    clock = SimClock(asyncio.get_running_loop())
+    ways = Ways({"bmc": Talkative(FakeOutlet(clock), OUTLET)}, order("bmc"))
+    boxes = PowerBoxes(rack_of(box("a", ways)), clock)
+    (a,) = (await boxes.observe((Scope(ZONE, HOST.kind),))).resources
+    outcome = await boxes.do(switched("a"))
+    assert a.status == f"its state is {'x' * 486}…"
+    assert outcome == Refused(why=Refusal.INVALID, text=f"it offers only {'x' * 484}…")
 
 
 class Endless(FakePower):

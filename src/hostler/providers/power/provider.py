@@ -7,7 +7,7 @@ fleet file's, and is always whole; how each stands is asked of its methods, and 
 import asyncio
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -44,6 +44,8 @@ _CONDITIONS = {
     PowerState.OFF: Condition.OFF,
     PowerState.UNKNOWN: Condition.UNKNOWN,
 }
+_LONGEST = 500
+"""Characters that are kept of what an endpoint says; what is whole and true of one is shorter."""
 _HARMLESS = frozenset({PowerAction.ON})
 _ACTIONS = {f"{what}.{action}": action for what in ("box", "host") for action in PowerAction}
 
@@ -194,7 +196,8 @@ class PowerBoxes:
         """Ask a box, and give it up when an observation has waited long enough for it."""
         begun = self._clock.now()
         try:
-            return await self._boxes[name].ways.query(self._rack.patience)
+            reading = await self._boxes[name].ways.query(self._rack.patience)
+            return replace(reading, text=_shortened(reading.text))
         except TimeoutError as error:
             return PowerReading(state=PowerState.UNKNOWN, at=begun, text=str(error))
         except Exception as error:
@@ -239,12 +242,17 @@ class PowerBoxes:
         seconds = self._rack.deadline.total_seconds()
         try:
             async with asyncio.timeout(seconds):
-                return await box.ways.act(action)
+                outcome = await box.ways.act(action)
         except TimeoutError:
             return Unknown(text=f"no answer within {seconds:g} s")
         except Exception as error:
             log.exception("this is a bug in a power method", box=box.name)
             return Unknown(text=_bug(error))
+        return (
+            outcome
+            if isinstance(outcome, Done)
+            else replace(outcome, text=_shortened(outcome.text))
+        )
 
     # ------------------------------------------------------------ the rest of the port
 
@@ -270,6 +278,12 @@ class PowerBoxes:
         async with asyncio.TaskGroup() as group:
             for box in self._rack.boxes:
                 group.create_task(box.ways.close())
+
+
+def _shortened(text: str) -> str:
+    """Return the beginning of what an endpoint said, in one line: it is kept on records."""
+    line = " ".join(text[: 2 * _LONGEST].split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
 def _bug(error: BaseException) -> str:
