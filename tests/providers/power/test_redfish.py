@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from functools import partial
 
@@ -163,6 +163,68 @@ async def test_a_controller_that_is_silent_holds_up_no_end(monkeypatch: pytest.M
         async with asyncio.timeout(3):
             await power.close()
         left.set()
+
+
+@asynccontextmanager
+async def slow_to_log_in(bmc: Bmc) -> AsyncGenerator[tuple[Power, asyncio.Event]]:
+    """Serve a controller that opens a session no sooner than it may."""
+    may = asyncio.Event()
+
+    @web.middleware
+    async def slow(
+        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        if request.method == "POST" and request.path.endswith("/Sessions"):
+            await asyncio.shield(may.wait())
+        return await asyncio.shield(handler(request))
+
+    app = bmc.app()
+    app.middlewares.append(slow)
+    async with serving(app) as url:
+        settings = msgspec.structs.replace(table(url), deadline=timedelta(seconds=40))
+        power = MethodRig(Redfish(), bmc.box, settings).open()
+        yield power, may
+        await power.close()
+
+
+async def given_up(power: Power) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await power.query()
+
+
+async def test_readings_that_are_given_up_while_a_controller_logs_in_leave_one_session() -> None:
+    """Each would leave one that nobody knows, and soon there would be none left to open."""
+    box = Box(name="box-1", time=asyncio.get_running_loop().time)
+    bmc = Bmc(box=box, password=SECRET, model=Model())
+    async with slow_to_log_in(bmc) as (power, may):
+        for _ in range(5):
+            await given_up(power)
+        may.set()
+        assert (await power.query()).state is PowerState.OFF
+        assert (bmc.opened, len(bmc.tokens)) == (1, 1)
+    assert not bmc.tokens
+
+
+async def test_a_session_that_ended_before_anybody_used_it_does_not_deny_the_login() -> None:
+    box = Box(name="box-1", time=asyncio.get_running_loop().time)
+    bmc = Bmc(box=box, password=SECRET, model=Model())
+    async with slow_to_log_in(bmc) as (power, may):
+        await given_up(power)
+        may.set()
+        while not bmc.tokens:  # noqa: ASYNC110 - it is the controller that opens it
+            await asyncio.sleep(0.01)
+        bmc.tokens.clear()
+        assert (await power.query()).state is PowerState.OFF
+
+
+async def test_a_session_that_is_being_opened_is_ended_with_its_way() -> None:
+    box = Box(name="box-1", time=asyncio.get_running_loop().time)
+    bmc = Bmc(box=box, password=SECRET, model=Model())
+    async with slow_to_log_in(bmc) as (power, may):
+        await given_up(power)
+        asyncio.get_running_loop().call_later(0.1, may.set)
+    assert (bmc.opened, len(bmc.tokens)) == (1, 0)
 
 
 async def test_of_several_systems_one_is_named() -> None:

@@ -19,7 +19,15 @@ from hostler.ports.http import NoAnswer, NotSent, Response
 from hostler.ports.kind import POSITIVE, Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
 from hostler.providers.power.switch import Failed, Reading, nonsense, refused, switch_of
-from hostler.providers.power.web import Web, WebTable, faults, missing, place_of, web_of
+from hostler.providers.power.web import (
+    Credentials,
+    Web,
+    WebTable,
+    faults,
+    missing,
+    place_of,
+    web_of,
+)
 
 _ROOT = "/redfish/v1/"
 _SESSIONS = "/redfish/v1/SessionService/Sessions"
@@ -156,6 +164,7 @@ class Controller:
         self._path: str | None = None
         self._token: str | None = None
         self._session: str | None = None
+        self._opening: asyncio.Task[Response] | None = None
         self._basic = False
 
     async def act(self, action: PowerAction) -> None:
@@ -191,15 +200,13 @@ class Controller:
 
         An engine ends meanwhile, or waits to begin: a controller that is silent is left to itself.
         """
-        token, session = self._token, self._session
-        self._token = self._session = None
         try:
-            if token is not None and session is not None:
-                with suppress(NotSent, NoAnswer, Failed, TimeoutError):
-                    async with asyncio.timeout(_PARTING):
-                        headers = (("X-Auth-Token", token),)
-                        await self._web.exchange("DELETE", _path_of(session), headers=headers)
+            with suppress(NotSent, NoAnswer, Failed, TimeoutError):
+                async with asyncio.timeout(_PARTING):
+                    await self._log_out()
         finally:
+            if self._opening is not None:
+                self._opening.cancel()
             await self._web.close()
 
     async def _system(self) -> tuple[str, _System]:
@@ -276,12 +283,12 @@ class Controller:
         return (known.basic(),) if known is not None and self._basic else ()
 
     async def _log_in(self) -> bool:
-        """Open a session where there is none; tell whether one was opened just now."""
+        """Open a session where there is none; tell whether one was opened by this very call."""
         known = self._web.credentials
         if known is None or self._token is not None or self._basic:
             return False
-        body = {"UserName": known.user, "Password": known.password.reveal()}
-        answer = await self._web.exchange("POST", _SESSIONS, body=body)
+        earlier = self._opening is not None
+        answer = await self._opened(known)
         if answer.status in _NO_SESSIONS:
             self._basic = True
             return False
@@ -293,7 +300,34 @@ class Controller:
         self._session = answer.header("Location")
         if self._token is None:
             raise nonsense("it opened a session, and told no token")
-        return True
+        return not earlier
+
+    async def _opened(self, known: Credentials) -> Response:
+        """Ask for a session; whoever gives that up leaves it to the next one.
+
+        Where it is slow, each reading that is given up would leave one behind, and it has few.
+        """
+        if self._opening is None:
+            body = {"UserName": known.user, "Password": known.password.reveal()}
+            asked = self._web.exchange("POST", _SESSIONS, body=body)
+            self._opening = asyncio.get_running_loop().create_task(asked)
+        try:
+            answer = await asyncio.shield(self._opening)
+        except (NotSent, NoAnswer):
+            self._opening = None
+            raise
+        self._opening = None
+        return answer
+
+    async def _log_out(self) -> None:
+        """End the session, and one that is being opened."""
+        if self._opening is not None:
+            await self._log_in()
+        token, session = self._token, self._session
+        self._token = self._session = None
+        if token is not None and session is not None:
+            headers = (("X-Auth-Token", token),)
+            await self._web.exchange("DELETE", _path_of(session), headers=headers)
 
 
 def _path_of(link: str) -> str:
