@@ -165,6 +165,30 @@ async def test_a_controller_that_is_silent_holds_up_no_end(monkeypatch: pytest.M
         left.set()
 
 
+async def test_who_may_look_and_not_reset_is_let_in_all_the_same() -> None:
+    """A controller that opened a session does not mean the login by its 403."""
+
+    @web.middleware
+    async def guarded(
+        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        if request.path.endswith("ComputerSystem.Reset"):
+            return web.json_response({"error": {"message": "read only"}}, status=403)
+        return await handler(request)
+
+    box = Box(name="box-1", time=asyncio.get_running_loop().time)
+    app = Bmc(box=box, password=SECRET, model=Model()).app()
+    app.middlewares.append(guarded)
+    async with serving(app) as url:
+        power = MethodRig(Redfish(), box, table(url)).open()
+        outcome = await power.act(PowerAction.ON)
+        assert (await power.query()).state is PowerState.OFF
+        await power.close()
+    assert isinstance(outcome, Refused)
+    assert outcome.why is Refusal.INVALID
+    assert outcome.text.startswith("403: the user lacks the privilege to reset it: ")
+
+
 @asynccontextmanager
 async def slow_to_log_in(bmc: Bmc) -> AsyncGenerator[tuple[Power, asyncio.Event]]:
     """Serve a controller that opens a session no sooner than it may."""

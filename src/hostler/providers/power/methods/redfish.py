@@ -187,7 +187,8 @@ class Controller:
             match = (("If-Match", tag),)
             answer = await self._exchange("POST", _path_of(reset.target), body=body, headers=match)
         if answer.status // 100 != 2:
-            raise self._web.judged(answer)
+            right = "the privilege to reset it" if self._token is not None else ""
+            raise self._web.judged(answer, right)
 
     async def read(self) -> Reading:
         """Ask how the system stands; the chassis may differ for a while, and is not asked."""
