@@ -9,16 +9,21 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from hostler.ports.power import PowerAction, PowerState
+from hostler.ports.power import PowerAction, PowerState, Turn
 from hostler.providers.power.methods.reachability import (
     Port,
     Reachability,
     ReachabilityTable,
     dial,
 )
+from hostler.providers.power.switch import Switch
+from hostler.providers.power.ways import Ways
+from hostler.testing.fakes.power import FakeOutlet, FakePower, PowerFault
+from hostler.testing.time.clock import SimClock
 
 Dial = Callable[[str, int], Awaitable[None]]
 ROUTER = ("192.0.2.1", 80)
+PATIENCE = timedelta(seconds=8)
 
 
 def table(**more: object) -> ReachabilityTable:
@@ -66,6 +71,26 @@ async def test_silence_means_off_only_once_it_has_lasted() -> None:
 async def test_two_readings_far_apart_are_no_silence_that_lasted() -> None:
     port = Port(table(), silent().dial)
     assert await states(port, 0, 3600, 1) == [UNKNOWN, UNKNOWN, OFF]
+
+
+@pytest.mark.looptime
+async def test_a_silence_lasts_no_longer_than_until_another_method_knows() -> None:
+    """A network that fails twice a day takes the controller and the port away together."""
+    clock = SimClock(asyncio.get_running_loop())
+    outlet, port = FakeOutlet(clock, on=True), Port(table(), silent().dial)
+    able = Reachability().capabilities(table())
+    methods = {"bmc": FakePower(outlet), "reachability": Switch(port, able, Turn(), clock)}
+    ways = Ways(methods, dict.fromkeys((*PowerAction, None), tuple(methods)))
+    outlet.befall(PowerFault.UNREACHABLE, PowerFault.UNREACHABLE)
+    found = [(await ways.query(PATIENCE)).state for _ in range(3)]
+    assert found == [UNKNOWN, UNKNOWN, ON]
+    await asyncio.sleep(12 * 3600)
+    outlet.befall(*[PowerFault.UNREACHABLE] * 4)
+    assert (await ways.query(PATIENCE)).state is UNKNOWN
+    await asyncio.sleep(90)
+    assert (await ways.query(PATIENCE)).state is UNKNOWN
+    await asyncio.sleep(90)
+    assert (await ways.query(PATIENCE)).state is OFF
 
 
 @pytest.mark.looptime

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, Protocol
+from typing import Annotated, Protocol, runtime_checkable
 
 from msgspec import Meta, Struct
 
@@ -80,6 +80,15 @@ class Device(Protocol):
         ...
 
 
+@runtime_checkable
+class Guesses(Protocol):
+    """What concludes from several readings in a row how a machine stands."""
+
+    def overruled(self) -> None:
+        """Forget them: another method knew how it stands."""
+        ...
+
+
 class Switch:
     """Implements `hostler.ports.power.Power` over a device."""
 
@@ -151,6 +160,11 @@ class Switch:
         outcome = failed.outcome
         if isinstance(outcome, Refused) and outcome.why is Refusal.DENIED:
             self._turn.denied(self._clock.now(), outcome.text)
+
+    def overruled(self) -> None:
+        """Forget what it concludes from, as another method knew. Implements `Guesses`."""
+        if isinstance(self._device, Guesses):
+            self._device.overruled()
 
     async def close(self) -> None:
         """Give back connections."""

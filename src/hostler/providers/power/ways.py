@@ -1,12 +1,14 @@
 """Ways: all methods of one box as one: each action by the first that can do it."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
 from hostler.domain.model.calls import Outcome, Refusal, Refused
 from hostler.ports.power import Power, PowerAction, PowerReading, PowerState
+
+from .switch import Guesses
 
 _Query = asyncio.Task[PowerReading]
 
@@ -64,12 +66,15 @@ class Ways:
             for task in asked:
                 task.cancel()
         answers = [None if task.cancelled() else task.result() for task in asked]
+        for place, answer in enumerate(answers):
+            if answer is not None and answer.state is not PowerState.UNKNOWN:
+                _overrule(ways[place + 1 :])
+                return answer
         known = [one for one in answers if one is not None]
         if not known:
             raise TimeoutError(silent)
         texts = [one.text if one is not None else silent for one in answers]
-        found = (one for one in known if one.state is not PowerState.UNKNOWN)
-        return next(found, replace(known[0], text="; ".join(texts)))
+        return replace(known[0], text="; ".join(texts))
 
     async def close(self) -> None:
         """Give back all connections."""
@@ -92,6 +97,13 @@ async def _asked_in_turn(
         if first.done() or not (await asyncio.wait((first,), timeout=end - time()))[0]:
             break
     return asked
+
+
+def _overrule(ways: Iterable[Power]) -> None:
+    """Let those that would have been asked next forget what they were about to conclude."""
+    for way in ways:
+        if isinstance(way, Guesses):
+            way.overruled()
 
 
 def _knows(task: _Query) -> bool:

@@ -125,7 +125,7 @@ async def dial(address: str, port: int) -> None:
 
 
 class Port:
-    """One port of one machine, and since when it is silent. Implements `Device`.
+    """One port of one machine, and since when it is silent. Implements `Device` and `Guesses`.
 
     Times are those of the event loop: a wall clock may jump.
     """
@@ -184,6 +184,10 @@ class Port:
             why = f"port {place[1]} does not answer ({error.strerror or error})"
             return why, _is_here(error)
         return "", False
+
+    def overruled(self) -> None:
+        """Count a silence anew: the machine may have answered meanwhile, and nobody asked."""
+        self._silent = None
 
     async def close(self) -> None:
         """Nothing is kept open."""
