@@ -1,5 +1,6 @@
 """Methods over HTTP keep the promises of the power port, against real servers on loopback."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +10,7 @@ import pytest
 from aiohttp import web
 from power_rig import DEADLINE, NO_WAY, SECRET, SETTLES, MethodRig, serving, worlds
 
-from hostler.domain.model.calls import Refusal, Refused
+from hostler.domain.model.calls import Refusal, Refused, Unknown
 from hostler.ports.power import PowerAction, PowerMethod, PowerState
 from hostler.providers.power.methods.proxmox import Proxmox, ProxmoxTable
 from hostler.providers.power.methods.shelly import Shelly, ShellyTable
@@ -133,3 +134,23 @@ async def test_another_shelly_that_hangs_there_is_asked_which_one_it_is() -> Non
         assert (await power.query()).state is PowerState.UNKNOWN
         assert (await power.query()).state is PowerState.ON
         await power.close()
+
+
+async def test_a_page_that_leads_elsewhere_after_a_command_does_not_say_that_it_had_no_effect() -> (
+    None
+):
+    """So pages of devices answer what they have done: *see other*."""
+    box = Box(name="box-1", time=asyncio.get_running_loop().time)
+
+    async def on(_: web.Request) -> web.Response:
+        box.on = True
+        return web.Response(status=302, headers={"Location": "/power"})
+
+    app = web.Application()
+    app.router.add_post("/power/on", on)
+    async with serving(app) as url:
+        power = MethodRig(Webhook(), box, webhook_table(url)).open()
+        outcome = await power.act(PowerAction.ON)
+        await power.close()
+    assert outcome == Unknown(text="302: its answer leads elsewhere, and says nothing")
+    assert box.on

@@ -11,12 +11,14 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
+from hostler.ports.http import Response
 from hostler.ports.kind import Lack, permission, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
 from hostler.providers.power.switch import Reading, nonsense, switch_of
 from hostler.providers.power.web import Web, WebTable, faults, missing, place_of, web_of
 
 _REQUEST = re.compile(r"(GET|POST|PUT|PATCH|DELETE) (/\S*)")
+_SEE_OTHER = frozenset({302, 303})
 _READ = 16_384
 """Characters of an answer that the expressions are tried on."""
 Request = Annotated[
@@ -151,15 +153,21 @@ class WebhookDevice:
         return ((header, known.password.reveal()),) if header else (known.basic(),)
 
     async def act(self, action: PowerAction) -> None:
-        """Send the action's request, and see from the answer whether it is accepted."""
-        text = await self._send(self._table.requests()[action])
+        """Send the action's request, and see from the answer whether it is accepted.
+
+        One that leads elsewhere is how pages answer what they did, or did not: nobody knows.
+        """
+        answer = await self._exchange(self._table.requests()[action])
+        if answer.status in _SEE_OTHER:
+            raise nonsense(f"{answer.status}: its answer leads elsewhere, and says nothing")
+        text = self._text(answer)
         accepted = self._table.accepted
         if accepted is not None and re.search(accepted, text) is None:
             raise nonsense(f"its answer is none of what is accepted: {self._web.safe(text)!r}")
 
     async def read(self) -> Reading:
         """Send the request, and try both expressions on its answer."""
-        text = await self._send(self._table.query or "")
+        text = self._text(await self._exchange(self._table.query or ""))
         on = re.search(self._table.is_on, text) is not None
         off = re.search(self._table.is_off, text) is not None
         if on is off:
@@ -172,9 +180,13 @@ class WebhookDevice:
         """Give back connections."""
         await self._web.close()
 
-    async def _send(self, request: str) -> str:
+    async def _exchange(self, request: str) -> Response:
         method, _, path = request.partition(" ")
         path, _, query = path.partition("?")
         pairs = tuple((k, v) for k, _, v in (part.partition("=") for part in query.split("&")) if k)
-        answer = await self._web.ask(method, path, query=pairs, headers=self._headers)
+        return await self._web.exchange(method, path, query=pairs, headers=self._headers)
+
+    def _text(self, answer: Response) -> str:
+        if answer.status // 100 != 2:
+            raise self._web.judged(answer)
         return answer.body.decode(errors="replace")[:_READ]
