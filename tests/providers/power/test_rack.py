@@ -432,6 +432,56 @@ def test_every_fault_of_a_box_is_told_with_its_place(
     assert expected.replace(":", "") in text.replace(":", "")
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "warnings"),
+    [
+        (
+            'shelly = { url = "http://10.0.0.7" }',
+            'shelly = { url = "http://10.0.0.7:80/", deadline = "5s" }',
+            1,
+        ),
+        (
+            'shelly = { url = "http://10.0.0.7" }',
+            'shelly = { url = "http://10.0.0.7", outlet = 1 }',
+            0,
+        ),
+        (
+            'redfish = { url = "https://bmc", system = "1" }',
+            'redfish = { url = "https://bmc", system = "2" }',
+            0,
+        ),
+        (
+            'ipmi = { address = "bmc", user = "a", password_env = "A" }',
+            'ipmi = { address = "bmc", user = "b", password_env = "B" }',
+            1,
+        ),
+        (
+            'shelly = { url = "http://10.0.0.7" }',
+            'shelly = { url = "http://10.0.0.7" }\nexcluded = "it was replaced by the other one"',
+            0,
+        ),
+        (
+            'command = { on = ["/bin/on"], query = ["/bin/q"] }',
+            'command = { on = ["/bin/on"], query = ["/bin/q"] }',
+            0,
+        ),
+    ],
+)
+def test_two_boxes_that_are_switched_by_the_same_are_warned_of(
+    one: str, other: str, warnings: int, tmp_path: Path
+) -> None:
+    """A table that was copied, and not changed: to end one machine took the other's power."""
+    tables = "".join(
+        f'[[provider.rack.boxes]]\nname = "{name}"\n{table}\n'
+        for name, table in (("a", one), ("b", other))
+    )
+    text = f'[provider.rack]\nkind = "power"\n{tables}[fleet.nodes]\nsize = 1\n'
+    found = PowerKind().warnings_of(read(tmp_path, text).accounts[0].settings)
+    texts = [one for one in found if "leads where" in one]
+    assert len(texts) == warnings
+    assert all("of b leads where that of a does" in one for one in texts)
+
+
 def test_what_one_method_has_wrong_hides_nothing_of_the_others(tmp_path: Path) -> None:
     """What is of the wrong type was told first, and only who had mended it learnt of the rest."""
     text = """

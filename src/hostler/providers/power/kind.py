@@ -22,6 +22,7 @@ from .packages import power_table
 from .provider import Box, Guests, PowerBoxes, Rack
 from .registry import METHODS
 from .settings import BoxTable, PowerTable, PowerTemplate
+from .targets import shared
 from .ways import Ways
 
 _OFF = frozenset({PowerAction.OFF_SOFT, PowerAction.OFF_HARD})
@@ -96,8 +97,9 @@ class PowerKind:
                     )
 
     def warnings_of(self, settings: object) -> tuple[str, ...]:
-        """Return which boxes cannot be switched off, or only by cutting their power."""
-        return tuple(text for box in table_of(PowerTable, settings).boxes for text in _hardly(box))
+        """Return which boxes nothing switches off, or only by cutting power, or with others."""
+        boxes = table_of(PowerTable, settings).boxes
+        return (*(text for box in boxes for text in _hardly(box)), *shared(boxes))
 
     def missing(
         self, settings: object, folder: Path, environment: Mapping[str, str]
