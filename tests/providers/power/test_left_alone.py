@@ -17,7 +17,12 @@ from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import Condition, Scope
 from hostler.ports.power import PowerAction
 from hostler.providers.power.kind import PowerKind
-from hostler.providers.power.own_host import is_own_address, is_own_host, own_cards
+from hostler.providers.power.own_host import (
+    is_own_address,
+    is_own_host,
+    own_cards,
+    own_names,
+)
 from hostler.providers.power.provider import PowerBoxes
 from hostler.providers.power.settings import BoxTable
 from hostler.providers.power.ways import Ways
@@ -121,6 +126,25 @@ def test_a_box_is_ours_by_our_name_with_its_domain_or_without(
     assert is_own_host(table(name=name))
     assert is_own_host(table(address=name))
     assert not is_own_host(table(name=f"{name}-2", address="desk.example.com"))
+
+
+def test_our_name_has_the_domain_that_the_system_has_on_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a box with the whole name, such as a Node of a cluster, would shut itself down."""
+    monkeypatch.setattr(socket, "gethostname", lambda: "desk")
+    hosts = tmp_path / "hosts"
+    hosts.write_text(
+        "127.0.0.1 localhost desk # a comment, desk.example.net\n"
+        "127.0.1.1\tDesk.example.org desk\n"
+        "\n"
+        "192.0.2.7 desk-2.example.org desk-2\n"
+    )
+    assert set(own_names(hosts)) == {"desk", "desk.example.org"}
+    assert set(own_names(tmp_path / "none")) == {"desk"}
+    monkeypatch.setattr("hostler.providers.power.own_host.own_names", lambda: own_names(hosts))
+    assert is_own_host(table(address="desk.example.org"))
+    assert not is_own_host(table(address="desk-2.example.org"))
 
 
 @pytest.mark.parametrize("address", ["192.0.2.7", "desk"])

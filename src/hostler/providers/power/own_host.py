@@ -9,6 +9,7 @@ from pathlib import Path
 from .settings import BoxTable
 
 _CARDS = Path("/sys/class/net")
+_HOSTS = Path("/etc/hosts")
 
 
 def is_own_host(box: BoxTable) -> bool:
@@ -28,8 +29,22 @@ def is_own_host(box: BoxTable) -> bool:
 
 def _is_own_name(name: str) -> bool:
     """Tell whether a name is this computer's, with its domain or without."""
+    return name.lower() in own_names()
+
+
+def own_names(hosts: Path = _HOSTS) -> Collection[str]:
+    """Return this computer's names, as far as it tells them without asking a name server.
+
+    Most systems call themselves by the first part of their name, and have the whole one in a file.
+    """
     whole = socket.gethostname().lower()
-    return name.lower() in {whole, whole.partition(".")[0]} - {""}
+    own = {whole, whole.partition(".")[0]} - {""}
+    with suppress(OSError, UnicodeDecodeError):
+        for line in hosts.read_text(encoding="utf-8").lower().splitlines():
+            _, *names = line.partition("#")[0].split() or [""]
+            if own.intersection(names):
+                own |= {name for name in names if not name.startswith("localhost")}
+    return own
 
 
 def is_own_address(address: str) -> bool:
