@@ -312,6 +312,26 @@ async def test_a_proxy_of_the_environment_is_used_unless_the_host_is_excepted(
     assert len(heard) == 1
 
 
+@pytest.mark.parametrize("header", [("X-Auth-Token", "t"), ("Authorization", "Basic YTpi")])
+async def test_nobody_is_told_the_passwords_that_the_user_has_on_file(
+    header: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Such as those of ~/.netrc: they are of other programs, and our own login is another one."""
+    netrc = tmp_path / "netrc"
+    netrc.write_text("default login somebody password s3cret\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    heard = list[bytes]()
+    async with (
+        serving(keeping(heard, saying(b"{}"))) as port,
+        transport(f"http://127.0.0.1:{port}") as client,
+    ):
+        request = HttpRequest(method="GET", path="/x", headers=(header,))
+        assert (await client.send(request, LONG)).status == 200
+    (head,) = heard
+    assert f"{header[0]}: {header[1]}".encode() in head
+    assert head.count(b"Authorization") == (header[0] == "Authorization")
+
+
 async def test_a_proxy_that_refuses_the_tunnel_sent_nothing(monkeypatch: pytest.MonkeyPatch):
     heard = list[bytes]()
     async with serving(keeping(heard, saying(b"no", "403 Forbidden"))) as port:

@@ -6,6 +6,7 @@ import ssl
 from datetime import timedelta
 
 import aiohttp
+from aiohttp.helpers import get_env_proxy_for_url
 from yarl import URL
 
 from hostler.ports.http import Endpoint, HttpRequest, NoAnswer, NotSent, Response
@@ -57,11 +58,13 @@ class AiohttpTransport:
         verify: ssl.SSLContext | bool = endpoint.verified
         if endpoint.verified and endpoint.authorities is not None:
             verify = ssl.create_default_context(cafile=str(endpoint.authorities))
+        proxy, login = _proxy_of(self._base)
         session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=_POOL, ssl=verify),
             timeout=aiohttp.ClientTimeout(total=None, connect=endpoint.connect.total_seconds()),
             cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=True,
+            proxy=proxy,
+            proxy_auth=login,
             trace_configs=[_trace()],
         )
         # aiohttp repeats some requests on a connection that turns out dead: we never repeat.
@@ -92,6 +95,17 @@ class AiohttpTransport:
             if len(body) > self._endpoint.largest:
                 raise ValueError(f"the answer is longer than {self._endpoint.largest} bytes")
         return bytes(body)
+
+
+def _proxy_of(base: URL) -> tuple[URL | None, aiohttp.BasicAuth | None]:
+    """Return the proxy of the environment for these URLs, and the login there.
+
+    To let aiohttp trust the environment would let it log in by ~/.netrc too: at every device.
+    """
+    try:
+        return get_env_proxy_for_url(base)
+    except LookupError:
+        return None, None
 
 
 class _Progress:
