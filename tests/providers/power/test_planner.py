@@ -88,6 +88,9 @@ def test_nothing_is_done_on_what_nobody_knows() -> None:
         ((asked("off_soft", 1, CallState.LAPSED),), 100, []),
         ((asked("off_soft", 1, CallState.REFUSED),), 2, ["box.off_soft"]),
         ((asked("off_soft", 170, CallState.REFUSED),), 180, ["box.off_hard"]),
+        ((asked("off_soft", 8),), 5, ["box.off_soft"]),
+        ((asked("off_soft", 3600),), 5, ["box.off_soft"]),
+        ((asked("off_soft", 5, CallState.REFUSED),), -3, ["box.off_soft"]),
     ],
 )
 def test_a_box_is_asked_to_shut_down_and_its_power_is_cut_when_that_took_too_long(
