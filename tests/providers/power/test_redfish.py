@@ -162,7 +162,20 @@ async def test_a_controller_that_is_silent_holds_up_no_end(monkeypatch: pytest.M
         assert (await power.query()).state is PowerState.OFF
         async with asyncio.timeout(3):
             await power.close()
+            await power.close()
         left.set()
+
+
+async def test_a_login_that_has_no_end_holds_up_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hostler.providers.power.methods.redfish._PARTING", 0.1)
+    box = Box(name="box-1", time=asyncio.get_running_loop().time)
+    bmc = Bmc(box=box, password=SECRET, model=Model())
+    async with slow_to_log_in(bmc) as (power, may):
+        await given_up(power)
+        async with asyncio.timeout(3):
+            await power.close()
+            await power.close()
+        may.set()
 
 
 async def test_who_may_look_and_not_reset_is_let_in_all_the_same() -> None:

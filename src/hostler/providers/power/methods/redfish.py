@@ -208,6 +208,7 @@ class Controller:
         finally:
             if self._opening is not None:
                 self._opening.cancel()
+                self._opening = None
             await self._web.close()
 
     async def _system(self) -> tuple[str, _System]:
