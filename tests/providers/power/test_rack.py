@@ -304,10 +304,30 @@ async def test_all_boxes_are_let_go_of_at_the_same_time() -> None:
     clock = SimClock(asyncio.get_running_loop())
     ways = [Ways({"bmc": Slow(FakeOutlet(clock), OUTLET)}, order("bmc")) for _ in range(50)]
     boxes = PowerBoxes(rack_of(*(box(f"box-{n}", way) for n, way in enumerate(ways))), clock)
-    begun = clock.now()
+    begun, Slow.closed = clock.now(), 0
     await boxes.close()
     assert Slow.closed == 50
     assert clock.now() - begun == timedelta(seconds=3)
+
+
+class Broken(FakePower):
+    """A method of a package that fails to let go."""
+
+    async def close(self) -> None:
+        raise ValueError("it was closed already")
+
+
+@pytest.mark.looptime
+async def test_a_method_that_fails_to_let_go_keeps_no_other_from_it() -> None:
+    """Else the sessions of all other controllers would stay, and they have few."""
+    clock = SimClock(asyncio.get_running_loop())
+    broken, slow = (kind(FakeOutlet(clock), OUTLET) for kind in (Broken, Slow))
+    both = Ways({"bmc": slow, "new": broken}, order("bmc", "new"))
+    alone = Ways({"bmc": slow}, order("bmc"))
+    boxes = PowerBoxes(rack_of(box("a", both), box("b", alone)), clock)
+    Slow.closed = 0
+    await boxes.close()
+    assert Slow.closed == 2
 
 
 @pytest.mark.looptime

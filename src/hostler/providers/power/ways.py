@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
 
@@ -77,9 +78,10 @@ class Ways:
         return replace(known[0], text="; ".join(texts))
 
     async def close(self) -> None:
-        """Give back all connections."""
-        for way in self._methods.values():
-            await way.close()
+        """Give back all connections, whatever one of them raises."""
+        async with AsyncExitStack() as ways:
+            for way in self._methods.values():
+                ways.push_async_callback(way.close)
 
 
 async def _asked_in_turn(
