@@ -43,7 +43,16 @@ def serving(*clusters: Cluster) -> CloudProvider:
 
 async def test_nothing_is_answered_before_there_is_an_engine() -> None:
     provider = CloudProvider()
-    for method in ("Refresh", "NodeGroups"):
+    for method in (
+        "Refresh",
+        "NodeGroups",
+        "NodeGroupForNode",  # a node of no group would be left alone
+        "NodeGroupTargetSize",
+        "NodeGroupNodes",
+        "NodeGroupIncreaseSize",
+        "NodeGroupDeleteNodes",
+        "NodeGroupDecreaseTargetSize",
+    ):
         status, why = await refused(provider, method)
         assert (status, why) == (Status.UNAVAILABLE, "the engine has not started yet")
     assert provider.status.__status__() is False

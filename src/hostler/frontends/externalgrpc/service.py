@@ -93,6 +93,7 @@ class CloudProvider:
         return asyncio.get_running_loop().time() - self._attached
 
     async def _group_for_node(self, request: Message) -> Message:
+        self._since()
         node = node_of(inner(request, "node"))
         found = next((group for group in self._groups.values() if group.has(node)), None)
         described = _described(found) if found is not None else {"id": ""}
@@ -122,6 +123,7 @@ class CloudProvider:
     # ------------------------------------------------------------ one group
 
     def _group(self, request: Message) -> NodeGroup:
+        self._since()
         name = text(request, "id")
         if name not in self._groups:
             known = ", ".join(self._groups)
