@@ -15,6 +15,11 @@ OWNED = {
     ]
 }
 
+KUBECONFIG = {
+    "metadata": {"name": "c1-kubeconfig", "labels": {"cluster.x-k8s.io/cluster-name": "c1"}},
+    "data": {"value": base64.b64encode(b"kind: Config").decode()},
+}
+
 
 def status(here: Site, kind: str) -> dict[str, Any]:
     found: dict[str, Any] = (here.api.raw(kind, "c1") or {}).get("status", {})
@@ -56,12 +61,34 @@ async def test_a_control_plane_is_initialized_once_its_secret_is_there() -> None
         await here.until(lambda: bool(status(here, kind)))
         assert status(here, kind)["externalManagedControlPlane"] is True
         assert "initialization" not in status(here, kind)
-        labels = {"cluster.x-k8s.io/cluster-name": "c1"}
-        data = {"value": base64.b64encode(b"kind: Config").decode()}
-        metadata = {"name": "c1-kubeconfig", "labels": labels}
-        here.api.put("Secret", {"metadata": metadata, "data": data})
+        here.api.put("Secret", KUBECONFIG)
         await here.until(lambda: "initialization" in status(here, kind))
         assert status(here, kind)["initialized"] is True
+
+
+async def test_a_control_plane_is_available_again_once_its_secret_is_back() -> None:
+    """Secrets are not watched; and nothing else changes when somebody writes one anew."""
+    here, kind = Site(), "HostlerExternalControlPlane"
+    here.cluster()
+    here.api.put("Secret", KUBECONFIG)
+    here.api.put(kind, {"metadata": {"name": "c1", **OWNED}})
+
+    def available() -> str:
+        found = status(here, kind).get("conditions", [])
+        return next((one["status"] for one in found if one["type"] == "Available"), "")
+
+    async with here.serving():
+        await here.until(lambda: available() == "True")
+        here.api.vanish("Secret", "c1-kubeconfig")
+        here.api.change(kind, "c1", metadata={"labels": {"a": "b"}})
+        await here.until(lambda: available() == "False")
+        assert status(here, kind)["initialized"] is True
+        await asyncio.sleep(10)
+        here.api.put("Secret", KUBECONFIG)
+        await here.until(lambda: available() == "True")
+        version = here.api.version
+        await asyncio.sleep(600)
+        assert here.api.version == version
 
 
 async def test_a_template_gets_its_capacity() -> None:

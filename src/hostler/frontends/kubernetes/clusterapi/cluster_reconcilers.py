@@ -73,7 +73,7 @@ class ControlPlaneReconciler:
         if status is not None and status != (item.status or ControlPlaneStatus()):
             patch = patches.status_of_control_plane(item.metadata, status)
             await self.api.patch(CONTROL_PLANES, key, patch, "status")
-        return None if status is None or status.ready else _LATER
+        return None if status is None or clusters.is_available(status) else _LATER
 
     async def _kubeconfig(self, cluster: Cluster) -> Secret | None:
         name = clusters.kubeconfig_of(cluster)

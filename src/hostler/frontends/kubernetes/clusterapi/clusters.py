@@ -89,6 +89,14 @@ def control_plane(
     )
 
 
+def is_available(status: ControlPlaneStatus) -> bool:
+    """Tell whether it is said that core can reach a control plane, which may cease and come back.
+
+    That it is initialized says nothing of that: it stays so without its secret.
+    """
+    return any(one.type == AVAILABLE and one.status == "True" for one in status.conditions)
+
+
 def template(item: MachineTemplate) -> TemplateStatus:
     """Return what scaling from zero counts with: what the template's author says of its nodes."""
     wants = item.spec or TemplateWants()
