@@ -18,16 +18,17 @@ from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
 from hostler.frontends.kubernetes.fleets.source import Base, Source, Surroundings
+from hostler.frontends.kubernetes.fleets.status import written_conditions
 from hostler.frontends.kubernetes.fleets.writing import REFUSED, Writer
 from hostler.frontends.kubernetes.namespaces import Namespaces
-from hostler.frontends.kubernetes.objects.models import Written
+from hostler.frontends.kubernetes.objects.models import Fields, Written
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
 from hostler.kubernetes.errors import ApiError, Timeout, TooManyRequests, Unavailable
 from hostler.kubernetes.objects import Key, Metadata
 from hostler.ports.engine_record import EngineRecord
-from hostler.ports.store import Store
+from hostler.ports.store import Fence, Store
 from hostler.stores.memory import MemoryStore
-from hostler.testing.scenes.builders import BEGIN, HOME
+from hostler.testing.scenes.builders import BEGIN, HOME, machine
 from hostler.testing.time.clock import RigClock
 
 NAMES = ("a", "b", "c")
@@ -69,6 +70,7 @@ class Client:
     breaks: dict[str, ApiError] = field(default_factory=dict[str, ApiError])
     asked: Counter[str] = field(default_factory=Counter[str])
     patched: list[str] = field(default_factory=list[str])
+    written: dict[str, tuple[Fields, ...]] = field(default_factory=dict[str, tuple[Fields, ...]])
 
     async def patch(self, resource: object, key: Key, *_: object, **__: object) -> None:
         del resource
@@ -79,6 +81,7 @@ class Client:
         self.asked[item.metadata.name] += 1
         if item.metadata.name in self.breaks:
             raise self.breaks[item.metadata.name]
+        self.written[item.metadata.name] = written_conditions(item.status)
         return item
 
     async def create(self, *_: object) -> None:
@@ -209,3 +212,34 @@ class Late:
         self._read += 1
         row = FleetRow(name=FleetName("a"), created=BEGIN)
         return (row,) if self._read > 1 else ()
+
+
+@pytest.mark.parametrize("left", [True, False], ids=["machines", "nothing"])
+async def test_a_fleet_that_ends_stays_while_it_has_machines_of_which_nobody_can_tell(
+    tmp_path: Path, left: bool
+) -> None:
+    """As after a restart that finds its Provider refused: no configuration has the fleet."""
+    client = Client()
+    one = await reporter(tmp_path, client, RigClock())
+    objects: object = one.of.followed
+    assert isinstance(objects, Objects)
+    objects.deleted.add("a")
+    await one.of.source.again({}, ())
+    store, name = one.of.store, FleetName("a")
+    row = FleetRow(name=name, created=BEGIN, removed=BEGIN, ends=True)
+    stored = await store.add_fleet(row)
+    if left:
+        lease = await store.take_lease("fleet/a", "an engine", None)
+        assert lease is not None
+        fence = Fence(lease=lease.name, epoch=lease.epoch)
+        await store.save_fleet(stored, (replace(machine(), fleet=name),), (), fence)
+
+    async def unread(config: Config, _: Store) -> Config:
+        return replace(config, unreadable={name: "its provider is not in force"} if left else {})
+
+    one = replace(one, of=replace(one.of, with_removed=unread))
+    await one.report()
+    assert client.patched == ([] if left else ["a"])
+    if left:
+        (ready,) = (c["message"] for c in client.written["a"] if c["type"] == "Ready")
+        assert "nobody looks after it, for its provider is not in force" in str(ready)

@@ -127,20 +127,26 @@ class Reporter:
         if not one.ends:
             await self.writer.hold(FLEETS, one)
         verdict, generation = self._verdict(place)
-        conditions = statuses.fleet_conditions(found, verdict, ends=one.ends)
+        unread = config.unreadable.get(row.name, "") if row is not None else ""
+        conditions = statuses.fleet_conditions(found, verdict, ends=one.ends, unread=unread)
         fields = statuses.fleet_fields(found)
         await self.writer.status(FLEETS, one, fields, conditions, generation)
 
     async def _is_over(
         self, one: Written, row: FleetRow | None, found: FleetStatus | None, config: Config
     ) -> bool:
-        """Tell whether a Fleet whose object was deleted needs it no longer."""
+        """Tell whether a Fleet whose object was deleted needs it no longer.
+
+        Of one whose table cannot be read, as while its Provider is not in force, nobody `found` how
+        it stands: it may have machines all the same.
+        """
         if row is None:
             return await self._never_ran(self._name(one))
         if one.wanted.get("deletionPolicy") != "end":
             over = row.removed is not None
         else:
-            over = row.ends and (found is None or not found.machines)
+            machines = found.machines if found else await self.of.store.machines(row.name)
+            over = row.ends and not machines
         return over or await self._holds_nothing(row, config)
 
     async def _never_ran(self, name: str) -> bool:

@@ -55,16 +55,20 @@ def fleet_fields(status: FleetStatus | None) -> dict[str, object]:
 
 
 def fleet_conditions(
-    status: FleetStatus | None, verdict: Verdict | None, *, ends: bool
+    status: FleetStatus | None, verdict: Verdict | None, *, ends: bool, unread: str = ""
 ) -> tuple[Condition, ...]:
-    """Return what holds of a fleet."""
-    return accepted(verdict), _ready(status, ends=ends), _paused(status)
+    """Return what holds of a fleet; `unread` says why nobody can look after it, where that is so.
+
+    Its `status` is not known then.
+    """
+    return accepted(verdict), _ready(status, ends=ends, unread=unread), _paused(status)
 
 
-def _ready(status: FleetStatus | None, *, ends: bool) -> Condition:
+def _ready(status: FleetStatus | None, *, ends: bool, unread: str) -> Condition:
     if ends:
-        left = len(status.machines) if status is not None else 0
-        message = f"its object was deleted; {_counted(left, 'machine')} left"
+        left = f"{_counted(len(status.machines) if status is not None else 0, 'machine')} left"
+        stands = f"nobody looks after it, for {unread}" if unread else left
+        message = f"its object was deleted; {stands}"
         return Condition(type=READY, holds=False, reason="Deleting", message=message)
     if status is None or status.row is None:
         return Condition(type=READY, holds=False, reason="NotInForce", message="no engine has it")
