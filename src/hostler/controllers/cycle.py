@@ -232,9 +232,9 @@ class Reconciler:
         row = replace(command.row, serial=command.row.serial + len(inserts))
         events = (*command.events, *(_made(machine, snapshot) for machine in inserts))
         stored = await self._ports.store.save_fleet(row, inserts, events, tenure.fence)
-        self._state.rows[row.name] = stored
         for machine in inserts:
             self._state.keep(replace(machine, version=1))
+        self._state.rows[row.name] = stored  # after what it grants: another thread may look
         for event in events:
             self._say(event)
 

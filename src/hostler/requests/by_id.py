@@ -5,7 +5,7 @@ then the ids count here: nothing is requested twice, and nothing that was accept
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -74,19 +74,26 @@ class MachinesById:
         """Return the fleet's row as the engine has it, or as it was read at first."""
         return self.live.row() or self.first_row
 
-    def forget_granted(self, machines: Sequence[Machine]) -> None:
-        """Forget ids whose request was granted: from then on the records have them."""
+    def recorded(self) -> tuple[Machine, ...]:
+        """Return the living records, once the ids are forgotten that these have instead.
+
+        Each id is in one of both at any moment, also where the engine writes meanwhile, in another
+        thread: it writes a row that has granted a request after the machines of it, and it is read
+        before them. Callable from another thread than the engine's.
+        """
+        row = self.row()
+        machines = self.machines()
         if not self.requested:
-            return
-        row, known = self.row(), {machine.id for machine in machines}
+            return machines
+        known = {machine.id for machine in machines}
         for machine, number in tuple(self.requested.items()):
             if machine in known or number <= row.grown:
                 self.requested.pop(machine, None)
+        return machines
 
     def admit(self, count: int, *, whole: bool = False) -> Admission:
         """Return how many more machines may be requested now; `whole`: all of them, or none."""
-        machines = self.machines()
-        self.forget_granted(machines)
+        machines = self.recorded()
         occupancy = Occupancy(
             fleet=self.fleet,
             row=self.row(),

@@ -1,26 +1,32 @@
 """EngineGroup in trouble: its store, its engine, its machines, what somebody protects."""
 
 import asyncio
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pytest
 import structlog
 
+from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.errors import StoreBusy, StoreError, StoreLost
 from hostler.domain.ids import FleetName, InstallationId, MachineId
 from hostler.domain.model.commands import Event
-from hostler.domain.model.fleet import Probe
+from hostler.domain.model.fleet import FleetRow, Probe
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import Request, RequestKind
-from hostler.frontends.fleeting.contract import Refused, State
+from hostler.frontends.fleeting.contract import Connector, Refused, State
+from hostler.frontends.fleeting.group.context import GroupContext
 from hostler.lab.scenes.runner import GROUP, Plugged, Plugin, fresh_store
 from hostler.lab.scenes.servers import Rig, play
 from hostler.ports.store import Fence
+from hostler.requests.by_id import MachinesById
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.stores.memory import MemoryStore
 from hostler.testing.fakes.prober import FakeProber
+from hostler.testing.scenes.builders import BEGIN, machine
+from hostler.testing.time.clock import RigClock
 
 S = timedelta(seconds=1)
 MIN = timedelta(minutes=1)
@@ -43,6 +49,7 @@ class Moody(MemoryStore):
         self.request_takes = 0.0
         self.busy_records = False
         self.damaged = False
+        self.loses_answer = False
         self.refused = list[MachineId]()
 
     async def revision(self) -> int:
@@ -61,6 +68,19 @@ class Moody(MemoryStore):
         if self.damaged:
             raise StoreError("a page is damaged")
         return await super().machines(fleet)
+
+    async def save_fleet(
+        self,
+        row: FleetRow,
+        inserts: tuple[Machine, ...],
+        events: tuple[Event, ...],
+        fence: Fence,
+    ) -> FleetRow:
+        saved = await super().save_fleet(row, inserts, events, fence)
+        if inserts and self.loses_answer:
+            self.loses_answer = False
+            raise StoreError("no answer")
+        return saved
 
     async def save_machine(
         self, machine: Machine, events: tuple[Event, ...], fence: Fence
@@ -282,6 +302,101 @@ def test_instances_are_inserted_in_the_very_save_that_grants_their_request() -> 
         assert set(await plugged.until({State.RUNNING: 2}, 10 * MIN)) == output
 
     play(scene)
+
+
+class Watched(Plugin):
+    """A plugin at whose engine somebody looks whenever that writes a fleet's row."""
+
+    look: Callable[[], object] = staticmethod(lambda: None)
+
+    async def open(self, config: bytes, connector: Connector) -> GroupContext:
+        context = await super().open(config, connector)
+        assert isinstance(context.engine, Engine)
+        context.engine.loops[0].state.rows = Looked(self)
+        return context
+
+
+class Looked(dict[FleetName, FleetRow]):
+    """The rows of an engine, at which somebody looks the moment one is written."""
+
+    def __init__(self, plugin: Watched) -> None:
+        super().__init__()
+        self._plugin = plugin
+
+    def __setitem__(self, name: FleetName, row: FleetRow) -> None:
+        super().__setitem__(name, row)
+        self._plugin.look()
+
+
+@pytest.mark.parametrize("answered", [True, False], ids=["saved", "read again"])
+def test_instances_are_reported_at_any_moment_of_the_save_that_grants_them(answered: bool) -> None:
+    """Update is answered by another thread than the engine's: it may look in its midst.
+
+    An instance that is missing once is reported as deleted, and its runner drops it.
+    """
+
+    async def scene(rig: Rig) -> None:
+        store, found = Moody(), list[dict[str, State]]()
+        plugin = Watched(rig, store)
+        plugged = Plugged(plugin)
+        await plugged.init()
+        await asyncio.sleep(5.0)
+        store.loses_answer = not answered
+        assert await plugged.group.increase(3) == 3
+        named = plugged.states_now()
+        plugin.look = lambda: found.append(plugged.states_now())
+        await asyncio.sleep(5.0)
+        assert found
+        assert not store.loses_answer
+        assert all(each == named for each in found)
+        await plugged.until({State.RUNNING: 3}, 5 * MIN)
+
+    play(scene)
+
+
+@dataclass(slots=True)
+class Racing:
+    """The records of an engine in another thread, which saves right after each question."""
+
+    new_row: FleetRow
+    new: Machine
+    old_row: FleetRow | None = None
+    old: tuple[Machine, ...] = ()
+
+    def row(self) -> FleetRow | None:
+        found = self.old_row
+        self._save()
+        return found
+
+    def machines(self) -> tuple[Machine, ...] | None:
+        found = self.old
+        self._save()
+        return found
+
+    def creation_blocker(self) -> str:
+        return ""
+
+    def _save(self) -> None:
+        self.old, self.old_row = (self.new,), self.new_row
+
+
+def test_what_is_saved_between_two_questions_is_missing_in_neither_answer() -> None:
+    row = FleetRow(name=GROUP.name, created=BEGIN)
+    one = replace(machine(), fleet=GROUP.name)
+    live = Racing(new_row=replace(row, grown=7), new=one, old_row=row)
+    by_id = MachinesById(
+        fleet=GROUP,
+        live=live,
+        store=fresh_store(),
+        clock=RigClock(),
+        actor="a test",
+        fresh=lambda: one.id,
+        first_row=row,
+        first_machines=(),
+        requested={one.id: 7},
+    )
+    recorded = by_id.recorded()
+    assert {one.id} == {each.id for each in recorded} | by_id.requested.keys()
 
 
 # ---------------------------------------------------------------- what somebody holds

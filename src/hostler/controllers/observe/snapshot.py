@@ -145,15 +145,17 @@ async def records(
 
 
 async def _read(ports: Ports, state: AccountState, fleet: Fleet) -> None:
-    state.rows[fleet.name] = await _row(ports, state, fleet)
+    """Remember a fleet as it is stored: its machines first, for its row says which were granted."""
+    row = await _row(ports, state, fleet)
     stored = await ports.store.machines(fleet.name)
     if not ports.store.exclusive:
         rows = {entry.name: entry for entry in await ports.store.fleets()}
         state.recorded = frozenset(rows)
-        state.rows[fleet.name] = rows.get(fleet.name, state.rows[fleet.name])
+        row = rows.get(fleet.name, row)
     cached = state.machines.get(fleet.name, {})
     state.ordered.pop(fleet.name, None)
     state.machines[fleet.name] = {m.id: _newer(m, cached.get(m.id)) for m in stored}
+    state.rows[fleet.name] = row
 
 
 async def _row(ports: Ports, state: AccountState, fleet: Fleet) -> FleetRow:

@@ -124,8 +124,7 @@ class Gathering:
 
     def _gathered(self) -> Iterator[Member]:
         by_id = self._machines
-        machines = by_id.machines()
-        by_id.forget_granted(machines)
+        machines = by_id.recorded()
         known = {machine.id for machine in machines}
         by_id.deleting &= known | by_id.requested.keys()
         trouble = self._no_offer()

@@ -89,8 +89,7 @@ class EngineGroup:
         records.require()
         if report is None:
             raise Refused("the group is not open")
-        machines = records.machines()
-        records.forget_granted(machines)
+        machines = records.recorded()
         now = records.context.clock.now()
         protected = records.undeletable(machines)
         return report.instances(machines, tuple(records.requested), now, protected)

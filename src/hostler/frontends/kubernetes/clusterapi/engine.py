@@ -233,7 +233,7 @@ class EngineAccess:
 
     async def _unrecorded(self, access: FleetAccess | None, machine: MachineId) -> Standing:
         if access is not None:
-            access.machines.forget_granted(access.machines.machines())
+            access.machines.recorded()
             if machine in access.machines.requested:
                 deleting = machine in access.machines.deleting
                 return Standing(fleet=access.machines.fleet, requested=True, deleting=deleting)
