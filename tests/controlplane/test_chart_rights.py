@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -188,6 +189,97 @@ def test_each_set_of_frontends_has_the_rights_that_it_uses(
     serves = "clusterApi" in frontends
     refused = [line for line in _log(one) if "forbidden" in line.lower() or "may not" in line]
     assert [line for line in refused if serves or UNUSED not in line] == []
+
+
+CORE, OURS = "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io"
+CONTROL = "controlplane.cluster.x-k8s.io"
+WRITTEN = (
+    ("hostlerclusters", "initialization"),
+    ("hostlerexternalcontrolplanes", "conditions"),
+    ("hostlermachinetemplates", "capacity"),
+    ("hostlermachines", "conditions"),
+)
+"""What hostler writes into the status of which kind."""
+
+
+@pytest.fixture
+def core_kinds(kubectl: Kubectl) -> Iterator[None]:
+    """The kinds of Cluster API's core, without that core."""
+    made = [
+        _core_kind(plural, kind)
+        for plural, kind in (("clusters", "Cluster"), ("machines", "Machine"))
+    ]
+    kubectl.apply(*made)
+    for one in made:
+        kubectl.run("wait", "--for=condition=Established", "crd", one["metadata"]["name"])
+    yield
+    kubectl.delete(*made)
+
+
+def _has(kubectl: Kubectl, named: Sequence[str], part: str) -> bool:
+    return part in kubectl.read(*named).get("status", {})
+
+
+def _core_kind(plural: str, kind: str) -> Manifest:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    names = {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"}
+    version = {"name": "v1beta2", "served": True, "storage": True}
+    version |= {"schema": {"openAPIV3Schema": schema}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{CORE}"},
+        "spec": {"group": CORE, "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+
+
+@pytest.mark.usefixtures("core_kinds")
+def test_the_rights_of_the_chart_suffice_for_each_kind_of_cluster_api(here: Here) -> None:
+    """Statuses are written, a finalizer is set and taken away, a Secret of bootstrap data read."""
+    kubectl, name = here.kubectl, f"c{here.port}"
+
+    def one(group: str, kind: str, owner: Manifest | None = None, **parts: Any) -> Manifest:
+        metadata: Manifest = {"name": name, "namespace": NAMESPACE}
+        metadata["labels"] = {f"{CORE}/cluster-name": name}
+        if owner is not None:
+            known = ("apiVersion", "kind")
+            reference = {key: owner[key] for key in known} | {"name": name}
+            metadata["ownerReferences"] = [reference | {"uid": owner["metadata"]["uid"]}]
+        version = "v1beta2" if group == CORE else "v1alpha1"
+        made = {"apiVersion": f"{group}/{version}", "kind": kind, "metadata": metadata, **parts}
+        return made if group else {**made, "apiVersion": "v1"}
+
+    value = {"value": base64.b64encode(b"#cloud-config").decode()}
+    endpoint = {"controlPlaneEndpoint": {"host": "api.example", "port": 6443}}
+    provisioned = {"initialization": {"infrastructureProvisioned": True}}
+    bootstrap = {"dataSecretName": name}
+    with here.run(here.objects(frozenset({"clusterApi"}))) as running:
+        fleet = here.furnish({})
+        kubectl.apply(
+            one("", "Secret", data=value),
+            one(CORE, "Cluster", spec=endpoint, status=provisioned),
+            one(CORE, "Machine", spec={"clusterName": name, "bootstrap": bootstrap}),
+        )
+        where = ("-n", NAMESPACE)
+        cluster = kubectl.read(f"clusters.{CORE}", name, *where)
+        machine = kubectl.read(f"machines.{CORE}", name, *where)
+        wants = {"fleetName": fleet}
+        template = {"capacity": {"cpu": "2"}, "template": {"spec": wants}}
+        ours = (
+            one(OURS, "HostlerCluster", cluster, spec={}),
+            one(CONTROL, "HostlerExternalControlPlane", cluster, spec={}),
+            one(OURS, "HostlerMachineTemplate", spec=template),
+            one(OURS, "HostlerMachine", machine, spec=wants),
+        )
+        kubectl.apply(*ours)
+        for plural, part in WRITTEN:
+            group = CONTROL if "plane" in plural else OURS
+            named = (f"{plural}.{group}", name, *where)
+            until(partial(_has, kubectl, named, part))
+        kubectl.run("delete", f"hostlermachines.{OURS}", name, *where, "--timeout=30s")
+    refused = [line for line in _log(running) if "forbidden" in line.lower() or "may not" in line]
+    assert refused == []
+    assert any("serving Cluster API" in line for line in _log(running))
 
 
 @pytest.mark.parametrize("watch", [{"namespaces": ["team"]}, {"all": True}], ids=["two", "all"])

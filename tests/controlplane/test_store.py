@@ -163,11 +163,18 @@ BINDINGS = Resource(
     kind="RoleBinding",
     model=Role,
 )
-RULE: Free = {
-    "apiGroups": ["hostler.dev"],
-    "resources": ["journals", "journalparts"],
-    "verbs": ["get", "list", "create", "update", "delete"],
-}
+RULES: tuple[Free, ...] = (
+    {
+        "apiGroups": ["hostler.dev"],
+        "resources": ["journals"],
+        "verbs": ["get", "list", "create", "update"],
+    },
+    {
+        "apiGroups": ["hostler.dev"],
+        "resources": ["journalparts"],
+        "verbs": ["get", "list", "create", "delete"],
+    },
+)
 
 
 async def test_who_has_no_rights_learns_which_and_the_documented_ones_suffice(
@@ -177,7 +184,7 @@ async def test_who_has_no_rights_learns_which_and_the_documented_ones_suffice(
     with pytest.raises(StoreError, match="journals"):
         await stores.open(place).fleets()
     metadata = Metadata(name="hostler-store", namespace=NAMESPACE)
-    await client.create(ROLES, Role(metadata=metadata, rules=(RULE,)))
+    await client.create(ROLES, Role(metadata=metadata, rules=RULES))
     await client.create(
         BINDINGS,
         Role(

@@ -284,7 +284,7 @@ def test_a_frontend_brings_its_own_rights_and_no_other_s(
     assert not resources & others
     assert resources - granted <= shared | {
         *(f"{name}/{part}" for name in granted for part in ("status", "finalizers")),
-        *("clusters", "hostlerclustertemplates"),
+        "clusters",
         *("hostlerexternalcontrolplanes", "hostlerexternalcontrolplanes/status"),
     }
 
@@ -300,6 +300,40 @@ def test_nobody_may_do_everything(helm: Helm, name: str) -> None:
         assert "*" not in rule["apiGroups"]
         if "secrets" in rule["resources"]:
             assert rule["verbs"] == ["get"]
+
+
+WATCHED = frozenset({"list", "watch"})
+PATCHED = frozenset({"patch"})
+USED: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(("fleets", "hosts", "providers"), WATCHED | PATCHED),
+    **dict.fromkeys(("fleets/status", "hosts/status", "providers/status"), PATCHED),
+    "hostlermachines": WATCHED | PATCHED | {"get"},
+    **dict.fromkeys(("hostlerclusters", "hostlermachinetemplates"), WATCHED),
+    **dict.fromkeys(("clusters", "machines", "hostlerexternalcontrolplanes"), WATCHED),
+    **dict.fromkeys(("hostlermachines/status", "hostlerexternalcontrolplanes/status"), PATCHED),
+    **dict.fromkeys(("hostlerclusters/status", "hostlermachinetemplates/status"), PATCHED),
+    "secrets": frozenset({"get"}),
+    "events": frozenset({"get", "create", "patch"}),
+    "leases": frozenset({"get", "create", "update"}),
+    "journals": WATCHED | {"get", "create", "update"},
+    "journalparts": frozenset({"get", "list", "create", "delete"}),
+    "jobs": frozenset({"get", "list", "create", "delete"}),
+    "pods": frozenset({"list"}),
+    "pods/eviction": frozenset({"create"}),
+    "nodes": frozenset({"get", "list", "patch", "delete"}),
+    "namespaces": frozenset({"get"}),
+    "customresourcedefinitions": frozenset({"get", "create", "patch"}),
+}
+"""What the code asks for; that this suffices is tried against an API server, in controlplane."""
+
+
+def test_no_verb_is_granted_that_nothing_uses(helm: Helm) -> None:
+    names = ("fleets", "clusterApi", "nodes", "jobs")
+    found = dict[str, set[str]]()
+    for rule in _rules(helm.objects({"frontends": dict.fromkeys(names, ON)})):
+        for resource in rule["resources"]:
+            found.setdefault(resource, set()).update(rule["verbs"])
+    assert found == USED
 
 
 def test_nodes_are_removed_only_where_values_say_so(helm: Helm) -> None:

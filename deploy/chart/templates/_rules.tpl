@@ -3,28 +3,31 @@
 {{- if include "hostler.kubernetes" . }}
 - apiGroups: [hostler.dev]
   resources: [fleets, hosts, providers]
-  verbs: [get, list, watch, patch]  # a patch of an object is of its finalizers
+  verbs: [list, watch, patch]  # a patch of an object is of its finalizers, or of a lock on a Host
 - apiGroups: [hostler.dev]
   resources: [fleets/status, hosts/status, providers/status]
-  verbs: [get, patch]
+  verbs: [patch]
 {{- end }}
 {{- with .Values.frontends }}
 {{- if .clusterApi.enabled }}
 - apiGroups: [infrastructure.cluster.x-k8s.io]
-  resources: [hostlerclusters, hostlerclustertemplates, hostlermachines, hostlermachinetemplates]
+  resources: [hostlermachines]
   verbs: [get, list, watch, patch]
 - apiGroups: [infrastructure.cluster.x-k8s.io]
+  resources: [hostlerclusters, hostlermachinetemplates]
+  verbs: [list, watch]
+- apiGroups: [infrastructure.cluster.x-k8s.io]
   resources: [hostlerclusters/status, hostlermachines/status, hostlermachinetemplates/status]
-  verbs: [get, patch]
+  verbs: [patch]
 - apiGroups: [controlplane.cluster.x-k8s.io]
   resources: [hostlerexternalcontrolplanes]
-  verbs: [get, list, watch, patch]
+  verbs: [list, watch]
 - apiGroups: [controlplane.cluster.x-k8s.io]
   resources: [hostlerexternalcontrolplanes/status]
-  verbs: [get, patch]
+  verbs: [patch]
 - apiGroups: [cluster.x-k8s.io]
   resources: [clusters, machines]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 {{- end }}
 {{- end }}
 {{- if include "hostler.kubernetes" . }}
@@ -46,7 +49,7 @@
 {{- if and (include "hostler.kubernetes" .) (ne .Values.store.kind "sqlite") }}
 - apiGroups: [coordination.k8s.io]  # which of several replicas writes on objects
   resources: [leases]
-  verbs: [get, list, create, update]
+  verbs: [get, create, update]
 {{- end }}
 {{- end -}}
 
@@ -60,18 +63,21 @@
 {{- define "hostler.rules.jobs" }}
 - apiGroups: [batch]
   resources: [jobs]
-  verbs: [get, list, watch, create, delete]
+  verbs: [get, list, create, delete]
 - apiGroups: [""]
   resources: [pods]
-  verbs: [get, list, watch]
+  verbs: [list]
 {{- end -}}
 
 {{/* Rules in the release's own namespace: records, and Jobs that switch machines. */}}
 {{- define "hostler.rules.own" -}}
 {{- if eq .Values.store.kind "kubernetes" }}
 - apiGroups: [hostler.dev]
-  resources: [journals, journalparts]
-  verbs: [get, list, watch, create, update, delete]
+  resources: [journals]
+  verbs: [get, list, watch, create, update]
+- apiGroups: [hostler.dev]
+  resources: [journalparts]
+  verbs: [get, list, create, delete]
 {{- end }}
 {{- if .Values.frontends.jobs.enabled }}
 {{- include "hostler.rules.jobs" . }}
@@ -89,10 +95,10 @@
 {{- if .Values.frontends.nodes.enabled }}
 - apiGroups: [""]
   resources: [nodes]
-  verbs: [get, list, watch, patch{{ if .Values.frontends.nodes.remove }}, delete{{ end }}]
+  verbs: [get, list, patch{{ if .Values.frontends.nodes.remove }}, delete{{ end }}]
 - apiGroups: [""]
   resources: [pods]
-  verbs: [get, list, watch]
+  verbs: [list]
 - apiGroups: [""]
   resources: [pods/eviction]
   verbs: [create]
