@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from view_kit import item, machine, with_spec
 
@@ -29,14 +29,17 @@ def _machine(machine_id: str, uid: str | None, cluster: str) -> Machine:
 
 
 def _owner(items: tuple[HostlerMachine, ...], machine: Machine) -> HostlerMachine | None:
-    """Return the first object that asks for it, one after the other."""
+    """Return the object that asked for it, or else the first one that names it."""
+    first = None
     for one in items:
         asked = one.spec.machine_id if one.spec is not None else ""
         asker = machine.spec.requester
         same = asker is not None and one.metadata.uid == asker.uid
-        if asked == machine.id or (not asked and same):
+        if same and asked in {"", machine.id}:
             return one
-    return None
+        if asked == machine.id:
+            first = first or one
+    return first
 
 
 def anybody(machine: Machine, namespace: str) -> bool:
@@ -49,8 +52,12 @@ ITEMS = st.lists(st.builds(_item, IDS | st.just(""), UIDS, with_wants=st.boolean
 MACHINES = st.lists(st.builds(_machine, IDS, UIDS | st.none(), CLUSTERS), max_size=4)
 
 
+@example(
+    [_item("m-aaaaaaaaaa", f"uid-{number}", with_wants=True) for number in (1, 2)],
+    [_machine("m-aaaaaaaaaa", "uid-2", "here")],
+)
 @given(ITEMS, MACHINES)
-def test_the_first_object_that_asks_for_a_machine_is_its_owner(
+def test_the_object_that_asked_for_a_machine_is_its_owner_or_else_the_first_that_names_it(
     items: list[HostlerMachine], machines: list[Machine]
 ) -> None:
     look = Look(cluster="here", items=tuple(items))

@@ -105,6 +105,31 @@ async def test_a_deleted_machine_ends_and_its_object_goes() -> None:
     assert here.scene.world.servers() == ()
 
 
+@pytest.mark.parametrize("name", ["a-copy", "z-copy"], ids=["listed first", "listed last"])
+async def test_a_copy_of_an_object_does_not_end_the_machine_of_its_original(name: str) -> None:
+    """Who writes an object anew under another name writes the id of the machine too."""
+    here = site(1)
+    async with here.serving():
+        await here.until(lambda: here.is_provisioned("w-0"))
+        raw = here.api.raw(KIND, "w-0")
+        assert raw is not None
+        parts = ("labels", "ownerReferences", "finalizers")
+        metadata = {"name": name, **{part: raw["metadata"][part] for part in parts}}
+        here.api.put(KIND, {"metadata": metadata, "spec": raw["spec"]})
+        here.api.objects[KIND] = dict(sorted(here.api.objects[KIND].items()))
+        await asyncio.sleep(300)
+        assert (here.ready("w-0"), here.ready(name)) == ("Provisioned", "MachineUnknown")
+        (message,) = (c["message"] for c in here.status(name)["conditions"] if c["type"] == "Ready")
+        assert "fleet/w-0 asked for machine" in message
+        here.api.delete(KIND, name)
+        await asyncio.sleep(300)
+        assert here.api.raw(KIND, name) is None
+        (machine,) = await here.machines()
+        assert (machine.phase, machine.deletion) == (Phase.READY, None)
+        await here.deleted("w-0")
+        assert await here.machines() == ()
+
+
 async def test_a_machine_that_is_deleted_while_it_is_made_leaves_nothing() -> None:
     here = site(1)
     async with here.serving():

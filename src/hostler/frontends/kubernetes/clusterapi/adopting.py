@@ -25,6 +25,8 @@ def decide(view: View, machine: MachineId) -> Decision:
     host = former_host(view.wants.provider_id)
     if host is None or view.standing.issued:
         text = f"no record has machine {machine}: was this object moved here from another store?"
+        if asker := view.standing.asker:
+            text = f"{asker} asked for machine {machine}, and has it: delete this copy"
         return unready(view, ReadyReason.MACHINE_UNKNOWN, text, _SELDOM)
     if view.standing.requested:
         text = f"host {host} is being taken over as machine {machine}"

@@ -75,6 +75,11 @@ class Caches:
         others = (key_of(one) for one in found if one.metadata.namespace == key.namespace)
         return next((str(other) for other in others if other != key), "")
 
+    def asker(self, machine: str, uid: str) -> str:
+        """Return the object of this uid that names a machine; empty where there is none."""
+        found = self.items.cache.find(BY_MACHINE, machine)
+        return next((str(key_of(one)) for one in found if one.metadata.uid == uid), "")
+
     def owner(self, metadata: Metadata) -> CoreMachine | None:
         """Return the Machine that owns an object, and not another one under its name."""
         reference = owner_of(metadata, "Machine")

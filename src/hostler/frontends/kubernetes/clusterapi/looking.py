@@ -84,13 +84,16 @@ class Look:
     def owner(self, machine: Machine, concerns: Concerns) -> HostlerMachine | None:
         """Return the object that asks for a machine, wherever it was moved to; None: none does.
 
+        Of several that name its id it is the one that asked: the others are copies.
         An object of a namespace that the machine does not concern asks for nothing by its id.
         """
         requester = machine.spec.requester
         by_uid = self.by_uid.get(requester.uid) if requester is not None else None
         places = (*self.by_id.get(machine.id, ()), *(() if by_uid is None else (by_uid,)))
         found = (self.items[place] for place in sorted(places))
-        return next((one for one in found if concerns(machine, one.metadata.namespace)), None)
+        able = [one for one in found if concerns(machine, one.metadata.namespace)]
+        uid = requester.uid if requester is not None else ""
+        return next((one for one in able if one.metadata.uid == uid), next(iter(able), None))
 
     def has_ours(self, machines: Iterable[Machine]) -> bool:
         """Tell whether any object asks for one of these machines."""

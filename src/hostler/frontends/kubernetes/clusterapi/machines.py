@@ -20,7 +20,7 @@ from .decision import decide
 from .engine import EngineAccess
 from .looking import Identity, requester_of
 from .objects import MACHINES, CoreMachine, HostlerMachine, MachineStatus
-from .standing import View
+from .standing import Standing, View
 
 _ACTS = 8
 """How many acts one object may need in one go; more means that something goes in circles."""
@@ -100,12 +100,24 @@ class MachineReconciler:
             cluster=self.caches.cluster(item.metadata, owner),
         )
         fleet, namespace = self._fleet(item), item.metadata.namespace
-        standing = await self.engine.standing(fleet, view.id, namespace)
+        standing = self._unless_copied(item, await self.engine.standing(fleet, view.id, namespace))
         rival = self.caches.rival(standing.provider_id, key_of(item))
         view = replace(view, standing=standing, rival=rival)
         if view.needs_bootstrap:
             view = replace(view, bootstrap=await self._bootstrap(item.metadata, owner))
         return view
+
+    def _unless_copied(self, item: HostlerMachine, standing: Standing) -> Standing:
+        """Return that a machine is none of this object's where another one, still there, asked.
+
+        Whoever copies an object copies the machine's id with it, and may delete the copy.
+        """
+        machine = standing.machine
+        requester = machine.spec.requester if machine is not None else None
+        if machine is None or requester is None or requester.uid in {"", item.metadata.uid}:
+            return standing
+        other = self.caches.asker(machine.id, requester.uid)
+        return Standing(fleet=standing.fleet, issued=True, asker=other) if other else standing
 
     def _fleet(self, item: HostlerMachine) -> FleetName:
         name = item.spec.fleet_name if item.spec is not None else ""

@@ -27,7 +27,8 @@ class Standing:
     on record yet, `deleting` that its end was. `issued` says that the id was used up by a machine
     whose record may be forgotten since. `blocker` is why no machine more is accepted now, `refused`
     why the engine refused this one, and `condition` what holds up those of the fleet that wait.
-    `words` are why the machine was refused for good, where its record has them no more.
+    `words` are why the machine was refused for good, where its record has them no more. `asker` is
+    another object that asked for the machine, and is there: this one is a copy.
     """
 
     known: bool = True
@@ -37,6 +38,7 @@ class Standing:
     requested: bool = False
     deleting: bool = False
     issued: bool = False
+    asker: str = ""
     blocker: str = ""
     refused: str = ""
     words: str = ""
