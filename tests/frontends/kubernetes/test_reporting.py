@@ -50,6 +50,7 @@ class Objects:
                     name=name,
                     namespace="home",
                     uid=name,
+                    generation=3,
                     finalizers=finalizers,
                     deletion_timestamp=BEGIN if name in self.deleted else None,
                 ),
@@ -243,3 +244,4 @@ async def test_a_fleet_that_ends_stays_while_it_has_machines_of_which_nobody_can
     if left:
         (ready,) = (c["message"] for c in client.written["a"] if c["type"] == "Ready")
         assert "nobody looks after it, for its provider is not in force" in str(ready)
+        assert {c["observedGeneration"] for c in client.written["a"]} == {3}

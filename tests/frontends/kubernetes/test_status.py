@@ -78,6 +78,9 @@ def test_what_was_refused_says_so_and_what_stays() -> None:
 def test_a_deleted_object_says_what_is_left() -> None:
     found = by_type(standing(Phase.STOPPING), ends=True)["Ready"]
     assert (found.holds, found.message) == (False, "its object was deleted; 1 machine left")
+    spec = by_type(standing(), None, ends=True)["Accepted"]
+    assert (spec.status, spec.reason) == ("Unknown", "Deleting")
+    assert "not read yet" not in spec.message
 
 
 def test_a_condition_holds_since_it_came_to() -> None:

@@ -128,6 +128,7 @@ class Reporter:
             await self.writer.hold(FLEETS, one)
         verdict, generation = self._verdict(place)
         unread = config.unreadable.get(row.name, "") if row is not None else ""
+        generation = one.metadata.generation if one.ends and verdict is None else generation
         conditions = statuses.fleet_conditions(found, verdict, ends=one.ends, unread=unread)
         fields = statuses.fleet_fields(found)
         await self.writer.status(FLEETS, one, fields, conditions, generation)

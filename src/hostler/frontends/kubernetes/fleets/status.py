@@ -59,9 +59,15 @@ def fleet_conditions(
 ) -> tuple[Condition, ...]:
     """Return what holds of a fleet; `unread` says why nobody can look after it, where that is so.
 
-    Its `status` is not known then.
+    Its `status` is not known then. One that `ends` is no longer read.
     """
-    return accepted(verdict), _ready(status, ends=ends, unread=unread), _paused(status)
+    spec = _deleted() if ends and verdict is None else accepted(verdict)
+    return spec, _ready(status, ends=ends, unread=unread), _paused(status)
+
+
+def _deleted() -> Condition:
+    message = "its object was deleted: what it says is not in force any more"
+    return Condition(type=ACCEPTED, holds=None, reason="Deleting", message=message)
 
 
 def _ready(status: FleetStatus | None, *, ends: bool, unread: str) -> Condition:
