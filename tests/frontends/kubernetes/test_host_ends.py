@@ -103,6 +103,17 @@ def test_what_nobody_knows_or_asks_for_needs_no_object() -> None:
 
 
 @pytest.mark.parametrize(
+    ("policy", "stays"), [("", False), ("leave", False), ("off", True), ("on", True)]
+)
+def test_a_host_waits_for_its_provider_where_it_is_to_be_switched(
+    policy: str, *, stays: bool
+) -> None:
+    around = replace(HERE, fleets=(), waiting=frozenset({RACK.account}))
+    assert bool(left(tower(policy), known(), around)) is stays
+    assert not left(tower(policy), retired(), around)
+
+
+@pytest.mark.parametrize(
     ("policy", "power", "kind"),
     [
         ("", PowerState.ON, HoldKind.RESERVED),

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Literal, get_args
 
 import pytest
+from msgspec import structs
 
 from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
 from hostler.config.values import Config
-from hostler.domain.ids import FleetName
+from hostler.domain.ids import AccountName, FleetName, HostId, Zone
 from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.host import Host, HostCondition
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
@@ -41,9 +43,13 @@ class Objects:
     def __init__(self) -> None:
         self.changed = asyncio.Event()
         self.deleted = set[str]()
+        self.provider = "static"
+        self.others: dict[str, Written] = {}
 
     def of(self, kind: str) -> tuple[Written, ...]:
         finalizers = ("hostler.dev/ends",)
+        if kind != "Fleet":
+            return tuple(one for other, one in self.others.items() if other == kind)
         return tuple(
             Written(
                 metadata=Metadata(
@@ -54,10 +60,9 @@ class Objects:
                     finalizers=finalizers,
                     deletion_timestamp=BEGIN if name in self.deleted else None,
                 ),
-                spec={"size": 0, "provider": "static", "deletionPolicy": "end"},
+                spec={"size": 0, "provider": self.provider, "deletionPolicy": "end"},
             )
             for name in NAMES
-            if kind == "Fleet"
         )
 
     async def synced(self) -> None:
@@ -245,3 +250,53 @@ async def test_a_fleet_that_ends_stays_while_it_has_machines_of_which_nobody_can
         (ready,) = (c["message"] for c in client.written["a"] if c["type"] == "Ready")
         assert "nobody looks after it, for its provider is not in force" in str(ready)
         assert {c["observedGeneration"] for c in client.written["a"]} == {3}
+
+
+def held(name: str, *, ends: bool = False, **spec: object) -> Written:
+    """Return an object that hostler holds."""
+    deleted = BEGIN if ends else None
+    metadata = Metadata(name=name, namespace="home", uid=name, deletion_timestamp=deleted)
+    metadata = structs.replace(metadata, finalizers=("hostler.dev/ends",))
+    return Written(metadata=metadata, spec=spec)
+
+
+@pytest.mark.parametrize(
+    ("kind", "policy", "goes"),
+    [("nonsense", "off", False), ("nonsense", "leave", True), ("power", "off", True)],
+    ids=["to be off", "left as it is", "wrong itself"],
+)
+async def test_a_host_that_is_to_be_off_stays_while_its_provider_is_not_in_force(
+    tmp_path: Path, kind: str, policy: str, *, goes: bool
+) -> None:
+    """As after a restart that finds the Provider wrong: no fleet of the host is known then.
+
+    A Host that is wrong itself, and on record, is why its Provider is not in force: it goes.
+    """
+    client = Client()
+    one = await reporter(tmp_path, client, RigClock())
+    objects: object = one.of.followed
+    assert isinstance(objects, Objects)
+    objects.provider = "rack"
+    objects.others = {
+        "Provider": held("rack", kind=kind),
+        "Host": held("box", ends=True, provider="rack", deletionPolicy=policy, power={"a": 1}),
+    }
+    await one.of.source.again({}, {("rack", "box")})
+    assert "rack" not in {str(account.name) for account in one.of.source.config().accounts}
+    store = one.of.store
+    lease = await store.take_lease("account/rack", "an engine", None)
+    assert lease is not None
+    fence = Fence(lease=lease.name, epoch=lease.epoch)
+    box = Host(
+        id=HostId("box"),
+        account=AccountName("rack"),
+        zone=Zone(""),
+        condition=HostCondition.FREE,
+        since=BEGIN,
+    )
+    await store.save_host(box, (), fence)
+    await one.report()
+    assert client.patched == (["box"] if goes else [])
+    if not goes:
+        (message,) = (c["message"] for c in client.written["box"] if c["type"] == "Deleting")
+        assert "its Provider is not in force" in str(message)

@@ -42,20 +42,23 @@ def left(one: Written, known: Known | None, around: Around) -> str:
 
     Where its account has no fleets nobody takes the host, and nobody switches it; nor where it is
     not in force, for it was wrong, and observations lack it. One that is retired takes no machine
-    any more, is granted no hold, and may never be seen off.
+    any more, is granted no hold, and may never be seen off. While its Provider is not in force it
+    waits for that, if its power is to be anything.
     """
     if known is None or known.host.record is None:
         return ""
     if known.host.binding is not None:
         return f"machine {known.host.binding} has it, and keeps it until it ends"
-    if all(fleet.account != known.host.account for fleet in around.fleets):
-        return ""
     if known.host.record.goal is HostGoal.RETIRED or is_absent(known.host.record):
         return ""
+    policy, record = str(one.wanted.get(POLICY, "")), known.host.record
+    if all(fleet.account != known.host.account for fleet in around.fleets):
+        waits = policy in _POWER and known.host.account in around.waiting
+        why = "nobody can switch it: its Provider is not in force"
+        return f"it is to be {policy}, and {why}" if waits else ""
     held = known.host.record.held(around.now)
     if held is None or not held.kind.bars_machines:
         return "machines are to be kept off it" if held is None else f"it is {held}"
-    policy, record = str(one.wanted.get(POLICY, "")), known.host.record
     return _power_left(policy, known) or _changing(policy, record, around.now)
 
 

@@ -67,11 +67,13 @@ def wanted(one: Written, now: datetime) -> Wanted | None:
 class Around:
     """The fleets that there are, the requests that nobody granted yet, and the time.
 
-    `accounts` are those that are in force.
+    `accounts` are those that are in force, `waiting` those that are not, though a Fleet names their
+    Provider: once that is right again, an engine switches their hosts.
     """
 
     fleets: tuple[Fleet, ...]
     accounts: frozenset[AccountName] = frozenset()
+    waiting: frozenset[AccountName] = frozenset()
     requests: tuple[Request, ...] = ()
     now: datetime
 

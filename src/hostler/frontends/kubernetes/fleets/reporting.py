@@ -4,7 +4,7 @@ Only differences are written. An object that is deleted stays until what it aske
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 
@@ -203,6 +203,11 @@ class Reporter:
         fields = {"fleets": sum(not f.removed for f in fleets), "hosts": len(hosts)}
         await self.writer.status(PROVIDERS, one, fields, (statuses.accepted(verdict),), generation)
 
+    def _named_providers(self) -> set[AccountName]:
+        """Return the Providers that stay and that Fleets name, in force or not."""
+        found = (one for one in self.of.followed.of(PROVIDERS.kind) if not one.ends)
+        return {AccountName(self._name(one)) for one in found if self._is_named(one)}
+
     def _is_named(self, one: Written) -> bool:
         """Tell whether a Fleet names a provider, in force or not."""
         fleets = self.of.followed.of(FLEETS.kind)
@@ -255,6 +260,7 @@ class Reporter:
         around = Around(
             fleets=tuple(config.fleets),
             accounts=frozenset(run),
+            waiting=frozenset(self._named_providers() - run),
             requests=await of.store.requests(),
             now=of.clock.now(),
         )
@@ -295,6 +301,9 @@ class Reporter:
             used=any(fleet.account == provider.name for fleet in around.fleets),
         )
         generation = judged.generations.get(Place("host", name), 0)
+        own = judged.hosts.get(name)
+        if own is not None and not own.accepted:  # it may be why its Provider is not in force
+            around = replace(around, waiting=frozenset())
         waits = await self._ends(one, known, around)
         if not is_held(one) or (one.ends and waits is None):
             return
