@@ -11,6 +11,7 @@ from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
 from hostler.config.decode import Raw
 from hostler.config.values import Config, WrongFile
+from hostler.domain.errors import ConfigError
 from hostler.domain.ids import FleetName
 from hostler.domain.model.fleet import OnRemove
 from hostler.frontends.kubernetes.namespaces import Namespaces
@@ -144,6 +145,14 @@ def test_the_file_of_a_fleet_is_kept_for_machines_that_outlive_it(tmp_path: Path
     of_account = Path(places.file(SECRET, "init", stable=False))
     places.forget(())
     assert (of_fleet.exists(), of_account.exists()) == (True, False)
+
+
+def test_a_place_where_no_secrets_can_be_is_told_with_the_reason(tmp_path: Path) -> None:
+    """As beside a fleet file in a folder that belongs to somebody else."""
+    (tmp_path / "file").touch()
+    places = SecretPlaces(tmp_path / "file" / "fleet-secrets", {}, b"salt")
+    with pytest.raises(ConfigError, match="fleet-secrets, for what objects name"):
+        places.clear()
 
 
 def test_a_secret_for_which_there_is_no_room_refuses_its_object_alone(

@@ -89,9 +89,14 @@ class SecretPlaces:
         self._changing = set[Path]()
 
     def clear(self) -> None:
-        """Remove the files of an earlier process; OSError where that cannot be."""
+        """Remove the files of an earlier process; ConfigError where there is no place for ours."""
         shutil.rmtree(self._folder, ignore_errors=True)
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+            text = f"{self._folder}, for what objects name of Secrets, cannot be made: {why}"
+            raise ConfigError(text) from error
 
     def variable(self, secret: SecretData, key: str) -> str:
         """Return the variable that has this value; ConfigError where the Secret lacks it."""
