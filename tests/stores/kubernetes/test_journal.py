@@ -296,6 +296,27 @@ async def test_one_who_is_cancelled_leaves_the_others_their_answers() -> None:
     assert len(await store.events()) == 2
 
 
+async def test_a_request_that_others_record_for_one_who_is_cancelled_is_noticed() -> None:
+    place = Place()
+    session = place.session()
+    store = place.open(session)
+    await filled(store, machine(1))
+    before, slow = await store.revision(), True
+
+    async def wait(call: Call) -> None:
+        if slow and call.method == "PUT":
+            await asyncio.sleep(5)
+
+    session.before = wait
+    async with asyncio.TaskGroup() as tasks:
+        asking = tasks.create_task(store.request(request()))
+        await asyncio.sleep(1)
+        slow = False
+        asking.cancel()
+    assert len(await store.requests()) == 1
+    assert await store.revision() != before
+
+
 async def test_a_server_that_is_silent_for_long_makes_the_store_busy_and_loses_nothing() -> None:
     place = Place()
     session = place.session()

@@ -147,9 +147,10 @@ class KubernetesStore:
         return recorded
 
     async def request_all(self, requests: tuple[Request, ...]) -> tuple[Request, ...]:
-        recorded = await self._write(lambda rules: rules.request(*requests))
-        self._requested += 1
-        return recorded
+        try:
+            return await self._write(lambda rules: rules.request(*requests))
+        finally:  # who is cancelled meanwhile may have recorded them all the same
+            self._requested += 1
 
     async def requests(self) -> tuple[Request, ...]:
         return await self._read(lambda rules: reads.requests(rules.tables))

@@ -144,9 +144,10 @@ class SqliteStore:
         return recorded
 
     async def request_all(self, requests: tuple[Request, ...]) -> tuple[Request, ...]:
-        recorded = await self._write(lambda db: tuple(hosts.request(db, one) for one in requests))
-        self._desired += 1
-        return recorded
+        try:
+            return await self._write(lambda db: tuple(hosts.request(db, one) for one in requests))
+        finally:  # who is cancelled meanwhile has recorded them all the same
+            self._desired += 1
 
     async def requests(self) -> tuple[Request, ...]:
         return await self._read(hosts.requests)

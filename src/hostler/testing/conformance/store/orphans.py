@@ -182,6 +182,20 @@ async def the_revision_tells_of_requests_through_the_same_handle(stores: Stores)
     assert await store.revision() != before
 
 
+async def the_revision_tells_of_a_request_whose_author_gave_up(stores: Stores) -> None:
+    """Whoever is cancelled while it is recorded: what is on record is noticed."""
+    store = await stores.fresh()
+    for turns in range(1, 9):
+        last, many = await store.revision(), len(await store.requests())
+        async with asyncio.TaskGroup() as tasks:
+            asking = tasks.create_task(store.request(request()))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            asking.cancel()
+        if len(await store.requests()) > many:
+            assert await store.revision() != last, f"given up after {turns} turns of the loop"
+
+
 async def the_revision_rests_while_nobody_writes(stores: Stores) -> None:
     """Reading is no news."""
     store = await stores.fresh()
