@@ -9,14 +9,19 @@ from typing import Any
 import pytest
 from hosts_kit import Site
 
+from hostler.controllers.observe.observer import Observer
 from hostler.controllers.observe.snapshot import gather
+from hostler.controllers.runtime.settings import Settings
 from hostler.domain.decision.view import view_of
-from hostler.domain.errors import StoreError
-from hostler.domain.ids import FleetName
+from hostler.domain.errors import StoreBusy, StoreError, StoreLost
+from hostler.domain.ids import FleetName, ResourceId
+from hostler.domain.model.capabilities import HostCapabilities, Ownership
 from hostler.domain.model.machine import Machine
+from hostler.domain.model.resource import Scope
 from hostler.domain.model.snapshot import AccountSnapshot
-from hostler.testing.scenes.builders import FLEET
-from hostler.testing.scenes.hosts import BOX, box
+from hostler.ports.store import Identity
+from hostler.testing.scenes.builders import FLEET, ZONE, machine
+from hostler.testing.scenes.hosts import BOX, CAPABILITIES, box
 
 pytestmark = pytest.mark.looptime
 
@@ -83,6 +88,27 @@ async def test_records_that_could_not_be_read_again_are_not_believed(
     monkeypatch.setattr(site.rig.store, "machines", reads)
     await gathered(site)
     assert FLEET.name in read
+
+
+@pytest.mark.parametrize("error", [StoreBusy("locked"), StoreLost("deleted")], ids=repr)
+async def test_a_store_that_fails_while_losses_are_proved_fails_as_at_any_other_time(
+    error: StoreError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is neither told as a bug of hostler's nor, where the file is gone, overheard."""
+    site = await Site.opened(None, box("pool"))
+    owned = replace(CAPABILITIES, hosts=HostCapabilities(ownership=Ownership.RECORD))
+    monkeypatch.setattr(site.provider, "_capabilities", owned)
+    observer = Observer(site.ports, site.state, site.budget, Settings())
+    await observer.observe()
+    assert site.state.inventory.whole, "nothing else is due"
+    site.state.asked = (Scope(ZONE, "server", machine(1).id, (ResourceId(BOX),)),)
+
+    async def fails() -> Identity:
+        raise error
+
+    monkeypatch.setattr(site.rig.store, "identity", fails)
+    with pytest.raises(type(error)):
+        await observer.observe()
 
 
 async def test_the_clock_is_read_after_every_record() -> None:

@@ -92,12 +92,15 @@ class Observer:
         provider = self._account.provider
         size = len(scopes) if provider.capabilities.hosts else _TOGETHER
         tasks = list[asyncio.Task[Observation]]()
-        async with asyncio.TaskGroup() as group:
-            for first in range(0, len(scopes), size):
-                some = scopes[first : first + size]
-                cost = requests_for(provider, some, self._state.inventory)
-                await self._budget.take(Priority.PROVE, cost)
-                tasks.append(group.create_task(observe_account(self._ports, self._state, some)))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for first in range(0, len(scopes), size):
+                    some = scopes[first : first + size]
+                    cost = requests_for(provider, some, self._state.inventory)
+                    await self._budget.take(Priority.PROVE, cost)
+                    tasks.append(group.create_task(observe_account(self._ports, self._state, some)))
+        except BaseExceptionGroup as failed:  # a store that is busy is no bug, whoever asked it
+            raise failed.exceptions[0] from None
         return joined(task.result() for task in tasks)
 
     def _learn(self, observation: Observation) -> None:
