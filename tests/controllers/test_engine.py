@@ -807,6 +807,19 @@ async def test_an_engine_that_leads_no_longer_alerts_of_no_need_that_another_one
     assert rig.metrics.series(Gauge.BOOTSTRAP_FAILED) == {}
 
 
+async def test_observations_of_an_engine_that_leads_no_longer_do_not_grow_older() -> None:
+    """Who alerts of their age was paged after each takeover, until that process ended."""
+    rig = FakeScene(replace(FLEET, size=1), exclusive=False)
+    async with rig.running() as engine:
+        (loop,) = engine.loops
+        await rig.until([READY], 2 * MIN)
+        assert set(rig.metrics.series(Gauge.OBSERVATION_AGE)) == {("main",)}
+        held = next(lease for lease in await rig.store.leases() if lease.name == loop.lease)
+        assert await rig.store.take_lease(loop.lease, "b", held) is not None
+        await rig.pass_by(3 * SETTINGS.lease_beat)
+        assert rig.metrics.series(Gauge.OBSERVATION_AGE) == {}
+
+
 async def test_a_process_that_leads_no_account_any_more_reports_no_orphans() -> None:
     """Both replicas are scraped: the sum would count each twice, and go on when they are gone."""
     rig = Yielding(replace(FLEET, size=1), exclusive=False)

@@ -14,6 +14,7 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.metal import NO_LIMITS, MetalScene
+from hostler.ports.metrics import Gauge
 from hostler.testing.fakes.metal_planner import CLEAN, HOST_OFF, REST, SWITCH_ON
 from hostler.testing.fakes.script import Lost
 from hostler.testing.scenes.builders import FLEET, MIN, S
@@ -87,6 +88,25 @@ async def test_fleet_of_boxes_is_reached_and_then_rests() -> None:
         assert scene.calls() == calls
     assert calls == [SWITCH_ON] * 2
     assert [box.condition for box in scene.rack.boxes()].count(Condition.UP) == 2
+
+
+async def test_boxes_are_counted_by_the_engine_that_leads_and_by_no_other() -> None:
+    """Both are scraped: who lost the lease told for ever how they stood then."""
+    fleet = replace(FLEET, size=1, caps=EAGER)
+    scene = MetalScene(fleet, boxes=2, exclusive=False)
+    async with scene.running() as engine:
+        (loop,) = engine.loops
+        await scene.until([READY], 2 * MIN)
+        await scene.pass_by(1 * MIN)
+        counted = scene.metrics.series(Gauge.HOSTS)
+        assert sum(counted.values()) == 2
+        held = next(lease for lease in await scene.store.leases() if lease.name == loop.lease)
+        assert await scene.store.take_lease(loop.lease, "b", held) is not None
+        await scene.pass_by(45 * S)
+        assert scene.metrics.series(Gauge.HOSTS) == {}
+        await scene.pass_by(2 * MIN)
+        assert engine.leases.tenure(loop.lease) is not None, "the other one is gone"
+        assert scene.metrics.series(Gauge.HOSTS) == counted
 
 
 async def test_box_that_was_used_is_cleaned_by_a_power_cycle_and_used_again() -> None:

@@ -8,25 +8,40 @@ from dataclasses import dataclass, field, replace
 from cli_kit import FILE, InMemory
 
 from hostler.config.values import Config
-from hostler.controllers.runtime.measurements import measure_host_needs, measure_report
+from hostler.controllers.runtime.measurements import (
+    measure_age,
+    measure_host_needs,
+    measure_report,
+)
 from hostler.controllers.runtime.settings import Account, Ports
-from hostler.domain.ids import FleetName
+from hostler.domain.ids import AccountName, FleetName
 from hostler.frontends.cli.engine_process import EngineProcess, Signals
 from hostler.ports.metrics import Gauge
 from hostler.ports.store import Store
 from hostler.testing.fakes.metrics import CountingMetrics
-from hostler.testing.scenes.builders import BEGIN
+from hostler.testing.fakes.provider import FakeProvider
+from hostler.testing.fakes.world import FakeWorld
+from hostler.testing.scenes.builders import BEGIN, HOME, S
+from hostler.testing.scenes.hosts import MAIN
+from hostler.testing.time.clock import UnaskedClock
 
 WEB = FleetName("web")
+SITE = Account(name=MAIN, provider=FakeProvider(FakeWorld(UnaskedClock()), HOME), fleets=())
 
 
 class Engine:
-    """Measures that its fleets lack hosts, and runs."""
+    """Measures that its fleets lack hosts, and how old its accounts' observations are, and runs."""
 
-    def __init__(self, config: Config, metrics: CountingMetrics) -> None:
+    def __init__(
+        self, config: Config, metrics: CountingMetrics, accounts: tuple[Account, ...]
+    ) -> None:
         for fleet in config.fleets:
             measure_host_needs(metrics, fleet.name, missing=2, broken=1)
             measure_report(metrics, fleet.name, BEGIN)
+        for account in accounts:
+            measure_age(metrics, account.name, 3 * S)
+            metrics.replace(Gauge.HOSTS, {("z", "M2-L", "quarantined"): 1}, account.name)
+            metrics.replace(Gauge.PAID_UNTIL, {("z", "mac-1"): 1}, account.name)
 
     async def run(self) -> None:
         """Go on until cancelled."""
@@ -70,13 +85,13 @@ class Services(InMemory):
 
     @asynccontextmanager
     async def accounts(self, config: Config, store: Store) -> AsyncGenerator[tuple[Account, ...]]:
-        del config, store
-        yield ()
+        del store
+        yield tuple(replace(SITE, name=fleet.account) for fleet in config.fleets)
 
     def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Engine:  # pyright: ignore[reportIncompatibleMethodOverride] - one that only measures
-        del ports, accounts
+        del ports
         self.begun.set()
-        return Engine(config, self.metrics_)
+        return Engine(config, self.metrics_, accounts)
 
 
 class Nobody:
@@ -103,6 +118,25 @@ async def test_a_fleet_that_is_run_no_more_alerts_of_nothing() -> None:
     await asyncio.wait([running])
     for gauge in (Gauge.NO_AVAILABLE_HOST, Gauge.BOOTSTRAP_FAILED, Gauge.ORPHANS_CHECKED):
         assert set(metrics.series(gauge)) == {("other",)}
+
+
+async def test_an_account_that_is_run_no_more_grows_no_older() -> None:
+    """Its age grew by itself until the process ended, and its hosts stayed where they were."""
+    services, signals = Services(), Signals()
+    metrics, config = services.metrics_, services.load(FILE)
+    process = EngineProcess(services, services.store_, metrics, Nobody(), signals)
+    others = tuple(replace(fleet, account=AccountName("other")) for fleet in config.fleets)
+    process.reads = Reads(replace(config, fleets=others))
+    running = asyncio.get_running_loop().create_task(process.run(config))
+    await services.begun.wait()
+    services.begun.clear()
+    assert set(metrics.series(Gauge.OBSERVATION_AGE)) == {(MAIN,)}
+    signals.ask_to_reload()
+    await services.begun.wait()
+    running.cancel()
+    await asyncio.wait([running])
+    for gauge in (Gauge.OBSERVATION_AGE, Gauge.HOSTS, Gauge.PAID_UNTIL):
+        assert {labels[0] for labels in metrics.series(gauge)} == {"other"}
 
 
 class Looking(Nobody):

@@ -38,7 +38,7 @@ from .observe.snapshot import Occasion
 from .renames import FleetRenames
 from .runtime.fleets import FleetChanges
 from .runtime.leases import Leases, Tenure
-from .runtime.measurements import forget_host_needs
+from .runtime.measurements import forget_account, forget_host_needs
 from .runtime.rate_limit import Budget
 from .runtime.settings import Account, Ports, Settings
 from .runtime.state import AccountState, Steadiness
@@ -157,12 +157,18 @@ class AccountLoop:
         """Hold the account's lease, and then those of its fleets; until then, watch them."""
         fleets = tuple(f"fleet/{fleet.name}" for fleet in self._account.fleets)
         if self._leases.tenure(self.lease) is None:
-            for fleet in self._account.fleets:
-                forget_host_needs(self._ports.metrics, fleet.name)
+            self._forget_measurements()
             await self._leases.keep((self.lease,), watched=fleets)
             self.state.distrust()  # somebody else may have written until now
         if self._leases.tenure(self.lease) is not None:
             await self._leases.keep((self.lease, *fleets))
+
+    def _forget_measurements(self) -> None:
+        """Have nothing here tell of what another process measures, nor grow older."""
+        forget_account(self._ports.metrics, self._account.name)
+        self._hosts.recount()
+        for fleet in self._account.fleets:
+            forget_host_needs(self._ports.metrics, fleet.name)
 
     def nudge(self) -> None:
         """Observe now: something changed, or may have."""

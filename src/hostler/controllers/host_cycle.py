@@ -54,6 +54,10 @@ class HostReconciler:
         self._count_hosts()
         return any(map(_may_move, transitions)) or bool(self._state.host_records.moving)
 
+    def recount(self) -> None:
+        """Note how all hosts stand after the next cycle, whether or not anything changed."""
+        self._counted = (None, None, None)
+
     def _count_hosts(self) -> None:
         """Note how all hosts of the account stand, and until when they are paid."""
         sightings, records = self._state.inventory.sightings, self._state.host_records

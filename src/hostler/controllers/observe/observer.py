@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from hostler.controllers.runtime.measurements import measure_age
 from hostler.controllers.runtime.rate_limit import Budget, Priority
 from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.controllers.runtime.state import AccountState
@@ -117,8 +118,8 @@ class Observer:
         self._lag.forget_old(self._state.inventory)
         whole = self._state.inventory.whole.values()
         if whole:
-            age = (self._ports.clock.now() - min(whole)).total_seconds()
-            self._ports.metrics.gauge(Gauge.OBSERVATION_AGE, age, self._account.name)
+            age = self._ports.clock.now() - min(whole)
+            measure_age(self._ports.metrics, self._account.name, age)
 
     def _tell(self, observed: ObservedScope) -> None:
         """Warn of a listing that failed; a whole zone's that goes on failing is no news."""

@@ -2,10 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
-from hostler.domain.ids import FleetName, HostId
+from hostler.domain.ids import AccountName, FleetName, HostId
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import host_of
 from hostler.domain.model.machine import Machine
@@ -53,6 +53,17 @@ def forget_host_needs(metrics: Metrics, fleet: FleetName) -> None:
     """Have a fleet that another process works at alert of nothing here: that one measures it."""
     for gauge in (Gauge.NO_AVAILABLE_HOST, Gauge.BOOTSTRAP_FAILED):
         metrics.replace(gauge, {}, fleet)
+
+
+def measure_age(metrics: Metrics, account: AccountName, age: timedelta) -> None:
+    """Set how old the observations of an account are; by itself that grows until it is set anew."""
+    metrics.replace(Gauge.OBSERVATION_AGE, {(): age.total_seconds()}, account)
+
+
+def forget_account(metrics: Metrics, account: AccountName) -> None:
+    """Have an account that nobody observes here age no more, and its hosts count nothing."""
+    for gauge in (Gauge.OBSERVATION_AGE, Gauge.HOSTS, Gauge.PAID_UNTIL):
+        metrics.replace(gauge, {}, account)
 
 
 def forget_fleet(metrics: Metrics, fleet: FleetName) -> None:

@@ -17,7 +17,7 @@ import structlog
 from hostler.config.digests import differing, digests
 from hostler.config.named_files import digest_of_files
 from hostler.config.values import Config
-from hostler.controllers.runtime.measurements import forget_fleet
+from hostler.controllers.runtime.measurements import forget_account, forget_fleet
 from hostler.controllers.runtime.settings import Account, Ports
 from hostler.domain.errors import (
     ConfigError,
@@ -161,12 +161,16 @@ class EngineProcess:
                     await self._run(opened)
                 before, opened = opened, self._next
                 if opened is not None:
-                    self._forget_left(before.config, opened.config)
+                    self._forget_left(before, opened)
 
-    def _forget_left(self, before: Config, now: Config) -> None:
-        """Have fleets that are run no more alert of nothing: the metrics outlive engines."""
-        for name in {fleet.name for fleet in before.fleets} - {fleet.name for fleet in now.fleets}:
-            forget_fleet(self._metrics, name)
+    def _forget_left(self, before: _Opened, now: _Opened) -> None:
+        """Have what is run no more alert of nothing: the metrics outlive engines."""
+        fleets = {fleet.name for fleet in before.config.fleets}
+        for fleet in fleets - {fleet.name for fleet in now.config.fleets}:
+            forget_fleet(self._metrics, fleet)
+        accounts = {account.name for account in before.accounts}
+        for account in accounts - {account.name for account in now.accounts}:
+            forget_account(self._metrics, account)
 
     async def _open(self, config: Config) -> _Opened:
         config = await self._services.with_removed(config, self._store)
