@@ -8,7 +8,7 @@ import pytest
 
 from hostler.controllers.runtime.leases import Leases
 from hostler.controllers.runtime.settings import Settings
-from hostler.domain.errors import Fenced
+from hostler.domain.errors import Fenced, StoreBusy
 from hostler.domain.model.fleet import FleetRow
 from hostler.ports.store import Fence, Lease
 from hostler.stores.memory import MemoryStore
@@ -179,3 +179,55 @@ async def test_watched_lease_is_not_taken_but_its_wait_has_begun() -> None:
     assert late.tenure(NAME) is None
     await late.keep((NAME,))
     assert late.tenure(NAME) is not None
+
+
+class Far(MemoryStore):
+    """A store of which each write takes a while, as a cluster's does; they share the wait."""
+
+    async def take_lease(self, name: str, holder: str, seen: Lease | None) -> Lease | None:
+        await asyncio.sleep(WRITE)
+        return await super().take_lease(name, holder, seen)
+
+    async def renew_lease(self, lease: Lease) -> Lease | None:
+        await asyncio.sleep(WRITE)
+        return await super().renew_lease(lease)
+
+    async def drop_lease(self, lease: Lease) -> None:
+        await asyncio.sleep(WRITE)
+        await super().drop_lease(lease)
+
+
+WRITE = 0.2
+MANY = tuple(f"fleet/{number}" for number in range(400))
+
+
+async def test_leases_of_hundreds_of_fleets_are_renewed_before_they_run_out() -> None:
+    """One by one they took longer than a lease lasts: each ran out, was taken anew, and ran out."""
+    store, loop = Far(HOME, exclusive=False), asyncio.get_running_loop()
+    own = leases(store, "a")
+    for _ in range(8):
+        await own.keep(("account/main", *MANY))
+        await asyncio.sleep(SETTINGS.lease_beat.total_seconds())
+        assert all(own.tenure(name) is not None for name in ("account/main", *MANY))
+    assert {lease.epoch for lease in await store.leases()} == {1}
+    begun = loop.time()
+    await own.drop()
+    assert loop.time() - begun < 1, "a process that ends is given half a minute"
+    assert not any(lease.holder for lease in await store.leases())
+
+
+async def test_a_lease_that_cannot_be_renewed_keeps_no_other_from_it() -> None:
+    class Fails(MemoryStore):
+        async def renew_lease(self, lease: Lease) -> Lease | None:
+            if lease.name == MANY[0]:
+                raise StoreBusy("locked")
+            return await super().renew_lease(lease)
+
+    own = leases(Fails(HOME, exclusive=False), "a")
+    await own.keep(MANY[:3])
+    await asyncio.sleep(TTL / 2)
+    with pytest.raises(StoreBusy):
+        await own.keep(("account/main", *MANY[:3]))
+    await asyncio.sleep(TTL / 2)
+    held = [own.tenure(name) is not None for name in ("account/main", *MANY[:3])]
+    assert held == [True, False, True, True]
