@@ -1,9 +1,11 @@
 """The gate on the path of hosts: each check stands alone between a decided call and harm."""
 
+import asyncio
+
 import pytest
 from gate_host_scenes import A_DAY, SCENES, STAGES, long_wait
 from gate_kit import without
-from hosts_kit import Site, ordered
+from hosts_kit import Site, ordered, unguarded
 
 from hostler.domain.policy.gate import Act
 from hostler.testing.time.clock import BEGINNING
@@ -46,6 +48,21 @@ async def test_it_is_sent_where_that_one_check_is_missing(
     site = await spoiled(name, stage)
     assert site.made() == [stage]
     assert not site.rig.metrics.refusals
+
+
+@pytest.mark.parametrize("stage", STAGES)
+async def test_nothing_is_sent_by_the_right_of_a_lease_that_was_lost_and_taken_again(
+    stage: str,
+) -> None:
+    """A call that waits for the rate may wait longer than that; another engine acted meanwhile."""
+    site = await STAGES[stage].opened()
+    async with asyncio.TaskGroup() as group:
+        await site.reconciler().reconcile(await site.occasion(), group, unguarded)
+        await site.leases.give_back("account/main")
+        await site.leases.keep(("account/main",))
+    assert site.tenure().epoch == 2
+    assert site.made() == []
+    assert set(site.rig.metrics.refusals) == {"G6"}
 
 
 # ---------------------------------------------------------------- orders of hosts

@@ -206,7 +206,7 @@ class EvidenceMaker:
             act=case.act,
             now=clock.now(),
             boot=clock.boot(),
-            lease_until=self._leases.until(case.tenure.lease.name),
+            lease_until=self._leases.end(case.tenure),
             deadline=provider.capabilities.deadline,
             ours=case.target.ours,
             observed=case.target.observed,

@@ -53,6 +53,14 @@ class Leases:
         held = self._held.get(name)
         return held.until if held else 0.0
 
+    def end(self, tenure: Tenure) -> float:
+        """Return until when, in boot time, this very tenure lasts; zero where it is over.
+
+        Who lost a lease and has it again has another one: somebody else may have acted meanwhile.
+        """
+        held = self._held.get(tenure.lease.name)
+        return held.until if held is not None and held.epoch == tenure.epoch else 0.0
+
     async def keep(self, names: tuple[str, ...], watched: tuple[str, ...] = ()) -> None:
         """Renew what we hold of these, and take what is free or was left alone for a whole TTL.
 
