@@ -225,6 +225,30 @@ def lose_one(session: ClusterSession, which: int):
     return gate
 
 
+async def test_a_writer_at_work_is_known_however_many_others_come_and_go() -> None:
+    """Each command is a writer: the one that saves all the time was forgotten as the oldest."""
+    place = Place()
+    store = place.open(session := place.session())
+    await filled(store, machine(1))
+    (one,) = await store.machines(WEB)
+    for _ in range(batches.WRITERS - 1):
+        await place.open().request(request())
+        one = await store.save_machine(one, (), OPEN)
+    cut = True
+
+    async def answer_lost(call: Call) -> None:
+        nonlocal cut
+        if cut and call.method == "PUT":
+            cut = False
+            await place.open().request(request())
+            await lost(call)
+
+    session.after = answer_lost
+    saved = await store.save_machine(one, (), OPEN)
+    assert not cut
+    assert saved.version == one.version + 1
+
+
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 async def test_of_a_writer_that_dies_every_save_is_there_whole_or_not_at_all(
     after: bool, monkeypatch: pytest.MonkeyPatch

@@ -98,7 +98,8 @@ class Tables:
                 self.last_event, self.last_request = change.event, change.request
                 return (counters,)
             case put.CommitPut():
-                number = _swap(self.commits, change.writer, change.number)
+                number = self.commits.pop(change.writer, None)  # the newest comes last
+                _swap(self.commits, change.writer, change.number)
                 return (put.CommitPut(change.writer, number),)
         assert_never(change)
 
