@@ -820,6 +820,20 @@ async def test_observations_of_an_engine_that_leads_no_longer_do_not_grow_older(
         assert rig.metrics.series(Gauge.OBSERVATION_AGE) == {}
 
 
+async def test_an_engine_that_yields_to_another_one_alerts_of_nothing_that_it_measured() -> None:
+    """Who is elected among replicas in a cluster measures it; the others only look on."""
+    rig = Yielding(replace(FLEET, size=1), exclusive=False)
+    async with rig.running("a") as engine:
+        await rig.until([READY], 60 * S)
+        rig.yields = True
+        while engine.leases.tenure("account/main") is not None:
+            await rig.pass_by(1 * S)
+        measure_host_needs(rig.metrics, WEB, missing=2, broken=1)
+        await rig.pass_by(SETTINGS.lease_beat)
+        for gauge in (Gauge.NO_AVAILABLE_HOST, Gauge.BOOTSTRAP_FAILED, Gauge.OBSERVATION_AGE):
+            assert rig.metrics.series(gauge) == {}
+
+
 async def test_a_process_that_leads_no_account_any_more_reports_no_orphans() -> None:
     """Both replicas are scraped: the sum would count each twice, and go on when they are gone."""
     rig = Yielding(replace(FLEET, size=1), exclusive=False)

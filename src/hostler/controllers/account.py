@@ -163,6 +163,12 @@ class AccountLoop:
         if self._leases.tenure(self.lease) is not None:
             await self._leases.keep((self.lease, *fleets))
 
+    async def look_on(self) -> None:
+        """Watch the leases, and keep none: another process is to have them."""
+        if self._leases.tenure(self.lease) is None:
+            self._forget_measurements()
+        await self._leases.look_on()
+
     def _forget_measurements(self) -> None:
         """Have nothing here tell of what another process measures, nor grow older."""
         forget_account(self._ports.metrics, self._account.name)

@@ -175,7 +175,7 @@ class Engine:
         try:
             async with self._keeping:
                 if self._ports.yields():
-                    await self.leases.look_on()
+                    await loop.look_on()
                 else:
                     await loop.keep_leases()
         except StoreUnusable:
