@@ -20,7 +20,7 @@ from hostler.frontends.fleeting.contract import Connector, Refused, State
 from hostler.frontends.fleeting.group.context import GroupContext
 from hostler.lab.scenes.runner import GROUP, Plugged, Plugin, fresh_store
 from hostler.lab.scenes.servers import Rig, play
-from hostler.ports.store import Fence
+from hostler.ports.store import Fence, Identity
 from hostler.requests.by_id import MachinesById
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.stores.memory import MemoryStore
@@ -211,6 +211,29 @@ def test_group_whose_store_is_lost_says_so_and_does_nothing_more() -> None:
         await asyncio.sleep(600.0)
         assert [server.name for server in rig.servers()] == [f"web-{one}"], "all else was begun"
         assert len(store.bugs) == 999, "an engine without records is not started again"
+        await plugged.group.shutdown()
+
+    play(scene)
+
+
+def test_group_says_what_became_of_its_store_whichever_part_of_the_engine_finds_it_lost() -> None:
+    """A cycle that does was told as "unhandled errors in a TaskGroup"."""
+
+    class Deleted(MemoryStore):
+        deleted = False
+
+        async def identity(self) -> Identity:
+            if self.deleted:
+                raise StoreLost("the file went away")
+            return await super().identity()
+
+    async def scene(rig: Rig) -> None:
+        store = Deleted(InstallationId("i-0"))
+        plugged, _ = await running(Plugin(rig, store), 1)
+        store.deleted = True
+        await asyncio.sleep(60.0)
+        with pytest.raises(Refused, match=r"records are lost: the file went away"):
+            await plugged.group.update()
         await plugged.group.shutdown()
 
     play(scene)
