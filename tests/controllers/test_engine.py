@@ -11,10 +11,11 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
+from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.measurements import measure_host_needs
-from hostler.controllers.runtime.settings import Ports
+from hostler.controllers.runtime.settings import Account, Ports
 from hostler.domain.errors import Conflict, StoreDamaged, StoreError
-from hostler.domain.ids import FleetName, MachineId, Zone, machine_id
+from hostler.domain.ids import AccountName, FleetName, MachineId, Zone, machine_id
 from hostler.domain.model.calls import Refusal, Refused
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Caps, Fleet, FleetRow, Probe, ProbeKind
@@ -26,6 +27,7 @@ from hostler.lab.scenes.fake import SETTINGS, FakeScene
 from hostler.ports.metrics import Count, Gauge
 from hostler.ports.provider import Connection
 from hostler.ports.store import Fence, Lease
+from hostler.stores.memory import MemoryStore
 from hostler.testing.fakes.planner import (
     MAKE_ADDRESS,
     MAKE_SERVER,
@@ -788,6 +790,30 @@ async def test_a_probe_that_breaks_off_is_not_told_as_a_machine_without_an_addre
     assert machine.error.endswith(": it broke off: the log says why")
     (failed,) = await rig.events("probe_failed")
     assert "address" not in failed.event.detail
+
+
+class FarLeases(MemoryStore):
+    """A store of which each renewal takes a while, as a cluster's does."""
+
+    async def renew_lease(self, lease: Lease) -> Lease | None:
+        await asyncio.sleep(0.5)
+        return await super().renew_lease(lease)
+
+
+async def test_leases_of_many_accounts_are_renewed_before_they_run_out() -> None:
+    """One account after the other it took longer than a lease lasts."""
+    rig = sized(0)
+    rig.store = FarLeases(HOME, exclusive=False)
+    names = [AccountName(f"a-{number}") for number in range(150)]
+    accounts = [Account(name=name, provider=rig.served(), fleets=()) for name in names]
+    engine = Engine(rig.ports(), accounts, "a", SETTINGS)
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(engine.run())
+        for _ in range(8):
+            await rig.pass_by(SETTINGS.lease_beat)
+            assert all(engine.leases.tenure(loop.lease) is not None for loop in engine.loops)
+        running.cancel()
+    assert {lease.epoch for lease in await rig.store.leases()} == {1}
 
 
 async def test_an_engine_that_leads_no_longer_alerts_of_no_need_that_another_one_measures() -> None:

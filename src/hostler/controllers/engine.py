@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
 
@@ -12,7 +13,7 @@ from hostler.ports.store import Notifies
 
 from .account import AccountLoop
 from .retention import Retention
-from .runtime.leases import Leases
+from .runtime.leases import Leases, together
 from .runtime.measurements import forget_orphans
 from .runtime.settings import Account, Ports, Settings
 
@@ -145,7 +146,8 @@ class Engine:
 
     async def _changed(self, loop: AccountLoop) -> None:
         """Take the leases of new fleets, and read the requests that were written before them."""
-        await self._keep_leases_of(loop)
+        async with self._keeping:
+            await self._keep_leases_of(loop)
         self._revision = -1
         self.hear()
         loop.nudge()
@@ -162,8 +164,9 @@ class Engine:
             await self._keep_leases()
 
     async def _keep_leases(self) -> None:
-        for loop in self.loops:
-            await self._keep_leases_of(loop)
+        """Keep those of all accounts side by side: hundreds may take longer than they last."""
+        async with self._keeping:
+            await together([partial(self._keep_leases_of, loop) for loop in self.loops])
         if self.loops and all(self.leases.tenure(loop.lease) is None for loop in self.loops):
             forget_orphans(self._ports.metrics)
 
@@ -173,11 +176,10 @@ class Engine:
         So does what another process is to have: nothing is given back in the middle of calls.
         """
         try:
-            async with self._keeping:
-                if self._ports.yields():
-                    await loop.look_on()
-                else:
-                    await loop.keep_leases()
+            if self._ports.yields():
+                await loop.look_on()
+            else:
+                await loop.keep_leases()
         except StoreUnusable:
             raise
         except StoreError as error:

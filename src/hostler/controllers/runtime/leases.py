@@ -72,7 +72,7 @@ class Leases:
         for lease in standing.values():
             self._watch(lease)
         for some in (names[:1], names[1:]):
-            await _together([partial(self._keep, name, standing.get(name)) for name in some])
+            await together([partial(self._keep, name, standing.get(name)) for name in some])
         for name in watched:
             self._is_free(name, standing.get(name), self._clock.boot())
 
@@ -84,7 +84,7 @@ class Leases:
     async def drop(self) -> None:
         """Give everything back."""
         held, self._held = tuple(self._held.values()), {}
-        await _together([partial(self._store.drop_lease, one.lease) for one in held])
+        await together([partial(self._store.drop_lease, one.lease) for one in held])
 
     async def give_back(self, name: str) -> None:
         """Give one lease back, if it is ours."""
@@ -133,7 +133,7 @@ class Leases:
             self._watched[lease.name] = (lease, self._clock.boot())
 
 
-async def _together(works: Sequence[Callable[[], Awaitable[None]]]) -> None:
+async def together(works: Sequence[Callable[[], Awaitable[None]]]) -> None:
     """Do these side by side, so that they share the store's waits; then raise what one raised."""
     if len(works) == 1:
         await works[0]()
