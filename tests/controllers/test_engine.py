@@ -15,7 +15,7 @@ from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.measurements import measure_host_needs
 from hostler.controllers.runtime.settings import Account, Ports
 from hostler.domain.errors import Conflict, StoreDamaged, StoreError
-from hostler.domain.ids import AccountName, FleetName, MachineId, Zone, machine_id
+from hostler.domain.ids import AccountName, Epoch, FleetName, MachineId, Zone, machine_id
 from hostler.domain.model.calls import Refusal, Refused
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Caps, Fleet, FleetRow, Probe, ProbeKind
@@ -28,6 +28,7 @@ from hostler.ports.metrics import Count, Gauge
 from hostler.ports.provider import Connection
 from hostler.ports.store import Fence, Lease
 from hostler.stores.memory import MemoryStore
+from hostler.testing.conformance.store.records import orphan
 from hostler.testing.fakes.planner import (
     MAKE_ADDRESS,
     MAKE_SERVER,
@@ -38,7 +39,18 @@ from hostler.testing.fakes.planner import (
 )
 from hostler.testing.fakes.prober import FakeProber
 from hostler.testing.fakes.script import Lost
-from hostler.testing.scenes.builders import ABROAD, FLEET, HOME, MIN, OFFER, WEB, S, machine, server
+from hostler.testing.scenes.builders import (
+    ABROAD,
+    BEGIN,
+    FLEET,
+    HOME,
+    MIN,
+    OFFER,
+    WEB,
+    S,
+    machine,
+    server,
+)
 from hostler.testing.time.clock import SimClock
 
 pytestmark = pytest.mark.looptime
@@ -790,6 +802,21 @@ async def test_a_probe_that_breaks_off_is_not_told_as_a_machine_without_an_addre
     assert machine.error.endswith(": it broke off: the log says why")
     (failed,) = await rig.events("probe_failed")
     assert "address" not in failed.event.detail
+
+
+@pytest.mark.parametrize("fleet", ["web", "rack", "nobody's"])
+async def test_zones_of_orphans_are_observed_but_of_those_of_other_accounts(fleet: str) -> None:
+    """A cloud asked for the zone of a rack refuses, every time, for as long as it is reported."""
+    rig, there = sized(0), Zone("basement")
+    await rig.store.add_fleet(FleetRow(name=FleetName("rack"), created=rig.clock.now()))
+    found = replace(
+        orphan("p-1"), fleet=FleetName(fleet), zone=there, first=BEGIN, last=BEGIN, counted=BEGIN
+    )
+    await rig.store.save_orphans((found,), (), Fence(lease="none", epoch=Epoch(1)))
+    async with rig.running():
+        await rig.pass_by(1 * MIN)
+    zones = {scope.zone for _, scopes in rig.provider.observations for scope in scopes}
+    assert (there in zones) == (fleet != "rack")
 
 
 class FarLeases(MemoryStore):

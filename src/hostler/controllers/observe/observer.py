@@ -168,8 +168,8 @@ class Observer:
         machines = {f.name: self._state.living(f.name) for f in self._account.fleets}
         lived = tuple({m.offer.zone for ms in machines.values() for m in ms})
         limits = (fleet.timers.observation_limit for fleet in self._account.fleets)
-        suspected = tuple(orphan.zone for orphan in self._state.orphans)
-        recorded, now = self._state.host_records.zones(), self._ports.clock.now()
+        suspected, recorded = self._state.suspected(), self._state.host_records.zones()
+        now = self._ports.clock.now()
         return due_scopes(
             provider=provider,
             zones=zones_of(

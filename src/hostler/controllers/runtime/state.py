@@ -8,9 +8,9 @@ from operator import itemgetter
 from hostler.domain.decision.cache import DecisionCache
 from hostler.domain.decision.ripe import speaks_against
 from hostler.domain.decision.view import HostTerms
-from hostler.domain.ids import FleetName, MachineId, ResourceId
+from hostler.domain.ids import FleetName, MachineId, ResourceId, Zone
 from hostler.domain.model.commands import Provable
-from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.fleet import FleetRow, renames
 from hostler.domain.model.host import HostCondition
 from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import Machine
@@ -123,6 +123,17 @@ class AccountState:
     def adopted(self) -> frozenset[FleetName]:
         """Return the fleets whose machines another one takes over: they decide nothing."""
         return frozenset(row.adopts for row in self.rows.values() if row.adopts is not None)
+
+    def suspected(self) -> tuple[Zone, ...]:
+        """Return the zones of orphans on record, without those of other accounts' fleets.
+
+        Their zones may be none of this provider's: to list them would fail for ever. The orphan of
+        a fleet that nobody knows may be this account's.
+        """
+        fleets = self.account.fleets
+        own = {fleet.name for fleet in fleets} | renames(fleets, self.rows).keys()
+        others = self.recorded - own
+        return tuple({orphan.zone for orphan in self.orphans if orphan.fleet not in others})
 
     def orders(self) -> dict[MachineId, datetime]:
         """Return when each order was made that is on a row."""
