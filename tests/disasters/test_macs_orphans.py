@@ -10,6 +10,7 @@ from functools import partial
 import pytest
 
 from hostler.domain.ids import HostId, InstallationId
+from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.macs import FLEET, MINUTE, OTHERS, POOL, MacRig, changes, play_macs, stage
 from hostler.lab.scenes.servers import ZONE, Hostler
 from hostler.ports.metrics import Count, Gauge
@@ -104,6 +105,27 @@ def test_b2_a_second_host_with_the_name_of_a_machine_is_told_and_left_alone() ->
         assert (orphan.resource, orphan.cls) == (copy, "duplicate-name")
         assert len(changes(s.rig)) == asked, "neither host was touched"
         assert await hostler.ready() == 1
+
+    play_macs(scene, count=2)
+
+
+def test_a_copy_of_a_machines_name_is_not_wiped_when_somebody_adopts_all_the_rest() -> None:
+    """`adopt` took every host of the report that has our name: the copy was wiped and pooled."""
+
+    async def scene(s: MacRig) -> None:
+        hostler = await s.one()
+        (machine,) = await hostler.machines()
+        copy = next(mac for mac in s.ids if mac != machine.host)
+        asked = len(changes(s.rig))
+        s.rename(copy, s.mac(machine.host).name)
+        await s.rig.clock.sleep(10 * MINUTE)
+        await hostler.request(RequestKind.ADOPT)
+        await s.rig.clock.sleep(60 * MINUTE)
+        (orphan,) = await hostler.store.orphans()
+        assert (orphan.resource, orphan.cls) == (copy, "duplicate-name")
+        assert len(changes(s.rig)) == asked, "neither host was touched"
+        refused = [e.event for e in await hostler.events() if e.event.kind == "request_refused"]
+        assert len(refused) == 1
 
     play_macs(scene, count=2)
 

@@ -7,6 +7,7 @@ created for it and nothing of theirs is touched.
 from collections.abc import Iterable
 from dataclasses import replace
 
+from hostler.domain.hosts.orphans import TWOFOLD
 from hostler.domain.ids import HostId, InstallationId, MachineId
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import host_of
@@ -23,9 +24,10 @@ from .answers import RequestAnswer
 def adoptable(snapshot: Snapshot) -> tuple[Resource, ...]:
     """Return the resources that the adoption requests of this cycle cover.
 
-    None, where one machine's name is on several hosts: only people can tell which is its own.
+    None, where one machine's name is on several hosts: only people can tell which is its own. Nor
+    a host that bears the name of what has another one: that it was adopted would wipe it.
     """
-    resources = _covered(snapshot)
+    resources = tuple(one for one in _covered(snapshot) if one.orphan not in TWOFOLD)
     if _doubles(resources, snapshot.capabilities):
         return ()
     ended = {machine.id for machine in snapshot.ended}

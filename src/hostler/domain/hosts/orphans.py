@@ -22,6 +22,9 @@ ACTIONABLE = frozenset(
 )
 """The classes of hosts that a reclaim may take back; all others are only reported."""
 
+TWOFOLD = frozenset({OrphanClass.DUPLICATE_NAME, OrphanClass.DOUBLE, OrphanClass.PENDING_FRESH})
+"""The classes of hosts that may be somebody else's: only people can tell, one host at a time."""
+
 WHY_NOT: Mapping[OrphanClass, str] = {
     OrphanClass.UNISSUED: "our store never issued its id: it was put back from a backup, or "
     "another engine runs on a copy of it: stop that engine, then `hostler adopt FILE`",
