@@ -269,6 +269,30 @@ def test_a_host_onto_which_somebody_copied_an_orders_name_is_told_and_left_as_it
     play(scene)
 
 
+def test_a_host_that_empty_lists_hid_before_its_delivery_is_free_and_paid_from_then_on() -> None:
+    """It was wiped before it was there, and nobody knew that it had been delivered and was paid."""
+
+    async def scene(rig: Rig) -> None:
+        hostler = rig.mac_hostler(FLEET, template=BUYS)
+
+        async def stands() -> HostCondition | None:
+            return next((host.condition for host in await hostler.store.hosts()), None)
+
+        while await stands() is not HostCondition.COMING:
+            await rig.clock.sleep(timedelta(seconds=5))
+        await hostler.scale(0)
+        rig.world.script(Rule(fault="empty_list", route="mac.list", spell=180.0))
+        for condition in (HostCondition.ABSENT, HostCondition.FREE):
+            while await stands() is not condition:
+                await rig.clock.sleep(timedelta(seconds=5))
+        (host,) = await hostler.store.hosts()
+        assert host.purchase.delivered is not None, "without that it is never given up"
+        (mac,) = rig.world.cloud.macs
+        assert (mac.installs, orders(rig)) == (1, 1)
+
+    play(scene)
+
+
 async def is_let_go(hostler: Hostler) -> bool:
     """Tell whether a host that was delivered has been a machine's, and is no more."""
     hosts = await hostler.store.hosts()

@@ -414,6 +414,41 @@ def test_absence_needs_two_observations_and_the_consistency_delay() -> None:
     assert (back.host.condition, back.host.health.missing) == (HostCondition.FREE, None)
 
 
+@pytest.mark.parametrize(
+    ("stage", "condition", "goal"),
+    [
+        ("retiring", HostCondition.RETIRING, HostGoal.RETIRED),
+        ("wiping", HostCondition.DIRTY, HostGoal.CLEAN),
+        ("quarantined", HostCondition.DIRTY, HostGoal.CLEAN),
+        ("claimed", HostCondition.DIRTY, None),
+    ],
+)
+def test_what_was_to_become_of_a_host_that_listings_lacked_goes_on(
+    stage: str, condition: HostCondition, goal: HostGoal | None
+) -> None:
+    """It was dirty, in the report, and paid for past its window until a person came."""
+    lost = record(condition=HostCondition.ABSENT, machine=MINE, origin=HostOrigin.ORDERED)
+    after = decided(hosts_snapshot(lost, box(stage, holder=MINE), now=LATER))
+    assert (after.host.condition, after.host.goal, after.goal) == (condition, goal, goal)
+    another = decided(hosts_snapshot(lost, box(stage, holder=HIS), now=LATER))
+    assert (another.host.condition, another.goal) == (HostCondition.DIRTY, None)
+    nameless = decided(hosts_snapshot(replace(lost, machine=None), box(stage), now=LATER))
+    assert (nameless.host.condition, nameless.goal) == (HostCondition.DIRTY, None)
+    of_pool = lost.with_purchase(origin=HostOrigin.POOL)
+    others = decided(hosts_snapshot(of_pool, box(stage, holder=MINE), now=LATER))
+    assert (others.host.condition, others.goal) == (HostCondition.DIRTY, None), "it may be in use"
+
+
+def test_a_host_that_listings_lacked_before_it_was_delivered_is_on_its_way_still() -> None:
+    """It was wiped and free, never *delivered*, and so never given up when its window was over."""
+    lost = record(condition=HostCondition.ABSENT, origin=HostOrigin.ORDERED, order=MINE)
+    after = decided(hosts_snapshot(lost, box("ordered", holder=MINE), now=LATER))
+    assert (after.host.condition, after.goal) == (HostCondition.COMING, None)
+    delivered = lost.with_purchase(delivered=BEGIN)
+    after = decided(hosts_snapshot(delivered, box("ordered", holder=MINE), now=LATER))
+    assert after.host.condition is HostCondition.DIRTY
+
+
 def test_a_quarantine_ends_with_a_wipe_and_keeps_its_strikes() -> None:
     out = record(condition=HostCondition.QUARANTINED, strikes=3, quarantined_until=LATER)
     after = decided(hosts_snapshot(out, box("quarantined"), now=BEGIN))

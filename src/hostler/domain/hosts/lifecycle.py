@@ -274,14 +274,40 @@ def _is_wanted_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -
 def _found(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """A host that no binding explains, or that came back: dirty. The reclaim is asked about it.
 
-    A machine may have used it, and have let go of it for another one when its start was tried
-    again: where one of ours would pass for clean as it is listed, it is cleaned first.
+    What was to become of one that came back goes on where its name says so. A machine may have used
+    it, and have let go of it for another one when its start was tried again: where one of ours
+    would pass for clean as it is listed, it is cleaned first.
     """
+    if (resumed := _resumed(host, resource, snapshot)) is not None:
+        return resumed
     hosts, used = snapshot.capabilities.hosts, host.condition is HostCondition.ALLOCATED
     trusted = hosts is not None and hosts.trusts_new
     cleaned = used and trusted and _may_be_cleaned(resource, snapshot)
     dirty = replace(wipes.unproved(host), goal=HostGoal.CLEAN if cleaned else None)
     return dirty.now(HostCondition.DIRTY, snapshot.now, "no machine has it")
+
+
+def _resumed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host | None:
+    """Return a host that listings lacked for a while as it was before, by the name that we gave it.
+
+    None where that says nothing, or the host is the pool's: others may have taken it since it was
+    put back there. A host that is gone never comes back: the listings were wrong.
+    """
+    own = resource.host.holder in {host.machine, host.purchase.order} - {None}
+    if host.condition is not HostCondition.ABSENT or not (own and host.retires):
+        return None
+    again, now = "listings show it again", snapshot.now
+    match resource.host.stage:
+        case Stage.RETIRING:
+            given_up = replace(host, goal=HostGoal.RETIRED)
+            return given_up.now(HostCondition.RETIRING, now, again)
+        case Stage.WIPING | Stage.QUARANTINED:
+            dirty = replace(wipes.unproved(host), goal=HostGoal.CLEAN)
+            return dirty.now(HostCondition.DIRTY, now, again)
+        case Stage.ORDERED if host.purchase.delivered is None:
+            return host.now(HostCondition.COMING, now, again)
+        case _:
+            return None
 
 
 def _aimed(
