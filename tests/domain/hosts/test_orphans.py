@@ -8,7 +8,7 @@ import pytest
 
 from hostler.domain.hosts.delivery import came
 from hostler.domain.hosts.orphans import ACTIONABLE, WHY_NOT, bereft, copied, orphans, set_aside
-from hostler.domain.ids import InstallationId, MachineId
+from hostler.domain.ids import HostId, InstallationId, MachineId
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.machine import LEFT, CallState, Machine
 from hostler.domain.model.phases import Phase
@@ -136,6 +136,16 @@ def test_a_claim_that_came_too_late_is_a_double(machine: Machine) -> None:
     living = replace(machine, phase=Phase.STARTING)
     assert class_of(PENDING, living=living) == OrphanClass.DOUBLE
     assert class_of(box("claimed", holder=MINE), past=machine) == OrphanClass.UNRECORDED
+
+
+def test_a_host_that_bears_the_name_of_a_machine_which_had_another_one_is_told_as_a_copy() -> None:
+    """A person copied it from the history: it was wiped and pooled under `reclaim = true`."""
+    elsewhere = on_host(Phase.DELETED, host=HostId("another"))
+    for stage in ("claimed", "pending", "releasing", "wiping", "parked", "retiring"):
+        resource = box(stage, holder=MINE)
+        assert class_of(resource, past=elsewhere) == OrphanClass.DUPLICATE_NAME
+        for own in (on_host(Phase.DELETED), on_host(Phase.DELETED, host=None)):
+            assert class_of(resource, past=own) in ACTIONABLE
 
 
 def test_a_double_stays_one_when_nothing_but_the_hosts_record_knows_it() -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId
 from hostler.domain.model.host import GIVEN_UP, KEPT, OURS, TENANT, Host, HostCondition, HostGoal
-from hostler.domain.model.machine import CallState
+from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.resource import Condition, OrphanClass, OwnerTag, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.observation.effects import claimed_late, is_unknown
@@ -33,8 +33,8 @@ WHY_NOT: Mapping[OrphanClass, str] = {
     OrphanClass.PARTIAL_TAG: "only a part of our owner tag can be read on it, so nobody can say "
     "which machine's it is: write the whole tag back, or delete it in the provider's console",
     OrphanClass.PENDING_FRESH: "somebody may be claiming it just now",
-    OrphanClass.DUPLICATE_NAME: "its name is that of a machine or an order which has another "
-    "host: find out who uses it, then give it its own name back",
+    OrphanClass.DUPLICATE_NAME: "its name is that of a machine or an order which has, or had, "
+    "another host: find out who uses it, then give it its own name back",
     OrphanClass.SCHEDULED: "the provider will delete it: see its date",
     OrphanClass.LOCKED: "the provider locked it, says that it is in error, or shows a status that "
     "nobody knows",
@@ -234,4 +234,11 @@ def _class(resource: Resource, account: AccountSnapshot) -> OrphanClass:
         return OrphanClass.SCHEDULED
     if resource.condition in {Condition.LOCKED, Condition.FAILED}:
         return OrphanClass.LOCKED
-    return _STAGES.get(resource.host.stage, OrphanClass.UNRECORDED)
+    copied = _had_another(machine, resource)
+    unknown = _STAGES.get(resource.host.stage, OrphanClass.UNRECORDED)
+    return OrphanClass.DUPLICATE_NAME if copied else unknown
+
+
+def _had_another(machine: Machine | None, resource: Resource) -> bool:
+    """Tell whether a machine that is over had another host, as its record says, to its end."""
+    return machine is not None and machine.host not in {None, HostId(resource.id)}
