@@ -248,16 +248,26 @@ def test_definite_answer_stands_against_lists_that_lag() -> None:
     assert all(known.absent is None for place in entry.places for known in place.known)
 
 
-def test_resource_without_an_owner_tag_is_ours_by_its_owner() -> None:
+@pytest.mark.parametrize(
+    ("phase", "disks"), [(Phase.STARTING, "disk"), (Phase.READY, None), (Phase.STOPPING, None)]
+)
+def test_resource_without_an_owner_tag_is_ours_by_its_owner_until_that_was_ready(
+    phase: Phase, disks: str | None
+) -> None:
+    """After that all that is its own is on its record: somebody hung this one on it."""
     scene = Scene(now=BEGIN + 5 * S)
-    scene.furnish(machine())
+    scene.furnish(machine(phase=phase))
     disk = Resource(
         id=ResourceId("disk"), slot=Slot("volume", 0), zone=ZONE, owner=server(scene.the()).id
     )
     scene.exist(disk)
     scene.capabilities = replace(scene.capabilities, kinds=("server", "address", "volume"))
     scene.observe()
-    assert settled(scene).bound(Slot("volume", 0)) == "disk"
+    entry = settled(scene)
+    assert entry.bound(Slot("volume", 0)) == disks
+    assert (disks is not None) == any(
+        one.id == disk.id for one in resources_of(entry, scene.snapshot())
+    )
 
 
 def disk(entry: Machine, name: str, attempt: int, owner: ResourceId | None) -> Resource:

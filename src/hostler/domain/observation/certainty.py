@@ -111,11 +111,22 @@ def _strange(
 ) -> tuple[ResourceId, ...]:
     """Return what carries the machine's owner tag and is none of these ids: mostly nothing.
 
-    What another machine has on record is none of it: somebody gave it the wrong tag.
+    What another machine has on record is none of it: somebody gave it the wrong tag. Nor is what
+    somebody hung on it by hand.
     """
     tagged = snapshot.inventory.tagged.get(machine.id, ())
     found = (resource for resource in tagged if resource not in ids)
-    return tuple([r for r in found if snapshot.owner_of(r) in {None, machine.id}])
+    owned = (r for r in found if snapshot.owner_of(r) in {None, machine.id})
+    return tuple([r for r in owned if not _is_hung_by_hand(machine, r, snapshot)])
+
+
+def _is_hung_by_hand(machine: Machine, resource: ResourceId, snapshot: Snapshot) -> bool:
+    """Tell whether a resource that is on no record hangs on the machine without any owner tag.
+
+    All that is made for a machine is on its record before that is switched on for the first time.
+    """
+    sighting = snapshot.inventory.sightings[resource]
+    return sighting.resource.owner_tag is None and machine.health.was_ready is not None
 
 
 def _is_closed(asked: Asked, now: datetime) -> bool:

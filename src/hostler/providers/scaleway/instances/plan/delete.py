@@ -100,8 +100,11 @@ def _unnoted(machine: Machine, resources: list[Resource]) -> tuple[Call, ...]:
     """Return calls that write down the volumes of servers, where the record has them not yet.
 
     Once a server is gone nothing tells any more which unmarked volumes it had. A machine that has
-    no record, as in a reclaim, has nowhere to write them down.
+    no record, as in a reclaim, has nowhere to write them down. The record of one that was ready has
+    all that is its own: somebody hung on it what it lacks.
     """
+    if machine.health.was_ready is not None:
+        return ()
     known = {str(resource.id) for resource in resources}
     known |= {str(entry.id) for place in machine.places for entry in place.known}
     calls = list[Call]()
