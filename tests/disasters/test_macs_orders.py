@@ -5,15 +5,17 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.ids import machine_id
+from hostler.domain.ids import HostId, machine_id
+from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.host import HostCondition
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.resource import OrphanClass, Stage
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.domain.policy.purchasing import Limits
-from hostler.lab.scenes.macs import FLEET, MINUTE, POOL
+from hostler.lab.scenes.macs import FLEET, MACS, MINUTE, POOL
 from hostler.lab.scenes.servers import Hostler, Rig, play
 from hostler.ports.metrics import Gauge
+from hostler.providers.scaleway.macs.plan.names import Name
 from hostler.providers.scaleway.macs.settings import MacTemplate
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.simulators.scaleway.state.options import Options
@@ -324,6 +326,48 @@ def test_a_host_that_empty_lists_hid_before_its_delivery_is_free_and_paid_from_t
         assert host.purchase.delivered is not None, "without that it is never given up"
         (mac,) = rig.world.cloud.macs
         assert (mac.installs, orders(rig)) == (1, 1)
+
+    play(scene)
+
+
+@pytest.mark.parametrize("stands", ["ordered", "parked"])
+def test_that_somebody_reserves_a_host_does_not_make_it_ours(stands: str) -> None:
+    """It got a record of its own by that, and was wiped and pooled as one that waits for us."""
+
+    async def scene(rig: Rig) -> None:
+        (desk,) = rig.world.stock_macs(1, prefix="desk-")
+        mac = rig.world.console.mac(desk)
+        mac.created -= 7 * 24 * 3600
+        hostler = rig.mac_hostler(FLEET, template=BUYS)
+        await ready(rig, hostler, 1)
+        (bought,) = [one for one in rig.world.cloud.macs if one.id != desk]
+        if stands == "parked":
+            await hostler.scale(0)
+            await ready(rig, hostler, 0, 3 * HOUR)
+        (machine, *_) = [*await hostler.machines()]
+        (host,) = await hostler.store.hosts()
+        stage = Stage(stands)
+        holder = host.purchase.order if stage is Stage.ORDERED else machine.id
+        assert holder is not None
+        own = (await hostler.store.identity()).own
+        name = Name(stage=stage, installation=own, fleet=MACS, machine=holder, pool="000000")
+        rig.world.console.rename(desk, str(name))
+        await rig.clock.sleep(10 * MINUTE)
+        request = Request(
+            number=0,
+            kind=RequestKind.HOLD,
+            fleet=FLEET.name,
+            at=rig.clock.now(),
+            actor="scene",
+            host=HostId(desk),
+            hold=HoldKind.RESERVED,
+            until=rig.clock.now() + HOUR,
+        )
+        await hostler.store.request(request)
+        await rig.clock.sleep(2 * HOUR)
+        assert (mac.name, mac.installs) == (str(name), 1)
+        assert [one.resource for one in await hostler.store.orphans()] == [desk]
+        assert bought.ended is None
 
     play(scene)
 

@@ -367,8 +367,11 @@ def test_a_dirty_host_that_waits_under_our_own_name_is_wiped_at_once(
     stage: str, goal: HostGoal | None
 ) -> None:
     """We pay for it; one of the pool waits for a claim, one with a tenant's name for the sweep."""
-    transition = decided(hosts_snapshot(record(), box(stage), now=LATER))
+    ours = record(machine=MINE)
+    transition = decided(hosts_snapshot(ours, box(stage), now=LATER))
     assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, goal)
+    asked_about = decided(hosts_snapshot(record(), box(stage), now=LATER))
+    assert asked_about.goal is None, "what a person asks of a host does not make it ours"
     put_in = record(goal=HostGoal.POOLED)
     after = decided(hosts_snapshot(put_in, box(stage), now=LATER))
     assert after.goal is (None if stage == Stage.POOL else HostGoal.POOLED)

@@ -83,12 +83,12 @@ def _shown_at(order: Order, snapshot: Snapshot) -> datetime | None:
 
 
 def came(account: AccountSnapshot) -> Iterator[Resource]:
-    """Yield every host that bears the name of an order, has no record, and is what was ordered."""
+    """Yield every host that bears the name of an order, was not ours, and is what was ordered."""
     return (resource for resource in _named(account) if _is_ordered(resource, account))
 
 
 def copies(account: AccountSnapshot) -> Iterator[Resource]:
-    """Yield every host that bears the name of an order, has no record, and was not ordered.
+    """Yield every host that bears the name of an order, was not ours, and was not ordered.
 
     A person gave it that name. It is nothing that may be wiped or given up.
     """
@@ -99,8 +99,9 @@ def _named(account: AccountSnapshot) -> Iterator[Resource]:
     kind = account.capabilities.host_kind
     for sighting in account.inventory.sightings.values():
         resource = sighting.resource
-        known = resource.slot.kind != kind or HostId(resource.id) in account.hosts
-        if not known and resource.host.stage is Stage.ORDERED:
+        record = account.hosts.get(HostId(resource.id))
+        known = record is not None and record.was_ours
+        if resource.slot.kind == kind and not known and resource.host.stage is Stage.ORDERED:
             yield resource
 
 

@@ -95,7 +95,8 @@ def ordered(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
     for resource in delivery.came(snapshot):
         named = resource.host.fleet
         buyer = renamed.get(named, named) if named else None
-        blank = Host(id=HostId(resource.id), account=snapshot.account, zone=resource.zone)
+        id_ = HostId(resource.id)
+        blank = snapshot.hosts.get(id_, Host(id=id_, account=snapshot.account, zone=resource.zone))
         host = replace(
             blank.with_purchase(origin=HostOrigin.ORDERED, order=resource.host.holder, buyer=buyer),
             condition=HostCondition.COMING,

@@ -229,9 +229,10 @@ def _dirty(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """Dirty hosts wait for a claim that wipes them, unless a wipe or the pool is their goal.
 
     One that waits under our own name is paid for by us: it is wiped at once, for only what is free
-    is given up at the end of its window. A machine let go of it before its claim took effect.
+    is given up at the end of its window. A machine let go of it before its claim took effect; where
+    no record says that it was ours, its name proves nothing.
     """
-    if host.goal is None and resource.host.stage in WAITING:
+    if host.goal is None and resource.host.stage in WAITING and host.was_ours:
         return replace(host, goal=HostGoal.CLEAN)
     if host.goal is HostGoal.CLEAN:
         return cleaning.followed(host, resource, snapshot)

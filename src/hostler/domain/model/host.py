@@ -265,6 +265,14 @@ class Host:
         return hold.kind if hold is not None else None
 
     @property
+    def was_ours(self) -> bool:
+        """Whether a machine of ours had it, or we ordered it; else it may be anybody's.
+
+        That a person asks something of a host makes a record, and does not make it ours.
+        """
+        return self.machine is not None or self.purchase.order is not None
+
+    @property
     def retires(self) -> bool:
         """Whether the host is given up, and not put into its pool, when a machine lets go of it."""
         if self.purchase.policy is ReleasePolicy.TERMINATE:
