@@ -318,3 +318,17 @@ def test_an_engine_on_a_shared_store_learns_the_policy_that_another_wrote() -> N
         await is_retired(s, hostler)
 
     play_macs(scene)
+
+
+def test_a_deletion_that_somebody_scheduled_in_the_console_is_not_called_off() -> None:
+    """It was, as soon as the host was wiped for the pool: it was billed on, and nobody was told."""
+
+    async def scene(s: MacRig) -> None:
+        hostler = await s.one()
+        s.mac().deletion_scheduled = True
+        await s.rig.clock.sleep(5 * MINUTE)
+        await hostler.scale(0)
+        await s.all_free(hostler)
+        assert s.mac().deletion_scheduled
+
+    play_macs(scene)

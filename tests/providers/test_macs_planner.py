@@ -514,3 +514,16 @@ def test_a_clean_host_that_no_listing_shows_in_a_network_is_asked_about_each_onc
         assert host_kinds(HostGoal.CLEAN, wiping, asked=left, **clean) == [expected], (at, state)
     off = listed.host(mac(name=name(Stage.WIPING)))
     assert host_kinds(HostGoal.CLEAN, off, **clean) == [machine_calls.FREE], "it can be in none"
+
+
+def test_only_a_deletion_that_we_scheduled_is_called_off_for_a_wipe() -> None:
+    leaving = host_resource(name(Stage.RETIRING), deletion_scheduled=True)
+    for kind in (machine_calls.SCHEDULE, machine_calls.DELETE):
+        ours = (asked(kind, CallState.DONE, NOW),)
+        assert host_kinds(HostGoal.CLEAN, leaving, asked=ours) == [machine_calls.UNSCHEDULE]
+        off = asked(machine_calls.UNSCHEDULE, CallState.DONE, NOW)
+        again = (asked(kind, CallState.DONE, LATER), off)
+        assert host_kinds(HostGoal.CLEAN, leaving, asked=again) == [machine_calls.UNSCHEDULE]
+        theirs = (*ours, asked(machine_calls.UNSCHEDULE, CallState.DONE, LATER))
+        assert host_kinds(HostGoal.CLEAN, leaving, asked=theirs) == ["mac.rename.wiping"]
+    assert host_kinds(HostGoal.CLEAN, leaving) == ["mac.rename.wiping"]

@@ -56,8 +56,11 @@ def _is_open(goal: HostGoal, host: Host, resource: Resource) -> bool:
 
 
 def _wiped(host: Host, resource: Resource) -> tuple[Call, ...]:
-    """Wipe a host, and put it back once its wipe is proved; in quarantine it stays by itself."""
-    if resource.host.scheduled:
+    """Wipe a host, and put it back once its wipe is proved; in quarantine it stays by itself.
+
+    A deletion that we scheduled is called off; one that somebody else scheduled stays.
+    """
+    if resource.host.scheduled and _is_scheduled_by_us(host):
         return (_plain(UNSCHEDULE, resource),)
     if host.cleaning.wiped is not None and resource.host.stage is Stage.PARKED:
         return ()
@@ -66,6 +69,14 @@ def _wiped(host: Host, resource: Resource) -> tuple[Call, ...]:
     if resource.host.stage != stage:
         return (_rename(host, resource, stage),)
     return () if alone else _cleaned(host, resource)
+
+
+def _is_scheduled_by_us(host: Host) -> bool:
+    """Tell whether we had its deletion scheduled, by either call, and did not call it off since."""
+    asked = [host.last_asked(kind) for kind in (SCHEDULE, DELETE)]
+    off = host.last_asked(UNSCHEDULE)
+    done = off.at if off is not None and off.call_state is CallState.DONE else None
+    return any(one is not None and (done is None or one.at > done) for one in asked)
 
 
 def _cleaned(host: Host, resource: Resource) -> tuple[Call, ...]:
