@@ -1,5 +1,6 @@
 """What the other commands show of hosts: explain, plan, status, orphans and check."""
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -12,13 +13,20 @@ from hostler.domain.hosts.allocation import CLAIMED_TWICE
 from hostler.domain.ids import HostId, ResourceId
 from hostler.domain.machines.rollout import condition
 from hostler.domain.model.fleet import FleetRow, Probe, ProbeKind
-from hostler.domain.model.host import HostCondition, HostGoal, ReleasePolicy, allocation_of
+from hostler.domain.model.host import (
+    HostCondition,
+    HostGoal,
+    HostOrigin,
+    ReleasePolicy,
+    allocation_of,
+)
 from hostler.domain.model.machine import Known, Machine, Offer, Place
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass, Slot, Stage
 from hostler.domain.model.snapshot import Orphan
 from hostler.domain.policy.bootstrap import digest_of
 from hostler.domain.policy.revisions import Lapse, Revision
+from hostler.simulators.scaleway.state.mac_records import MacStatus
 from hostler.stores.memory import MemoryStore
 from hostler.testing.scenes.builders import HOME
 from hostler.testing.scenes.fields import with_fields
@@ -122,6 +130,55 @@ def test_a_fleet_of_none_whose_list_is_at_fault_takes_no_host_and_says_so(
     displayed = cli(services, capsys, "status", str(FILE)).out
     assert "0 of 0 ready" in displayed
     assert "correct `commands`" in " ".join(displayed.split())
+
+
+@pytest.mark.parametrize(
+    ("status", "delivered", "state", "what"),
+    [
+        (MacStatus.STARTING, False, "coming", "its delivery; without one it is given up"),
+        (
+            MacStatus.ERROR,
+            False,
+            "coming unfit",
+            "its delivery, though it is in error; without one it is given up",
+        ),
+        (
+            MacStatus.LOCKED,
+            True,
+            "coming unfit",
+            "it to be up: it is delivered, though its provider locked it",
+        ),
+    ],
+)
+def test_an_ordered_host_says_for_what_it_waits_and_what_is_wrong_with_it(
+    capsys: Out, status: MacStatus, *, delivered: bool, state: str, what: str
+) -> None:
+    """No machine may claim it yet, whether or not it would fit."""
+    services = WithMacs()
+    (host,) = services.stock(1)
+    services.claimed(host, stage=Stage.ORDERED)
+    mac = services.world.console.mac(host)
+    mac.status, mac.delivered = status, delivered
+    keep(
+        services,
+        host,
+        condition=HostCondition.COMING,
+        reason="it was ordered",
+        origin=HostOrigin.ORDERED,
+        order=FIRST,
+        buyer=MACS,
+        fleet=MACS,
+    )
+    at = None if delivered else "2026-03-01T15:00:00Z"
+    output = cli(services, capsys, "explain", str(FILE), host, "--json").json
+    assert output["host"]["state"] == state
+    assert output["next"] == {"kind": "wait", "detail": what, "at": at}
+    displayed = cli(services, capsys, "explain", str(FILE), host).out
+    assert re.search(rf"{state} since \d\d:\d\d:00: it was ordered", displayed)
+    (listed,) = cli(services, capsys, "pool", str(FILE), "list", "--online", "--json").json["hosts"]
+    assert listed["state"] == state
+    (made,) = cli(services, capsys, "plan", str(FILE), "--json").json["fleets"]
+    assert f"(hosts: 1 {state})" in made["condition"]
 
 
 def test_a_host_that_no_record_explains_leads_to_the_orphan_report(capsys: Out) -> None:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from hostler.controllers.plan import Planned, planned_hosts
 from hostler.controllers.runtime.settings import Account
+from hostler.domain.hosts.delivery import LONGEST
 from hostler.domain.hosts.purchasing import is_paid
 from hostler.domain.ids import AccountName
 from hostler.domain.machines import rollout
@@ -63,6 +64,8 @@ _ORPHAN = "no record explains it: it is an orphan"
 
 def _idle(host: HostStatus) -> Next:
     record, stage = host.record, host.facts.stage
+    if record is not None and host.is_coming:
+        return _coming(host, record)
     if host.unfit:
         return Next(kind="nothing", detail=f"no machine may have it: {host.unfit}")
     if host.is_available:
@@ -71,9 +74,17 @@ def _idle(host: HostStatus) -> Next:
         return Next(kind="nothing", detail="it is left alone: another installation has it")
     if stage in OUTSIDE:
         return Next(kind="nothing", detail="it is left alone until it is added to the pool")
-    if host.resource:
-        return Next(kind="nothing", detail=_ORPHAN)
-    return Next(kind="observe", detail="until an observation shows it")
+    unseen = Next(kind="observe", detail="until an observation shows it")
+    return Next(kind="nothing", detail=_ORPHAN) if host.resource else unseen
+
+
+def _coming(host: HostStatus, record: Host) -> Next:
+    """Return for what a host waits that was ordered, and until when."""
+    though = f", though {host.unfit}" if host.unfit else ""
+    if host.facts.delivered:
+        return Next(kind="wait", detail=f"it to be up: it is delivered{though}")
+    at = record.since + LONGEST if record.since is not None else None
+    return Next(kind="wait", detail=f"its delivery{though}; without one it is given up", at=at)
 
 
 def _claimed(record: Host | None) -> str:

@@ -174,7 +174,8 @@ def _stands(resource: Resource, record: Host | None, now: datetime, stays_on: st
         return _OUTSIDE.get(stage, stage)
     if record.condition is HostCondition.FREE and stage is Stage.NONE:
         return resource.status
-    return str(record.condition)
+    ill = record.condition is HostCondition.COMING and unfit(resource)
+    return f"{record.condition} unfit" if ill else str(record.condition)
 
 
 def none_free(snapshot: Snapshot) -> str:

@@ -13,7 +13,7 @@ from hostler.domain.model.resource import HostFacts, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.model.unused import claimant, unfit
 
-_WAITS = frozenset({HostCondition.FREE, HostCondition.DIRTY})
+_WAITS = frozenset({HostCondition.COMING, HostCondition.FREE, HostCondition.DIRTY})
 
 OUTSIDE = frozenset({Stage.OTHER, Stage.UNNAMED})
 """The stages of hosts that are in no pool, and nobody's."""
@@ -29,10 +29,14 @@ _NAMED = {
 UNRECORDED = "unrecorded: "
 UNKNOWN = "unknown"
 UNFIT = "unfit"
+COMING_UNFIT = "coming unfit"
 CLAIMED_LOOKING = "claimed-looking"
 
 STATES: Mapping[str, str] = {
     HostCondition.COMING: "it was ordered, and is not delivered yet",
+    COMING_UNFIT: "it is coming, and is in error, locked, of an unknown status, or its provider is "
+    "going to delete it: it is waited for all the same, and given up if it is not delivered three "
+    "hours after it was first seen",
     HostCondition.FREE: "it is proved clean: the next machine that it fits may have it",
     HostCondition.ALLOCATED: "a machine has it",
     HostCondition.DIRTY: "somebody's disk may still be on it: it is cleaned before it is used",
@@ -117,7 +121,7 @@ class HostStatus:
         if self.binding is not None:
             return str(HostCondition.ALLOCATED)
         if self.unfit:
-            return UNFIT
+            return COMING_UNFIT if self.is_coming else UNFIT
         if record is not None and (record.goal is not None or not self._only_name_known):
             return _NAMED[Stage.POOL] if self._was_put_in_pool else str(record.condition)
         if stage in _NAMED:
@@ -126,11 +130,16 @@ class HostStatus:
 
     @property
     def unfit(self) -> str:
-        """Why no machine may have it, where it would be free; else empty."""
+        """Why no machine may have it, where it would be free, or is coming; else empty."""
         record = self.record
         idle = record is None or (record.goal is None and record.condition in _WAITS)
-        free = self.binding is None and self.facts.stage in AT_HOME and idle
-        return unfit(self.resource) if free and self.resource else ""
+        waits = self.binding is None and (self.facts.stage in AT_HOME or self.is_coming) and idle
+        return unfit(self.resource) if waits and self.resource else ""
+
+    @property
+    def is_coming(self) -> bool:
+        """Whether it was ordered, and no machine may have it before it is delivered and up."""
+        return self.record is not None and self.record.condition is HostCondition.COMING
 
     @property
     def claimant(self) -> str:
@@ -162,7 +171,8 @@ class HostStatus:
     @property
     def is_available(self) -> bool:
         """Whether the next machine that it fits may claim it."""
-        return self.facts.stage in AT_HOME and not self.unfit and not self.is_unexplained
+        waits = self.facts.stage in AT_HOME and not self.is_coming
+        return waits and not self.unfit and not self.is_unexplained
 
     @property
     def is_unexplained(self) -> bool:

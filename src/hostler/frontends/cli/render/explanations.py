@@ -120,7 +120,8 @@ def _host_facts(host: HostStatus, now: datetime) -> Iterable[tuple[str, str]]:
 def _since(host: HostStatus, now: datetime) -> str:
     """Return since when a host stands as it does, and why where no machine says so."""
     record = host.record
-    if record is None or record.since is None or str(record.condition) != host.state:
+    says_so = record is not None and (host.is_coming or str(record.condition) == host.state)
+    if record is None or record.since is None or not says_so:
         return ""
     why = f": {sentence(record.reason)}" if record.reason and host.binding is None else ""
     return f" since {clock_time(record.since, now)}{why}"
