@@ -1,9 +1,12 @@
-from dataclasses import replace
+import json
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pytest
-from cli_kit import FILE, FLEET, HOME, NOW, WEB, InMemory, cli, fence, fill, made, run
+from cli_kit import FILE, FLEET, HOME, NOW, WEB, InMemory, StillClock, cli, fence, fill, made, run
 
+from hostler.config.digests import digests
+from hostler.domain.errors import ConfigError
 from hostler.domain.ids import (
     AccountName,
     CycleId,
@@ -16,13 +19,14 @@ from hostler.domain.ids import (
 )
 from hostler.domain.machines.drift import SEEN
 from hostler.domain.model.commands import Event
-from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host, HostOwnership
 from hostler.domain.model.machine import Offer, Protection
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, OrphanClass, OwnerTag, Resource, Slot
 from hostler.domain.model.snapshot import Orphan
 from hostler.domain.observation.blockers import UNOBSERVED
+from hostler.ports.engine_record import EngineRecord
 from hostler.queries.fleets import FleetStatus
 
 Out = pytest.CaptureFixture[str]
@@ -448,6 +452,40 @@ def test_top_as_json_prints_a_line_for_each_update(capsys: Out) -> None:
     run(fill(services.store_, made(1)))
     message = cli(services, capsys, "top", str(FILE), "--json", "--count", "3").out
     assert len(message.splitlines()) == 3
+
+
+@dataclass(slots=True, kw_only=True)
+class Busy(StillClock):
+    """Lets the file be the next of these whenever somebody waits; None for a wrong one."""
+
+    services: InMemory
+    files: list[tuple[Fleet, ...] | None]
+
+    async def sleep(self, time: timedelta) -> None:
+        self.at += time
+        now = self.files.pop(0)
+        self.services.wrong = ConfigError("half written") if now is None else None
+        self.services.fleets = now or self.services.fleets
+
+
+def test_top_follows_a_file_that_is_changed_while_it_runs(capsys: Out) -> None:
+    """The engine reads it again by a reload: what is said is by the file, and nothing differs."""
+    services = InMemory(runs=True)
+    three = (replace(FLEET, size=3),)
+    services.clock_ = Busy(services=services, files=[None, three, three])
+    run(fill(services.store_, made(1)))
+    changed = digests(replace(services.load(FILE), fleets=three))
+    record = EngineRecord(file=str(FILE.resolve()), since=NOW, tables=changed)
+    run(services.store_.save_engine_record(record))
+    printed = cli(services, capsys, "top", str(FILE), "--json", "--count", "4").out
+    updates = [json.loads(line) for line in printed.splitlines()]
+    assert [update["fleets"][0]["size"] for update in updates] == [2, 2, 3, 3]
+    assert [update["standing"]["differs"] for update in updates] == [
+        ["fleet.web"],
+        ["fleet.web"],
+        [],
+        [],
+    ]
 
 
 # ------------------------------------------------------------------ several fleets

@@ -13,7 +13,9 @@ from cyclopts.validators import Number
 from rich.console import Group, RenderableType
 from rich.live import Live
 
+from hostler.config.digests import differing, digests
 from hostler.config.values import Config
+from hostler.domain.errors import ConfigError
 from hostler.domain.reporting.history import Line
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
@@ -78,7 +80,10 @@ class TopCommand:
         options: ReadOptions,
         frames: "_Frames",
     ) -> None:
-        """Show updates until there were enough; the store is opened again once there is one."""
+        """Show updates until there were enough.
+
+        File and store are opened again once there is a store, or another file.
+        """
         updates = 0
         while count is None or updates < count:
             async with open_records(self.services, file, frames.screen) as (config, store):
@@ -92,6 +97,15 @@ class TopCommand:
                         await self.services.clock().sleep(pace)
                     if not exists and self.services.store_exists(config):
                         break
+                    if self._is_another(file, config):
+                        break
+
+    def _is_another(self, file: Path, config: Config) -> bool:
+        """Tell whether the file has been changed; one that is wrong just now is not read again."""
+        try:
+            return bool(differing(digests(config), digests(self.services.load(file))))
+        except ConfigError:
+            return False
 
     async def _read(
         self, store: Store, config: Config, options: ReadOptions
