@@ -68,10 +68,11 @@ class AtOnce:
 
 @dataclass(slots=True)
 class WithMacs(InMemory):
-    """Services whose provider has Macs; `pool` is the prefix of the fleet's pool."""
+    """Services whose provider has Macs in these zones; `pool` is the prefix of the fleet's pool."""
 
     fleets: tuple[Fleet, ...] = (FLEET,)
     pool: str = POOL
+    zones: tuple[Zone, ...] = (ZONE,)
     world: World = field(init=False)
     made: int = 100
 
@@ -90,7 +91,7 @@ class WithMacs(InMemory):
             Client(AtOnce(self.world), credentials, self.clock_),
             self.clock_,
             installation=identity.own,
-            zones=(ZONE,),
+            zones=self.zones,
             templates={fleet.name: MacTemplate(pool=self.pool) for fleet in self.fleets},
             site=MacSite(pools=(self.pool,) if self.pool else (), default=self.pool),
         )

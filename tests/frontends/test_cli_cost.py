@@ -31,6 +31,7 @@ from hostler.ports.store import Store
 from hostler.providers.scaleway.macs.settings import PRICES
 from hostler.queries.cost import PolicyOutcome
 from hostler.queries.fleets import fleet_status, past_fleet_status
+from hostler.simulators.scaleway.faults.rates import Rule
 
 H = timedelta(hours=1)
 Out = pytest.CaptureFixture[str]
@@ -318,6 +319,16 @@ def test_idle_hosts_that_no_machine_ever_had_are_known_to_who_observes(capsys: O
     assert idle["price"] == pytest.approx(2 * PRICES["M2-L"])
     assert idle["month"] == 0, "nobody recorded them"
     assert "--observe" not in " ".join(value["notes"])
+
+
+def test_a_zone_whose_hosts_could_not_be_observed_is_named_to_programs_too(capsys: Out) -> None:
+    silent = Zone("fr-par-3")
+    services = WithMacs(zones=(Zone("fr-par-1"), silent))
+    services.stock(1)
+    services.world.script(Rule(fault="html_5xx", route="mac.list", zone=silent, count=100_000))
+    value = cli(services, capsys, "--observe", "--json").json
+    assert f"hosts in {silent}" in value["incomplete"]
+    assert f"could not observe hosts in {silent}" in cli(services, capsys, "--observe").err
 
 
 def test_servers_have_neither_hosts_nor_a_word_about_them(capsys: Out) -> None:

@@ -8,12 +8,14 @@ import pytest
 from cli_kit import FILE, NOW, InMemory, cli, fill, made, run
 from cli_macs_kit import ELSEWHERE, FIRST, FLEET, MACS, POOL, ZONE, WithMacs, keep, pool
 
-from hostler.domain.ids import HostId
+from hostler.domain.ids import HostId, Zone
 from hostler.domain.model.host import HostCondition, HostGoal
 from hostler.domain.model.resource import Stage
 from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.simulators.scaleway.faults.rates import Rule
 
 Out = pytest.CaptureFixture[str]
+SILENT = Zone("fr-par-3")
 
 
 def requests(services: InMemory) -> tuple[Request, ...]:
@@ -54,6 +56,45 @@ def test_an_observation_shows_all_hosts_of_the_account_and_whose_they_are(capsys
     assert {host["price"] for host in result["hosts"]} == {0.21}
     assert {host["paid_until"][:16] for host in result["hosts"]} == {"2026-03-02T12:00"}
     assert "1 allocated" in pool(services, capsys, "list", "--online").out
+
+
+def half_seen() -> tuple[WithMacs, str, str]:
+    """Return services one of whose zones does not answer, a host there on record, and another."""
+    services = WithMacs(zones=(ZONE, SILENT))
+    (lost,) = services.world.stock_macs(1, "M1-M", SILENT, POOL)
+    (listed,) = services.stock(1)
+    keep(services, lost, zone=SILENT, condition=HostCondition.DIRTY, name="pool-9", pool=POOL)
+    services.world.script(Rule(fault="html_5xx", route="mac.list", zone=SILENT, count=100_000))
+    return services, lost, listed
+
+
+def test_a_zone_that_cannot_be_observed_is_named_beside_the_hosts(capsys: Out) -> None:
+    services, lost, listed = half_seen()
+    result = pool(services, capsys, "list", "--online", "--json").json
+    assert {host["id"] for host in result["hosts"]} == {lost, listed}
+    (scope,) = result["incomplete"]
+    assert scope == f"hosts in {SILENT}"
+    displayed = pool(services, capsys, "list", "--online")
+    assert displayed.code == 0
+    assert f"could not observe hosts in {SILENT}, so some may be missing" in displayed.err
+
+
+@pytest.mark.parametrize("name", ["pool-7", "pool-9"])
+def test_a_host_of_such_a_zone_is_held_to_be_neither_unknown_nor_gone(
+    capsys: Out, name: str
+) -> None:
+    """Whether it was on record or not: the provider could not be asked."""
+    services, *_ = half_seen()
+    for argv in (
+        ("pool", "web.toml", "adopt", name, "--no-wait"),
+        ("pool", "web.toml", "retire", name, "--why", "old", "--no-wait"),
+        ("host", "web.toml", "reserve", "pool-7", "--no-wait"),
+        ("explain", "web.toml", "pool-7"),
+    ):
+        refused = cli(services, capsys, *argv)
+        assert (refused.code, requests(services)) == (7, ())
+        assert f"could not observe hosts in {SILENT}" in refused.err
+        assert "no longer lists" not in refused.err
 
 
 def test_a_price_that_is_not_known_is_not_shown_as_zero(capsys: Out) -> None:

@@ -1,6 +1,6 @@
 """Hosts: whose a host is, what happens to it next, and which fleets may take it."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from hostler.controllers.plan import Planned, planned_hosts
 from hostler.controllers.runtime.settings import Account
 from hostler.domain.hosts.delivery import LONGEST
 from hostler.domain.hosts.purchasing import is_paid
-from hostler.domain.ids import AccountName
+from hostler.domain.ids import AccountName, Zone
 from hostler.domain.machines import rollout
 from hostler.domain.model.commands import Next
 from hostler.domain.model.fleet import Fleet, FleetRow
@@ -25,7 +25,8 @@ from hostler.domain.reporting.hosts import (
 from hostler.ports.hosts import KeepsHosts, PoolsHosts
 from hostler.ports.store import Store
 
-from .providers import Providers
+from .lookup import Unseen
+from .providers import Providers, unseen_hosts
 
 
 async def recorded_hosts(store: Store, accounts: Iterable[AccountName]) -> tuple[HostStatus, ...]:
@@ -160,12 +161,17 @@ class HostExplanation:
 
 async def explain_hosts(
     providers: Providers, rows: Iterable[FleetRow]
-) -> AsyncIterator[HostExplanation]:
-    """Observe once, and yield every host with what would be done to it now."""
-    known = tuple(rows)
+) -> tuple[tuple[HostExplanation, ...], Unseen]:
+    """Observe once, and return every host with what would be done to it now.
+
+    And where not all of them could be observed.
+    """
+    known, explained = tuple(rows), list[HostExplanation]()
+    unseen = dict[tuple[AccountName, Zone], str]()
     async for account, snapshot in providers.host_snapshots():
-        for explained in explained_hosts(account, snapshot, faulty_scripts(account, known)):
-            yield explained
+        explained += explained_hosts(account, snapshot, faulty_scripts(account, known))
+        unseen |= unseen_hosts(snapshot)
+    return tuple(explained), unseen
 
 
 def explained_hosts(

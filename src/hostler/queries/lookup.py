@@ -1,10 +1,11 @@
 """Lookup: the machine or host that somebody named by its id, its beginning, or its whole name."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 
-from hostler.domain.errors import Remedy, RequestRefused
-from hostler.domain.ids import HostId, MachineId
+from hostler.domain.errors import ProviderError, Remedy, RequestRefused
+from hostler.domain.ids import AccountName, HostId, MachineId, Zone
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
@@ -14,6 +15,9 @@ from hostler.ports.store import Store
 
 from .history import fleet_events
 from .wording import quoted
+
+Unseen = Mapping[tuple[AccountName, Zone], str]
+"""Where hosts could not all be observed, with the error."""
 
 _BEGINNING = 4
 """How many letters of a host's id must be given at least."""
@@ -134,6 +138,38 @@ def host_named(name: str, hosts: Iterable[HostStatus]) -> HostStatus:
     near = [host for host in known if _begins(host.id, name)]
     exact = any(name in {str(host.id), host.name} for host in known)
     return near[0] if len(near) == 1 and not exact else hosts_named((name,), known)[0]
+
+
+@contextmanager
+def as_far_as_seen(unseen: Unseen) -> Generator[None]:
+    """Raise ProviderError for what is refused in the block where not all hosts were observed.
+
+    A host that was not found may be one that could not be observed: its name is no mistake then.
+    """
+    try:
+        yield
+    except RequestRefused as error:
+        if not unseen:
+            raise
+        raise ProviderError(f"{error}, as far as was observed; {_where(unseen)}") from error
+
+
+def require_seen(hosts: Iterable[HostStatus], unseen: Unseen) -> None:
+    """Raise ProviderError where one of these hosts is where not all could be observed, and lacks.
+
+    How it stands is not known, nor whether it is still there.
+    """
+    places = {(h.account, h.zone): h.name or h.id for h in hosts if h.resource is None}
+    if lacking := {place: error for place, error in unseen.items() if place in places}:
+        names = ", ".join(str(places[place]) for place in lacking)
+        raise ProviderError(f"{names} could not be observed; {_where(lacking)}")
+
+
+def _where(unseen: Unseen) -> str:
+    """Return where hosts could not be observed, and why."""
+    return "; ".join(
+        f"could not observe hosts in {zone}: {error}" for (_, zone), error in unseen.items()
+    )
 
 
 def _mistake(name: str, fits: list[HostStatus], known: tuple[HostStatus, ...]) -> str:

@@ -1,6 +1,6 @@
 """Providers: what a query observes at the provider now; nothing is changed or recorded."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass
 
 from hostler.controllers.plan import (
@@ -20,9 +20,18 @@ from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 from hostler.domain.reporting.hosts import HostStatus, observed_hosts
 from hostler.ports.hosts import KeepsHosts
 
+from .lookup import Unseen
 from .wording import plural
 
 NO_HOSTS = "no provider of this file has hosts that outlive machines: there is no pool"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedHosts:
+    """The hosts of accounts; where not all were observed some are as on record, or lack."""
+
+    hosts: Mapping[AccountName, tuple[HostStatus, ...]]
+    unseen: Unseen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,21 +70,19 @@ class Providers:
                     require_observed(snapshot.inventory)
                 yield account, snapshot
 
-    async def hosts(self) -> dict[AccountName, tuple[HostStatus, ...]]:
-        """Return the hosts of each account that has any; RequestRefused where none has."""
-        found = {
-            account.name: observed_hosts(seen) async for account, seen in self.host_snapshots()
-        }
-        if not found:
+    async def hosts(self, accounts: Collection[AccountName]) -> ObservedHosts:
+        """Return the hosts of those of these accounts that have any; RequestRefused: none has."""
+        hosts, unseen = (
+            dict[AccountName, tuple[HostStatus, ...]](),
+            dict[tuple[AccountName, Zone], str](),
+        )
+        async for account, seen in self.host_snapshots():
+            if account.name in accounts:
+                hosts[account.name] = observed_hosts(seen)
+                unseen |= unseen_hosts(seen)
+        if not hosts:
             raise RequestRefused(NO_HOSTS)
-        return found
-
-    async def hosts_of(self, fleet: Fleet) -> tuple[HostStatus, ...]:
-        """Return the hosts of a fleet's account; RequestRefused where it has none."""
-        found = (await self.hosts()).get(fleet.account)
-        if found is None:
-            raise RequestRefused(NO_HOSTS)
-        return found
+        return ObservedHosts(hosts=hosts, unseen=unseen)
 
     async def plan(self, fleet: Fleet) -> Plan:
         """Return the very calls that one cycle of this fleet would make now."""
@@ -97,6 +104,15 @@ def require_observed(inventory: Inventory) -> None:
             zones.setdefault(found.error, set()).add(zone)
         errors = (f"{', '.join(sorted(where))}: {error}" for error, where in zones.items())
         raise ProviderError("the provider could not be observed: " + "; ".join(errors))
+
+
+def unseen_hosts(snapshot: AccountSnapshot) -> Unseen:
+    """Return where the hosts of an account could not all be observed."""
+    return {
+        (snapshot.account, zone): observed.error
+        for (zone, kind), observed in sorted(snapshot.inventory.failed.items())
+        if kind == snapshot.capabilities.host_kind
+    }
 
 
 def incomplete(inventory: Inventory) -> dict[str, str]:

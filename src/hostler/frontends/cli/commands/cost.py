@@ -119,7 +119,7 @@ class CostCommand:
         documents = [bill_document(bill) for bill in found]
         notes = bill_notes(found, known)
         value = {"at": now, "since": forgotten, "bills": documents}
-        value |= {"observed": known.observed, "notes": notes}
+        value |= {"observed": known.observed, "incomplete": known.unseen, "notes": notes}
         screen.show(bill_table(found, notes), value)
         return Exit.OK
 

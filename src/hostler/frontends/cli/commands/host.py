@@ -18,7 +18,7 @@ from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Services, open_providers, open_records
 from hostler.ports.store import Store
 from hostler.queries.hosts import recorded_hosts
-from hostler.queries.lookup import find_machine, hosts_named
+from hostler.queries.lookup import Unseen, as_far_as_seen, find_machine, hosts_named
 from hostler.requests import holds, machines
 from hostler.requests.recording import Accepted, Author
 
@@ -96,7 +96,9 @@ class HostCommand:
             )
             _require_sense(wanted, hosts)
             async with open_records(self.services, file, screen) as (config, store):
-                named = hosts_named(hosts, await self._known(config, store, hosts, screen))
+                known, unseen = await self._known(config, store, hosts, screen)
+                with as_far_as_seen(unseen):
+                    named = hosts_named(hosts, known)
                 fleets = config.chosen(asked.fleet)
                 accepted = [
                     one for host in named for one in await _asked(wanted, host, fleets, store)
@@ -115,17 +117,20 @@ class HostCommand:
 
     async def _known(
         self, config: Config, store: Store, names: tuple[str, ...], screen: Screen
-    ) -> tuple[HostStatus, ...]:
-        """Return the hosts on record; those observed, where a name is of none on record."""
+    ) -> tuple[tuple[HostStatus, ...], Unseen]:
+        """Return the hosts on record; those observed, where a name is of none on record.
+
+        And where not all of them could be observed.
+        """
         accounts = {fleet.account for fleet in config.fleets}
         known = await recorded_hosts(store, accounts)
         recorded = {text for host in known for text in (str(host.id), host.name)}
         if recorded.issuperset(names):
-            return known
+            return known, {}
         with screen.waiting("observing the provider"):
             async with open_providers(self.services, config, store) as providers:
-                observed = await providers.hosts()
-        return tuple(host for found in observed.values() for host in found)
+                observed = await providers.hosts(accounts)
+        return tuple(host for found in observed.hosts.values() for host in found), observed.unseen
 
 
 def _require_sense(wanted: _Wanted, hosts: tuple[str, ...]) -> None:

@@ -19,7 +19,7 @@ from hostler.frontends.cli.render.plans import plans
 from hostler.ports.store import Store
 from hostler.queries import documents
 from hostler.queries.hosts import explain_hosts
-from hostler.queries.lookup import find_machine, host_named
+from hostler.queries.lookup import as_far_as_seen, find_machine, host_named
 from hostler.queries.machines import explain_machine
 from hostler.queries.providers import require_observed
 
@@ -94,10 +94,11 @@ class PlanCommands:
         rows = await store.fleets()
         async with open_providers(self.services, config, store) as providers:
             with screen.waiting("observing the provider"):
-                explained = [entry async for entry in explain_hosts(providers, rows)]
-        if not explained:
+                explained, unseen = await explain_hosts(providers, rows)
+        if not explained and not unseen:
             return False
-        host = host_named(name, (entry.host for entry in explained))
+        with as_far_as_seen(unseen):
+            host = host_named(name, (entry.host for entry in explained))
         found = next(entry for entry in explained if entry.host.id == host.id)
         now = self.services.clock().now()
         screen.show(host_explanation(found, now), documents.host_explanation(found, now))

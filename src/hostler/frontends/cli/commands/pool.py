@@ -23,7 +23,7 @@ from hostler.frontends.cli.render.tables import ink
 from hostler.ports.store import Store
 from hostler.queries import documents
 from hostler.queries.hosts import pool_of, recorded_hosts
-from hostler.queries.lookup import hosts_named
+from hostler.queries.lookup import as_far_as_seen, hosts_named, require_seen
 from hostler.queries.power_states import power_statuses
 from hostler.queries.providers import Providers
 from hostler.requests import hosts as host_requests
@@ -95,19 +95,21 @@ class PoolCommand:
     ) -> int:
         async with open_records(self.services, file, screen) as (config, store):
             accounts = {fleet.account for fleet in config.chosen(options.fleet)}
-            hosts = await recorded_hosts(store, accounts)
+            hosts, unseen = await recorded_hosts(store, accounts), dict[str, str]()
             if online:
                 with screen.waiting("observing the provider"):
                     async with open_providers(self.services, config, store) as providers:
-                        observed = await providers.hosts()
-                hosts = tuple(
-                    h for name, found in observed.items() if name in accounts for h in found
-                )
+                        observed = await providers.hosts(accounts)
+                hosts = tuple(host for found in observed.hosts.values() for host in found)
+                unseen = {f"hosts in {zone}": why for (_, zone), why in observed.unseen.items()}
             machines = [m for fleet in config.fleets for m in await store.machines(fleet.name)]
+        for scope, why in unseen.items():
+            lacking = "so some may be missing, and others are as on record"
+            screen.note(f"could not observe {scope}, {lacking}: {why}")
         now = self.services.clock().now()
         powers = power_statuses(hosts, machines, config.fleets, now)
         rows = [documents.host(host, now, powers.get(host.id)) for host in hosts]
-        value = {"at": now, "observed": online, "hosts": rows}
+        value = {"at": now, "observed": online, "incomplete": unseen, "hosts": rows}
         screen.show(host_table(hosts, now, observed=online), value)
         return Exit.OK
 
@@ -121,8 +123,11 @@ class PoolCommand:
             open_providers(self.services, chosen.config, store) as providers,
         ):
             with chosen.screen.waiting(f"observing {chosen.fleet.account}"):
-                observed = await providers.hosts_of(chosen.fleet)
-            hosts = hosts_named(chosen.names, observed)
+                found = await providers.hosts((chosen.fleet.account,))
+            observed = found.hosts[chosen.fleet.account]
+            with as_far_as_seen(found.unseen):
+                hosts = hosts_named(chosen.names, observed)
+            require_seen(hosts, found.unseen)
             match act:
                 case "add":
                     pool = pool_of(providers.account(chosen.fleet), chosen.fleet)
