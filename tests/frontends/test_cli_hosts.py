@@ -201,6 +201,19 @@ def test_a_name_of_nothing_is_answered_with_similar_names(capsys: Out) -> None:
     assert (result.code, "there is no machine nothing" in result.err) == (2, True)
 
 
+@pytest.mark.parametrize(("name", "recorded"), [("m-1", False), ("m-mini", True)])
+def test_a_host_is_explained_whose_name_begins_as_machines_do(
+    capsys: Out, name: str, *, recorded: bool
+) -> None:
+    services = WithMacs()
+    (host,) = services.stock(1)
+    services.world.console.rename(host, name)
+    if recorded:
+        keep(services, host, condition=HostCondition.DIRTY, name=name)
+    output = cli(services, capsys, "explain", str(FILE), name, "--json").json
+    assert (output["host"]["id"], output["host"]["name"]) == (host, name)
+
+
 def dirty(services: WithMacs) -> str:
     """Return a host that is to be wiped: the next calls are its mark and the wipe."""
     (host,) = services.stock(1)

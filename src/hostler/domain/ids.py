@@ -35,6 +35,12 @@ def is_machine_id(text: str) -> bool:
     return text.startswith("m-") and len(body) == _LENGTH and _LETTERS.issuperset(body)
 
 
+def begins_machine_id(text: str) -> bool:
+    """Tell whether a text could be a machine's id, or how one begins."""
+    body = text.removeprefix("m-")
+    return text.startswith("m-") and len(body) <= _LENGTH and _LETTERS.issuperset(body)
+
+
 def jitter(key: str, most: timedelta) -> timedelta:
     """Return a delay from zero to `most` that depends on `key` alone: the same key, the same delay.
 

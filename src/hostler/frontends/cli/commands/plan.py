@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from hostler.config.values import Config
 from hostler.controllers.plan import Plan, Planned
 from hostler.domain.errors import RequestRefused
+from hostler.domain.ids import begins_machine_id
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
 from hostler.frontends.cli.console.options import File, ReadOptions
@@ -19,7 +20,7 @@ from hostler.frontends.cli.render.plans import plans
 from hostler.ports.store import Store
 from hostler.queries import documents
 from hostler.queries.hosts import explain_hosts
-from hostler.queries.lookup import as_far_as_seen, find_machine, host_named
+from hostler.queries.lookup import as_far_as_seen, find_host, find_machine, host_named
 from hostler.queries.machines import explain_machine
 from hostler.queries.providers import require_observed
 
@@ -78,9 +79,8 @@ class PlanCommands:
             try:
                 fleet, machine = await find_machine(store, config.chosen(options.fleet), name)
             except RequestRefused:
-                if name.startswith("m-") or not await self._explain_host(
-                    config, store, name, screen
-                ):
+                of_machine = begins_machine_id(name) and await find_host(store, name) is None
+                if of_machine or not await self._explain_host(config, store, name, screen):
                     raise
                 return Exit.OK
             async with open_providers(self.services, config, store) as providers:
