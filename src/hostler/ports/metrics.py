@@ -139,8 +139,8 @@ class Gauge(Enum):
     CONSISTENCY_DELAY = Metric(
         "hostler_consistency_delay_seconds_max",
         ("provider", "call"),
-        "Longest time that an effect took to show in an observation; beyond `settle` it is an "
-        "alarm",
+        "Longest time that an effect took to show in an observation: where it is longer than the "
+        "provider's `consistency_delay`, raise that, as a warning in the log says",
     )
 
 
