@@ -364,6 +364,18 @@ def test_a_secret_in_a_wrong_place_is_not_shown(tmp_path: Path, key: str) -> Non
     assert SECRET not in "".join(found.values())
 
 
+@pytest.mark.parametrize(
+    "address", ["https://me:{}@api.example", "ftp://{}@api.example/x", "me:{}@api.example"]
+)
+@pytest.mark.parametrize("password", ["passw0rd", "passw0rd" * 40])
+def test_a_password_in_an_address_is_not_shown(tmp_path: Path, address: str, password: str) -> None:
+    """Such an address is refused, and the refusal is printed, logged and put on record."""
+    text = f'endpoint = "{address.format(password)}"\n[fleet'
+    found = faults(tmp_path, SMALL.replace("[fleet", text))["provider.scaleway.endpoint"]
+    assert "(not shown)" in found
+    assert "passw0rd" not in found
+
+
 # ------------------------------------------------------------------ hostile files
 
 

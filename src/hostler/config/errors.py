@@ -10,6 +10,8 @@ _SECRET = re.compile(r"secret|password|token|passphrase|private_key|cloud_init",
 _LOOKS_SECRET = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE
 )
+_LOGIN = re.compile(r"(?://|:)[^\s/]*@")
+"""What an address has that holds a login: `https://user:password@host`."""
 _LONGEST = 60
 HIDDEN = "(not shown)"
 
@@ -52,7 +54,8 @@ def show(path: str, value: object) -> str:
     if _SECRET.search(key):
         return HIDDEN
     text = _toml(value)
-    if _LOOKS_SECRET.search(text) and not key.startswith(("project", "image")):
+    secret = _LOOKS_SECRET.search(text) or _LOGIN.search(str(value))
+    if secret and not key.startswith(("project", "image")):
         return HIDDEN
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
