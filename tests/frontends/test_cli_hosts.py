@@ -21,7 +21,7 @@ from hostler.domain.model.host import (
     allocation_of,
 )
 from hostler.domain.model.machine import Known, Machine, Offer, Place
-from hostler.domain.model.phases import Phase
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import OrphanClass, Slot, Stage
 from hostler.domain.model.snapshot import Orphan
 from hostler.domain.policy.bootstrap import digest_of
@@ -243,6 +243,23 @@ def test_a_plan_lists_the_calls_on_hosts_and_makes_none(capsys: Out) -> None:
     assert "hosts  2 calls now" in displayed.out
     assert "- mac.rename.wiping" in displayed.out
     assert services.world.console.mac(host).installs == 1
+
+
+def test_a_host_that_is_wiped_is_not_told_as_one_that_is_gone(capsys: Out) -> None:
+    """Of the machine that had it nothing is left; the host is there."""
+    services = WithMacs()
+    host = dirty(services)
+    (record,) = run(services.store_.hosts())
+    over = replace(record, condition=HostCondition.WIPING, reason=str(Reason.ALL_ABSENT))
+
+    async def save() -> None:
+        await services.store_.save_host(over, (), await fence(services.store_))
+
+    run(save())
+    why = "its machine: complete observations show nothing of it any longer"
+    displayed = cli(services, capsys, "explain", str(FILE), host).out
+    assert re.search(rf"wiping since \d\d:\d\d:00: {why}", displayed)
+    assert f"{host}  clean: {why}" in cli(services, capsys, "plan", str(FILE)).out
 
 
 def test_explaining_a_host_on_its_way_names_its_next_call(capsys: Out) -> None:

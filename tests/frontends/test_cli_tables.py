@@ -169,7 +169,7 @@ EXPECTED = {
     ("condition", "waiting", ""): "the fleet: waiting",
     ("request", "scale by anna", "web 3"): "asked: scale by anna (web 3)",
     ("host_moved", "wiped", "allocated>wiping: all_absent"): (
-        "the host: allocated → wiping, to be wiped: "
+        "the host: allocated → wiping, to be wiped: its machine: "
         "complete observations show nothing of it any longer"
     ),
     ("host_moved", "", "dirty>dirty: "): "the host: is dirty",

@@ -254,3 +254,8 @@ _BY_WORD = {str(reason): text for reason, text in SENTENCES.items()}
 def sentence(reason: str) -> str:
     """Return the sentence for a reason; a reason from elsewhere is its own sentence."""
     return _BY_WORD.get(reason, reason)
+
+
+def host_sentence(reason: str) -> str:
+    """Return the sentence for why a host stands as it does: a machine's reason is not its own."""
+    return f"its machine: {_BY_WORD[reason]}" if reason in _BY_WORD else reason

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from hostler.domain.ids import CycleId, HostId, MachineId
 from hostler.domain.model.commands import Event
-from hostler.domain.model.phases import sentence
+from hostler.domain.model.phases import host_sentence, sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ def _host_moved(event: Event) -> str:
     before, _, after = way.partition(">")
     stands = f"{before} → {after}" if before != after else f"is {after}"
     goal = f", to be {event.reason}" if event.reason else ""
-    return f"the host: {stands}{goal}: {sentence(why)}".removesuffix(": ")
+    return f"the host: {stands}{goal}: {host_sentence(why)}".removesuffix(": ")
 
 
 def _host_lost(event: Event) -> str:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from hostler.config.units import format_duration
 from hostler.domain.model.commands import Next
-from hostler.domain.model.phases import PHASES, sentence
+from hostler.domain.model.phases import PHASES, host_sentence, sentence
 from hostler.domain.reporting.hosts import HostStatus
 from hostler.queries.hosts import HostExplanation, on_release, owner
 from hostler.queries.machines import KEEPS_OUTDATED, MachineExplanation
@@ -123,5 +123,5 @@ def _since(host: HostStatus, now: datetime) -> str:
     says_so = record is not None and (host.is_coming or str(record.condition) == host.state)
     if record is None or record.since is None or not says_so:
         return ""
-    why = f": {sentence(record.reason)}" if record.reason and host.binding is None else ""
+    why = f": {host_sentence(record.reason)}" if record.reason and host.binding is None else ""
     return f" since {clock_time(record.since, now)}{why}"

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from hostler.controllers.plan import Plan, Planned
 from hostler.domain.model.calls import Call, Effect
-from hostler.domain.model.phases import sentence
+from hostler.domain.model.phases import host_sentence, sentence
 from hostler.queries.wording import count, plural, until
 
 from .tables import ink
@@ -39,7 +39,7 @@ def _fleet(made: Plan, now: datetime) -> Iterable[RenderableType]:
 
 def _machine(entry: Planned, now: datetime) -> Iterable[Text]:
     name = str(entry.subject or "a new machine")
-    yield from _planned(name, entry.name, entry, now)
+    yield from _planned(name, f"{entry.name}: {sentence(entry.reason)}", entry, now)
 
 
 def _hosts(planned: tuple[Planned, ...], now: datetime) -> Iterable[Text]:
@@ -47,11 +47,12 @@ def _hosts(planned: tuple[Planned, ...], now: datetime) -> Iterable[Text]:
         calls = sum(len(entry.calls) for entry in planned)
         yield Text.assemble(("hosts", "bold"), f"  {count(calls, 'call')} now")
     for entry in planned:
-        yield from _planned(str(entry.subject), entry.stands or "passed on", entry, now)
+        why = f"{entry.stands or 'passed on'}: {host_sentence(entry.reason)}"
+        yield from _planned(str(entry.subject), why, entry, now)
 
 
-def _planned(name: str, what: str, entry: Planned, now: datetime) -> Iterable[Text]:
-    yield Text.assemble("  ", (name, "bold"), f"  {what}: {sentence(entry.reason)}")
+def _planned(name: str, why: str, entry: Planned, now: datetime) -> Iterable[Text]:
+    yield Text.assemble("  ", (name, "bold"), f"  {why}")
     yield from map(_call, entry.calls)
     if entry.ready.waits:
         due = f", {until(entry.ready.at, now)}" if entry.ready.at else ""
