@@ -288,3 +288,14 @@ def test_every_remedy_is_a_command_or_an_option_here() -> None:
         command = re.match(r"`hostler (\w+) |add --(fleet|why|from) ?", hint)
         assert command is not None, hint
         assert command[1] is None or command[1] in verbs, hint
+
+
+@pytest.mark.parametrize("argv", [("pause",), ("protect", FIRST)])
+def test_an_empty_duration_is_none_and_not_the_longest(capsys: Out, argv: tuple[str, ...]) -> None:
+    """A script's variable that is not set must not stop a fleet for days."""
+    services = InMemory()
+    run(fill(services.store_, made(1)))
+    verb, *names = argv
+    refused = cli(services, capsys, verb, str(FILE), *names, "--for", "", "--no-wait")
+    assert (refused.code, "'' is no duration" in refused.err) == (2, True)
+    assert run(services.store_.requests()) == ()

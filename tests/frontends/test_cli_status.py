@@ -195,6 +195,7 @@ def test_a_time_that_is_none_is_an_error_of_usage(capsys: Out) -> None:
     result = cli(InMemory(), capsys, "status", str(FILE), "--at", "yesterday")
     assert result.code == 2
     assert "is no time" in result.err
+    assert "'' is no time" in cli(InMemory(), capsys, "status", str(FILE), "--at", "").err
 
 
 def test_how_it_stands_at_a_time_to_come_is_not_made_up(capsys: Out) -> None:

@@ -337,7 +337,7 @@ def author_of(services: Services, options: RequestOptions) -> Author:
 
 def duration_of(text: str | None) -> timedelta | None:
     """Return how long, as `--for` has it; None where it says nothing."""
-    return parse_span(text) if text else None
+    return parse_span(text) if text is not None else None
 
 
 def _title(request: Request) -> str:

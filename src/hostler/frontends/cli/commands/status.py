@@ -67,7 +67,7 @@ class StatusCommands:
     ) -> int:
         async with open_records(self.services, file, screen) as (config, store):
             now, runs = self.services.clock().now(), self.services.engine_runs(config)
-            time = parse_time(at, now) if at else None
+            time = parse_time(at, now) if at is not None else None
             statuses = [
                 await past_fleet_status(store, fleet, time)
                 if time
