@@ -133,6 +133,16 @@ def test_a_host_outside_the_pool_is_put_into_it_by_name_or_by_id(capsys: Out) ->
     assert "its disk stays as it is until it is claimed" in result.out
 
 
+def test_a_program_is_warned_of_a_host_that_no_machine_of_the_fleet_would_want(
+    capsys: Out,
+) -> None:
+    services = WithMacs()
+    services.world.stock_macs(1, "M4-S", ZONE, "desk-")
+    argv = ("add", "desk-1", "--why", "bought", "--no-wait", "--json")
+    (warning,) = pool(services, capsys, *argv).json["warnings"]
+    assert warning == "desk-1 is M4-S in fr-par-1; fleet web asks for M2-L in fr-par-1"
+
+
 def test_all_hosts_are_checked_before_anything_is_asked(capsys: Out) -> None:
     services = WithMacs()
     services.stock(2, "desk-")

@@ -232,6 +232,19 @@ def test_unprotect_of_what_is_not_protected_says_so_and_may_be_repeated(capsys: 
     assert (again.code, f"{FIRST} is not protected" in again.err) == (0, True)
 
 
+def test_a_program_is_warned_as_a_person_is(capsys: Out) -> None:
+    """That the machine is taken for its deletion is half of it: it stays while it is protected."""
+    services = InMemory()
+    hold = Protection(until=NOW + timedelta(hours=1), why="", actor="bob")
+    run(fill(services.store_, made(1), made(2, protection=hold)))
+    argv = ("delete", str(FILE), machine_id(2), "--no-wait")
+    (warning,) = cli(services, capsys, *argv, "--json").json["warnings"]
+    assert f"{machine_id(2)} is deleted then, or once its protection is ended" in warning
+    assert warning in cli(services, capsys, *argv).err
+    plain = cli(services, capsys, "delete", str(FILE), FIRST, "--no-wait", "--json").json
+    assert plain["warnings"] == []
+
+
 def test_a_size_is_refused_where_a_runner_asks_for_each_machine(capsys: Out) -> None:
     services = filled(fleets=(replace(FLEET, renews=False),))
     refused = cli(services, capsys, "scale", str(FILE), "6", "--no-wait")

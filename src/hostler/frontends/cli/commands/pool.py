@@ -161,6 +161,7 @@ def show_submitted(
     """
     value = {
         "requests": [documents.request(request) for request in done.requests],
+        "warnings": done.warnings,
         "engine": done.engine,
         "taken": done.taken,
         "refused": {str(number): why for number, why in done.refusals.items()},

@@ -257,6 +257,7 @@ class RequestCommands:
         (request,) = done.requests
         value = {
             "request": documents.request(request),
+            "warnings": done.warnings,
             "engine": done.engine,
             "taken": done.taken,
             "refused": done.refusals.get(request.number, ""),
@@ -270,10 +271,11 @@ class Submitted:
     """Requests as they were recorded; whether an engine runs, and whether it took them all.
 
     `refusals` say why it refused some of them, by their numbers; `older` whether the engine runs
-    another file than this one.
+    another file than this one. `warnings` are what is to be known of them.
     """
 
     requests: tuple[Request, ...]
+    warnings: tuple[str, ...]
     engine: bool
     taken: bool
     refusals: Mapping[int, str]
@@ -311,7 +313,8 @@ async def submit(
 ) -> Submitted:
     """Say what is to be known of these requests, record them, and wait for the engine."""
     entries = tuple(accepted)
-    for warning in dict.fromkeys(text for entry in entries for text in entry.warnings):
+    warnings = tuple(dict.fromkeys(text for entry in entries for text in entry.warnings))
+    for warning in warnings:
         screen.note(warning)
     async with services.store(config, Purpose.REQUEST) as store:
         before = await store.newest_event()
@@ -327,7 +330,14 @@ async def submit(
             raise
         refused = await refusals(store, before, numbers) if runs and wait else {}
         older = bool((await standing_of(services, config, store)).differs)
-    return Submitted(requests=recorded, engine=runs, taken=taken, refusals=refused, older=older)
+    return Submitted(
+        requests=recorded,
+        warnings=warnings,
+        engine=runs,
+        taken=taken,
+        refusals=refused,
+        older=older,
+    )
 
 
 def author_of(services: Services, options: RequestOptions) -> Author:
