@@ -11,8 +11,9 @@ from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.decide import verdict_of
 from hostler.domain.ids import AccountName, HostId, MachineId
 from hostler.domain.model.calls import Call, Effect, Shows
+from hostler.domain.model.capabilities import Cleaning, PowerLimits
 from hostler.domain.model.commands import Advance, Decision, Next, SaveFleet, Verdict
-from hostler.domain.model.host import HOST, Free, Host, HostCondition, HostGoal
+from hostler.domain.model.host import HOST, Free, Host, HostCondition, HostGoal, HostPower
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, Resource, Stage
@@ -20,6 +21,8 @@ from hostler.domain.model.snapshot import RequestKind
 from hostler.domain.observation.ready import Ready
 from hostler.lab.scenes.fake import FakeScene
 from hostler.ports.store import Fence
+from hostler.testing.fakes.metal import metal
+from hostler.testing.fakes.metal_planner import MetalPlanner
 from hostler.testing.fakes.planner import (
     MAKE_ADDRESS,
     MAKE_SERVER,
@@ -274,6 +277,18 @@ def test_plan_of_a_host_names_each_call_once() -> None:
     (found,) = planned_hosts(hosts_snapshot(host, box("wiping")), Still())
     assert found.ready == Ready(calls=(_WIPE,), waits=SEE)
     assert found.next == Next(kind="call", detail=str(_WIPE))
+
+
+def test_plan_names_the_goal_of_a_free_host_that_is_switched_off() -> None:
+    """No record has that goal: it comes of the pool's limits in each cycle."""
+    on = HostPower(on=True, since=BEGIN - 60 * MIN)
+    host = record(condition=HostCondition.FREE, power=on)
+    snapshot = replace(
+        hosts_snapshot(host, box("pool")), capabilities=metal(power=PowerLimits(least_on=10 * MIN))
+    )
+    (found,) = planned_hosts(snapshot, MetalPlanner(Cleaning.POWER_CYCLE, 10 * S))
+    assert found.calls, "it is switched off"
+    assert found.stands == HostGoal.OFF
 
 
 def test_plan_tells_of_a_binding_that_is_to_be_unbound() -> None:

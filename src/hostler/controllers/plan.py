@@ -255,7 +255,7 @@ def _of_host(transition: HostTransition, ready: Ready) -> Planned:
     return Planned(
         subject=host.id,
         name=host.ownership.name,
-        stands=str(host.goal or ""),
+        stands=str(transition.goal or host.goal or ""),
         reason=host.reason,
         ready=ready,
     )

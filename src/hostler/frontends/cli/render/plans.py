@@ -47,7 +47,7 @@ def _hosts(planned: tuple[Planned, ...], now: datetime) -> Iterable[Text]:
         calls = sum(len(entry.calls) for entry in planned)
         yield Text.assemble(("hosts", "bold"), f"  {count(calls, 'call')} now")
     for entry in planned:
-        why = f"{entry.stands or 'passed on'}: {host_sentence(entry.reason)}"
+        why = f"{entry.stands or 'stays as it is'}: {host_sentence(entry.reason)}"
         yield from _planned(str(entry.subject), why, entry, now)
 
 
