@@ -104,6 +104,17 @@ def test_a_price_that_is_not_known_is_not_shown_as_zero(capsys: Out) -> None:
     assert ("not known" in output, "€0" in output) == (True, False)
 
 
+def test_the_price_of_a_host_that_costs_nothing_just_now_is_the_one_on_record(capsys: Out) -> None:
+    """So it is of a box that is off; whether it is observed or read makes no difference."""
+    services = WithMacs()
+    (host,) = services.world.stock_macs(1, "M4-S", ZONE, POOL)
+    keep(services, host, condition=HostCondition.FREE, price=0.03, name="pool-1", pool=POOL)
+    for argv in (("list",), ("list", "--online")):
+        (listed,) = pool(services, capsys, *argv, "--json").json["hosts"]
+        assert listed["price"] == pytest.approx(0.03)
+        assert "€0.0300" in pool(services, capsys, *argv).out
+
+
 def test_what_is_scheduled_or_quarantined_is_remarked(capsys: Out) -> None:
     services = WithMacs()
     (host,) = services.stock(1)

@@ -115,8 +115,10 @@ def _is_idle(host: HostStatus) -> bool:
 
 def _price(host: HostStatus) -> float:
     """Return what a host costs an hour; one that was last seen off costs nothing."""
+    if host.resource is not None:
+        return host.resource.price
     off = host.record is not None and host.record.power.on is False
-    return 0.0 if off and host.resource is None else host.price
+    return 0.0 if off else host.price
 
 
 async def _tenants(store: Store, now: datetime) -> dict[HostId, list[Image]]:

@@ -206,14 +206,9 @@ class HostStatus:
 
     @property
     def price(self) -> float:
-        """Euros per hour."""
-        return (
-            self.resource.price
-            if self.resource
-            else self.record.billing.price
-            if self.record
-            else 0.0
-        )
+        """Euros per hour, of one that is switched off while it is on; 0 where that is not known."""
+        observed = self.resource.price if self.resource else 0.0
+        return observed or (self.record.billing.price if self.record else 0.0)
 
     def quarantined(self, now: datetime) -> datetime | None:
         """Return when its quarantine ends, or None where it is in none."""
