@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from cli_kit import NOW, fill, made, run
+from cli_kit import NOW, cli, fill, made, run
 from cli_macs_kit import FIRST, FLEET, MACS, WithMacs, keep, pool
 
 from hostler.domain.ids import HostId
@@ -27,3 +27,6 @@ def test_the_list_shows_the_state_of_a_host_with_its_machines_operation(capsys: 
     assert state["operation"]["owner"] == FIRST
     assert state["operation"]["timeout_seconds"] == FLEET.timers.start.total_seconds()
     assert hosts[leased]["power_state"] is None
+    for asked, host in ((FIRST, ours), (leased, leased)):
+        explained = cli(services, capsys, "explain", "web.toml", asked, "--json").json["host"]
+        assert explained["power_state"] == hosts[host]["power_state"]

@@ -266,8 +266,8 @@ def next_step(step: Next) -> Json:
     return {"kind": step.kind, "detail": step.detail, "at": step.at}
 
 
-def machine_explanation(explained: MachineExplanation) -> Json:
-    """Return why a machine stands as it does."""
+def machine_explanation(explained: MachineExplanation, power: PowerStatus | None = None) -> Json:
+    """Return why a machine stands as it does; `power` is its host's, as `host` has it."""
     entry = explained.machine
     return {
         "machine": entry.id,
@@ -284,17 +284,19 @@ def machine_explanation(explained: MachineExplanation) -> Json:
         "outdated": explained.outdated,
         "next": next_step(explained.next),
         "error": entry.error,
-        "host": host(explained.host, explained.at) if explained.host else None,
+        "host": host(explained.host, explained.at, power) if explained.host else None,
         "condition": explained.condition,
         "moves": dict(explained.moves),
     }
 
 
-def host_explanation(explained: HostExplanation, now: datetime) -> Mapping[str, object]:
-    """Return why a host stands as it does."""
+def host_explanation(
+    explained: HostExplanation, now: datetime, power: PowerStatus | None = None
+) -> Mapping[str, object]:
+    """Return why a host stands as it does; `power` is how it stands, as `host` has it."""
     planned = explained.planned
     return {
-        "host": host(explained.host, now),
+        "host": host(explained.host, now, power),
         "owner": owner(explained.host),
         "on_release": on_release(explained.host),
         "paid_for": explained.stays,

@@ -10,6 +10,7 @@ from hostler.config.values import Config
 from hostler.controllers.plan import Plan, Planned
 from hostler.domain.errors import RequestRefused
 from hostler.domain.ids import begins_machine_id
+from hostler.domain.reporting.hosts import HostStatus
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
 from hostler.frontends.cli.console.options import File, ReadOptions
@@ -22,6 +23,7 @@ from hostler.queries import documents
 from hostler.queries.hosts import explain_hosts
 from hostler.queries.lookup import as_far_as_seen, find_host, find_machine, host_named
 from hostler.queries.machines import explain_machine
+from hostler.queries.power_states import PowerStatus, power_statuses
 from hostler.queries.providers import require_observed
 
 
@@ -86,7 +88,9 @@ class PlanCommands:
             async with open_providers(self.services, config, store) as providers:
                 with screen.waiting(f"observing {fleet.account}"):
                     explained = await explain_machine(providers, fleet, machine)
-        screen.show(machine_explanation(explained), documents.machine_explanation(explained))
+            power = await self._power(config, store, explained.host)
+        value = documents.machine_explanation(explained, power)
+        screen.show(machine_explanation(explained), value)
         return Exit.OK
 
     async def _explain_host(self, config: Config, store: Store, name: str, screen: Screen) -> bool:
@@ -101,5 +105,16 @@ class PlanCommands:
             host = host_named(name, (entry.host for entry in explained))
         found = next(entry for entry in explained if entry.host.id == host.id)
         now = self.services.clock().now()
-        screen.show(host_explanation(found, now), documents.host_explanation(found, now))
+        power = await self._power(config, store, found.host)
+        screen.show(host_explanation(found, now), documents.host_explanation(found, now, power))
         return True
+
+    async def _power(
+        self, config: Config, store: Store, host: HostStatus | None
+    ) -> PowerStatus | None:
+        """Return how a host stands as its power goes; None where that is not ours to switch."""
+        if host is None:
+            return None
+        machines = [m for fleet in config.fleets for m in await store.machines(fleet.name)]
+        now = self.services.clock().now()
+        return power_statuses((host,), machines, config.fleets, now).get(host.id)
