@@ -6,6 +6,7 @@ import pytest
 from cli_kit import FILE, FLEET, HOME, NOW, WEB, InMemory, StillClock, cli, fence, fill, made, run
 
 from hostler.config.digests import digests
+from hostler.config.values import Config
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import (
     AccountName,
@@ -27,6 +28,7 @@ from hostler.domain.model.resource import Condition, OrphanClass, OwnerTag, Reso
 from hostler.domain.model.snapshot import Orphan
 from hostler.domain.observation.blockers import UNOBSERVED
 from hostler.ports.engine_record import EngineRecord
+from hostler.ports.store import Store
 from hostler.queries.fleets import FleetStatus
 
 Out = pytest.CaptureFixture[str]
@@ -435,6 +437,29 @@ def test_a_machine_of_another_fleet_is_not_called_deleted(capsys: Out) -> None:
     run(fill(services.store_, made(1)))
     refused = cli(services, capsys, "explain", str(FILE), FIRST, "--fleet", "other")
     assert (refused.code, f"{FIRST} is a machine of fleet web" in refused.err) == (2, True)
+
+
+class Unreadable(InMemory):
+    """Services whose store has a fleet of which nobody can say any more what it is."""
+
+    async def with_removed(self, config: Config, store: Store) -> Config:
+        del store
+        return replace(config, unreadable={FleetName("old"): "its provider left the file"})
+
+
+@pytest.mark.parametrize("observe", [(), ("--observe",)])
+def test_orphans_of_a_fleet_that_cannot_be_read_any_more_are_still_told(
+    capsys: Out, observe: tuple[str, ...]
+) -> None:
+    """They are on the bill, and nobody looks after them: nobody may be told that all is well."""
+    services = Unreadable()
+    run(fill(services.store_))
+    run(save_orphans(services, orphan(fleet=FleetName("old"))))
+    result = cli(services, capsys, "orphans", str(FILE), *observe, "--json")
+    assert [entry["fleet"] for entry in result.json["orphans"]] == ["old"]
+    assert result.code == 3
+    one = cli(services, capsys, "orphans", str(FILE), *observe, "--fleet", "web")
+    assert (one.code, "server-9" in one.out) == (0, False)
 
 
 # ------------------------------------------------------------------ top

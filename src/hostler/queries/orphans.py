@@ -1,6 +1,6 @@
 """Orphans: the resources that no record explains, what they cost, and how old this answer is."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -32,6 +32,10 @@ class OrphanReport:
     observed: bool = False
     incomplete: Mapping[str, str] = field(default_factory=dict[str, str])
 
+    def plus(self, other: "OrphanReport") -> "OrphanReport":
+        """Return the report with the orphans of another one."""
+        return replace(self, orphans=(*self.orphans, *other.orphans))
+
     @property
     def price(self) -> float:
         """What they cost together, in euros an hour."""
@@ -59,9 +63,8 @@ def orphan_cost(orphan: Orphan, now: datetime) -> float:
     return max(orphan.cost, orphan.price * hours)
 
 
-async def recorded_orphans(store: Store, fleets: tuple[Fleet, ...]) -> OrphanReport:
+async def recorded_orphans(store: Store, names: Collection[FleetName]) -> OrphanReport:
     """Return the orphans of these fleets as the last engine recorded them."""
-    names = {fleet.name for fleet in fleets}
     found = {o.resource: o for o in await store.orphans() if o.fleet in names}
     return OrphanReport(orphans=tuple(found.values()))
 

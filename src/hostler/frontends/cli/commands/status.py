@@ -179,7 +179,9 @@ class StatusCommands:
                     async with open_providers(self.services, config, store) as providers:
                         report = await observed_orphans(providers, fleets, beside)
             else:
-                report = await recorded_orphans(store, fleets)
+                report = await recorded_orphans(store, {fleet.name for fleet in fleets})
+            if options.fleet is None:  # those of fleets that no table tells of any more, too
+                report = report.plus(await recorded_orphans(store, config.unreadable.keys()))
             unseen = () if observe else await unobserved_fleets(store, fleets)
         for scope, error in report.incomplete.items():
             screen.note(f"could not observe {scope}, so its orphans are not known: {error}")
