@@ -116,17 +116,26 @@ class Impatient(StillClock):
         await asyncio.sleep(1)
 
 
-def test_who_interrupts_the_waiting_is_told_that_the_request_stays(capsys: Out) -> None:
+@pytest.mark.parametrize("json", [False, True])
+def test_who_interrupts_the_waiting_is_told_that_the_request_stays(
+    capsys: Out, *, json: bool
+) -> None:
     services = filled(runs=True, clock_=Impatient())
+    more = ("--json",) if json else ()
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a script may ignore it
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
     try:
-        result = cli(services, capsys, "delete", str(FILE), str(FIRST))
+        result = cli(services, capsys, "delete", str(FILE), str(FIRST), *more)
     finally:
         signal.signal(signal.SIGINT, before)
     assert result.code == 130
-    text = "interrupted: what was asked for is recorded, and carried out all the same"
-    assert " ".join(result.err.split()) == text
+    if json:
+        error = result.json["error"]
+        assert (error["kind"], error["exit"]) == ("Interrupted", 130)
+        assert "carried out all the same" in error["message"]
+    else:
+        text = "interrupted: what was asked for is recorded, and carried out all the same"
+        assert " ".join(result.err.split()) == text
     assert [request.kind for request in requests(services)] == [RequestKind.DELETE]
 
 

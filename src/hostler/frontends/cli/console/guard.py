@@ -6,7 +6,6 @@ from typing import Protocol, cast
 
 from hostler.domain.errors import HostlerError
 
-from .exits import Exit
 from .screen import Screen
 
 Work = Callable[[Screen], Awaitable[int]]
@@ -38,7 +37,7 @@ def guarded(json: bool, work: Work) -> int:
             raise
         return screen.fail(foreseen)
     except KeyboardInterrupt:
-        return int(Exit.INTERRUPTED)
+        return screen.interrupted()
 
 
 def foreseen_in(group: BaseExceptionGroup[BaseException]) -> Iterator[HostlerError]:

@@ -11,7 +11,7 @@ from hostler.config.values import WrongFile
 from hostler.domain.errors import HostlerError
 from hostler.queries.standing import Standing
 
-from .exits import HINTS, exit_of
+from .exits import HINTS, MEANINGS, Exit, exit_of
 from .format import clean
 
 WIDE = 240
@@ -69,6 +69,14 @@ class Screen:
             hint = f"\n{HINTS[error.remedy]}" if error.remedy else ""
             self.err.print(clean(f"hostler: {error}{hint}"))
             self._notices()
+        return int(code)
+
+    def interrupted(self) -> int:
+        """Say to a program that it was interrupted, which a person knows; return the exit code."""
+        code = Exit.INTERRUPTED
+        if self.json:
+            error = {"kind": "Interrupted", "message": MEANINGS[code], "exit": int(code)}
+            self._line_beside_standing({"error": {**error, "retry": False, "hint": None}})
         return int(code)
 
     @contextmanager
