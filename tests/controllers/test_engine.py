@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import NoReturn
 
 import pytest
 import structlog
 from structlog.testing import capture_logs
 
 from hostler.controllers.engine import Engine
-from hostler.controllers.runtime.measurements import measure_host_needs
+from hostler.controllers.runtime.measurements import measure_age, measure_host_needs
 from hostler.controllers.runtime.settings import Account, Ports
-from hostler.domain.errors import Conflict, StoreDamaged, StoreError
+from hostler.domain.errors import Conflict, StoreBusy, StoreDamaged, StoreError
 from hostler.domain.ids import AccountName, Epoch, FleetName, MachineId, Zone, machine_id
 from hostler.domain.model.calls import Refusal, Refused
 from hostler.domain.model.commands import Event
@@ -845,12 +846,17 @@ async def test_leases_of_many_accounts_are_renewed_before_they_run_out() -> None
 
 async def test_an_engine_that_leads_no_longer_alerts_of_no_need_that_another_one_measures() -> None:
     """Both replicas are scraped: what the first one measured last would page for ever."""
-    rig = sized(1)
+    rig = FakeScene(replace(FLEET, size=1), exclusive=False)
     loop = rig.engine().loops[0]
     await loop.keep_leases()
     measure_host_needs(rig.metrics, WEB, missing=2, broken=1)
+    main = loop.state.account.name
+    rig.metrics.replace(Gauge.HOSTS, {("z-1", "M2-L", "quarantined"): 1}, main)
+    rig.metrics.replace(Gauge.PAID_UNTIL, {("z-1", "host-1"): 1}, main)
+    measure_age(rig.metrics, main, 3 * S)
     await loop.keep_leases()
     assert rig.metrics.value(Gauge.NO_AVAILABLE_HOST, WEB) == 2, "it leads"
+    assert rig.metrics.value(Gauge.OBSERVATION_AGE, main) == 3
     held = next(lease for lease in await rig.store.leases() if lease.name == loop.lease)
     assert await rig.store.take_lease(loop.lease, "b", held) is not None
     for _ in range(3):
@@ -858,6 +864,26 @@ async def test_an_engine_that_leads_no_longer_alerts_of_no_need_that_another_one
         await loop.keep_leases()
     assert rig.metrics.series(Gauge.NO_AVAILABLE_HOST) == {}
     assert rig.metrics.series(Gauge.BOOTSTRAP_FAILED) == {}
+    for gauge in (Gauge.HOSTS, Gauge.PAID_UNTIL, Gauge.OBSERVATION_AGE):
+        assert rig.metrics.series(gauge) == {}
+
+
+async def test_an_engine_whose_store_does_not_answer_lets_its_observation_grow_old() -> None:
+    """It may be the only one, and an alert on the age is how anybody hears that nobody looks."""
+    rig = sized(1)
+    loop = rig.engine().loops[0]
+    await loop.keep_leases()
+    measure_age(rig.metrics, loop.state.account.name, 3 * S)
+    rig.store.renew_lease = rig.store.take_lease = rig.store.leases = _busy
+    for _ in range(6):
+        await asyncio.sleep(SETTINGS.lease_ttl.total_seconds() / 3)
+        with pytest.raises(StoreBusy):
+            await loop.keep_leases()
+    assert rig.metrics.value(Gauge.OBSERVATION_AGE, loop.state.account.name) == 3
+
+
+async def _busy(*_: object, **__: object) -> NoReturn:
+    raise StoreBusy("the disk is full")
 
 
 async def test_observations_of_an_engine_that_leads_no_longer_do_not_grow_older() -> None:
@@ -898,6 +924,7 @@ async def test_a_process_that_leads_no_account_any_more_reports_no_orphans() -> 
         rig.metrics.gauge(Gauge.UPSTREAM_ORPHANS, 2)
         rig.metrics.replace(Gauge.ORPHANS, {("web", "z-1", "unrecorded"): 2})
         await rig.pass_by(15 * S)
+        assert rig.metrics.series(Gauge.OBSERVATION_AGE) == {}, "nor how old its last look is"
         assert rig.metrics.series(Gauge.ORPHANS) == {}
         assert rig.metrics.value(Gauge.UPSTREAM_ORPHANS) == 0
 

@@ -11,6 +11,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from hostler.config.values import Listen
 from hostler.controllers.runtime.measurements import (
     count_taken_back,
+    forget_account,
+    measure_age,
     measure_machines,
     measure_orphans,
 )
@@ -111,9 +113,11 @@ def test_what_happens_is_counted_under_its_labels() -> None:
 def test_the_age_of_the_observation_goes_on_growing() -> None:
     clock = BootClock()
     metrics = PrometheusMetrics(clock)
-    metrics.gauge(Gauge.OBSERVATION_AGE, 3, MAIN)
+    measure_age(metrics, MAIN, timedelta(seconds=3))
     clock.at += 40
     assert samples(metrics)["hostler_observation_age_seconds", (("provider", "main"),)] == 43
+    forget_account(metrics, MAIN)
+    assert not any(name == "hostler_observation_age_seconds" for name, _ in samples(metrics))
 
 
 def test_orphans_that_are_gone_count_nothing() -> None:

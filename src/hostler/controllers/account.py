@@ -157,20 +157,24 @@ class AccountLoop:
         """Hold the account's lease, and then those of its fleets; until then, watch them."""
         fleets = tuple(f"fleet/{fleet.name}" for fleet in self._account.fleets)
         if self._leases.tenure(self.lease) is None:
-            self._forget_measurements()
             await self._leases.keep((self.lease,), watched=fleets)
             self.state.distrust()  # somebody else may have written until now
+            self._forget_measurements()
         if self._leases.tenure(self.lease) is not None:
             await self._leases.keep((self.lease, *fleets))
 
     async def look_on(self) -> None:
         """Watch the leases, and keep none: another process is to have them."""
-        if self._leases.tenure(self.lease) is None:
-            self._forget_measurements()
         await self._leases.look_on()
+        self._forget_measurements()
 
     def _forget_measurements(self) -> None:
-        """Have nothing here tell of what another process measures, nor grow older."""
+        """Have nothing here tell of what another process measures, nor grow older.
+
+        Not where the store does not answer: nobody may lead then, and that all grows old is told.
+        """
+        if self._leases.tenure(self.lease) is not None:
+            return
         forget_account(self._ports.metrics, self._account.name)
         self._hosts.recount()
         for fleet in self._account.fleets:

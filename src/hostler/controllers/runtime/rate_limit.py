@@ -19,6 +19,7 @@ from enum import IntEnum
 OBSERVATIONS_SHARE = 0.2
 """What observations keep of the rate and of the burst."""
 
+_NONE = timedelta(0)
 _FREEZES = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 
 
@@ -78,7 +79,7 @@ class Budget:
         self._pump()
         await granted
 
-    def is_crowded(self, lull: timedelta = timedelta(0)) -> bool:
+    def is_crowded(self, lull: timedelta = _NONE) -> bool:
         """Tell whether calls that make machines wait for tokens, and none that removes any.
 
         `lull` is for how long none may have waited when this was asked.
