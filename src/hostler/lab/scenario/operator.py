@@ -134,8 +134,8 @@ class Operator:
             f"operator asks for {kind} {hold or ''} {machine or size or host or adopts}",
             machine or "",
         )
-        kept = await self._session.put_request(home, request)
-        self._session.checker.held(home.shadow).asked(kept)
+        stored = await self._session.put_request(home, request)
+        self._session.checker.held(home.shadow).asked(stored)
 
     async def help(self, disruptions: Disruptions) -> None:
         """Do what a person must do before a fleet can come to rest: let go, clear up, adopt."""

@@ -103,8 +103,8 @@ class Session:
         return requests
 
     async def put_request(self, home: Home, request: Request) -> Request:
-        """Write a request beside the engine, as the command line does; return it as it is kept."""
+        """Write a request beside the engine, as the command line does; return it as it is stored."""
         store = home.place.open_beside()
-        kept = await store.request(request)
+        stored = await store.request(request)
         await store.close()
-        return kept
+        return stored
