@@ -49,6 +49,20 @@ def test_one_that_is_handed_over_in_error_is_paid_for_and_wiped() -> None:
     assert host.cleaning.wiped is None
 
 
+@pytest.mark.parametrize("condition", [Condition.LOCKED, Condition.UNKNOWN])
+def test_one_that_is_delivered_and_barred_is_paid_for_and_no_order_any_more(
+    condition: Condition,
+) -> None:
+    """It was on its way for ever: in no bill, and no other was ordered in its place."""
+    barred = box("ordered", condition, delivered=True)
+    assert delivered(COMING, barred, BEGIN + LONGEST - MINUTE, None) == COMING
+    host = delivered(COMING, barred, BEGIN + LONGEST, None)
+    assert (host.condition, host.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
+    assert host.purchase.delivered == BEGIN + LONGEST
+    now = BEGIN + 2 * LONGEST
+    assert delivered(COMING, barred, now, now - MINUTE) == COMING, "a clock jumped"
+
+
 def test_one_that_is_not_delivered_is_waited_for_a_while_and_then_given_up() -> None:
     starting = box("ordered", Condition.STARTING)
     assert delivered(COMING, starting, BEGIN + LONGEST - MINUTE, None) == COMING

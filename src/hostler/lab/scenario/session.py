@@ -103,7 +103,7 @@ class Session:
         return requests
 
     async def put_request(self, home: Home, request: Request) -> Request:
-        """Write a request beside the engine, as the command line does; return it as it is stored."""
+        """Write a request beside the engine, as a command does; return it as it is stored."""
         store = home.place.open_beside()
         stored = await store.request(request)
         await store.close()
