@@ -501,6 +501,21 @@ class TestSilence:
         hosts.clock.pass_by(6 * MINUTE)
         assert allocation_in(await provider.observe((WHOLE,))).condition is Condition.OFF
 
+    @pytest.mark.parametrize("later", [6, 60])
+    async def test_a_host_that_nobody_looked_at_meanwhile_was_not_silent_all_the_time(
+        self, hosts: Park, later: int
+    ) -> None:
+        """Such as while another engine led: the host missed one login before, and one after."""
+        provider = hosts.provider()
+        await provider.do(claim(hosts))
+        await hosts.hosts[0].stop()
+        await provider.observe((WHOLE,))
+        hosts.clock.pass_by(60 * MINUTE)
+        assert allocation_in(await provider.observe((WHOLE,))).condition is Condition.UNKNOWN
+        for _ in range(2):
+            hosts.clock.pass_by(later * MINUTE)
+            assert allocation_in(await provider.observe((WHOLE,))).condition is Condition.OFF
+
     async def test_a_known_claim_is_shown_by_a_process_that_never_saw_it(self, hosts: Park) -> None:
         resource = made(await hosts.provider().do(claim(hosts)))
         await hosts.hosts[0].stop()

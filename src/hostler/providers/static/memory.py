@@ -16,15 +16,26 @@ class Memory:
     patience: timedelta
     last: dict[str, Reading] = field(default_factory=dict[str, Reading])
     since: dict[str, float] = field(default_factory=dict[str, float])
+    looked: dict[str, float] = field(default_factory=dict[str, float])
+    anew: set[str] = field(default_factory=set[str])
 
     def note(self, reading: Reading, begun: float) -> None:
-        """Remember what a host said, or that it said nothing."""
+        """Remember what a host said, or that it said nothing.
+
+        A silence counts anew, once, where nobody looked for long: another engine did, say, and the
+        host may have answered it.
+        """
         name = reading.host.name
-        if reading.error:
-            self.since.setdefault(name, begun)
-        else:
+        before, self.looked[name] = self.looked.get(name, begun), begun
+        if not reading.error:
             self.since.pop(name, None)
+            self.anew.discard(name)
             self.last[name] = reading
+        elif begun - before > 2 * self.patience.total_seconds() and name not in self.anew:
+            self.since[name] = begun
+            self.anew.add(name)
+        else:
+            self.since.setdefault(name, begun)
 
     def off(self, group: tuple[Reading, ...], now: float) -> frozenset[str]:
         """Return which silent hosts of a group count as off.
