@@ -8,17 +8,20 @@ import pytest
 from hosts_kit import OWNER_TAG, WIPE, Boxes, Site, ordered, unguarded
 
 from hostler.controllers.runtime.rate_limit import Priority
-from hostler.domain.ids import machine_id
+from hostler.domain.ids import FleetName, HostId, machine_id
 from hostler.domain.model.calls import Call, Effect, Outcome, Refusal, Refused, Unknown
+from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.machine import CallState
-from hostler.testing.scenes.builders import HOME
+from hostler.domain.model.phases import Phase
+from hostler.testing.scenes.builders import BEGIN, HOME, WEB
 from hostler.testing.scenes.hosts import (
     BOX,
     CAPABILITIES,
     MINE,
     box,
     inventory,
+    on_host,
     record,
 )
 
@@ -182,3 +185,24 @@ async def test_an_order_that_was_refused_says_why_and_is_left_alone_for_a_while(
     assert [setback.why for setback in row.setbacks] == ["no"]
     (event,) = [k.event for k in await site.rig.store.events() if k.event.kind == "order_refused"]
     assert event.reason == reason
+
+
+@pytest.mark.parametrize("fleet", [WEB, FleetName("rack")])
+async def test_binding_of_a_deleted_machine_is_removed_only_where_its_fleet_is(
+    fleet: FleetName,
+) -> None:
+    """Another account's host was unbound before that account had noted what becomes of it.
+
+    What its machine asked for went with it: that the host is retired, or set aside.
+    """
+    site, away = await Site.opened(), HostId("host-9")
+    store, fence = site.rig.store, site.tenure().fence
+    machine = on_host(fleet=fleet, host=away)
+    row = await store.add_fleet(FleetRow(name=fleet, created=BEGIN))
+    await store.save_fleet(row, (machine,), (), fence)
+    await store.bind(away, machine.id, fence)
+    await store.save_machine(replace(machine, phase=Phase.DELETED), (), fence)
+    site.state.host_records.distrust()
+    await site.reconcile()
+    left = () if fleet == WEB else ((away, machine.id),)
+    assert await store.bindings() == left

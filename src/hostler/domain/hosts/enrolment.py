@@ -80,11 +80,15 @@ def listed(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
 def unrecorded(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
     """Remove bindings whose machines are deleted and whose hosts were never recorded.
 
-    A process died between the two; nothing was asked of the host.
+    A process died between the two; nothing was asked of the host. A machine of another account's
+    fleet has a host that is on record there: only there it is known what becomes of that.
     """
+    fleets, renamed = {fleet.name for fleet in snapshot.fleets}, snapshot.renamed
     for host, machine in snapshot.bindings.items():
         past = snapshot.past.get(machine)
-        if host not in snapshot.hosts and past is not None and past.phase is Phase.DELETED:
+        if host in snapshot.hosts or past is None or past.phase is not Phase.DELETED:
+            continue
+        if renamed.get(past.fleet, past.fleet) in fleets:
             blank = Host(id=host, account=snapshot.account, zone=past.offer.zone)
             yield HostTransition(before=blank, host=blank, unbind=machine)
 
