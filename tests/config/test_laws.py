@@ -25,6 +25,23 @@ STATIC = """
 hosts = [{hosts}]
 """
 
+TWO = """
+[provider.first]
+kind = "static"
+hosts = [{{ address = "a.test" }}]
+[provider.second]
+kind = "static"
+hosts = [{hosts}]
+[fleet.x]
+provider = "first"
+size = 1
+groups = ["static"]
+[fleet.y]
+provider = "second"
+size = 1
+groups = ["static"]
+"""
+
 
 def cloud(fleet: str = "", account: str = "") -> str:
     return CLOUD.format(fleet=fleet, account=account)
@@ -102,6 +119,10 @@ BROKEN = {
         + fleet("x", 1, "static"),
         "provider.static.hosts",
     ),
+    "a host of two accounts": (
+        TWO.format(hosts='{ address = "b.test" }, { address = "c.test", name = "a.test" }'),
+        "provider.second",
+    ),
     "too few hosts": (hosts("a-1", "b-1") + fleet("x", 2, "a"), "fleet.x.size"),
     "too few for two": (
         hosts("a-1", "a-2", "b-1") + fleet("x", 2, "a b") + fleet("y", 2, "a"),
@@ -132,6 +153,7 @@ WORKING = {
     "asked for by itself": cloud("renews = false").replace("size = 2", "size = 0"),
     "a simulator": cloud(account='endpoint = "http://127.0.0.1:8100"'),
     "one host a day": MACS.format(spend="5.04", patience="24h"),
+    "two accounts": TWO.format(hosts='{ address = "b.test" }'),
     "one moves for the other": (
         hosts("a-1", "a-2", "b-1") + fleet("x", 1, "a b") + fleet("y", 2, "a")
     ),

@@ -19,6 +19,7 @@ from hostler.ports.kind import (
     ChecksAccounts,
     ChecksPieces,
     Kind,
+    NamesHosts,
     Times,
     Warns,
 )
@@ -101,6 +102,8 @@ class Reading:
         fleets = self._fleets(raw.get("fleet", {}), accounts)
         settings, metrics = self._engine(raw), self._metrics(raw)
         self._check_accounts(accounts, fleets)
+        if not self.objects:  # one object's names are no fault of another's
+            self._check_host_names(accounts)
         self._check_calls(settings, accounts)
         grpc = external_grpc(
             raw.get("frontend", {}), (fleet for fleet, _ in fleets), self.nodes, self.faults
@@ -305,6 +308,19 @@ class Reading:
                 }
                 for fleet, expected in kind.check_sizes(account.settings, asked).items():
                     self.faults.note(f"{join('fleet', fleet)}.size", expected)
+
+    def _check_host_names(self, accounts: Mapping[str, Bought]) -> None:
+        """Note hosts of two accounts that have one name: records tell them apart by that alone."""
+        known = dict[str, str]()
+        for name, bought in accounts.items():
+            kind, account = bought.kind, bought.account
+            if account is None or not isinstance(kind, NamesHosts):
+                continue
+            for host in dict.fromkeys(kind.host_names(account.settings)):
+                first = known.setdefault(host, name)
+                if first != name:
+                    expected = f"another name for {host}: a host of provider.{first} has it"
+                    self.faults.note(join("provider", name), expected)
 
     def _check_calls(self, settings: Settings, accounts: Mapping[str, Bought]) -> None:
         """Note where the engine's leases are too short for an account's calls."""

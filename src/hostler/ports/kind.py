@@ -154,6 +154,18 @@ class ChecksAccounts(Protocol):
         ...
 
 
+@runtime_checkable
+class NamesHosts(Protocol):
+    """A kind whose hosts are called as an account says, and are known by these names alone.
+
+    Records do not say of which account a host is: no two accounts may have one of the same name.
+    """
+
+    def host_names(self, settings: object) -> tuple[str, ...]:
+        """Return how the hosts of an account with these settings are called."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
     """A table within an account's table: its place there, its Struct, and what stands there.

@@ -71,7 +71,7 @@ class PowerKind:
     def check(self, settings: object) -> tuple[str, ...]:
         """Return every fault of every box at once: its name, its methods, what it cannot do."""
         table = table_of(PowerTable, settings)
-        counted = Counter(box.name for box in table.boxes)
+        counted = Counter(self.host_names(settings))
         twice = [name for name, count in counted.items() if count > 1]
         found = [f"boxes: expected each name once, and {', '.join(twice)} is not"] if twice else []
         found += (fault for box in table.boxes for fault in _faults(box))
@@ -82,6 +82,10 @@ class PowerKind:
                 "and so would never be clean"
             )
         return tuple(found)
+
+    def host_names(self, settings: object) -> tuple[str, ...]:
+        """Return the name of each box."""
+        return tuple(box.name for box in table_of(PowerTable, settings).boxes)
 
     def pieces(self, raw: Mapping[str, object]) -> Iterator[Piece]:
         """Yield the tables of the methods of all boxes that have a name."""

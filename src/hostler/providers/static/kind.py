@@ -39,13 +39,17 @@ class StaticKind:
 
     def check(self, settings: object) -> tuple[str, ...]:
         """Return which hosts are in the list twice: by their names, else by their addresses."""
-        hosts = table_of(StaticTable, settings).hosts
-        names = [host.name or host.address for host in hosts]
+        hosts, names = table_of(StaticTable, settings).hosts, self.host_names(settings)
         places = [f"{host.address}:{host.port}" for host in hosts]
         for what, values in (("name", names), ("address and port", places)):
             if twice := [value for value, count in Counter(values).items() if count > 1]:
                 return (f"hosts: expected each {what} once, and {', '.join(twice)} is not",)
         return ()
+
+    def host_names(self, settings: object) -> tuple[str, ...]:
+        """Return the name of each host; it is its address where none is given."""
+        hosts = table_of(StaticTable, settings).hosts
+        return tuple(host.name or host.address for host in hosts)
 
     def warnings_of(self, settings: object) -> tuple[str, ...]:
         """Return nothing: no list of hosts is hardly meant."""
