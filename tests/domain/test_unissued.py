@@ -7,13 +7,13 @@ import pytest
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.commands import REQUEST_REFUSED, Reclaim, SaveFleet
 from hostler.domain.model.inventory import Inventory
-from hostler.domain.model.machine import Machine
+from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass, Resource
 from hostler.domain.model.snapshot import RequestKind
 from hostler.domain.observation.certainty import resources_of
-from hostler.testing.fakes.planner import SERVER
-from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, S, address, machine, server
+from hostler.testing.fakes.planner import ADDRESS, MAKE_SERVER, SERVER
+from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, S, address, asked, machine, server
 from hostler.testing.scenes.fleet import Scene
 
 GRACE, GAP = FLEET.timers.grace, FLEET.timers.sighting_gap
@@ -121,6 +121,21 @@ def test_a_second_server_of_a_machine_that_it_never_asked_for_is_left_alone() ->
     assert watched(scene) == []
     assert asked_beyond(scene, SECOND) == []
     assert scene.the().bound(SERVER) == server(machine()).id
+    assert scene.orphans[SECOND.id].cls is OrphanClass.UNISSUED
+
+
+def test_an_address_that_was_tried_more_often_does_not_make_a_second_server_ours() -> None:
+    """The backup is of while it started; another store made that server since, and it is at work.
+
+    It was taken for this start's own, and destroyed with it.
+    """
+    scene = restored(SECOND)
+    began = asked(MAKE_SERVER, call_state=CallState.DONE)
+    entry = replace(machine(phase=Phase.STARTING), asked=(began,))
+    scene.keep(entry.with_place(replace(entry.place(ADDRESS), attempt=2)))
+    scene.vanish(server(entry).id)
+    assert watched(scene) == []
+    assert asked_beyond(scene, SECOND) == []
     assert scene.orphans[SECOND.id].cls is OrphanClass.UNISSUED
 
 

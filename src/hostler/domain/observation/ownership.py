@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId
+from hostler.domain.model.calls import Shows
 from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import OrphanClass, OwnerTag, Resource
@@ -79,11 +80,15 @@ def is_unissued(machine: Machine, resource: Resource) -> bool:
     """Tell whether a resource bears a machine's id, and an attempt that its record never made.
 
     What comes along with another resource, as volumes with their server, bears that one's attempt.
+    What was asked for by itself bears its own: an address may have been tried more often by then
+    than a server.
     """
     if resource.owner_tag is None or resource.owner_tag.attempt == 0:
         return False
-    attempt = resource.owner_tag.attempt
-    if any(place.attempt >= attempt for place in machine.places):
+    attempt, slot = resource.owner_tag.attempt, resource.slot
+    alone = any(a.slot == slot and a.shows is Shows.RESOURCE for a in machine.asked)
+    places = (machine.place(slot),) if alone else machine.places
+    if any(place.attempt >= attempt for place in places):
         return False
     return resource.id not in machine.ids()
 

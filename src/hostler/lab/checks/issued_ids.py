@@ -6,6 +6,7 @@ attempt, that its store does not know to have issued was made from a newer store
 
 from collections.abc import Iterable, Iterator
 
+from hostler.domain.model.calls import Shows
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass
@@ -29,7 +30,10 @@ def is_unissued(shadow: ShadowStore, thing: Thing) -> bool:
     record = shadow.machines.get(tag.machine)
     if record is None or tag.attempt == 0 or thing.id in record.ids():
         return False
-    return all(place.attempt < tag.attempt for place in record.places)
+    made = {asked.slot for asked in record.asked if asked.shows is Shows.RESOURCE}
+    own = [place for place in record.places if place.slot == thing.slot]
+    counted = own if thing.slot in made else record.places
+    return all(place.attempt < tag.attempt for place in counted)
 
 
 def changed(shadow: ShadowStore, thing: Thing, call: str) -> Found:
