@@ -85,8 +85,9 @@ class HostClasses:
         owner = parse_name(mac.name)
         if owner is None:
             return mac.name.startswith(self.pools)
-        ours = owner[1].installation in shadow.ours and HostId(mac.id) in shadow.hosts
-        return owner[0] in _WAITING and ours
+        record = shadow.hosts.get(HostId(mac.id))
+        used = record is not None and (record.machine or record.purchase.order) is not None
+        return owner[0] in _WAITING and owner[1].installation in shadow.ours and used
 
 
 def _has_work(shadow: ShadowStore, host: HostId) -> bool:
