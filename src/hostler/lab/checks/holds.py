@@ -17,6 +17,7 @@ STOOD_STILL = 310.0
 """So much longer in a run in which a process stood still: between a decision and its save, say."""
 _STOPS = ("paused", "suspended")
 _INSTALLATIONS = ("second_installation", "store_lost", "store_restored", "store_twinned")
+_HIDING = ("list_shifted", "pages_shuffled", "truncated_page", "empty_list", "list_without_newest")
 _SWITCHES = frozenset({Shows.POWER, Shows.REST})
 
 
@@ -42,13 +43,14 @@ class Holds:
     def refused(self, number: int | None, record: Host | None) -> Found:
         """Judge that a request was refused: a host that is there and stays can always be held.
 
-        Not one that another installation has: nothing is said where there is, or was, one.
+        Not one that another installation has, or that a listing just hides: nothing is said in a
+        run where either was.
         """
         request = self.wanted.get(number) if number is not None else None
         if request is None or request.kind is not RequestKind.HOLD or record is None:
             return ()
         goes = record.goal is HostGoal.RETIRED or record.condition is HostCondition.ABSENT
-        others = any(self.faults[fault] for fault in _INSTALLATIONS)
+        others = any(self.faults[fault] for fault in (*_INSTALLATIONS, *_HIDING))
         if goes or others or request.host != record.id:
             return ()
         return wrong(f"that {record.id} is {request.hold} was refused")
