@@ -11,13 +11,14 @@ from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.testing.invariants import Found, Violation
 from hostler.testing.time.clock import BEGINNING
 
+from .listings import HIDING
+
 HEARD = 90.0
 """So long, in seconds, after a hold was saved somebody may still act by what was before."""
 STOOD_STILL = 310.0
 """So much longer in a run in which a process stood still: between a decision and its save, say."""
 _STOPS = ("paused", "suspended")
 _INSTALLATIONS = ("second_installation", "store_lost", "store_restored", "store_twinned")
-_HIDING = ("list_shifted", "pages_shuffled", "truncated_page", "empty_list", "list_without_newest")
 _SWITCHES = frozenset({Shows.POWER, Shows.REST})
 
 
@@ -50,7 +51,7 @@ class Holds:
         if request is None or request.kind is not RequestKind.HOLD or record is None:
             return ()
         goes = record.goal is HostGoal.RETIRED or record.condition is HostCondition.ABSENT
-        others = any(self.faults[fault] for fault in (*_INSTALLATIONS, *_HIDING))
+        others = any(self.faults[fault] for fault in (*_INSTALLATIONS, *HIDING))
         if goes or others or request.host != record.id:
             return ()
         return wrong(f"that {record.id} is {request.hold} was refused")

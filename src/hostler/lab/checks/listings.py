@@ -28,6 +28,9 @@ _FINE: Found = ()
 Listed = Mapping[str, tuple[str, ...]]
 """The listings that together show all things of a kind."""
 
+HIDING = ("list_shifted", "pages_shuffled", "truncated_page", "empty_list", "list_without_newest")
+"""The faults by which a listing that looks whole lacks something."""
+
 
 @dataclass(slots=True)
 class Listings:

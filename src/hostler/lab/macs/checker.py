@@ -22,6 +22,7 @@ from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import OrphanClass
 from hostler.lab.checks.checker import HIDDEN_FOR, S1_BOUND
+from hostler.lab.checks.listings import HIDING
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.watched import UNDER_WAY
@@ -47,8 +48,6 @@ from .wipes import FailedWipes
 _ID = re.compile(r"/servers/([0-9a-f-]{36})(?:/(\w+))?")
 _REFUSED = 400
 _CLAIMS = frozenset({"pending", "claimed", "standby", "rested"})
-_HIDING = ("list_shifted", "pages_shuffled", "truncated_page", "empty_list", "list_without_newest")
-"""The faults by which a listing that looks whole lacks a host."""
 
 
 class MacChecker(ScalewayChecker):
@@ -215,7 +214,7 @@ class MacChecker(ScalewayChecker):
 
     def _is_hidden(self) -> bool:
         """Tell whether a listing passed over a host lately: no report has it until the next one."""
-        many = sum(self.faults[fault] for fault in _HIDING)
+        many = sum(self.faults[fault] for fault in HIDING)
         if many > self._hidden[0]:
             self._hidden = many, self.now
         return (
