@@ -100,6 +100,26 @@ def test_the_name_of_a_living_machine_protects_the_host_that_bears_it(request_: 
     assert f"the name of machine {HIS}, which has another host" in refusal.detail
 
 
+@pytest.mark.parametrize("request_", [ADD, ADOPT], ids=lambda r: str(r.kind))
+def test_a_host_that_is_about_to_be_deleted_is_refused_unless_we_had_asked_for_that(
+    request_: Request,
+) -> None:
+    """The command line refuses it too; somebody may have had it deleted since."""
+    ends = box("other", scheduled=True)
+    for hosts in ((), (record(),)):
+        decision = decide(snapshot(ends, request_, hosts=hosts), FakePlanner())
+        (save,) = (command for command in decision.commands if isinstance(command, SaveFleet))
+        (refusal,) = (event for event in save.events if event.kind == REQUEST_REFUSED)
+        assert "going to delete it" in refusal.detail
+        assert save.adopted == ()
+    retiring = record(goal=HostGoal.RETIRED)
+    decision = decide(
+        snapshot(box("retiring", scheduled=True), ADD, hosts=(retiring,)), FakePlanner()
+    )
+    (saved,) = (command for command in decision.commands if isinstance(command, SaveHost))
+    assert saved.host.goal is HostGoal.POOLED
+
+
 def test_a_host_that_we_pay_for_is_kept_when_somebody_puts_it_into_the_pool() -> None:
     (bought,) = pooled(MAIN, snapshot(box(), ADD, hosts=(record(origin=HostOrigin.ORDERED),)))
     assert bought.host.purchase.policy is ReleasePolicy.KEEP

@@ -40,6 +40,9 @@ def standing(record: Host | None, snapshot: Snapshot) -> dict[RequestKind, str]:
     return found
 
 
+_POOLS = frozenset({RequestKind.POOL_ADD, RequestKind.POOL_ADOPT})
+
+
 def impossible(request: Request, host: HostId, snapshot: Snapshot) -> str:
     """Return why what is asked of a host cannot be, by what is seen of it; empty where it can.
 
@@ -59,12 +62,16 @@ def impossible(request: Request, host: HostId, snapshot: Snapshot) -> str:
 
 
 def _out_of_place(request: Request, host: HostId, resource: Resource, snapshot: Snapshot) -> str:
-    """Return what in a host's name speaks against what is asked; empty where nothing does."""
+    """Return what in a host's name, or its end, speaks against what is asked; empty: nothing."""
     if holder := _other_tenant(resource, host, snapshot):
         return f"it bears the name of machine {holder}, which has another host: rename it first"
     if request.kind is RequestKind.POOL_ADOPT and not request.machines:
         return "no id was given for its machine"
-    if request.kind is RequestKind.RETIRE and _is_outside(resource, snapshot.hosts.get(host)):
+    record = snapshot.hosts.get(host)
+    called_off = record is not None and record.goal in {HostGoal.RETIRED, HostGoal.POOLED}
+    if request.kind in _POOLS and resource.host.scheduled and not called_off:
+        return "its provider is going to delete it: call that off first"
+    if request.kind is RequestKind.RETIRE and _is_outside(resource, record):
         return "it is not in the pool: add it first, or delete it in the provider's console"
     return ""
 
