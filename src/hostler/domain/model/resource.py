@@ -45,6 +45,11 @@ class Slot:
         return self.kind if self.kind == "server" else f"{self.kind} {self.index}"
 
 
+def taken_id(shared: str, machine: MachineId) -> ResourceId:
+    """Return the id of one allocation of a thing of a pool; the next one is another resource."""
+    return ResourceId(f"{shared}@{machine}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerTag:
     """How a resource says whose it is."""

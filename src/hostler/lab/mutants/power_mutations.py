@@ -177,10 +177,13 @@ def goes_on(good: Function) -> Function:
     tasks = set[asyncio.Task[Outcome]]()
 
     async def act(switch: Any, action: Any) -> Outcome:
-        outcome: Outcome = await good(switch, action)
-        if isinstance(outcome, Unknown):
-            for later in _LATER:
-                asyncio.get_running_loop().call_later(later, again, switch, action)
+        outcome: Outcome = Unknown(text="given up")
+        try:
+            outcome = await good(switch, action)
+        finally:
+            if isinstance(outcome, Unknown):
+                for later in _LATER:
+                    asyncio.get_running_loop().call_later(later, again, switch, action)
         return outcome
 
     return act

@@ -170,6 +170,7 @@ class Observer:
             past={machine.id: machine for machine in side.history},
             issued=frozenset(),
             inventory=self.inventory(side.saw),
+            fleets=(self.fleet,),
             capabilities=self.provider.capabilities,
             epoch=MINE,
             took=side.took,

@@ -192,11 +192,6 @@ def pool_of(tags: Sequence[str]) -> str:
     return next((tag.removeprefix(prefix) for tag in tags if tag.startswith(prefix)), "")
 
 
-def taken_id(address: str, machine: MachineId) -> ResourceId:
-    """Return the id of a pool's address for one allocation; the next one's is another resource."""
-    return ResourceId(f"{address}@{machine}")
-
-
 def pooled(resource: ResourceId) -> bool:
     """Tell whether an id is that of a pool's address: it is given back, never deleted."""
     return "@" in resource

@@ -11,6 +11,7 @@ from datetime import timedelta
 
 from hostler.domain.ids import MachineId, ResourceId
 from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused
+from hostler.domain.model.resource import taken_id
 from hostler.ports.clock import Clock
 from hostler.ports.http import NoAnswer
 from hostler.providers.scaleway.common.endpoints import Api
@@ -28,7 +29,6 @@ from hostler.providers.scaleway.common.owner_tags import (
     from_tags,
     pool_of,
     pooled,
-    taken_id,
 )
 from hostler.providers.scaleway.common.wire import Ip
 

@@ -8,14 +8,13 @@ from sys import intern
 from typing import TypeVar
 
 from hostler.domain.ids import FleetName, MachineId, ResourceId, Zone
-from hostler.domain.model.resource import Condition, Resource, Slot
+from hostler.domain.model.resource import Condition, Resource, Slot, taken_id
 from hostler.providers.scaleway.common.owner_tags import (
     Claim,
     claim_of,
     from_tags,
     partial_of,
     pool_of,
-    taken_id,
 )
 from hostler.providers.scaleway.common.settings import GIGABYTE, Prices
 from hostler.providers.scaleway.common.wire import (

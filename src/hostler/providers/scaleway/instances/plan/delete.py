@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 from hostler.domain.model.calls import Call, Effect, Shows
 from hostler.domain.model.machine import CallState, Machine
-from hostler.domain.model.resource import Condition, Resource
-from hostler.providers.scaleway.common.owner_tags import pooled, taken_id
+from hostler.domain.model.resource import Condition, Resource, taken_id
+from hostler.providers.scaleway.common.owner_tags import pooled
 
 from .calls import (
     DELETE_ADDRESS,
