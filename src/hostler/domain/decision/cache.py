@@ -139,8 +139,9 @@ class DecisionCache:
         """Remember a step after which nothing was to be done, nor waited for.
 
         What is down is not remembered: soon after a start it counts for nothing yet, and later on
-        for a loss, although nothing changed but the time. Nor is what was asked for anything that
-        no observation shows for sure: its provider, and our own rules, wait for one.
+        for a loss, although nothing changed but the time. So it is with what an answer removed, and
+        lists show still. Nor is what was asked for anything that no observation shows for sure: its
+        provider, and our own rules, wait for one.
         """
         if (
             not self._remembers
@@ -149,10 +150,13 @@ class DecisionCache:
         ):
             return
         machine, inventory = transition.machine, snapshot.inventory
-        found = [inventory.sightings.get(k.id) for place in machine.places for k in place.known]
+        known = [one for place in machine.places for one in place.known]
+        found = [inventory.sightings.get(one.id) for one in known]
         sightings = tuple(sighting for sighting in found if sighting is not None)
         tagged = len(inventory.tagged.get(machine.id, ()))
         if any(sighting.resource.condition in DOWN for sighting in sightings):
+            return
+        if any(one.removed is not None and one.id in inventory.sightings for one in known):
             return
         if len(sightings) == len(found) and tagged <= len(found):
             spread = timedelta(seconds=5 * (machine.serial % 60))
