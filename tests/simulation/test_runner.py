@@ -47,6 +47,7 @@ PAST_FAILURES = {
     2100004: "S6: a person took an address away, so that its instance was failed (the judge)",
     98000227: "S6: two answers of one moment proved that a server was gone",
     84000004: "R4: no end could be tried while the network was down or the disk full (the judge)",
+    108000016: "E1: a machine rested while lists showed an address that an answer had removed",
     701384: "R2: a clock that is put back comes to old pauses again (the checker was wrong)",
 }
 """Seeds of failures that were found and mended, and what each found."""
