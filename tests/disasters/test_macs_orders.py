@@ -1,11 +1,10 @@
 """Ordered Macs: bought when the pool has none, parked while paid, called back, and given up."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from hostler.domain.ids import HostId, machine_id
+from hostler.domain.ids import HostId
 from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.host import HostCondition
 from hostler.domain.model.phases import Phase
@@ -184,37 +183,6 @@ def test_what_is_sold_out_is_told_and_ordered_as_soon_as_it_is_there() -> None:
         await ready(rig, hostler, 1)
         (row,) = await hostler.store.fleets()
         assert (orders(rig), row.condition) == (1, "")
-
-    play(scene)
-
-
-@pytest.mark.parametrize("waits", ["for patience", "for stock"])
-def test_a_host_is_ordered_for_a_machine_that_was_asked_for_by_its_id_long_ago(waits: str) -> None:
-    """It was made a record at once, and from then on none was lacking: nothing was ever ordered."""
-
-    async def scene(rig: Rig) -> None:
-        if waits == "for stock":
-            rig.world.console.set_stock("M2-L", "no_stock")
-        patience = 5 * MINUTE if waits == "for patience" else timedelta(0)
-        template = replace(BUYS, limits=Limits(most=3, patience=patience))
-        timers = replace(FLEET.timers, admit=3 * HOUR)
-        fleet = replace(FLEET, size=0, maximum=2, renews=False, timers=timers)
-        hostler = rig.mac_hostler(fleet, template=template)
-        await rig.clock.sleep(MINUTE)
-        request = Request(
-            number=0,
-            kind=RequestKind.GROW,
-            fleet=fleet.name,
-            at=rig.clock.now(),
-            actor="scene",
-            machines=(machine_id(5),),
-        )
-        await hostler.store.request(request)
-        await rig.clock.sleep(3 * MINUTE)
-        assert orders(rig) == 0
-        rig.world.console.set_stock("M2-L", "high_stock")
-        await ready(rig, hostler, 1)
-        assert orders(rig) == 1
 
     play(scene)
 

@@ -123,16 +123,6 @@ def test_nothing_is_bought_in_place_of_a_machine_that_wakes_on_a_host_past_its_w
     assert many(bought(2, host, machines=(waking,))) == 1, "it serves one machine, and no other"
 
 
-@pytest.mark.parametrize("phase", [Phase.PENDING, Phase.STARTING])
-def test_a_machine_that_waits_for_a_host_is_bought_one_for(phase: Phase) -> None:
-    """Where machines are asked for by id they are there first: only their first cycle ordered."""
-    waits = on_host(phase, host=None, places=())
-    assert many(bought(1, machines=(waits,))) == 1
-    assert many(bought(1, machines=(on_host(phase),))) == 0
-    soon = ordered(condition=HostCondition.WIPING, goal=HostGoal.CLEAN)
-    assert many(bought(1, soon, machines=(waits,))) == 0, "one that we pay for is free soon"
-
-
 def test_a_host_in_quarantine_is_no_supply_while_that_lasts() -> None:
     apart = ordered(condition=HostCondition.QUARANTINED, quarantined_until=BEGIN + 3 * HOUR)
     assert many(bought(1, apart)) == 1

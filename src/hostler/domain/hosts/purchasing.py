@@ -159,8 +159,9 @@ def _situation(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Sna
     hosts = tuple(_leased(transitions, snapshot))
     pool = _in_pool(transitions, frozenset(host.id for host in hosts), snapshot)
     beyond = [(sized.at, max(0, sized.size - pool)) for sized in row.sizes]
+    wanted = sum(transition.machine.wanted or wakes(transition) for transition in transitions)
     desired = row.desired(snapshot.fleet)
-    missing = desired - sum(map(_is_served, transitions)) - len(snapshot.free)
+    missing = desired - wanted - len(snapshot.free)
     limits = snapshot.limits or Limits(batch=0)
     prices = [snapshot.hosts[host.id].billing.price for host in hosts]
     return Situation(
@@ -196,19 +197,11 @@ def _in_pool(
 
     It is the pool as it is now: how many hosts it had earlier is not on record.
     """
-    served = (transition.machine.host for transition in transitions if _is_served(transition))
-    at_work = sum(host not in leased for host in served)
+    served = [
+        transition for transition in transitions if transition.machine.wanted or wakes(transition)
+    ]
+    at_work = sum(transition.machine.host not in leased for transition in served)
     return at_work + sum(free.id not in leased for free in snapshot.free)
-
-
-_BEGINS = frozenset({Phase.PENDING, Phase.STARTING})
-
-
-def _is_served(transition: Transition) -> bool:
-    """Tell whether a machine that is wanted has a host, and does not wait for one that is free."""
-    machine = transition.machine
-    waits = machine.phase in _BEGINS and machine.host is None
-    return not waits and (machine.wanted or wakes(transition))
 
 
 def _beside(snapshot: Snapshot) -> int:
