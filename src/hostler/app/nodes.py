@@ -13,7 +13,7 @@ import structlog
 from hostler.config.node_tables import HostNodeTable
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Ports
-from hostler.domain.errors import ConfigError
+from hostler.domain.errors import ConfigError, first_of
 from hostler.domain.ids import AccountName, FleetName, HostId, MachineId, Zone
 from hostler.frontends.cli.context import ClusterOptions, Frontends
 from hostler.ports.clock import Clock
@@ -209,6 +209,6 @@ async def at_work(nodes: Nodes) -> AsyncGenerator[Nodes]:
             finally:
                 running.cancel()
     except BaseExceptionGroup as group:  # what went wrong in the block, as it was
-        raise group.exceptions[0] from None
+        raise first_of(group) from None
     finally:
         await nodes.close()

@@ -1,6 +1,7 @@
 """Every way in which hostler can fail, named once; each error says whether to try again."""
 
 from enum import StrEnum
+from typing import cast
 
 
 class Remedy(StrEnum):
@@ -109,3 +110,10 @@ class RequestRefused(HostlerError):
     def __init__(self, text: str = "", remedy: Remedy | None = None) -> None:
         super().__init__(text)
         self.remedy = remedy
+
+
+def first_of(error: BaseException) -> BaseException:
+    """Return what went wrong first where tasks, and tasks of theirs, were run together."""
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("tuple[BaseException, ...]", error.exceptions)[0]
+    return error

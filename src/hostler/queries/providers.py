@@ -72,10 +72,8 @@ class Providers:
 
     async def hosts(self, accounts: Collection[AccountName]) -> ObservedHosts:
         """Return the hosts of those of these accounts that have any; RequestRefused: none has."""
-        hosts, unseen = (
-            dict[AccountName, tuple[HostStatus, ...]](),
-            dict[tuple[AccountName, Zone], str](),
-        )
+        hosts = dict[AccountName, tuple[HostStatus, ...]]()
+        unseen = dict[tuple[AccountName, Zone], str]()
         async for account, seen in self.host_snapshots():
             if account.name in accounts:
                 hosts[account.name] = observed_hosts(seen)

@@ -11,6 +11,7 @@ from hostler.controllers.runtime.measurements import measure_age
 from hostler.controllers.runtime.rate_limit import Budget, Priority
 from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.controllers.runtime.state import AccountState
+from hostler.domain.errors import first_of
 from hostler.domain.ids import AccountName, ResourceId, Zone
 from hostler.domain.model.inventory import Inventory, merge
 from hostler.domain.model.machine import Known, Machine
@@ -101,7 +102,7 @@ class Observer:
                     await self._budget.take(Priority.PROVE, cost)
                     tasks.append(group.create_task(observe_account(self._ports, self._state, some)))
         except BaseExceptionGroup as failed:  # a store that is busy is no bug, whoever asked it
-            raise failed.exceptions[0] from None
+            raise first_of(failed) from None
         return joined(task.result() for task in tasks)
 
     def _learn(self, observation: Observation) -> None:

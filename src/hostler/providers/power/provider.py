@@ -9,10 +9,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import cast
 
 import structlog
 
+from hostler.domain.errors import first_of
 from hostler.domain.ids import FleetName, ResourceId, Zone
 from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused, Unknown
 from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership, PowerLimits
@@ -296,9 +296,7 @@ def _shortened(text: str) -> str:
 
 def _bug(error: BaseException) -> str:
     """Return what is told of a method that raised, alone or as the first of a group."""
-    if isinstance(error, BaseExceptionGroup):
-        return _bug(cast("tuple[BaseException, ...]", error.exceptions)[0])
-    return f"a bug in its power method: {type(error).__name__}"
+    return f"a bug in its power method: {type(first_of(error)).__name__}"
 
 
 def _finding(name: str, reading: PowerReading) -> Finding:

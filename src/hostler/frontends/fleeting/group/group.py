@@ -3,11 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import cast
 
 import structlog
 
-from hostler.domain.errors import StoreError, StoreUnusable
+from hostler.domain.errors import StoreError, StoreUnusable, first_of
 from hostler.frontends.fleeting.contract import (
     ConnectInfo,
     Connector,
@@ -150,16 +149,9 @@ async def _keep_running(records: GroupRecords) -> None:
         try:
             await context.engine.run()
         except* StoreUnusable as lost:
-            records.lost = f"the group's records are lost: {_first_of(lost)}"
+            records.lost = f"the group's records are lost: {first_of(lost)}"
             log.exception("engine stopped", group=context.fleet.name, why=records.lost)
         except* Exception:
             log.exception("this is a bug in hostler; the engine starts again")
         await context.clock.sleep(_PAUSES[min(tries, len(_PAUSES) - 1)])
         tries += 1
-
-
-def _first_of(error: BaseException) -> BaseException:
-    """Return what went wrong first: the engine's tasks have tasks of their own."""
-    if not isinstance(error, BaseExceptionGroup):
-        return error
-    return _first_of(cast("tuple[BaseException, ...]", error.exceptions)[0])
