@@ -17,11 +17,11 @@ from hostler.controllers.observe.due import (
 )
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.errors import Conflict
-from hostler.domain.ids import Epoch, HostId, ResourceId, Zone
+from hostler.domain.ids import HostId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome, Shows
 from hostler.domain.model.fleet import Caps, FleetRow
 from hostler.domain.model.inventory import Inventory, merge
-from hostler.domain.model.machine import Asked, CallState, Doubt, Machine
+from hostler.domain.model.machine import CallState, Doubt, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Observation, ObservedScope, Scope
 from hostler.domain.model.snapshot import RequestKind
@@ -32,7 +32,7 @@ from hostler.testing.fakes.planner import MAKE_ADDRESS, MAKE_SERVER, POWER_ON, S
 from hostler.testing.fakes.provider import FakeProvider
 from hostler.testing.fakes.script import Lost
 from hostler.testing.fakes.world import FakeWorld
-from hostler.testing.scenes.builders import BEGIN, FLEET, HOME, MIN, WEB, ZONE, S, machine
+from hostler.testing.scenes.builders import BEGIN, FLEET, HOME, MIN, WEB, ZONE, S, asked, machine
 from hostler.testing.scenes.fleet import Scene
 from hostler.testing.time.clock import UnaskedClock
 
@@ -366,22 +366,13 @@ async def test_nothing_is_listed_between_the_calls_of_the_machines_that_are_made
 
 def test_machine_is_unfinished_until_it_was_switched_on() -> None:
     scene = large(1)
-    server = scene.capabilities.main
     begun = replace(scene.the(1), phase=Phase.STARTING, asked=())
     assert is_unfinished(begun)
     assert not is_unfinished(replace(begun, phase=Phase.READY))
     for state, unfinished in ((CallState.OPEN, True), (CallState.DONE, False)):
         for shows, other in ((Shows.POWER, unfinished), (Shows.RESOURCE, True)):
-            asked = Asked(
-                kind=POWER_ON,
-                slot=server,
-                attempt=1,
-                at=BEGIN,
-                epoch=Epoch(1),
-                shows=shows,
-                call_state=state,
-            )
-            assert is_unfinished(begun.with_asked(asked)) == other
+            call = asked(POWER_ON, BEGIN, shows=shows, call_state=state)
+            assert is_unfinished(begun.with_asked(call)) == other
 
 
 def test_listing_that_failed_is_tried_again_at_once_only_while_no_calls_wait() -> None:

@@ -3,7 +3,8 @@
 import asyncio
 import itertools
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from typing import NoReturn
@@ -613,6 +614,16 @@ class Yielding(FakeScene):
     def ports(self, clock: SimClock | None = None) -> Ports:
         return replace(super().ports(clock), yields=lambda: self.yields)
 
+    @asynccontextmanager
+    async def yielded(self) -> AsyncGenerator[None]:
+        """Run an engine that led, and lost its leases as another process is elected."""
+        async with self.running("a") as engine:
+            await self.until([READY], 60 * S)
+            self.yields = True
+            while engine.leases.tenure("account/main") is not None:
+                await self.pass_by(1 * S)
+            yield
+
 
 async def test_engine_that_yields_lets_its_leases_run_out_to_the_other() -> None:
     rig = Yielding(replace(FLEET, size=1), exclusive=False)
@@ -902,11 +913,7 @@ async def test_observations_of_an_engine_that_leads_no_longer_do_not_grow_older(
 async def test_an_engine_that_yields_to_another_one_alerts_of_nothing_that_it_measured() -> None:
     """Who is elected among replicas in a cluster measures it; the others only look on."""
     rig = Yielding(replace(FLEET, size=1), exclusive=False)
-    async with rig.running("a") as engine:
-        await rig.until([READY], 60 * S)
-        rig.yields = True
-        while engine.leases.tenure("account/main") is not None:
-            await rig.pass_by(1 * S)
+    async with rig.yielded():
         measure_host_needs(rig.metrics, WEB, missing=2, broken=1)
         await rig.pass_by(SETTINGS.lease_beat)
         for gauge in (Gauge.NO_AVAILABLE_HOST, Gauge.BOOTSTRAP_FAILED, Gauge.OBSERVATION_AGE):
@@ -916,11 +923,7 @@ async def test_an_engine_that_yields_to_another_one_alerts_of_nothing_that_it_me
 async def test_a_process_that_leads_no_account_any_more_reports_no_orphans() -> None:
     """Both replicas are scraped: the sum would count each twice, and go on when they are gone."""
     rig = Yielding(replace(FLEET, size=1), exclusive=False)
-    async with rig.running("a") as engine:
-        await rig.until([READY], 60 * S)
-        rig.yields = True
-        while engine.leases.tenure("account/main") is not None:
-            await rig.pass_by(1 * S)
+    async with rig.yielded():
         rig.metrics.gauge(Gauge.UPSTREAM_ORPHANS, 2)
         rig.metrics.replace(Gauge.ORPHANS, {("web", "z-1", "unrecorded"): 2})
         await rig.pass_by(15 * S)

@@ -1,10 +1,7 @@
 """A process that runs one engine after the other, as its file is read again."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,16 +10,11 @@ from cli_kit import FILE, FLEET, InMemory, NoFrontends
 from hostler.app.null_metrics import NullMetrics
 from hostler.config.values import Config
 from hostler.controllers.engine import Engine
-from hostler.controllers.runtime.measurements import measure_age
 from hostler.controllers.runtime.settings import Account, Ports
 from hostler.domain.errors import StoreBusy
-from hostler.domain.ids import AccountName
 from hostler.frontends.cli import engine_process
 from hostler.frontends.cli.engine_process import EngineProcess, Signals
 from hostler.ports.clock import Clock
-from hostler.ports.metrics import Gauge
-from hostler.ports.store import Store
-from hostler.testing.fakes.metrics import CountingMetrics
 from hostler.testing.time.clock import SimClock
 
 
@@ -48,16 +40,6 @@ class Growing(InMemory):
 
     def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Engine:
         return Idle(ports, accounts, "a", config.settings)
-
-
-class Moving(Growing):
-    """Services whose file has another account after it was read again."""
-
-    @asynccontextmanager
-    async def accounts(self, config: Config, store: Store) -> AsyncGenerator[tuple[Account, ...]]:
-        async with super().accounts(config, store) as (account,):
-            name = account.name if self.read == 1 else AccountName("other")
-            yield (replace(account, name=name),)
 
 
 class Busy(NoFrontends):
@@ -104,24 +86,6 @@ async def test_the_next_engine_waits_for_a_store_that_does_not_answer_at_its_beg
         await asyncio.sleep(1)
         stop(signals)
     assert frontends.sizes == [1, 2]
-
-
-@pytest.mark.looptime
-async def test_an_account_that_left_the_file_grows_no_older_in_the_metrics() -> None:
-    """Nobody observes it any more: an alert on its age would fire for ever."""
-    services, frontends, signals, metrics = Moving(), Busy(), Signals(), CountingMetrics()
-    engines = EngineProcess(services, services.store_, metrics, frontends, signals)
-    for account in ("main", "other"):
-        metrics.replace(Gauge.HOSTS, {("z-1", "M2-L", "free"): 1}, account)
-        measure_age(metrics, AccountName(account), timedelta(seconds=3))
-    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
-        group.create_task(engines.run(services.load(FILE)))
-        await until(frontends, 1)
-        signals.ask_to_reload()
-        await until(frontends, 2)
-        stop(signals)
-    assert set(metrics.series(Gauge.OBSERVATION_AGE)) == {("other",)}
-    assert set(metrics.series(Gauge.HOSTS)) == {("other", "z-1", "M2-L", "free")}
 
 
 @pytest.mark.looptime

@@ -1,7 +1,7 @@
 """Reloads: what an engine that no longer runs a fleet leaves nothing of, and when it is over."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -101,40 +101,45 @@ class Nobody:
         del config, ports, engine
 
 
-async def test_a_fleet_that_is_run_no_more_alerts_of_nothing() -> None:
-    """The metrics are the process's: what an engine measured last would stay there for ever."""
-    services, signals = Services(), Signals()
-    metrics, config = services.metrics_, services.load(FILE)
-    process = EngineProcess(services, services.store_, metrics, Nobody(), signals)
-    others = tuple(replace(fleet, name=FleetName("other")) for fleet in config.fleets)
-    process.reads = Reads(replace(config, fleets=others))
-    running = asyncio.get_running_loop().create_task(process.run(config))
+async def reloaded(services: Services, file: Config, first: Callable[[], None]) -> None:
+    """Run a process until it runs on what the file has by then; `first` is called before that."""
+    signals, before = Signals(), services.load(FILE)
+    process = EngineProcess(services, services.store_, services.metrics_, Nobody(), signals)
+    process.reads = Reads(file)
+    running = asyncio.get_running_loop().create_task(process.run(before))
     await services.begun.wait()
     services.begun.clear()
-    assert metrics.value(Gauge.NO_AVAILABLE_HOST, WEB) == 2
+    first()
     signals.ask_to_reload()
     await services.begun.wait()
     running.cancel()
     await asyncio.wait([running])
+
+
+async def test_a_fleet_that_is_run_no_more_alerts_of_nothing() -> None:
+    """The metrics are the process's: what an engine measured last would stay there for ever."""
+    services = Services()
+    metrics, config = services.metrics_, services.load(FILE)
+    others = tuple(replace(fleet, name=FleetName("other")) for fleet in config.fleets)
+
+    def first() -> None:
+        assert metrics.value(Gauge.NO_AVAILABLE_HOST, WEB) == 2
+
+    await reloaded(services, replace(config, fleets=others), first)
     for gauge in (Gauge.NO_AVAILABLE_HOST, Gauge.BOOTSTRAP_FAILED, Gauge.ORPHANS_CHECKED):
         assert set(metrics.series(gauge)) == {("other",)}
 
 
 async def test_an_account_that_is_run_no_more_grows_no_older() -> None:
     """Its age grew by itself until the process ended, and its hosts stayed where they were."""
-    services, signals = Services(), Signals()
+    services = Services()
     metrics, config = services.metrics_, services.load(FILE)
-    process = EngineProcess(services, services.store_, metrics, Nobody(), signals)
     others = tuple(replace(fleet, account=AccountName("other")) for fleet in config.fleets)
-    process.reads = Reads(replace(config, fleets=others))
-    running = asyncio.get_running_loop().create_task(process.run(config))
-    await services.begun.wait()
-    services.begun.clear()
-    assert set(metrics.series(Gauge.OBSERVATION_AGE)) == {(MAIN,)}
-    signals.ask_to_reload()
-    await services.begun.wait()
-    running.cancel()
-    await asyncio.wait([running])
+
+    def first() -> None:
+        assert set(metrics.series(Gauge.OBSERVATION_AGE)) == {(MAIN,)}
+
+    await reloaded(services, replace(config, fleets=others), first)
     for gauge in (Gauge.OBSERVATION_AGE, Gauge.HOSTS, Gauge.PAID_UNTIL):
         assert {labels[0] for labels in metrics.series(gauge)} == {"other"}
 
