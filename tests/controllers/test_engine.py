@@ -910,6 +910,19 @@ async def test_observations_of_an_engine_that_leads_no_longer_do_not_grow_older(
         assert rig.metrics.series(Gauge.OBSERVATION_AGE) == {}
 
 
+async def test_an_engine_that_is_to_yield_alerts_until_its_lease_is_over() -> None:
+    """Nobody else leads until then: what it measured is all that there is."""
+    rig = Yielding(replace(FLEET, size=1), exclusive=False)
+    async with rig.running("a") as engine:
+        await rig.until([READY], 60 * S)
+        measure_host_needs(rig.metrics, WEB, missing=2, broken=1)
+        rig.yields = True
+        await rig.pass_by(2 * SETTINGS.lease_beat)
+        assert engine.leases.tenure("account/main") is not None
+        assert rig.metrics.value(Gauge.NO_AVAILABLE_HOST, WEB) == 2
+        assert rig.metrics.series(Gauge.OBSERVATION_AGE) != {}
+
+
 async def test_an_engine_that_yields_to_another_one_alerts_of_nothing_that_it_measured() -> None:
     """Who is elected among replicas in a cluster measures it; the others only look on."""
     rig = Yielding(replace(FLEET, size=1), exclusive=False)

@@ -152,8 +152,8 @@ _NAMES = (
 )
 
 
-def printed(code: str) -> set[str]:
-    """Return what Python prints of this with hashes in two orders."""
+def printed(code: str, *orders: str) -> set[str]:
+    """Return what Python prints of this with hashes in these orders."""
     return {
         subprocess.run(  # noqa: S603 - our own program
             [sys.executable, "-c", code],
@@ -162,17 +162,18 @@ def printed(code: str) -> set[str]:
             capture_output=True,
             text=True,
         ).stdout
-        for number in ("1", "271828")
+        for number in orders
     }
 
 
 @pytest.mark.timeout(120)
 def test_no_order_of_hashes_reaches_a_decision():
-    assert len(printed(_DIGEST)) == 1
+    assert len(printed(_DIGEST, "1", "271828")) == 1
 
 
 def test_no_order_of_hashes_reaches_a_report():
-    assert len(printed(_NAMES)) == 1
+    """Two names stand in one order or the other: six orders of hashes have both."""
+    assert len(printed(_NAMES, *"123456")) == 1
 
 
 def test_every_fault_is_drawn_within_a_hundred_seeds():
