@@ -102,7 +102,7 @@ class Reading:
         fleets = self._fleets(raw.get("fleet", {}), accounts)
         settings, metrics = self._engine(raw), self._metrics(raw)
         self._check_accounts(accounts, fleets)
-        if not self.objects:  # one object's names are no fault of another's
+        if not self.objects:  # there it would stop a whole rack for the name of one host
             self._check_host_names(accounts)
         self._check_calls(settings, accounts)
         grpc = external_grpc(

@@ -287,6 +287,15 @@ def test_hosts_are_the_list_of_their_provider(tmp_path: Path) -> None:
     assert assembly.verdicts[Place(PROVIDER, "rack")].accepted
 
 
+def test_a_host_that_is_called_as_one_of_the_file_stops_no_other(tmp_path: Path) -> None:
+    """A file is refused for that; of objects it would stop the whole rack for one of its names."""
+    base: Raw = {"provider": {"static": {"hosts": [{"address": "127.0.0.1", "name": "tower"}]}}}
+    namespace = Namespace(tmp_path, base).write(
+        providers={"rack": RACK}, hosts={"tower": a_box(), "attic": a_box("52:54:00:12:34:57")}
+    )
+    assert namespace.judged().verdicts[Place(PROVIDER, "rack")].accepted
+
+
 def test_a_host_that_is_wrong_stops_no_other(tmp_path: Path) -> None:
     namespace = Namespace(tmp_path).write(
         providers={"rack": RACK}, hosts={"tower": a_box(), "attic": a_box(price=-1)}
