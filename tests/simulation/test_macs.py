@@ -24,7 +24,6 @@ MANY = 40
 AT_ONCE = 10
 
 PAST_FAILURES = {
-    109000034: "L1: a fleet stayed one short where machines that wait counted as none for orders",
     82001245: "C1: what an old name put into the report leaves with one more look, soon",
     82001058: "network: an empty list hid a network, and a host went to the pool within it",
     79000053: "pool: a lock mended a host whose wipe had failed (the simulator)",
@@ -142,6 +141,7 @@ FAILURES_OF_NEWER_DICE = {
     94000033: "L1: a store that was put back pinned an older key (the judge)",
     98000006: "C1: after a takeover a listing that could prove an end was made much later",
     98000016: "E1: what waited for the caps to be replaced counted as a fleet at rest",
+    109000034: "L1: a fleet stayed one short where machines that wait counted as none for orders",
 }
 """The same of seeds that draw what came later: stores by hand, other files."""
 
