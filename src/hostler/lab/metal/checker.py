@@ -325,7 +325,8 @@ class MetalChecker(Checker):
         """Check what only time can break; free boxes that answer come to be as people hold them."""
         super()._check_shadow(shadow, things, passed)
         hosts = (host for host in shadow.hosts.values() if host.id not in shadow.bindings)
-        free = (host for host in hosts if host.condition is HostCondition.FREE)
+        moved = (host for host in hosts if not (host.fleet and shadow.is_held_back(host.fleet)))
+        free = (host for host in moved if host.condition is HostCondition.FREE)
         made = Switched(self.truth, self.held(shadow))
         switched = self._switched.setdefault(shadow.own, made)
         answer = (host for host in free if self._is_shown(host.id))
