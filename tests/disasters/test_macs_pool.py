@@ -176,7 +176,7 @@ def test_a_host_on_its_way_home_is_asked_nothing_twice() -> None:
     play_macs(scene)
 
 
-def test_a_host_that_was_given_up_is_taken_back_by_a_rename_and_a_request() -> None:
+def test_a_host_that_was_given_up_and_renamed_is_reported_and_taken_back_by_a_request() -> None:
     async def scene(s: MacRig) -> None:
         hostler = s.hostler()
         await s.ready(hostler, 1)
@@ -192,6 +192,8 @@ def test_a_host_that_was_given_up_is_taken_back_by_a_rename_and_a_request() -> N
         s.mac().deletion_scheduled = False
         await s.rig.clock.sleep(5 * MINUTE)
         assert not s.mac().deletion_scheduled
+        (orphan,) = await hostler.store.orphans()
+        assert (orphan.resource, orphan.cls) == (s.ids[0], "outside"), "it is paid for"
         await request(s, hostler, RequestKind.POOL_ADD, s.ids[0])
         await hostler.scale(1)
         await s.ready(hostler, 1)

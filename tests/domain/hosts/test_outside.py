@@ -69,6 +69,26 @@ def class_of(resource: Resource, host: Host | None = None, **facts: object) -> O
 
 
 @pytest.mark.parametrize(
+    ("text", "facts", "cls"),
+    [
+        ("desk-1", {}, NOBODYS),
+        ("tuist-tuist-macos-fleet-7d9f8b6c54-x2v9q", {}, UNPARSED),
+        (name(ABROAD, "other"), {}, OrphanClass.FOREIGN),
+        (name(ABROAD, "other"), {"adopted": True}, None),
+        (name(stage="retiring"), {}, None),
+        ("pool-1", {}, None),
+    ],
+)
+def test_a_host_that_a_person_renames_on_its_way_out_is_reported(
+    text: str, facts: dict[str, object], cls: OrphanClass | None
+) -> None:
+    """Nobody deletes it any more, and it is paid for; what its provider will delete goes on."""
+    host = record(condition=HostCondition.RETIRING, goal=HostGoal.RETIRED, **facts)
+    assert class_of(called(text), host) == cls
+    assert class_of(called(text, scheduled=True), host) is None
+
+
+@pytest.mark.parametrize(
     ("text", "status", "cls", "state"),
     [
         ("tuist-tuist-builders-fleet-rg4h9-c295c", "ready", UNPARSED, "claimed-looking"),
@@ -134,7 +154,6 @@ def test_each_new_class_says_what_to_do(cls: OrphanClass) -> None:
     "host",
     [
         record(condition=HostCondition.DIRTY, goal=HostGoal.CLEAN),
-        record(condition=HostCondition.RETIRING, goal=HostGoal.RETIRED),
         record(condition=HostCondition.COMING),
         record(condition=HostCondition.WIPING),
     ],

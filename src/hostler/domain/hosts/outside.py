@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from hostler.domain.ids import HostId
 from hostler.domain.model.capabilities import Ownership
-from hostler.domain.model.host import AT_HOME, OTHERS, Host, HostCondition
+from hostler.domain.model.host import AT_HOME, OTHERS, Host, HostCondition, HostGoal
 from hostler.domain.model.resource import OrphanClass, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.model.unused import claimant, unfit
@@ -39,10 +39,21 @@ def outside(account: AccountSnapshot) -> Iterator[Resource]:
         if resource.slot.kind != account.capabilities.host_kind or host in account.bindings:
             continue
         record = account.hosts.get(host)
-        if record is None or (record.goal is None and record.condition not in _OWN_WORK):
+        if record is None or not _is_at_work(record, resource):
             cls = _class(resource, record, account)
             if cls is not None:
                 yield tagged(resource, cls)
+
+
+def _is_at_work(record: Host, resource: Resource) -> bool:
+    """Tell whether work of its own explains a host.
+
+    The end of one does not that bears a name which nobody of ours wrote: a person renamed it, so
+    that it is not ours to delete any more, unless its provider does that by itself.
+    """
+    if record.goal is HostGoal.RETIRED and not resource.host.scheduled:
+        return record.ownership.adopted or resource.host.stage not in OTHERS
+    return record.goal is not None or record.condition in _OWN_WORK
 
 
 def _class(resource: Resource, record: Host | None, account: AccountSnapshot) -> OrphanClass | None:
