@@ -8,9 +8,9 @@ import gc
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from figures import Figure, show
+from msgspec.structs import replace
 
 from hostler.app.collector import collect_seldom
 from hostler.domain.decide import decide

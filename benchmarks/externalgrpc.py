@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from unittest.mock import Mock
@@ -18,6 +17,7 @@ from unittest.mock import Mock
 from figures import Figure, show
 from google.protobuf.message import Message
 from grpclib.client import Channel, UnaryUnaryMethod
+from msgspec.structs import replace
 
 from hostler.app.clock import SystemClock
 from hostler.app.collector import collect_seldom

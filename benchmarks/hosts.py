@@ -10,10 +10,11 @@ import gc
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from figures import Figure, show, silence
+from msgspec.structs import replace
 
 from hostler.app.collector import collect_seldom
 from hostler.controllers.observe.snapshot import Occasion, gather

@@ -16,11 +16,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
 from figures import Figure, resident, show
+from msgspec.structs import replace
 from staged import staged
 from theatre import FLEET, Asked, fleet_file, load
 

@@ -9,13 +9,13 @@ import os
 import socket
 import time
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from datetime import timedelta
 from ipaddress import IPv4Address
 from pathlib import Path
 
 from aiohttp import web
 from figures import Figure, resident, show, silence
+from msgspec.structs import replace
 
 from hostler.access.http import AiohttpTransport
 from hostler.access.shell import SshShell

@@ -10,11 +10,11 @@ import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from figures import silence
+from msgspec.structs import replace
 from theatre import FLEET, INSTALLATION, PROJECT, Asked, Theatre, fleet_file, load
 
 from hostler.domain.ids import Epoch

@@ -9,9 +9,11 @@ import shutil
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from hostler.app.collector import collect_seldom
 from hostler.domain.ids import CycleId, Epoch, FleetName, ResourceId, Zone, machine_id

@@ -6,9 +6,11 @@ Engine, store, provider, client and JSON are the real ones; the clock and the ne
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+
+from msgspec.structs import replace
 
 from hostler.app.compose import Composed
 from hostler.config.values import Config

@@ -1,16 +1,17 @@
 """The real prober, against listeners and commands on this machine alone."""
 
 import asyncio
+import dataclasses
 import os
 import signal
 import sys
 from collections.abc import AsyncGenerator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import asyncssh
 import pytest
+from msgspec.structs import replace
 
 from hostler.access.prober import SystemProber
 from hostler.app.clock import SystemClock
@@ -244,14 +245,14 @@ async def test_a_login_is_by_what_the_connection_says(guarded: Connection) -> No
 
 async def test_a_login_is_by_the_fleets_key_and_user(guarded: Connection) -> None:
     (key,) = guarded.keys
-    other = replace(guarded, keys=())
+    other = dataclasses.replace(guarded, keys=())
     assert not (await SystemProber().probe(MACHINE, other, LOGIN))[0]
     named = replace(LOGIN, key=str(key), user="root")
     assert await SystemProber().probe(MACHINE, other, named) == (True, "root may log in")
 
 
 async def test_another_host_key_than_the_known_one_is_no_login(guarded: Connection) -> None:
-    stranger = replace(guarded, fingerprint="SHA256:" + "x" * 43)
+    stranger = dataclasses.replace(guarded, fingerprint="SHA256:" + "x" * 43)
     passed, message = await SystemProber().probe(MACHINE, stranger, LOGIN)
     assert not passed
     assert message.startswith(f"no login at builder@127.0.0.1:{guarded.port}: it shows the key")

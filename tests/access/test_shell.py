@@ -1,12 +1,13 @@
 """The SSH shell: what comes back of one command, and what is raised where nothing does."""
 
+import dataclasses
 from collections.abc import AsyncGenerator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import asyncssh
 import pytest
+from msgspec.structs import replace
 
 from hostler.access.preparer import SshPreparer
 from hostler.access.prober import SystemProber
@@ -72,11 +73,11 @@ async def test_a_command_that_does_not_end_in_time_is_lost(login: Login) -> None
 
 
 async def test_another_host_key_is_refused_before_anything_is_sent(login: Login) -> None:
-    other = replace(login, check=pinned(f"SHA256:{'A' * 43}="))
+    other = dataclasses.replace(login, check=pinned(f"SHA256:{'A' * 43}="))
     with pytest.raises(Stranger, match=r"it shows the key SHA256:.*, not SHA256:A{43}$") as caught:
         await SshShell().run(other, "there")
     assert caught.value.key == HOST_KEY.get_fingerprint()
-    right = replace(login, check=pinned(HOST_KEY.get_fingerprint() + "="))
+    right = dataclasses.replace(login, check=pinned(HOST_KEY.get_fingerprint() + "="))
     printed = await SshShell().run(right, "there")
     assert printed == Printed("hello there", HOST_KEY.get_fingerprint(), status=3)
 
@@ -84,14 +85,14 @@ async def test_another_host_key_is_refused_before_anything_is_sent(login: Login)
 async def test_a_refused_login_is_not_reached_and_no_key_is_repeated(login: Login) -> None:
     stranger = HOST_KEY.export_private_key()
     with pytest.raises(Denied) as caught:
-        await SshShell().run(replace(login, keys=(stranger,)), "there")
+        await SshShell().run(dataclasses.replace(login, keys=(stranger,)), "there")
     assert stranger.decode().splitlines()[2] not in f"{caught.value} {login!r}"
     assert USER_KEY.export_private_key().decode().splitlines()[2] not in repr(login)
 
 
 async def test_a_key_file_is_read_when_it_is_used(login: Login, tmp_path: Path) -> None:
     file = tmp_path / "key"
-    by_file = replace(login, keys=(file,))
+    by_file = dataclasses.replace(login, keys=(file,))
     with pytest.raises(NotReached, match=r"our own key cannot be read \(No such file"):
         await SshShell().run(by_file, "there")
     file.write_bytes(b"not a key")
@@ -118,7 +119,7 @@ def own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("own_key")
 async def test_the_users_own_key_is_used_where_none_is_named(login: Login) -> None:
-    nameless = replace(login, keys=())
+    nameless = dataclasses.replace(login, keys=())
     assert (await SshShell().run(nameless, "there")).text == "hello there"
     machine = MachineId("m-aaaaaaaaaa")
     assert (await SystemProber().probe(machine, _reached(login), SSH))[0]
@@ -128,12 +129,12 @@ async def test_the_users_own_key_is_used_where_none_is_named(login: Login) -> No
 async def test_objects_of_a_cluster_are_lent_no_key_of_the_engine(login: Login) -> None:
     """By the shell, by the probe, and by the preparer; a key that is named is used as ever."""
     with pytest.raises(Denied, match="no private key is named"):
-        await SshShell(lends=False).run(replace(login, keys=()), "there")
+        await SshShell(lends=False).run(dataclasses.replace(login, keys=()), "there")
     assert (await SshShell(lends=False).run(login, "there")).text == "hello there"
     machine = MachineId("m-aaaaaaaaaa")
     passed, why = await SystemProber(lends=False).probe(machine, _reached(login), SSH)
     assert (passed, "no private key is named" in why) == (False, True)
-    lent = replace(_reached(login), lent=True)
+    lent = dataclasses.replace(_reached(login), lent=True)
     assert (await SystemProber(lends=False).probe(machine, lent, SSH))[0]
     question = Question(machine=machine, command="true", fingerprint="SHA256:any")
     reply = await SshPreparer(lends=False).ask(_reached(login), question)

@@ -66,7 +66,7 @@ def test_bootstrap_says_what_is_wrong(name: str, tmp_path: Path, capsys: Out) ->
 
 
 def test_a_handshake_needs_no_engine() -> None:
-    heavy = {"aiohttp", "structlog", "msgspec", "rich", "asyncssh", "cryptography", "cyclopts"}
+    heavy = {"aiohttp", "structlog", "rich", "asyncssh", "cryptography", "cyclopts"}
     code = (
         "import sys, hostler.app.plugin\n"
         "import hostler.frontends.fleeting.goplugin.serving\n"

@@ -1,9 +1,9 @@
 """Digests: what two readings of a file differ in, table by table."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.app.compose import Composed
 from hostler.config.digests import differing, digests

@@ -1,11 +1,11 @@
 """Fleets that only a store knows any more: read from their table as the file had it."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES

@@ -5,11 +5,12 @@ checks must see it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from files_rig import KEY, files_world
 from hostler.domain.ids import ResourceId

@@ -2,11 +2,12 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome, Refusal, Refused

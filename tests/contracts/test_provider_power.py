@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.capabilities import Cleaning, PowerLimits

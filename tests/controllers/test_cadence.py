@@ -1,11 +1,11 @@
 """When and at what: cadence of looks, nudges, focused looks, and one slow call beside many."""
 
 import itertools
-from dataclasses import replace
 from datetime import datetime, timedelta
 from unittest.mock import patch
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.controllers.observe.due import (
     Load,

@@ -1,8 +1,7 @@
 """Drift on the fake provider: an address that hangs on nothing, and a server of another type."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.model.phases import Phase
 from hostler.lab.scenes.fake import FakeScene

@@ -5,12 +5,12 @@ import itertools
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import timedelta
 from typing import NoReturn
 
 import pytest
 import structlog
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from hostler.controllers.engine import Engine

@@ -1,10 +1,10 @@
 """Fleets and accounts that come, change and go while an engine runs."""
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.settings import Account
 from hostler.domain.errors import RequestRefused

@@ -1,10 +1,10 @@
 """Whole engines over owned metal: what a person wants of a box, and what idle boxes do."""
 
 import itertools
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, ResourceId
 from hostler.domain.model.capabilities import Cleaning, PowerLimits

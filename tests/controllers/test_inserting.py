@@ -1,9 +1,9 @@
 """New machines are saved last: while the record of a lost one cannot be, none is made for it."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.errors import StoreBusy
 from hostler.domain.model.commands import Event

@@ -1,9 +1,9 @@
 """Whole engines over owned metal: boxes are started, let go of, cleaned, and used again."""
 
 import itertools
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, ResourceId
 from hostler.domain.model.capabilities import Cleaning, PowerLimits

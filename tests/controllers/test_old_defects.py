@@ -3,9 +3,8 @@
 The numbers are those of docs/explanation/thirty-defects.md.
 """
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.capabilities import Cleaning

@@ -1,9 +1,9 @@
 """Plan: the very calls that apply makes, by the code that acts; looking changes nothing."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.controllers.expected_calls import SEE, MachineSteps, expected_calls
 from hostler.controllers.plan import Plan, observe_fleet, plan, planned_hosts, planned_machines

@@ -1,9 +1,9 @@
 """Large losses: told with the first observation, and proved at the account's rate."""
 
-from dataclasses import replace
 from datetime import datetime
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.controllers.observe.proofs import batch_of, still_asked
 from hostler.domain.ids import ResourceId

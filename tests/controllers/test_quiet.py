@@ -1,10 +1,10 @@
 """While nothing moves a provider is asked as seldom as it says, and at once when something does."""
 
-from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, ResourceId
 from hostler.domain.model.capabilities import PowerLimits

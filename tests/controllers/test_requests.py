@@ -4,10 +4,11 @@ Every ordered pair of kinds about one subject is taken in one cycle, and long af
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.errors import Fenced, StoreBusy
 from hostler.domain.fleets.abandoned import KINDS as REQUESTERS

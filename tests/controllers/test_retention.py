@@ -1,10 +1,10 @@
 """Engines forget what is older than they are to remember, gently, and only where they may."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
 import structlog
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from hostler.controllers import retention

@@ -2,10 +2,10 @@
 
 import logging
 from collections.abc import MutableMapping
-from dataclasses import replace
 
 import pytest
 import structlog
+from msgspec.structs import replace
 
 from hostler.domain.ids import machine_id
 from hostler.domain.model.machine import MachineSpec, Offer

@@ -1,10 +1,10 @@
 """What a loop tells its log: news at once, as a warning where it needs somebody, and once."""
 
 import logging
-from dataclasses import replace
 
 import pytest
 import structlog
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from hostler.controllers.cycle import gravity

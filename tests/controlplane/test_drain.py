@@ -6,11 +6,12 @@ Its controllers run, and reckon the budgets; Nodes and their Pods are played, wi
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from hostler.app.clock import SystemClock
 from hostler.config.node_tables import ManagedTable, NodeTable, TaintTable

@@ -1,9 +1,9 @@
 """Whatever refuses a creation, and for however long: an hour's attempts are bounded (S4)."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.lab.scenes.macs import FLEET as MACS
 from hostler.lab.scenes.macs import MacRig, play_macs

@@ -1,9 +1,9 @@
 """A failure at any call of a creation, before or after its effect, leaves nothing behind."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.fleet import Timers

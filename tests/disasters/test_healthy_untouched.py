@@ -1,9 +1,9 @@
 """Whatever is said of the world, nothing healthy is touched, and nothing is bought twice."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import InstallationId
 from hostler.domain.model.fleet import Fleet

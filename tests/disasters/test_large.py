@@ -1,7 +1,8 @@
 """A fleet that is large for its budget of calls comes up all the same, machine after machine."""
 
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.model.fleet import Caps
 from hostler.lab.scenes.servers import FLEET, Rig, play

@@ -1,10 +1,11 @@
 """Lists of commands that are at fault themselves: no host is blamed, and no other claimed."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId
 from hostler.domain.model.fleet import Fleet, FleetRow, Probe, ProbeKind

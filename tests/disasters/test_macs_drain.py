@@ -1,10 +1,11 @@
 """Machines on which something runs: asked before they end, waited for, and ended in the end."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind

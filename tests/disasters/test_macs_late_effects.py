@@ -1,7 +1,8 @@
 """Beyond settle nothing can be proved by names alone: both sides hold, and an alarm is raised."""
 
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import FleetName, InstallationId, MachineId, machine_id

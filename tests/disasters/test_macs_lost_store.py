@@ -1,10 +1,10 @@
 """A store that was lost while a host was wiped, or put back from a backup: nobody loses a disk."""
 
 import copy
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.hosts.allocation import CLAIMED_TWICE
 from hostler.domain.ids import InstallationId

@@ -3,11 +3,11 @@
 A3 and B2 to B7 are defects of the reference, section 18: what each would do here, and what happens.
 """
 
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, InstallationId
 from hostler.domain.model.snapshot import RequestKind

@@ -1,10 +1,10 @@
 """Others who reach for the same hosts: a person, another installation, a call that comes late."""
 
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import InstallationId, MachineId
 from hostler.domain.model.phases import Phase

@@ -1,7 +1,8 @@
 """Hosts that somebody names: into the pool, or to be a machine, with their disk kept or wiped."""
 
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, MachineId, machine_id
 from hostler.domain.model.host import HostGoal, ReleasePolicy

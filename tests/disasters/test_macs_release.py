@@ -1,10 +1,10 @@
 """What becomes of a host when its machine goes: released, given up, or left as it is and told."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Literal
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import InstallationId
 from hostler.domain.model.host import HostCondition, HostOrigin, ReleasePolicy

@@ -1,10 +1,11 @@
 """Hosts that are logged in to before they are ready: keys, commands, and what goes on failing."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind
 from hostler.domain.model.host import Host, HostCondition

@@ -8,10 +8,10 @@ B11: hosts get no identity of their own from us that would have to be revoked be
 B13: comments that contradict each other; the pages of the reference are made from the code.
 """
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import Zone
 from hostler.domain.model.machine import Offer

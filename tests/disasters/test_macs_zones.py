@@ -1,7 +1,8 @@
 """Zones of Macs: hosts of our records are looked at also where no fleet asks for them any more."""
 
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.model.machine import Offer
 from hostler.lab.scenes.macs import FLEET, POOL, MacRig, play_macs, stage

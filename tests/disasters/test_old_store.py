@@ -3,12 +3,12 @@
 import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName
 from hostler.domain.model.resource import OrphanClass

@@ -1,10 +1,10 @@
 """What carries only a part of our owner tag: on record it is tagged again, else people are told."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName
 from hostler.domain.model.resource import OrphanClass

@@ -1,7 +1,8 @@
 """A renamed fleet on the real providers: its machines run on, and bear the new name in the end."""
 
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName
 from hostler.domain.model.snapshot import Request, RequestKind

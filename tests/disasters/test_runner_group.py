@@ -4,10 +4,10 @@ The real group, engine, provider and client over the simulated world, and the mo
 """
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.frontends.fleeting.contract import ConnectInfo, State
 from hostler.lab.gitlab_runner.provisioner import Provisioner

@@ -1,10 +1,10 @@
 """Stopped means two things, and never *deleting*: an autoscaler once froze on that for good."""
 
-from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.model.phases import Phase
 from hostler.lab.scenes.servers import FLEET, Rig, play

@@ -3,10 +3,11 @@
 Nothing but its root volume's name, and its own, says whose it is.
 """
 
-from dataclasses import replace
+import dataclasses
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import ResourceId
 from hostler.lab.scenes.servers import FLEET, Rig, play
@@ -15,7 +16,7 @@ from hostler.simulators.scaleway.faults.rates import Rule
 
 MINUTE = timedelta(minutes=1)
 BLOCK = Template(image="ubuntu_noble", cloud_init="#cloud-config")
-LOCAL = replace(BLOCK, root=Disk(size=20, type="l_ssd"))
+LOCAL = dataclasses.replace(BLOCK, root=Disk(size=20, type="l_ssd"))
 
 
 def untagged(rig: Rig, count: int = 1) -> None:

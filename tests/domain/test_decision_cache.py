@@ -1,11 +1,11 @@
 """Rests: what is remembered changes no decision, and is forgotten when anything is otherwise."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hostler.domain.decide import decide
 from hostler.domain.decision.cache import DecisionCache, is_plain

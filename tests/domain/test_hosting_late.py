@@ -1,9 +1,9 @@
 """What a host's own record keeps and ends: late claims, deliveries, quarantines, wipes."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.hosts.allocation import ALONE, FAULT
 from hostler.domain.hosts.lifecycle import decide_hosts

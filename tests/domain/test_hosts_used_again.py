@@ -1,9 +1,9 @@
 """A proof of a wipe is used once: a host that was used since is wiped again."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.hosts.free import is_clean
 from hostler.domain.hosts.lifecycle import decide_hosts

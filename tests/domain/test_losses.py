@@ -1,6 +1,6 @@
 """Losses: what is told of machines that are not seen, and when each is asked for by its id."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from hostler.domain.model.commands import Advance
 from hostler.domain.model.phases import Phase

@@ -1,10 +1,10 @@
 """Which bought hosts a fleet gives up beside a pool: what the pool serves was never bought."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.hosts.purchasing import Bought, buy
 from hostler.domain.ids import HostId, machine_id

@@ -1,7 +1,8 @@
 """When hosts are ordered, and how long an order keeps the next one away."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.hosts.purchasing import Bought, buy
 from hostler.domain.ids import machine_id

@@ -1,9 +1,9 @@
 """A probe is of the host and of the disk that the machine has now, and of no earlier one."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.machines.lifecycle import follow
 from hostler.domain.model.fleet import Probe, ProbeKind

@@ -1,10 +1,10 @@
 """Properties of decide, over worlds and histories that nobody thought of."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hostler.domain.decide import decide
 from hostler.domain.ids import MachineId, ResourceId, is_machine_id, jitter, machine_id

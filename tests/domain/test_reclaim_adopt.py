@@ -1,10 +1,10 @@
 """Sweep and adopt: the ledger of suspects, what may be reclaimed, and taking over what stands."""
 
 import itertools
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.fleets.reclaim import CAP, LACKED, NO_CALL
 from hostler.domain.ids import ResourceId

@@ -1,9 +1,9 @@
 """Repair and replace: what is destroyed unasked, how much of it, and with what surge."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.machines.replacement import REPLACE
 from hostler.domain.model.commands import Next

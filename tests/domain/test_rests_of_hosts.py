@@ -1,9 +1,9 @@
 """Rests of machines on hosts: it takes their records and a sure look too."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.decide import decide
 from hostler.domain.decision.cache import DecisionCache

@@ -1,9 +1,9 @@
 """Time: a clock that jumps either way, a process that starts again, and take-overs."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.fleets.reclaim import blocked
 from hostler.domain.model.calls import Shows

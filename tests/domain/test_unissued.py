@@ -1,8 +1,7 @@
 """What carries our owner tag and an id that our store never issued is never ours to destroy."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.commands import REQUEST_REFUSED, Reclaim, SaveFleet

@@ -6,7 +6,6 @@ import signal
 import stat
 import subprocess
 from collections.abc import Generator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from fleeting_kit import (
     present,
     simulated,
 )
+from msgspec.structs import replace
 from waiting import wait_until
 
 from hostler.testing.peers.go_hosts import Build, GoHosts

@@ -1,12 +1,12 @@
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from cli_kit import FILE, FLEET, NOW, TURN, WEB, InMemory, Result, fence, fill, made, run
 from cli_macs_kit import WithMacs
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, Zone
 from hostler.domain.model.commands import Event

@@ -1,11 +1,11 @@
 """What is shown of a machine whose host is kept because its fleet's setup script is at fault."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from cli_kit import FILE, NOW, cli, fill, made, run
 from cli_macs_kit import FIRST, FLEET, MACS, ZONE, WithMacs, keep
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId
 from hostler.domain.model.fleet import FleetRow, Probe, ProbeKind

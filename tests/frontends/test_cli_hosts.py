@@ -1,12 +1,12 @@
 """What the other commands show of hosts: explain, plan, status, orphans and check."""
 
 import re
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from cli_kit import FILE, NOW, InMemory, cli, fence, fill, made, run
 from cli_macs_kit import ELSEWHERE, FIRST, FLEET, MACS, POOL, ZONE, WithMacs, keep
+from msgspec.structs import replace
 
 from hostler.config.values import Config
 from hostler.domain.hosts.allocation import CLAIMED_TWICE

@@ -1,9 +1,10 @@
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
 from cli_kit import FILE, FLEET, HOME, OFFER, WEB, InMemory, cli, fill, made, run
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, ResourceId, Zone, machine_id
 from hostler.domain.model.machine import Deletion, Known, Offer, Place, Protection

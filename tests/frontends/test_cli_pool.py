@@ -1,12 +1,12 @@
 """`hostler pool` and `hostler retire`: hosts are shown, and only what may be asked is asked."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from cli_kit import FILE, NOW, InMemory, cli, fill, made, run
 from cli_macs_kit import ELSEWHERE, FIRST, FLEET, MACS, POOL, ZONE, WithMacs, keep, pool
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, Zone
 from hostler.domain.model.host import HostCondition, HostGoal

@@ -1,10 +1,9 @@
 """`hostler pool FILE list --json` shows how a host stands as its power goes, where that is ours."""
 
-from dataclasses import replace
-
 import pytest
 from cli_kit import NOW, cli, fill, made, run
 from cli_macs_kit import FIRST, FLEET, MACS, WithMacs, keep, pool
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId
 from hostler.domain.model.host import HostCondition, HostPower

@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import pytest
 from cli_kit import FILE, FLEET, NOW, InMemory, NoFrontends, cli, fill, run
+from msgspec.structs import replace
 
 from hostler.app.null_metrics import NullMetrics
 from hostler.config.digests import digests

@@ -1,9 +1,8 @@
 """`adopt --from-fleet`: a fleet of the file gets the machines of one that left it, or a refusal."""
 
-from dataclasses import replace
-
 import pytest
 from cli_kit import FILE, FLEET, NOW, InMemory, cli, fence, fill, made, run
+from msgspec.structs import replace
 
 from hostler.domain.errors import RequestRefused
 from hostler.domain.ids import AccountName, FleetName

@@ -1,11 +1,11 @@
 import asyncio
 import re
 import signal
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from cli_kit import FILE, FLEET, NOW, InMemory, StillClock, cli, fill, made, run
+from msgspec.structs import replace
 
 from hostler.config.digests import digests
 from hostler.domain.errors import ConfigError, Remedy

@@ -1,9 +1,10 @@
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
 from cli_kit import FILE, FLEET, HOME, NOW, WEB, InMemory, StillClock, cli, fence, fill, made, run
+from msgspec.structs import replace
 
 from hostler.config.digests import digests
 from hostler.config.values import Config

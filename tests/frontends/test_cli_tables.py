@@ -1,12 +1,12 @@
 """Tables, letter by letter: what is rendered from values alone."""
 
 import io
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from cli_kit import FLEET, NOW, TURN, WEB, made
+from msgspec.structs import replace
 from rich.console import Console, RenderableType
 
 from hostler.domain.hosts.allocation import CLAIMED_TWICE

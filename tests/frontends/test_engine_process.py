@@ -1,11 +1,11 @@
 """A process that runs one engine after the other, as its file is read again."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cli_kit import FILE, FLEET, InMemory, NoFrontends
+from msgspec.structs import replace
 
 from hostler.app.null_metrics import NullMetrics
 from hostler.config.values import Config

@@ -1,11 +1,12 @@
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import aiohttp
 import pytest
 from cli_kit import WEB, made
+from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
 from hostler.config.values import Listen

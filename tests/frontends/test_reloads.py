@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from cli_kit import FILE, InMemory
+from msgspec.structs import replace
 
 from hostler.config.values import Config
 from hostler.controllers.runtime.measurements import (

@@ -3,12 +3,12 @@
 import contextlib
 import json
 import socket
-from dataclasses import replace
 from datetime import timedelta
 
 import msgspec
 import pytest
 from aiohttp import web
+from msgspec.structs import replace
 from scripted import (
     BOXES,
     PATH,

@@ -1,10 +1,9 @@
 """The judge's own reading of owner tags and of Macs' names, stated by literal texts."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, machine_id
 from hostler.domain.model.resource import OwnerTag, Slot, Stage

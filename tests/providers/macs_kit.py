@@ -1,12 +1,13 @@
 """What the tests of the provider of Macs share: bodies, records, a reader, and an account."""
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from types import MappingProxyType
 
 import msgspec
+from msgspec.structs import replace
 
 from hostler.domain.ids import (
     AccountName,
@@ -160,7 +161,7 @@ class Direct:
         del deadline
         self.sent.append(request)
         if self.everything:  # as if the API filtered nothing
-            request = replace(request, query=())
+            request = dataclasses.replace(request, query=())
         reply = self._world.handle(request)
         assert reply.response is not None
         assert reply.fate is Delivered.ANSWERED

@@ -7,11 +7,11 @@ import hashlib
 import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import timedelta
 from random import Random
 from typing import Any, cast
 
+from msgspec.structs import replace
 from scaleway_rig import PROJECT, SECRET, HandTransport, Mood
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone

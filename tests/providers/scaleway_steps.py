@@ -1,8 +1,8 @@
 """Prefixes of a creation, as the engine folds it: what the tests of next_calls start from."""
 
-from dataclasses import replace
 from datetime import timedelta
 
+from msgspec.structs import replace
 from scaleway_kit import NOW, ZONE, claim, machine, provider
 
 from hostler.domain.ids import Epoch, ResourceId

@@ -9,12 +9,13 @@ import signal
 import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
 
 import asyncssh
+from msgspec.structs import replace
 
 from hostler.access.shell import CALL, SshShell
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone

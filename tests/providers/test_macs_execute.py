@@ -1,7 +1,6 @@
 """Calls on Macs as they go to the API, and what their answers come to."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -21,6 +20,7 @@ from macs_kit import (
     name,
     record,
 )
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, ResourceId
 from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused

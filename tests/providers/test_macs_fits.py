@@ -1,7 +1,5 @@
 """Which hosts a fleet may take, how one is reached, and what asking costs."""
 
-from dataclasses import replace
-
 import pytest
 from macs_kit import (
     FLEET,
@@ -15,6 +13,7 @@ from macs_kit import (
     reader,
     tenancy_part,
 )
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, InstallationId, Zone
 from hostler.domain.model.host import HOST as HOSTS

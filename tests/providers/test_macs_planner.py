@@ -1,6 +1,5 @@
 """The pure half: which calls come next from where a host's name and status say it is."""
 
-from dataclasses import replace
 from datetime import timedelta
 from itertools import product
 
@@ -23,6 +22,7 @@ from macs_kit import (
     tagged,
     tenancy_part,
 )
+from msgspec.structs import replace
 
 from hostler.domain.hosts.claims import CLEAN
 from hostler.domain.machines.bootstrap import REBOOT

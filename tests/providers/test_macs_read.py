@@ -1,12 +1,12 @@
 """What is read of a Mac: its password, its pool, its stage, and whose it is."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from macs_kit import FLEET, HOST, MACHINE, OTHER, STRANGER, mac, name, reader
+from msgspec.structs import replace
 
 from hostler.domain.model.host import TENANT, allocation_of
 from hostler.domain.model.resource import Condition, Stage

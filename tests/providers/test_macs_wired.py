@@ -1,10 +1,9 @@
 """What is known of the private networks of Macs between one listing and the next."""
 
-from dataclasses import replace
-
 import msgspec
 import pytest
 from macs_kit import HOST, ZONE, mac, reader
+from msgspec.structs import replace
 
 from hostler.domain.ids import Zone
 from hostler.providers.scaleway.common.pages import Listing

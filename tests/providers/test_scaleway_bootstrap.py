@@ -1,9 +1,11 @@
 """Bootstrap data of one machine: on its server before that is first switched on, nowhere else."""
 
-from dataclasses import dataclass, field, replace
+import dataclasses
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 from scaleway_kit import (
     FLEET,
     INSTANCE,
@@ -30,7 +32,7 @@ PLACE = "secret/fleet/w-1"
 TOKEN = b"abcdef.0123456789abcdef"
 DATA = b"#cloud-config\nruncmd: [kubeadm join --token " + TOKEN + b"]\n"
 PLAIN = Template(image="aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee", ipv4=False)
-FLEETS = replace(PLAIN, cloud_init="#cloud-config\npackages: [curl]\n")
+FLEETS = dataclasses.replace(PLAIN, cloud_init="#cloud-config\npackages: [curl]\n")
 WHOSE = (("fleet", str(FLEET)), ("machine", str(MACHINE)))
 SPEC = MachineSpec(bootstrap=PLACE)
 PATH = f"{INSTANCE}/servers/srv-1/user_data/cloud-init"

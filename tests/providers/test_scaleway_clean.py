@@ -1,8 +1,7 @@
 """Clearing, as a pure function: by what each part allows, from every prefix, and never twice."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from scaleway_kit import MACHINE, NOW, claim, machine, provider
 from scaleway_steps import (
     FULL,

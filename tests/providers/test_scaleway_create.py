@@ -1,8 +1,7 @@
 """How a server is made: its body, its image, and what a refusal or a lost answer comes to."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from scaleway_kit import (
     FLEET,
     INSTANCE,

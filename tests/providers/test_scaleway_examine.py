@@ -1,8 +1,7 @@
 """What asking the API tells of quotas, networks, groups and keys; nothing is changed."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from scaleway_kit import FLEET, INSTANCE, ZONE, get, provider
 
 from hostler.domain.ids import Zone

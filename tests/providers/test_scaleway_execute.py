@@ -1,9 +1,10 @@
 """Calls as they go over the wire, and what their answers come to."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 from scaleway_kit import (
     BLOCK,
     FLEET,

@@ -1,9 +1,9 @@
 """Making, as a pure function: which calls come next, from every prefix, and in which order."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 from scaleway_kit import NOW, ZONE, claim, machine, provider
 from scaleway_steps import (
     FULL,

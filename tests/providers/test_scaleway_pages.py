@@ -1,8 +1,7 @@
 """Listings page by page: what shifts, breaks off, repeats, or cannot be read."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from scaleway_kit import (
     INSTANCE,
     ZONE,

@@ -1,9 +1,9 @@
 """Addresses of a pool: taken and given back, by one tenancy after another, and never deleted."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from scaleway_kit import (
     INSTANCE,
     MACHINE,

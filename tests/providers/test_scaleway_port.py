@@ -1,10 +1,10 @@
 """The rest of the port: secrets, logs, connections, costs."""
 
 from collections.abc import Generator
-from dataclasses import replace
 
 import pytest
 import structlog
+from msgspec.structs import replace
 from scaleway_kit import (
     FLEET,
     HOME,

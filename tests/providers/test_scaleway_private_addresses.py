@@ -1,9 +1,9 @@
 """How to reach a server: its private address, which IPAM alone knows, and its processor."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 from scaleway_kit import (
     INSTANCE,
     NOW,

@@ -1,8 +1,8 @@
 """Standby, as a pure function: requested once, of what is up, and woken again after it."""
 
-from dataclasses import replace
 from datetime import timedelta
 
+from msgspec.structs import replace
 from scaleway_kit import NOW, provider
 from scaleway_steps import FULL, made
 

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 from static_hosts import FLEET, HOME, ZONE, FakeHost, Park, eventually, key, park
 
 from hostler.domain.ids import (

@@ -5,11 +5,11 @@ The numbers are those of docs/explanation/thirty-defects.md.
 
 import itertools
 import re
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import AccountName, HostId, Zone, machine_id
 from hostler.domain.model.fleet import Timers

@@ -1,9 +1,10 @@
 """What the store holds of fleets that the file has no longer, and what is said of that."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from hostler.config.store_url import StoreUrl
 from hostler.config.values import Config

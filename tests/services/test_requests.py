@@ -1,10 +1,10 @@
 """Requests: what is accepted is returned as a value, and what is refused says why."""
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.errors import RequestRefused
 from hostler.domain.ids import InstallationId, machine_id

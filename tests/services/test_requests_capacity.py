@@ -1,9 +1,9 @@
 """Capacity: how many of the machines asked for are accepted, and what is in the way of more."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.model.fleet import Caps, FleetRow, Setback
 from hostler.domain.model.machine import Machine, Offer, Protection

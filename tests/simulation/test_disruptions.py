@@ -1,8 +1,9 @@
 """What a simulation's disruptions do to a process: it is stopped, it dies, it goes on."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from hostler.lab.harness.process import Process
 from hostler.lab.scenario.disruptions import Disruptions

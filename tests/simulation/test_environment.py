@@ -1,12 +1,12 @@
 """A provider joins the simulation with an environment and a checker, whatever its world is."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import InstallationId, Zone

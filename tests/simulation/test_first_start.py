@@ -1,10 +1,10 @@
 """What is missing of a server when it is switched on for the first time."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.machine import Known, Machine, Place

@@ -1,9 +1,10 @@
 """S6: jobs on hosts that are asked whether they are busy; and hosts that only people can free."""
 
-from dataclasses import replace
+import dataclasses
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId
 from hostler.domain.model.machine import Deletion, Machine
@@ -135,7 +136,7 @@ def freed(fact: Fact, *, lost: bool = False) -> bool:
     """Tell whether people free a host whose name says this, beside one that a machine has."""
     tenant = replace(machine(1), phase=Phase.READY, host=HELD)
     truth = GroundTruth(World(lambda: 99.0, Random(1)), 60.0)
-    truth.hosts = {HELD: replace(named(tenant.id), late=9.0), COPY: fact}
+    truth.hosts = {HELD: dataclasses.replace(named(tenant.id), late=9.0), COPY: fact}
     ours = ShadowStore(own=OURS, fleets={})
     ours.machines[tenant.id] = tenant
     shadows = [ours, ShadowStore(own=OTHERS, fleets={}, lost=lost)]
@@ -144,16 +145,16 @@ def freed(fact: Fact, *, lost: bool = False) -> bool:
 
 def test_people_free_what_came_late_or_was_copied_of_a_machine_that_lives_elsewhere() -> None:
     living = machine(1).id
-    assert freed(replace(named(FAR), late=9.0))
-    assert freed(replace(named(living), by_person=True))
-    assert freed(replace(named(FAR, OTHERS), by_person=True), lost=True)
+    assert freed(dataclasses.replace(named(FAR), late=9.0))
+    assert freed(dataclasses.replace(named(living), by_person=True))
+    assert freed(dataclasses.replace(named(FAR, OTHERS), by_person=True), lost=True)
 
 
 def test_people_free_nothing_that_the_program_can_mend() -> None:
     living = machine(1).id
     assert not freed(named(FAR))
     assert not freed(named(living))
-    assert not freed(replace(named(FAR), late=8.0))
-    assert not freed(replace(named(FAR), by_person=True))
-    assert not freed(replace(named(FAR, OTHERS), by_person=True))
-    assert not freed(replace(named(FAR, stage=Stage.PARKED), late=9.0))
+    assert not freed(dataclasses.replace(named(FAR), late=8.0))
+    assert not freed(dataclasses.replace(named(FAR), by_person=True))
+    assert not freed(dataclasses.replace(named(FAR, OTHERS), by_person=True))
+    assert not freed(dataclasses.replace(named(FAR, stage=Stage.PARKED), late=9.0))

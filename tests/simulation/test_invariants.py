@@ -1,7 +1,7 @@
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import (
     AccountName,

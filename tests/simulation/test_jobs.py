@@ -1,9 +1,9 @@
 """S6: a machine with a running job is not ended without its drain contract."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.model.machine import Deletion, Machine, Protection
 from hostler.domain.model.phases import Goal, Phase

@@ -1,11 +1,12 @@
 """S3: the judge's own account of listings, and what may rest on them."""
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.commands import Advance, OrderHosts, Reclaim, Verdict
@@ -106,8 +107,8 @@ def test_first_page_that_is_read_again_makes_a_listing_whole() -> None:
         (asked(1), page(range(2), 2, status=503)),
         (asked(1), Response(status=200, body=b"<html>")),
         (asked(1, tags="hostler-machine=m"), page(range(2), 2)),
-        (replace(asked(1), method="POST"), page(range(2), 2)),
-        (replace(asked(1), path=f"{_SERVERS}/s-1"), page(range(2), 2)),
+        (dataclasses.replace(asked(1), method="POST"), page(range(2), 2)),
+        (dataclasses.replace(asked(1), path=f"{_SERVERS}/s-1"), page(range(2), 2)),
     ],
 )
 def test_what_is_no_listing_of_all_is_none(answer: tuple[HttpRequest, Response]) -> None:

@@ -1,10 +1,10 @@
 """Every state of a small world of Macs: claims and releases by installations, faults, a person."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import Epoch
 from hostler.domain.model.calls import Call, Effect, Shows

@@ -1,6 +1,7 @@
-from dataclasses import replace
+import dataclasses
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, InstallationId
 from hostler.lab.macs.ground_truth import Asked, Change, Fact
@@ -29,8 +30,8 @@ def test_an_adopter_can_but_believe_a_name_that_a_person_copied_onto_a_host() ->
     "change",
     [
         replace(ADOPTED, by=None),
-        replace(ADOPTED, before=replace(COPIED, by_person=False)),
-        replace(ADOPTED, before=replace(COPIED, name="pool-1")),
+        replace(ADOPTED, before=dataclasses.replace(COPIED, by_person=False)),
+        replace(ADOPTED, before=dataclasses.replace(COPIED, name="pool-1")),
         replace(ADOPTED, by=replace(ADOPTER, machine=ANOTHER)),
         replace(ADOPTED, by=replace(ADOPTER, machine="")),
         replace(ADOPTED, by=replace(ADOPTER, ours=(OLD,))),

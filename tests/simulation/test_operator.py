@@ -1,8 +1,9 @@
 """What the person of a simulation does at the end of a run, which no program may do."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, InstallationId, ResourceId, Zone
 from hostler.domain.model.resource import OrphanClass

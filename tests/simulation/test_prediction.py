@@ -1,7 +1,7 @@
 from collections import Counter
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.controllers.plan import planned_machines
 from hostler.domain.decide import decide

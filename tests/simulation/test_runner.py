@@ -3,12 +3,12 @@
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, InstallationId, machine_id
 from hostler.domain.model.resource import OwnerTag, Slot

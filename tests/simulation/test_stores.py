@@ -1,9 +1,9 @@
 """Most seeds run on the real store, and go the same way as in memory."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.lab.scenario.course import EngineCourse
 from hostler.lab.scenario.faults import Size

@@ -1,12 +1,12 @@
 """What somebody does to stores by hand: put back, robbed of records; and the judge's account."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from unittest.mock import patch
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId
 from hostler.domain.model.fleet import FleetRow

@@ -1,10 +1,10 @@
 """What nobody's tags explain: who must know of it, and what only people can."""
 
-from dataclasses import replace
 from random import Random
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId
 from hostler.domain.model.resource import OwnerTag, Slot

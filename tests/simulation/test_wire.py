@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.access.http import AiohttpTransport
 from hostler.lab.scaleway.bystanders import SECRET

@@ -1,11 +1,11 @@
 """Any record that its types allow comes back as it was; what could not is refused."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hostler.domain.errors import StoreError
 from hostler.domain.model.commands import Event

@@ -1,10 +1,10 @@
 """The rules of saves: what they change can be undone, and repeated elsewhere."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.errors import Conflict
 from hostler.domain.ids import HostId, InstallationId, MachineId, ResourceId, machine_id

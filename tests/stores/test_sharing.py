@@ -1,7 +1,8 @@
 """Records that were decoded share what they repeat."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import Epoch
 from hostler.domain.model.calls import Shows

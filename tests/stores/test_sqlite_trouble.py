@@ -5,11 +5,11 @@ import errno
 import os
 import sqlite3
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.errors import Conflict, StoreBusy, StoreError, StoreLost, StoreUnusable
 from hostler.ports.store import Store

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 import asyncssh
+from msgspec import Struct
 
 from hostler.ports.preparer import Hides
 
@@ -56,8 +57,7 @@ class Command:
     content: bytes = field(default=b"", repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class Ended(Struct, frozen=True, kw_only=True):
     """How a command ended: its exit status, or else a signal's name, or that it was late, or lost.
 
     `error` says in the library's words how the connection went away.

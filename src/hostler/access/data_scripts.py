@@ -5,8 +5,9 @@ sees to it; `script` and `log` while it runs; `status`, how it ended. The script
 input, is readable by its user alone, and is removed when it ends, as the log is when it was read.
 """
 
-from dataclasses import dataclass
 from shlex import quote
+
+from msgspec import Struct
 
 from hostler.domain.ids import MachineId
 from hostler.domain.policy.bootstrap_data import DataState
@@ -39,8 +40,7 @@ kill $w; end $r
 """What runs at the host until the script ends: it takes its time and notes its status."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(Struct, frozen=True, kw_only=True):
     """How a script stands at a host, and the end of what it printed where it has ended."""
 
     state: DataState

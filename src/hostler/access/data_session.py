@@ -1,9 +1,10 @@
 """Data session: a machine's own script is run once at its host, and followed to its end."""
 
-from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import asyncssh
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.policy.bootstrap_data import DataState, hidden
 from hostler.ports.preparer import MachineData, Order, Prepared
@@ -21,8 +22,7 @@ _FOLLOWED = timedelta(seconds=60)
 _ANSWER = timedelta(seconds=30)
 
 
-@dataclass(frozen=True, slots=True)
-class DataSession:
+class DataSession(Struct, frozen=True):
     """The part of a login that concerns the machine's own script."""
 
     connection: asyncssh.SSHClientConnection

@@ -1,8 +1,7 @@
 """Session: what is done at a host after a login, one command after the other."""
 
-from dataclasses import replace
-
 import asyncssh
+from msgspec.structs import replace
 
 from hostler.domain.policy.bootstrap import Applied, asks, cause_of, note_of
 from hostler.ports.preparer import Order, Prepared

@@ -8,8 +8,9 @@ import socket
 from collections import ChainMap
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from hostler.config import laws
 from hostler.config.errors import Faults

@@ -5,16 +5,16 @@ computer anyway; whoever writes objects of a cluster need not.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from hostler.config.decode import Raw, table
 from hostler.config.source import read_toml
 from hostler.domain.model.fleet import Fleet
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Own:
+class Own(Struct, frozen=True, kw_only=True):
     """The names of the accounts and of the fleets that stand in the file beside objects."""
 
     accounts: Collection[str] = ()

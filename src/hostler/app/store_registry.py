@@ -4,9 +4,10 @@ import asyncio
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec.structs import replace
 
 from hostler.config.store_url import StoreUrl
 from hostler.domain.errors import ConfigError, HostlerError, StoreMissing

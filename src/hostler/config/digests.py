@@ -6,9 +6,9 @@ file that a template names is one.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from .values import Config
 

@@ -3,7 +3,8 @@
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _SECRET = re.compile(r"secret|password|token|passphrase|private_key|cloud_init", re.IGNORECASE)
@@ -16,8 +17,7 @@ _LONGEST = 60
 HIDDEN = "(not shown)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class Fault(Struct, frozen=True, kw_only=True):
     """One thing that is wrong: where, what stands there ("" for nothing), and what should."""
 
     path: str
@@ -32,8 +32,7 @@ class Fault:
         return f"{found}\n      expected {self.expected}{cure}"
 
 
-@dataclass(frozen=True, slots=True)
-class Faults:
+class Faults(Struct, frozen=True):
     """The faults found so far; the only thing that decoding adds to."""
 
     found: list[Fault] = field(default_factory=list[Fault])

@@ -4,9 +4,10 @@ A value alone is judged where its table is decoded; here stands what two keys sa
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.model.fleet import Fleet, ProbeKind
@@ -18,8 +19,7 @@ from .units import format_duration
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Law(Generic[T]):
+class Law(Struct, Generic[T], frozen=True, kw_only=True):
     """What a key must be for the others; `value` returns what stands there, None for nothing."""
 
     key: str
@@ -28,8 +28,7 @@ class Law(Generic[T]):
     holds: Callable[[T], bool]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timed(Generic[T]):
+class Timed(Struct, Generic[T], frozen=True, kw_only=True):
     """Settings beside the times of the provider whose calls they are for."""
 
     of: T

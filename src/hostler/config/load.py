@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import cast
 
-from msgspec import structs
+from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import AccountName, FleetName
@@ -66,8 +67,7 @@ def _in_order(faults: Faults) -> tuple[Fault, ...]:
     return tuple(dict.fromkeys(faults.found))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bought:
+class Bought(Struct, frozen=True, kw_only=True):
     """Where a fleet is bought, as far as it could be read."""
 
     kind: Kind | None = None

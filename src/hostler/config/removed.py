@@ -1,7 +1,8 @@
 """Removed fleets: those that a store holds and the file no longer has, read from the store."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.model.fleet import Fleet, FleetRow
 

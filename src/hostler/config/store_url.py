@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from .errors import Faults, did_you_mean
 
@@ -12,8 +13,7 @@ KEY = "store"
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.ASCII | re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class StoreUrl:
+class StoreUrl(Struct, frozen=True):
     """A store's scheme, and the place as that scheme understands it: a path, or nothing."""
 
     scheme: str

@@ -1,8 +1,9 @@
 """Values: a fleet file once it is read and found right, frozen."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.errors import ConfigError, Remedy
@@ -14,8 +15,7 @@ from .node_tables import NodeTable
 from .store_url import StoreUrl
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountConfig:
+class AccountConfig(Struct, frozen=True, kw_only=True):
     """One [provider.NAME] table: its kind, its budget of calls, and the kind's own settings."""
 
     name: AccountName
@@ -25,16 +25,14 @@ class AccountConfig:
     settings: object
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listen:
+class Listen(Struct, frozen=True, kw_only=True):
     """Where something is served."""
 
     host: str
     port: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tls:
+class Tls(Struct, frozen=True, kw_only=True):
     """Files in PEM, seen from the fleet file: ours, and the authority of those who may call."""
 
     certificate: str
@@ -42,16 +40,14 @@ class Tls:
     client_ca: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeGroup:
+class NodeGroup(Struct, frozen=True, kw_only=True):
     """A fleet of which Cluster Autoscaler asks for nodes, and what its nodes are."""
 
     fleet: FleetName
     node: NodeTable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExternalGrpc:
+class ExternalGrpc(Struct, frozen=True, kw_only=True):
     """Where Cluster Autoscaler is served, and what of."""
 
     listen: Listen
@@ -59,8 +55,7 @@ class ExternalGrpc:
     groups: tuple[NodeGroup, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(Struct, frozen=True, kw_only=True):
     """A fleet file. `templates` are the kinds' own parts of the fleets' tables.
 
     `nodes` are what fleets say of their machines as nodes. `warnings` tell of what the file may

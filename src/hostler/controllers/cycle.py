@@ -3,11 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import assert_never
 
 import structlog
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.decide import decide
 from hostler.domain.decision.cache import LONGEST, DecisionCache
@@ -47,8 +49,7 @@ _OBSERVATIONS_AT_REST = 4
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.cycle")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reconciled:
+class Reconciled(Struct, frozen=True, kw_only=True):
     """What came of a cycle: what was seen and decided, and the machines to be worked on.
 
     It goes on where machines were `made` or got hosts: what comes next for those may begin.

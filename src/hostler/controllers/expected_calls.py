@@ -1,7 +1,9 @@
 """Expected calls: what a machine's or a host's step would call if every answer were as expected."""
 
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.hosts.next_calls import HostPlanner, Times, host_allowed
 from hostler.domain.ids import ResourceId
@@ -72,8 +74,7 @@ def _answered(
     return apply_outcome(asked, call, answer, snapshot.now)
 
 
-@dataclass(frozen=True, slots=True)
-class MachineSteps:
+class MachineSteps(Struct, frozen=True):
     """A machine's calls on the way to a goal."""
 
     goal: Goal
@@ -104,8 +105,7 @@ class MachineSteps:
         return ready if ready.waits else Ready(waits=SEE if other else "")
 
 
-@dataclass(frozen=True, slots=True)
-class HostSteps:
+class HostSteps(Struct, frozen=True):
     """A host's calls on the way to a goal of its own."""
 
     goal: HostGoal

@@ -1,7 +1,9 @@
 """Plan: one observation and one decision, by the code that acts, and nothing done."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.decide import decide
 from hostler.domain.decision.view import view_of
@@ -37,8 +39,7 @@ _ARRIVED = Ready()
 """No call is to be made, and nothing is waited for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
+class Planned(Struct, frozen=True, kw_only=True):
     """What would be done now for a machine, or for a host that no machine has.
 
     `subject` is None for a machine that would be made; `name` is a machine's offer, or what a host
@@ -67,8 +68,7 @@ class Planned:
         return Next(kind="nothing")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """What one cycle would come to: the decision, and the very calls that would be made."""
 
     snapshot: Snapshot

@@ -3,7 +3,7 @@
 Everything that a plan or an explanation says comes from here.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from .decision.cache import DecisionCache
 from .decision.commands import decision_of
@@ -70,8 +70,7 @@ def decide(snapshot: Snapshot, planner: Planner, cache: DecisionCache | None = N
     return decision
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
+class Explained(Struct, frozen=True, kw_only=True):
     """The answer to *why*, and *what next*, for one machine."""
 
     machine: Machine

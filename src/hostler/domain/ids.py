@@ -1,12 +1,11 @@
 """Ids: each kind is a type of its own, so that they cannot be mixed up; and `evolve` for values."""
 
 import hashlib
-from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NewType, TypeVar
+from typing import Any, NewType, TypeVar
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+from msgspec import Struct
+from msgspec.structs import replace
 
 InstallationId = NewType("InstallationId", str)
 FleetName = NewType("FleetName", str)
@@ -50,7 +49,7 @@ def jitter(key: str, most: timedelta) -> timedelta:
     return most * fraction
 
 
-V = TypeVar("V", bound="DataclassInstance")
+V = TypeVar("V", bound=Struct)
 
 
 def evolve(value: V, **fields: Any) -> V:

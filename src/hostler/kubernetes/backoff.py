@@ -1,15 +1,15 @@
 """Back-off: longer and longer pauses, none of them like another's. Pure."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 Draw = Callable[[], float]
 """Gives a number from 0 up to, and without, 1: `random.Random(seed).random`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backoff:
+class Backoff(Struct, frozen=True, kw_only=True):
     """The first pause, by what each next one is longer, and the longest."""
 
     first: timedelta = timedelta(milliseconds=500)

@@ -1,8 +1,9 @@
 """Cache: the objects that an informer knows, with indexes, and what changes as they do. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Generic
+
+from msgspec import Struct
 
 from .objects import Key, M, M_co, key_of
 
@@ -10,8 +11,7 @@ Index = Callable[[M], Iterable[str]]
 """Gives the values under which an object is found."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change(Generic[M_co]):
+class Change(Struct, Generic[M_co], frozen=True):
     """What became of one key: `old` is None where it is new, `new` where it is deleted."""
 
     key: Key

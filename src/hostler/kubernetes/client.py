@@ -3,13 +3,15 @@
 Nothing is tried again here, besides a list whose page expired on the way.
 """
 
+import dataclasses
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Generic, TypeVar
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from .errors import ApiError, Expired, KindNotServed, NotFound, Unreadable
 from .objects import HasMetadata, Key, Listing, M, key_of
@@ -44,8 +46,7 @@ class _Versions(msgspec.Struct, frozen=True):
     versions: tuple[_Version, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class Client(Struct, frozen=True, kw_only=True):
     """Reads and writes objects of one API server; every call may raise an `ApiError`.
 
     `manager` owns the fields that are written; `deadline` bounds each call, a page of a list too.
@@ -179,7 +180,7 @@ class Client:
 
     async def _write(self, resource: Resource[M], action: Action, call: Call) -> M:
         query = (*call.query, ("fieldManager", self.manager))
-        answer = await self._send(action, replace(call, query=query))
+        answer = await self._send(action, dataclasses.replace(call, query=query))
         return _object(action, resource.model, answer)
 
     async def _send(self, action: Action, call: Call) -> Answer:

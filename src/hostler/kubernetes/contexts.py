@@ -3,10 +3,11 @@
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from hostler.domain.errors import ConfigError
 from hostler.ports.clock import Clock
@@ -33,8 +34,7 @@ _EXEC_VERSIONS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """Where a kubeconfig is looked for: variables, the home folder, a context by name or None."""
 
     environment: Mapping[str, str]

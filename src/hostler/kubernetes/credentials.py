@@ -7,6 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
+
 from hostler.ports.clock import Clock
 from hostler.ports.files import read_text, why_not_read
 from hostler.ports.secret import Secret
@@ -25,8 +27,7 @@ class Certificate:
     key: bytes = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class Identity(Struct, frozen=True, kw_only=True):
     """What is shown to the server: a token, a certificate, both, or nothing."""
 
     token: Secret | None = None

@@ -7,12 +7,13 @@ that, counted from before its last renewal was sent.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
 import msgspec
 import structlog
+from msgspec import Struct, field
 
 from hostler.ports.clock import Clock
 
@@ -46,8 +47,7 @@ LEASES = Resource(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class Terms(Struct, frozen=True, kw_only=True):
     """How long a lease is, how long its holder believes in it, and how often it is renewed."""
 
     duration: timedelta = timedelta(seconds=15)
@@ -65,8 +65,7 @@ class Terms:
         return (self.belief - self.retry) / 2
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
+class Holding(Struct, frozen=True):
     """A lease that we hold: its fencing number, which grows with each holder; until when (boot)."""
 
     epoch: int
@@ -89,8 +88,7 @@ class Leases(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(Struct, frozen=True, kw_only=True):
     """Who asks for leases, in which namespace, under which terms.
 
     `identity` belongs to one start of one process: who comes back is somebody else.

@@ -7,11 +7,11 @@ deleted unseen is noticed by comparing with the next list.
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Generic, Protocol
 
 import structlog
+from msgspec import Struct, field
 
 from hostler.ports.clock import Clock
 
@@ -43,8 +43,7 @@ class Reader(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True, kw_only=True):
     """What an informer is given of the outside: time, chance, and how it waits after failures."""
 
     clock: Clock

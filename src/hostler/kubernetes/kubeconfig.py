@@ -6,12 +6,12 @@ No error shows any value of a file besides the names of contexts, clusters, user
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
 import yaml
+from msgspec import Struct
 
 from hostler.domain.errors import ConfigError
 from hostler.ports.files import read_text, why_not_read
@@ -95,16 +95,14 @@ class _File(msgspec.Struct, frozen=True, rename="kebab"):
 E = TypeVar("E")
 
 
-@dataclass(frozen=True, slots=True)
-class Located(Generic[E]):
+class Located(Struct, Generic[E], frozen=True):
     """An entry and the file that it stands in: its relative paths start there."""
 
     entry: E
     file: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kubeconfig:
+class Kubeconfig(Struct, frozen=True, kw_only=True):
     """All files merged: of each name, and of the current context, the first one holds."""
 
     files: tuple[Path, ...]

@@ -4,11 +4,11 @@ Everything that is not declared here is dropped while decoding, managedFields ab
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -67,8 +67,7 @@ class Object(
     status: T | None = None
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Key:
+class Key(Struct, frozen=True, order=True):
     """An object's namespace, empty for kinds of the whole cluster, and its name."""
 
     namespace: str
@@ -92,8 +91,7 @@ def micro_time(time: datetime) -> str:
     return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{time.microsecond:06d}Z"
 
 
-@dataclass(frozen=True, slots=True)
-class Listing(Generic[M_co]):
+class Listing(Struct, Generic[M_co], frozen=True):
     """All objects of a selection, in the one version that a watch goes on from."""
 
     items: tuple[M_co, ...]

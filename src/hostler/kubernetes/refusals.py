@@ -1,9 +1,9 @@
 """Refusals: what an answer that is no success means, as the one error that fits it."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 
 import msgspec
+from msgspec import Struct
 
 from .errors import (
     AlreadyExists,
@@ -55,8 +55,7 @@ class Status(msgspec.Struct, frozen=True):
     details: Details | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class Action(Struct, frozen=True, kw_only=True):
     """What was tried, in the words of Kubernetes' access rules."""
 
     verb: str

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 
+from msgspec import Struct
+
 from .objects import Metadata
 
 Query = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(Struct, frozen=True, kw_only=True):
     """Which objects: of a namespace (empty: all), by labels and by fields, as kubectl has them."""
 
     namespace: str = ""
@@ -27,8 +28,7 @@ class Selection:
 EVERYTHING = Selection()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Watching:
+class Watching(Struct, frozen=True, kw_only=True):
     """What to watch: from the version of a list, or with all that is there as initial events.
 
     The server ends the watch after `timeout`; `idle` is how long no line may come.
@@ -100,8 +100,7 @@ class Propagation(StrEnum):
     ORPHAN = "Orphan"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deletion:
+class Deletion(Struct, frozen=True, kw_only=True):
     """How to delete: only this uid, only in this version, and what becomes of dependents."""
 
     uid: str = ""

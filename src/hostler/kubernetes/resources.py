@@ -1,14 +1,14 @@
 """Resource: a kind as the API server serves it, with its paths and the model of its objects."""
 
-from dataclasses import dataclass
 from typing import Generic
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from .objects import Key, M_co
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource(Generic[M_co]):
+class Resource(Struct, Generic[M_co], frozen=True, kw_only=True):
     """A kind in one version; `group` is empty for the core kinds. `model` decodes its objects.
 
     `installed_by` is the command that brings the kind, where that is another's; else it is ours.

@@ -7,17 +7,17 @@ and what was added meanwhile is handed out once more afterwards.
 import heapq
 from collections import deque
 from collections.abc import Hashable
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Generic, TypeVar
+
+from msgspec import Struct, field
 
 from .backoff import Backoff
 
 K = TypeVar("K", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """How failures are paced: each key by itself, and all together by a bucket of tokens."""
 
     backoff: Backoff = field(

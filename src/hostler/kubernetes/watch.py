@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import Generic
 
 import msgspec
+from msgspec import Struct
 
 from .errors import Timeout, Unavailable, Unreadable
 from .objects import M_co, Metadata
@@ -25,16 +25,14 @@ class EventKind(StrEnum):
     DELETED = "DELETED"
 
 
-@dataclass(frozen=True, slots=True)
-class Event(Generic[M_co]):
+class Event(Struct, Generic[M_co], frozen=True):
     """One change; of a deleted object, its last state. A deletion may mean "selected no more"."""
 
     kind: EventKind
     item: M_co
 
 
-@dataclass(frozen=True, slots=True)
-class Bookmark:
+class Bookmark(Struct, frozen=True):
     """Nothing changed up to this version; `complete` ends the initial events of a stream."""
 
     version: str

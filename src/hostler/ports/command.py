@@ -1,16 +1,16 @@
 """Command: asks a host that outlives its machines whether something runs there."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
+
+from msgspec import Struct
 
 from hostler.domain.ids import MachineId
 
 from .provider import Connection
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """What a host is asked: a shell command, run by `/bin/sh` as `user`, that changes nothing.
 
     `user` and `port` are the connection's where they are left out. `fingerprint` is the pinned key
@@ -27,8 +27,7 @@ class Question:
     within: timedelta = timedelta(seconds=15)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """The exit status of the command, None where it is not known, and what to say of it.
 
     `barred` says that what is asked about may not be ended at all, however long that is waited for.

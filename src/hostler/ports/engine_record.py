@@ -1,13 +1,13 @@
 """Engine record: which fleet file the engine of a store runs, for those who read beside it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
+from msgspec import Struct, field
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineRecord:
+
+class EngineRecord(Struct, frozen=True, kw_only=True):
     """What the newest engine of a store runs: a fleet file as it was read at a time.
 
     `tables` has a digest of each of its tables by path (`fleet.web`). `refused` says why the newest

@@ -11,6 +11,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRequest:
@@ -26,8 +28,7 @@ class HttpRequest:
     body: bytes = b""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Response:
+class Response(Struct, frozen=True, kw_only=True):
     """One HTTP answer, whole: a body that broke off is a `NoAnswer`, never a short `Response`."""
 
     status: int
@@ -48,8 +49,7 @@ class NoAnswer(Exception):
     """The request had its effect, may have it later, or never: only an observation can tell."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True, kw_only=True):
     """Where requests go: the beginning of every URL, and how its server is believed and bounded.
 
     `authorities` is a file of certificates in PEM that are trusted instead of the system's;

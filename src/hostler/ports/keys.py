@@ -1,11 +1,11 @@
 """Keys: what a provider may offer beside the provider port: a register of public SSH keys."""
 
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registered:
+
+class Registered(Struct, frozen=True, kw_only=True):
     """What became of a public key at the provider, in a sentence.
 
     `there` says that it is known to be registered now; `well`, that it stands as it was asked for.

@@ -6,12 +6,11 @@ says about it, and the `extra` owner tags below say what msgspec has no words fo
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
 
-from msgspec import Meta
+from msgspec import Meta, Struct, field
 
 from hostler.domain.ids import AccountName, FleetName, InstallationId
 from hostler.domain.model.machine import Offer
@@ -63,8 +62,7 @@ def table_of(kind: type[T], table: object) -> T:
     return table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blueprint:
+class Blueprint(Struct, frozen=True, kw_only=True):
     """What a fleet's machines are made from: the offers to try in order, and a digest of the rest.
 
     Machines whose digest differs from their fleet's are outdated; the offers are no part of it.
@@ -76,8 +74,7 @@ class Blueprint:
     timers: Mapping[str, timedelta] = field(default_factory=dict[str, timedelta])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class Opening(Struct, frozen=True, kw_only=True):
     """All that a kind needs to open an account.
 
     `settings` is the kind's decoded [provider.NAME] table and `templates` its decoded part of each
@@ -98,24 +95,21 @@ class Opening:
     bootstraps: ReadsBootstraps = field(default_factory=NoBootstraps)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
+class Timing(Struct, frozen=True, kw_only=True):
     """How long one call may take at most, and how late effects and listings may be."""
 
     deadline: timedelta
     consistency_delay: timedelta
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """What a fleet asks of an account: its decoded template, and how many machines at once."""
 
     template: object
     machines: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lack:
+class Lack(Struct, frozen=True, kw_only=True):
     """What an engine would not find on this computer: the key that asks for it, and a sentence.
 
     What comes of the `environment` may be there where the engine runs.
@@ -166,8 +160,7 @@ class NamesHosts(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class Piece(Struct, frozen=True, kw_only=True):
     """A table within an account's table: its place there, its Struct, and what stands there.
 
     `check` returns what cannot work of it, as "key: expected …".

@@ -1,16 +1,16 @@
 """Metrics: the one table of what is counted and measured, and where the numbers go."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
+
+from msgspec import Struct
 
 Labels = tuple[str, ...]
 """The values of a metric's labels, in the order of its row."""
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """One row of the table: what a metric is called, what tells its series apart, what it means."""
 
     name: str

@@ -1,15 +1,15 @@
 """Online: what a provider may offer beside the provider port: a check of its settings by asking."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from hostler.domain.ids import FleetName
 from hostler.domain.model.machine import Offer
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Finding:
+class Finding(Struct, frozen=True, order=True):
     """One thing that was checked: whether it is in order, about what, and in a sentence what.
 
     `lasting` says that no waiting heals what is not in order: somebody must change something.
@@ -32,8 +32,7 @@ class ChecksOnline(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """What a fleet may come to: its offers, and how many machines at most."""
 
     offers: tuple[Offer, ...]

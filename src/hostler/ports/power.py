@@ -7,12 +7,13 @@ to one endpoint: an outlet of a strip, a management controller, a magic packet, 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Hashable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, TypeVar, cast
+
+from msgspec import Struct
 
 from hostler.domain.model.calls import Outcome
 
@@ -48,8 +49,7 @@ class PowerState(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PowerCapabilities:
+class PowerCapabilities(Struct, frozen=True, kw_only=True):
     """What one method can do at its endpoint; constant for the life of the object.
 
     Without `query` every reading is unknown, without `watts` none tells the draw. `settles` bounds
@@ -63,8 +63,7 @@ class PowerCapabilities:
     deadline: timedelta = timedelta(seconds=20)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PowerReading:
+class PowerReading(Struct, frozen=True, kw_only=True):
     """How a machine stood at a time; `text` is what the endpoint answered, or why nobody knows."""
 
     state: PowerState
@@ -176,8 +175,7 @@ class Turn:
         return f"{text} (not tried again before {at + LOCKOUT:%H:%M} UTC)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PowerOpening:
+class PowerOpening(Struct, frozen=True, kw_only=True):
     """All that a method needs to be opened for one machine.
 
     `settings` is the method's decoded table; `turn` is held by whoever has a call under way at its

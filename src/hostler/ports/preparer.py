@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol
 
+from msgspec import Struct
+
 from hostler.domain.ids import MachineId
 from hostler.domain.policy.bootstrap import Cause, digest_of
 from hostler.domain.policy.bootstrap_data import DataState
@@ -69,8 +71,7 @@ class Order:
         return digest_of(self.commands)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class Prepared(Struct, frozen=True, kw_only=True):
     """How far it came. No text in it holds the password; each is printable, and bounded.
 
     `login`: a login was proven. `fingerprint`: the key that the host showed, to be pinned only if

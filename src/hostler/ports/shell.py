@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
+
 KeyCheck = Callable[[str], str]
 """Returns what is wrong with the fingerprint of the key that a host shows, or an empty string."""
 
@@ -61,8 +63,7 @@ class Lost(Exception):
     """The connection went away, or time ran out, after the command was sent: it may have run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Printed:
+class Printed(Struct, frozen=True):
     """The end of what a command printed, the key that its host showed, and its exit status."""
 
     text: str

@@ -5,9 +5,10 @@ machines appear only by a save of their fleet's row.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, ResourceId
 from hostler.domain.model.commands import Event
@@ -17,8 +18,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import Orphan, Request
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lease:
+class Lease(Struct, frozen=True, kw_only=True):
     """Who may write: a name (`fleet/web`, `account/main`), its holder, and the holder's epoch.
 
     `beat` grows with each renewal. A lease holds no time: who wants it watches `beat` for a whole
@@ -31,16 +31,14 @@ class Lease:
     beat: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fence:
+class Fence(Struct, frozen=True, kw_only=True):
     """Under which lease a save is made: a newer epoch of the same name refuses it."""
 
     lease: str
     epoch: Epoch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredEvent:
+class StoredEvent(Struct, frozen=True, kw_only=True):
     """An event as it was stored, numbered, with the machine's record after the change.
 
     `image` is None where the save did not change the machine that the event names.
@@ -51,8 +49,7 @@ class StoredEvent:
     image: Machine | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class Identity(Struct, frozen=True, kw_only=True):
     """Whose store this is: its own id, born with it, and those that it adopted."""
 
     own: InstallationId

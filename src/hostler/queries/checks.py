@@ -1,7 +1,8 @@
 """Checks: is the fleet file right, and would the provider sell what it asks for?"""
 
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Account
@@ -15,8 +16,7 @@ from .providers import Providers, require_observed
 from .wording import count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Struct, frozen=True, kw_only=True):
     """One thing that was checked: `ok` or not, or `warning` where it works and is hardly meant."""
 
     about: str

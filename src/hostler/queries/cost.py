@@ -1,9 +1,11 @@
 """Cost: what fleets and hosts have cost, by the records, and what a purchasing policy would."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import AccountName
 from hostler.domain.model.fleet import Fleet
@@ -25,8 +27,7 @@ FLEET, ORDERED, IDLE = "fleet", "hosts of", "idle hosts of"
 """Of what there are bills: machines, hosts that were ordered, and hosts that no machine has."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bill:
+class Bill(Struct, frozen=True, kw_only=True):
     """What a fleet, the leased hosts of an account, or its idle ones, have cost.
 
     `unpriced` are idle hosts beside those that are counted, of which no price is known, or which
@@ -175,8 +176,7 @@ def bill_document(bill: Bill) -> Mapping[str, object]:
 # ---------------------------------------------------------------- what a policy would cost
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyOutcome:
+class PolicyOutcome(Struct, frozen=True, kw_only=True):
     """What a purchasing policy comes to for a demand.
 
     `optimal_hours` is the least that serves the demand as soon.

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from hostler.domain.fleets.losses import doubts_of, in_words
 from hostler.domain.ids import HostId
@@ -21,8 +22,7 @@ from .machines import next_step, outdated
 from .wording import clock_time
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetStatus:
+class FleetStatus(Struct, frozen=True, kw_only=True):
     """One fleet as its records have it at a time; `row` is None before the first engine.
 
     `runs` says whether an engine runs; `past` that this is how it stood at an earlier time, of

@@ -1,8 +1,9 @@
 """Hosts: whose a host is, what happens to it next, and which fleets may take it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from hostler.controllers.plan import Planned, planned_hosts
 from hostler.controllers.runtime.settings import Account
@@ -135,8 +136,7 @@ def on_release(host: HostStatus) -> str:
 _NO_FLEET = "no machine claims it for now: the reason is given for each fleet"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostExplanation:
+class HostExplanation(Struct, frozen=True, kw_only=True):
     """One host, what would be done to it now, and for each fleet why it may not take it.
 
     `stays` says why a host that was ordered is still paid for; empty for any other.

@@ -1,8 +1,9 @@
 """Idle hosts: what hosts of pools cost while no machine has them, which no other bill has."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from hostler.domain.ids import AccountName, HostId
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
@@ -17,8 +18,7 @@ from .hosts import recorded_hosts
 from .providers import Providers, incomplete
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdleHosts:
+class IdleHosts(Struct, frozen=True, kw_only=True):
     """The hosts of an account that no machine has and that are nobody else's.
 
     `price` is what those that have one cost an hour now, `leaving` those of them that are being
@@ -34,8 +34,7 @@ class IdleHosts:
     month: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownHosts:
+class KnownHosts(Struct, frozen=True, kw_only=True):
     """The hosts of some accounts; `observed` those that a provider was asked for just now.
 
     `unseen` are scopes that could not be observed in full, with the error.

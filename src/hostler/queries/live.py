@@ -1,9 +1,10 @@
 """Live records: what an engine in this process has on record and has observed, without waiting."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+from msgspec import Struct
 
 from hostler.controllers.account import AccountLoop
 from hostler.domain.ids import FleetName, MachineId
@@ -71,8 +72,7 @@ class LiveRecords(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class EngineRecords:
+class EngineRecords(Struct, frozen=True):
     """The live records of one fleet, read from the loop of its account."""
 
     loop: AccountLoop

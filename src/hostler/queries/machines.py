@@ -1,7 +1,8 @@
 """Machines: what comes next for a machine, what is wrong with it, and why it stands as it does."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from hostler.domain.decide import verdict_of
 from hostler.domain.errors import ProviderError
@@ -118,8 +119,7 @@ def problem(machine: Machine) -> str:
 # ---------------------------------------------------------------- explained
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineExplanation:
+class MachineExplanation(Struct, frozen=True, kw_only=True):
     """Why a machine stands as it does, what blocks it, and what comes next, by decide().
 
     `outdated` says how it differs from what would be made now, and whether that replaces it.

@@ -1,8 +1,10 @@
 """Orphans: the resources that no record explains, what they cost, and how old this answer is."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hostler.domain.fleets.reclaim import orphan_report, reclaims
 from hostler.domain.ids import FleetName, ResourceId, Zone
@@ -20,8 +22,7 @@ _EXPECTED = frozenset({OrphanClass.PENDING_FRESH, OrphanClass.SCHEDULED})
 """The classes of orphans that go by themselves: they are reported, and nobody has to act."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrphanReport:
+class OrphanReport(Struct, frozen=True, kw_only=True):
     """The orphans of some fleets.
 
     `observed` says that providers were observed for it; `incomplete` are the scopes that could

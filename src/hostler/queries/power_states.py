@@ -5,10 +5,11 @@ it, and its lock guards nothing. docs/explanation/thirty-defects.md has the tabl
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import assert_never
+
+from msgspec import Struct
 
 from hostler.domain.ids import HostId
 from hostler.domain.model.fleet import Fleet, Timers
@@ -38,8 +39,7 @@ class OperationKind(StrEnum):
     SCALE_DOWN = "scale-down"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
+class Operation(Struct, frozen=True, kw_only=True):
     """What is under way with a host, as the lock of then said it: what, whose, since when.
 
     `owner` is a machine, the person who holds the host, or `ENGINE`. `until` is when its bound is
@@ -57,8 +57,7 @@ class Operation:
         return None if self.until is None or self.since is None else self.until - self.since
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PowerStatus:
+class PowerStatus(Struct, frozen=True, kw_only=True):
     """One host in the words of then.
 
     Its power is what was last read and nothing else: *shutdown* and *off* are two statements.

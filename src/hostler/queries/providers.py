@@ -1,7 +1,8 @@
 """Providers: what a query observes at the provider now; nothing is changed or recorded."""
 
 from collections.abc import AsyncIterator, Collection, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hostler.controllers.plan import (
     Plan,
@@ -26,16 +27,14 @@ from .wording import plural
 NO_HOSTS = "no provider of this file has hosts that outlive machines: there is no pool"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedHosts:
+class ObservedHosts(Struct, frozen=True, kw_only=True):
     """The hosts of accounts; where not all were observed some are as on record, or lack."""
 
     hosts: Mapping[AccountName, tuple[HostStatus, ...]]
     unseen: Unseen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Providers:
+class Providers(Struct, frozen=True, kw_only=True):
     """The accounts of a fleet file, open, and what it takes to observe them.
 
     Every method may raise ProviderError: an account that shows nothing at all is an error, never

@@ -1,8 +1,10 @@
 """Removed fleets: what the store still holds of fleets that the file has no longer."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.config.values import Config
 from hostler.domain.hosts.purchasing import ORDER_COUNTS
@@ -17,8 +19,7 @@ from .orphans import orphan_cost
 from .wording import clock_time, euros
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemovedFleet:
+class RemovedFleet(Struct, frozen=True, kw_only=True):
     """A fleet that the file has no longer, with what is on the bill in its name.
 
     `orphans` are the resources that bear its name and that no record explains, `orders` those whose

@@ -1,8 +1,10 @@
 """Standing: how a fleet file stands to its store and engine; what every reading command says."""
 
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.config.digests import differing, digests
 from hostler.config.values import Config
@@ -12,8 +14,7 @@ from hostler.ports.store import Store
 from .removed import removed_fleets
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(Struct, frozen=True, kw_only=True):
     """Whether there is a store, whether an engine runs, and in what its file is another than ours.
 
     `differs` has the paths of tables (`fleet.web`); it is empty where no engine runs, for the next

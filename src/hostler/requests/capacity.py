@@ -1,8 +1,9 @@
 """Capacity: how many more machines may a fleet be asked for now, and what is in the way of more?"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from hostler.domain.fleets.requested import room
 from hostler.domain.model.fleet import Fleet, FleetRow, creations_left
@@ -11,8 +12,7 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.observation.blockers import paused
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Occupancy:
+class Occupancy(Struct, frozen=True, kw_only=True):
     """What a fleet holds at the moment: its records, and how many more were requested by id.
 
     `blocker` says why nothing may be created here at all, if so.
@@ -26,8 +26,7 @@ class Occupancy:
     now: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(Struct, frozen=True):
     """How many are accepted; `why` says what is in the way of the others, where there are any."""
 
     count: int

@@ -1,8 +1,9 @@
 """Requests about a whole fleet: its size, a pause, what it adopts, and machines by their ids."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.errors import Remedy, RequestRefused
 from hostler.domain.ids import FleetName, InstallationId, MachineId

@@ -1,8 +1,9 @@
 """Requests that hold hosts for a person for a while, lift that, or switch hosts off and on."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.errors import RequestRefused
 from hostler.domain.model.fleet import Fleet

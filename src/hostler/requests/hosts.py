@@ -1,7 +1,9 @@
 """Requests about hosts: that they join a fleet's pool, become its machines, or are retired."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.errors import Remedy, RequestRefused
 from hostler.domain.fleets.requested import room
@@ -44,8 +46,7 @@ def add_to_pool(
     return tuple(_about(RequestKind.POOL_ADD, author, fleet, host) for host in hosts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Adoption:
+class Adoption(Struct, frozen=True, kw_only=True):
     """Hosts that are to become machines of a fleet, under these ids, and the fleet's records.
 
     `keep_disk` leaves their disks as they are; `requested` is how many machines more were asked

@@ -1,7 +1,8 @@
 """Requests about one machine: its end, protection, standby and waking, and who asks for it."""
 
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.errors import RequestRefused
 from hostler.domain.ids import MachineId

@@ -1,8 +1,10 @@
 """Recording: a request that passed its checks is written for the engine, which takes it."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.config.units import format_duration
 from hostler.domain.errors import RequestRefused
@@ -17,8 +19,7 @@ _UNNUMBERED = 0
 """The number of a request that is not recorded yet: the store gives it one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Author:
+class Author(Struct, frozen=True, kw_only=True):
     """Who asks, when, and why."""
 
     name: str
@@ -26,8 +27,7 @@ class Author:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
+class Accepted(Struct, frozen=True, kw_only=True):
     """A request that passed its checks, not yet recorded, and what its author should know."""
 
     request: Request

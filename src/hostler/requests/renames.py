@@ -1,7 +1,9 @@
 """Renames: a request that a fleet of the file takes over the machines of one that left it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hostler.config.values import Config
 from hostler.domain.errors import RequestRefused
@@ -13,8 +15,7 @@ from hostler.ports.store import Store
 from .recording import Accepted, Author, new_request
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(Struct, frozen=True, kw_only=True):
     """The fleet whose machines are to be taken over: its table and row, where there are any.
 
     `unreadable` says why its table cannot be read; `others` have the rows of all fleets, and

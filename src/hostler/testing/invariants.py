@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from msgspec import Struct
+
 from hostler.domain.ids import Epoch, InstallationId, MachineId, ResourceId
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.machine import Machine
@@ -19,8 +21,7 @@ from hostler.domain.model.resource import OwnerTag, Slot
 from hostler.domain.model.snapshot import Request
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Violation:
+class Violation(Struct, frozen=True, kw_only=True):
     """An invariant that did not hold: which, what was seen, and the machine concerned if any."""
 
     invariant: str
@@ -28,8 +29,7 @@ class Violation:
     machine: MachineId | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thing:
+class Thing(Struct, frozen=True, kw_only=True):
     """A billable thing that truly exists outside; `mark` as its tags or name say it.
 
     `owner` is the thing that it hangs on.
@@ -161,8 +161,7 @@ class Attempts:
             self.times = deque((time - by, most) for time, most in self.times)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Touch:
+class Touch(Struct, frozen=True, kw_only=True):
     """A request that changes or destroys a thing outside: of which installation, and how."""
 
     thing: Thing

@@ -4,10 +4,11 @@ All of them are deletions to the gate: what somebody asked for when he gave the 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hosts_kit import OWNER_TAG, WIPE, Site
+from msgspec.structs import replace
 
 from hostler.domain.model.calls import Call
 from hostler.domain.model.fleet import FleetRow

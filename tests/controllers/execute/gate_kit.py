@@ -6,11 +6,12 @@ the gate is watched, and changed, by wrapping the sender and nothing else.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.controllers.engine import Engine
 from hostler.controllers.execute.sending import Sender, Sent

@@ -6,10 +6,10 @@ is hidden from it by a planted bug, so that only the gate is left.
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from datetime import timedelta
 
 from gate_kit import NOBODY, Bench, Cell, Scene
+from msgspec.structs import replace
 
 from hostler.domain.fleets import reclaim
 from hostler.domain.model.commands import Event

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.controllers.execute.evidence import EvidenceMaker
 from hostler.controllers.execute.orders import Buyer

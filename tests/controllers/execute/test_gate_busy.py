@@ -1,10 +1,10 @@
 """The gate and what runs on a host: an answer that grew old while the call waited is none."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from gate_kit import without
+from msgspec.structs import replace
 
 from hostler.controllers.execute.sending import Sender
 from hostler.controllers.runtime.rate_limit import Priority

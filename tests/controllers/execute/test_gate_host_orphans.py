@@ -4,13 +4,14 @@ The command is what a decision with a bug would give.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 
 import gate_host_scenes as hosts
 import pytest
 from gate_kit import LONG_AGO, NOBODY, without
 from hosts_kit import Site
+from msgspec.structs import replace
 
 from hostler.controllers.execute.reclaim import Reclaimer
 from hostler.domain.fleets.reclaim import placeholder

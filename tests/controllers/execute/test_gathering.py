@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from hosts_kit import Site
+from msgspec.structs import replace
 
 from hostler.controllers.observe.observer import Observer
 from hostler.controllers.observe.snapshot import gather

@@ -1,11 +1,11 @@
 """Keeping hosts and ordering them: what stops a call, and what its answer leads to."""
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from hosts_kit import OWNER_TAG, WIPE, Boxes, Site, ordered, unguarded
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.rate_limit import Priority
 from hostler.domain.ids import FleetName, HostId, machine_id

@@ -1,10 +1,10 @@
 """Sweeping: what no record explains is removed with proof, and with none it is left alone."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId, ResourceId, machine_id
 from hostler.domain.model.calls import Call, Outcome, Refusal, Refused

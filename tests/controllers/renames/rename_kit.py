@@ -1,6 +1,6 @@
 """What the tests of renamed fleets share: a fleet `web` that goes on as `builders`."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.commands import REQUEST_REFUSED

@@ -2,10 +2,11 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 from rename_kit import NEW, OLD, READY, adopt, grown, has_moved, ids, rename, rows
 
 from hostler.lab.scenes.fake import FakeScene

@@ -1,9 +1,9 @@
 """A fleet that left the file goes on under another's name; nothing is lost, made or destroyed."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from rename_kit import BUILDERS, NEW, OLD, READY, adopt, grown, has_moved, ids, rename, rows
 
 from hostler.domain.model.snapshot import RequestKind

@@ -1,9 +1,9 @@
 """What bears a former name of a fleet is the fleet's own: its resources, reports and requests."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 from rename_kit import BUILDERS, LEFT, NEW, OLD, READY, adopt, grown, ids, refused, rename, rows
 
 from hostler.domain.ids import FleetName, MachineId, machine_id

@@ -1,8 +1,7 @@
 """What cannot be carried over is refused in a sentence, and nothing changes; boxes go along."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from rename_kit import BUILDERS, LEFT, NEW, OLD, READY, adopt, grown, ids, refused, rename, rows
 
 from hostler.domain.ids import FleetName

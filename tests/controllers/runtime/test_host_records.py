@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.host_records import HostRecords
 from hostler.domain.errors import StoreBusy

@@ -1,10 +1,10 @@
 """Leases: one holder, a whole TTL of the taker's own clock, boot time, epochs, paused holders."""
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.leases import Leases
 from hostler.controllers.runtime.settings import Settings

@@ -1,9 +1,9 @@
 """What a process remembers of an account: when an adoption may be taken up."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.settings import Account
 from hostler.controllers.runtime.state import AccountState

@@ -1,8 +1,7 @@
 """Machines that nobody asks for are reported, and end only where everything allows for it."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.model.commands import REQUEST_REFUSED
 from hostler.domain.model.fleet import Caps

@@ -1,8 +1,7 @@
 """Fleets that were taken out of the file: kept as they are, or ended; never made larger."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.commands import Decision, SaveFleet

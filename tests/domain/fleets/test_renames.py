@@ -1,9 +1,9 @@
 """Renames: what moves with a record, and what bounded the old fleet bounds the new one."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.fleets.reclaim import orphan_report
 from hostler.domain.fleets.renames import Move, begun, finished, impossible, joined

@@ -1,9 +1,9 @@
 """Named: machines that a runner asked for one by one: begun, tried again, never made up for."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId
 from hostler.domain.model.calls import Refusal

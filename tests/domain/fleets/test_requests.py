@@ -1,9 +1,9 @@
 """Wishes: each is written into the row or a record, none is lost, holds hold."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import machine_id
 from hostler.domain.model.commands import REQUEST_REFUSED, SaveFleet

@@ -1,7 +1,8 @@
 """Ripe requests: what waits, and what must not overtake it."""
 
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.decision.ripe import ripe, speaks_against
 from hostler.domain.ids import FleetName, HostId

@@ -1,9 +1,9 @@
 """Resize: how many are made, of which offer, and which go; what is remembered of an offer."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import Zone
 from hostler.domain.model.calls import Refusal

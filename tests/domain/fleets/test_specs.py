@@ -1,8 +1,7 @@
 """Machines of which more is asked than the fleet's template says: type, zone, image, template."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId, Zone
 from hostler.domain.model.calls import Refusal

@@ -1,10 +1,10 @@
 """The end of a machine on a host that outlives it: released, given up, or left and told."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Literal
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.hosts.allocation import CLAIMED_TWICE, HAD, STRANGER, stopping, watched
 from hostler.domain.machines.failure import suspected

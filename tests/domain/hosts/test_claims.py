@@ -1,9 +1,9 @@
 """Which machine takes which host: what is free, what is chosen first, and what is let go again."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.hosts.claims import CLEAN, assign, clean_name, doubted, lets_go
 from hostler.domain.hosts.claims import offers as open_offers

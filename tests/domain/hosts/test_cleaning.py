@@ -1,9 +1,9 @@
 """When a host that a machine has used is clean again, by what its provider can do."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.model.calls import Shows

@@ -1,9 +1,9 @@
 """What becomes of a host that was ordered: taken, mended, or given up."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.hosts import delivery
 from hostler.domain.hosts.delivery import LONGEST, came, copies

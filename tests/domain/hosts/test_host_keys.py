@@ -1,9 +1,9 @@
 """Which SSH host key a host must show, and what is done where it shows another one."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.hosts.host_keys import expected_keys, reinstalled
 from hostler.domain.hosts.lifecycle import decide_hosts

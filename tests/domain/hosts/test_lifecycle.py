@@ -1,9 +1,9 @@
 """What becomes of a host that no machine holds: wiped, put back, given up, left alone, or gone."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import FleetName

@@ -1,9 +1,10 @@
 """Which of a host's calls may be made now, and what their answers leave in its record."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.hosts.next_calls import Times, host_allowed
 from hostler.domain.ids import Epoch, ResourceId

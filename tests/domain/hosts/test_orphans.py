@@ -1,10 +1,10 @@
 """Which hosts under our names no record explains, and of which class each is."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.hosts.delivery import came
 from hostler.domain.hosts.orphans import ACTIONABLE, WHY_NOT, bereft, copied, orphans, set_aside

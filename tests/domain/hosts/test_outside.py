@@ -3,10 +3,10 @@
 The names are those of real incidents: the host of origin 001 bore the first one for 14 days.
 """
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.fleets.reclaim import orphan_report
 from hostler.domain.hosts.orphans import ACTIONABLE, WHY_NOT

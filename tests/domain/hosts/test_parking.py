@@ -1,9 +1,9 @@
 """Which machines rest on hosts that are paid for anyway, and which of them come back first."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.hosts.parking import WORTH, is_overdue, is_paid, may_move, paid_left, woken
 from hostler.domain.ids import HostId, machine_id

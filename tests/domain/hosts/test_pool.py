@@ -1,8 +1,7 @@
 """Hosts that somebody names: into the pool, as a machine, or taken from another installation."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.decide import decide
 from hostler.domain.hosts.claims import ADOPTED, CLEAN

@@ -1,9 +1,9 @@
 """Power: when boxes may start, by what their provider's limits say."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.decision.view import view_of
 from hostler.domain.hosts import power

@@ -1,9 +1,10 @@
 """Which hosts a fleet buys and gives up, where some that it bought cannot be used just now."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.hosts.purchasing import Bought, buy
 from hostler.domain.ids import FleetName, HostId, machine_id

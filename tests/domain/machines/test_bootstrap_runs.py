@@ -1,10 +1,10 @@
 """What becomes of machines whose hosts are logged in to: more tries, a reboot, or another host."""
 
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.decide import decide
 from hostler.domain.hosts import allocation

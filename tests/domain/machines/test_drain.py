@@ -1,9 +1,9 @@
 """What runs on a host that is to be ended: who is asked, what is waited for, and for how long."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.machines import drain as busy
 from hostler.domain.machines.repair import end

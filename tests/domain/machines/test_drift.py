@@ -1,6 +1,6 @@
 """Drift in the record: what was seen stays seen until it is mended, whatever else happens."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from hostler.domain.machines.drift import SEEN
 from hostler.domain.model.phases import Phase

@@ -1,9 +1,9 @@
 """Follow: what observation makes of a machine, with patience; both kinds of stopped; bounds."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Refusal, Shows

@@ -1,10 +1,11 @@
 """Which of a machine's calls may be made now, whatever its provider names."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, ResourceId
 from hostler.domain.machines.next_calls import allowed

@@ -1,8 +1,7 @@
 """Why a machine is not ready yet: in its record, its history, and what it waits for."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.machines.probing import failure_of
 from hostler.domain.model.commands import Advance, Event

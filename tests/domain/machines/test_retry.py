@@ -1,9 +1,9 @@
 """Anew: what was tried and is tried again counts, and waits where an hour's bound has no room."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.model.calls import Refusal
 from hostler.domain.model.commands import Advance

@@ -1,9 +1,9 @@
 """Whether a list of commands is at fault, or the hosts on which it fails."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.decide import decide
 from hostler.domain.hosts.allocation import FAULT, LISTED

@@ -1,8 +1,7 @@
 """Standby: on the way to rest, at rest, and back: each corner has a way out, none is hasty."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.machines.standby import STANDBY
 from hostler.domain.model.calls import Shows

@@ -1,9 +1,9 @@
 """The view: what looks add, drop and leave alone, each fact with the time of its look."""
 
-from dataclasses import replace
 from datetime import datetime
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import ResourceId, Zone
 from hostler.domain.model.inventory import Inventory, merge

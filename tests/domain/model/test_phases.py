@@ -1,7 +1,5 @@
 """The table of phases: legal and illegal moves, bounds and exits, what counts."""
 
-import dataclasses
-
 import pytest
 
 from hostler.domain.model.fleet import Timers
@@ -83,7 +81,7 @@ def test_stuck_machine_leaves_the_maximum() -> None:
 
 @pytest.mark.parametrize("phase", Phase)
 def test_phase_on_the_way_has_a_bound_that_can_be_set_and_an_exit(phase: Phase) -> None:
-    row, timers = PHASES[phase], {field.name for field in dataclasses.fields(Timers)}
+    row, timers = PHASES[phase], Timers.__struct_fields__
     on_its_way = phase not in {Phase.STANDBY, Phase.DELETED}
     assert (row.bound is not None) == on_its_way
     assert row.bound is None or row.bound in timers

@@ -1,8 +1,7 @@
 """Allocations: what our records say that machines have of hosts on which nothing can be written."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.host import allocation_of

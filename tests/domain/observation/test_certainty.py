@@ -1,9 +1,9 @@
 """Sure and unsure: slots, attempts, bound ids, open calls, settle, and patience with absence."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call, Effect, Shows

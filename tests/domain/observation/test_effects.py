@@ -1,9 +1,9 @@
 """What a look proves of a call on a host: a stage, a wipe that is seen, and nothing by its date."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.machine import Asked, CallState, Machine

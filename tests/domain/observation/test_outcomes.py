@@ -1,9 +1,9 @@
 """Fold and allowed: what an answer leaves in the record, and when the next call may be made."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import Epoch, ResourceId
 from hostler.domain.machines.next_calls import Ready, allowed, cleans

@@ -1,9 +1,9 @@
 """What may be called now: nothing whose answer no observation has shown yet."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.model.calls import Call, Effect, Shows
 from hostler.domain.model.machine import Asked, CallState

@@ -1,10 +1,10 @@
 """The ladder of remedies: row by row, over all small memories, and to its end."""
 
-from dataclasses import replace
 from datetime import timedelta
 from itertools import product
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.policy.remediation import (
     Diagnosis,

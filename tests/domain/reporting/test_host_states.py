@@ -1,9 +1,9 @@
 """Every state of a host that is shown is explained, and none is explained that is never shown."""
 
 import itertools
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import AccountName
 from hostler.domain.model.host import HostCondition

@@ -8,12 +8,13 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from power_servers import free_port, program, running
 from pyipmi import errors  # pyright: ignore[reportMissingTypeStubs] - it has types, unmarked
 

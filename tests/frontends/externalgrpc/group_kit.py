@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from hostler.config.node_tables import NodeTable
 from hostler.domain.ids import HostId, InstallationId, MachineId, machine_id

@@ -6,13 +6,13 @@ machines came.
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
 
 from group_kit import Cluster, node
 from grpclib.exceptions import GRPCError
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from msgspec.structs import replace
 
 from hostler.config.node_tables import NodeTable
 from hostler.domain.ids import MachineId

@@ -1,13 +1,13 @@
 """A node group: what it says that it has, and what becomes of what is asked of it."""
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from group_kit import Cluster, node, offer
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
+from msgspec.structs import replace
 
 from hostler.config.node_tables import NodeTable
 from hostler.domain.errors import StoreError

@@ -1,9 +1,9 @@
 """Whole engines over boxes: a group's maximum follows what people want of the boxes."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId
 from hostler.domain.model.hold import HoldKind

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
 import structlog
+from msgspec.structs import replace
 
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Settings

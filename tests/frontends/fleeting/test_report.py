@@ -1,7 +1,8 @@
 """Report: which instances are reported, in which state, and for how long."""
 
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId
 from hostler.domain.model.machine import Machine, Offer

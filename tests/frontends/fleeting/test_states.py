@@ -1,9 +1,9 @@
 """States: the table is total and never says more than is so; each aspect has its own word."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.model.machine import LOCKED, Deletion, Doubt, Machine, Protection
 from hostler.domain.model.phases import Goal, Phase, Reason

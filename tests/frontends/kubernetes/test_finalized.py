@@ -2,10 +2,11 @@
 
 import asyncio
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES

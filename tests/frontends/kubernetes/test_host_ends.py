@@ -1,11 +1,11 @@
 """A Host's object that is deleted stays until its host is nobody's, and left as it asks for."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 
 from hostler.domain.ids import AccountName, HostId, Zone, machine_id
 from hostler.domain.model.calls import Shows

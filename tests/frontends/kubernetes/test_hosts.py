@@ -1,11 +1,11 @@
 """How a host stands, as it is written on its object: its machine, its Node, what may come next."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.app.provider_registry import KINDS
 from hostler.config.node_tables import HostNodeTable, TaintTable

@@ -1,11 +1,12 @@
 """Objects read as tables: each judged by itself, and what was right before stays in force."""
 
+import dataclasses
 import errno
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
@@ -124,7 +125,7 @@ def test_a_secret_is_a_variable_of_this_process_and_stands_in_no_table(
 
 def test_a_secret_that_changes_changes_the_account(namespace: Namespace) -> None:
     (before,) = namespace.judged().config.accounts
-    changed = replace(SECRET, values={"SCW_SECRET_KEY": b"another"})
+    changed = dataclasses.replace(SECRET, values={"SCW_SECRET_KEY": b"another"})
     namespace.objects = replace(namespace.objects, secrets={"cloud": changed})
     (after,) = namespace.judged().config.accounts
     assert before != after

@@ -1,14 +1,16 @@
 """Reporting: one object that cannot be written keeps no other's status from being written."""
 
 import asyncio
+import dataclasses
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Literal, get_args
 
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 
 from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
@@ -198,9 +200,9 @@ async def test_a_fleet_that_is_deleted_right_after_it_was_made_stays_where_an_en
     if case != "in force":
         await source.again({}, ())
     if case == "about to run":
-        one = replace(one, of=replace(one.of, reloads=lambda: True))
+        one = dataclasses.replace(one, of=replace(one.of, reloads=lambda: True))
     if case == "ran meanwhile":
-        one = replace(one, of=replace(one.of, store=Late(store)))
+        one = dataclasses.replace(one, of=replace(one.of, store=Late(store)))
     await one.report()
     assert client.patched == (["a"] if case == "never ran" else [])
 
@@ -243,7 +245,7 @@ async def test_a_fleet_that_ends_stays_while_it_has_machines_of_which_nobody_can
     async def unread(config: Config, _: Store) -> Config:
         return replace(config, unreadable={name: "its provider is not in force"} if left else {})
 
-    one = replace(one, of=replace(one.of, with_removed=unread))
+    one = dataclasses.replace(one, of=replace(one.of, with_removed=unread))
     await one.report()
     assert client.patched == ([] if left else ["a"])
     if left:

@@ -4,11 +4,12 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, MachineId, ResourceId
 from hostler.domain.model.machine import Deletion, Machine

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.access.data_scripts import beginning, following
 from hostler.domain.ids import AccountName, HostId, MachineId, ResourceId

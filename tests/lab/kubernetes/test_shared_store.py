@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.model.fleet import FleetRow
 from hostler.kubernetes.errors import Unavailable

@@ -4,12 +4,12 @@ import asyncio
 import os
 import signal
 import sys
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from power_rig import NO_WAY, SECRET, SETTLES, MethodRig, worlds
 
 from hostler.domain.model.calls import Done, Refusal, Refused, Unknown

@@ -2,11 +2,11 @@
 
 import asyncio
 import socket
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from test_rack import FILE, OUTLET, ZONE, box, order, rack_of, read
 
 from hostler.domain.errors import ConfigError

@@ -1,9 +1,9 @@
 """Which call comes next for a box: asked to shut down first, then cut, and never twice at once."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.domain.ids import Epoch, ResourceId
 from hostler.domain.model.calls import Shows

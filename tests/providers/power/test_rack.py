@@ -1,11 +1,11 @@
 """A rack as its file says: what is wrong with it, which way is taken, and who waits for whom."""
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from power_rig import SECRET
 
 from hostler.access.http import AiohttpTransport

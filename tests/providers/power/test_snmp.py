@@ -9,7 +9,7 @@ import re
 import socket
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from power_rig import DEADLINE, NO_WAY, SECRET, SETTLES, MethodRig
 from pysnmp.carrier.asyncio.dgram import udp
 from pysnmp.entity import config

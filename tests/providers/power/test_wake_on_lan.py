@@ -5,7 +5,6 @@ import errno
 import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from power_rig import SECRET, MethodRig
 
 from hostler.domain.errors import ConfigError

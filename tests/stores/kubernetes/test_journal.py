@@ -1,12 +1,12 @@
 """The journal of a store in a cluster: what is written when, and what a lost call leaves."""
 
 import asyncio
-from dataclasses import replace
 from itertools import count
 from random import Random
 
 import pytest
 from direct import lost, opened, read_only, session_of
+from msgspec.structs import replace
 
 from hostler.domain.errors import (
     AlreadyBound,

@@ -3,8 +3,9 @@
 import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from hostler.app.compose import Composed
 from hostler.app.provider_registry import KINDS

@@ -4,12 +4,13 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib.metadata import version
 from pathlib import Path
 
 import structlog
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.access.prober import SystemProber
 from hostler.app.clock import SystemClock
@@ -42,8 +43,7 @@ _PATIENCE = timedelta(seconds=10)
 _PARTING = timedelta(seconds=5)
 
 
-@dataclass(frozen=True, slots=True)
-class GroupKey:
+class GroupKey(Struct, frozen=True):
     """The public half of a group's key, and the name under which it is ours."""
 
     provider: object

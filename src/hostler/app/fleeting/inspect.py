@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from hostler.app.clock import SystemClock
 from hostler.domain.errors import HostlerError

@@ -1,8 +1,9 @@
 """Beside: the file beside the objects of a cluster, at the start and whenever it is read again."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from hostler.app.lending import Own, own_in
 from hostler.app.provider_registry import KINDS

@@ -4,7 +4,8 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hostler.config.values import Config
 from hostler.controllers.engine import Engine
@@ -22,8 +23,7 @@ from hostler.queries.live import EngineRecords
 from hostler.requests.by_id import open_by_id
 
 
-@dataclass(frozen=True, slots=True)
-class _Attached:
+class _Attached(Struct, frozen=True):
     """Frontends of which Cluster API's provider is one more."""
 
     others: Frontends

@@ -6,10 +6,10 @@ import signal
 from asyncio import TaskGroup
 from collections.abc import AsyncGenerator, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
+from msgspec import Struct
 
 from hostler.app.lending import Own
 from hostler.app.nodes import Nodes
@@ -56,8 +56,7 @@ _SECRET = timedelta(seconds=8)
 """How long the bootstrap data of a machine may take to be read, in the middle of a call."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Process:
+class Process(Struct, frozen=True, kw_only=True):
     """What this process is given: its adapters, which find `variables` in their environment too.
 
     `bootstraps` is what they read machines' bootstrap data by; `holder` is whose leases these are.
@@ -94,8 +93,7 @@ async def run_in_cluster(options: ClusterOptions, process: Process) -> None:
             await _run(process, site, base, signals)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Site:
+class _Site(Struct, frozen=True, kw_only=True):
     """The cluster, which of its namespaces are read, and their objects."""
 
     cluster: Connected

@@ -1,9 +1,10 @@
 """Bootstrap: logs in to a machine's host, configures it, and notes what came of that."""
 
-from dataclasses import replace
+import dataclasses
 from datetime import datetime, timedelta
 
 import structlog
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.leases import Leases, Tenure
 from hostler.controllers.runtime.settings import Ports
@@ -83,7 +84,9 @@ class Outfitter:
             host = with_run(host, machine, DataState.ASKED, begun)
             if not await self._keep(host, machine, tenure) or not self._may(tenure):
                 return Probed(begun=begun, passed=False, text="its host or the lease passed on")
-        order = replace(_order(machine, connection, snapshot, host, password), data=data)
+        order = dataclasses.replace(
+            _order(machine, connection, snapshot, host, password), data=data
+        )
         prepared = await preparer.prepare(connection, order)
         judged = await self._judged(
             _pinned(host, machine, prepared, snapshot, begun), machine, prepared, snapshot

@@ -1,7 +1,8 @@
 """Bootstrap data: a machine's own script is read while it is to be run, and noted when it was."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from hostler.domain.machines.bootstrap import start_due
 from hostler.domain.model.host import Host
@@ -16,8 +17,7 @@ _BEFORE = timedelta(minutes=1)
 """How long before the bound of its start a script is ended at its host: that is to be told yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class DataReader:
+class DataReader(Struct, frozen=True):
     """Reads the bootstrap data of machines that start on a host."""
 
     bootstraps: ReadsBootstraps

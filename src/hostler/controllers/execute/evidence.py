@@ -4,8 +4,10 @@ Every field is given for every act: the type checker sees to it that none is for
 not known is given as such, which refuses.
 """
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.leases import Leases, Tenure
 from hostler.controllers.runtime.settings import Ports
@@ -23,8 +25,7 @@ from hostler.domain.observation.blockers import others_are_right, protection
 from hostler.domain.policy.gate import Act, Evidence
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(Struct, frozen=True, kw_only=True):
     """What an act is about: whether it is ours to touch, when it was last seen, what it costs.
 
     `paid_until` is until when it is paid, where the call would end what is paid for.
@@ -35,8 +36,7 @@ class Target:
     paid_until: datetime | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proof:
+class Proof(Struct, frozen=True, kw_only=True):
     """What speaks for an act that nobody asked for; all of it wanting where somebody asked."""
 
     reread: bool = False
@@ -48,8 +48,7 @@ class Proof:
     proved: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(Struct, frozen=True, kw_only=True):
     """One act as the gate is to judge it: by what right, on what, what bars it, what speaks for it.
 
     `protection` and `world` say what is in the way, and are empty where nothing is; `snapshot` is
@@ -65,8 +64,7 @@ class Case:
     snapshot: Snapshot | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reread:
+class Reread(Struct, frozen=True, kw_only=True):
     """What was read again just before a reclaim: when, and whether our store issued its id."""
 
     at: datetime

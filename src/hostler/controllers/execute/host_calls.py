@@ -1,6 +1,6 @@
 """Host calls: what a host that no machine has is brought to, and what differs from a machine."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from hostler.controllers.runtime.rate_limit import Priority
 from hostler.controllers.runtime.settings import Ports
@@ -16,8 +16,7 @@ from .evidence import EvidenceMaker
 from .subject_calls import Work
 
 
-@dataclass(frozen=True, slots=True)
-class HostPursuit:
+class HostPursuit(Struct, frozen=True):
     """A goal of a host, decided in a cycle."""
 
     goal: HostGoal

@@ -1,6 +1,7 @@
 """Machine calls: what a machine is advanced to, and what differs there from a host."""
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.rate_limit import Priority
 from hostler.controllers.runtime.settings import Ports
@@ -17,8 +18,7 @@ from .evidence import EvidenceMaker
 from .subject_calls import Work
 
 
-@dataclass(frozen=True, slots=True)
-class MachinePursuit:
+class MachinePursuit(Struct, frozen=True):
     """A goal of a machine, decided on a snapshot."""
 
     goal: Goal

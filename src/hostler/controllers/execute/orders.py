@@ -1,8 +1,7 @@
 """Orders: sends the order of hosts that a fleet's row names already, and notes the answer."""
 
-from dataclasses import replace
-
 import structlog
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.leases import Tenure
 from hostler.controllers.runtime.rate_limit import Priority

@@ -4,9 +4,9 @@ A re-check that fails, or that finds anything other than what was decided on, en
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import structlog
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.leases import Tenure
 from hostler.controllers.runtime.measurements import count_taken_back

@@ -5,10 +5,10 @@ moment of sending.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
+from msgspec import Struct
 
 from hostler.controllers.runtime.rate_limit import Budget, Priority
 from hostler.controllers.runtime.settings import Ports
@@ -22,8 +22,7 @@ _GATE_PAUSE = timedelta(seconds=5)
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.calls")
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """How a call went; `barred` are the refusals of our own gate: then it was not sent."""
 
     outcome: Outcome

@@ -6,8 +6,10 @@ a few hundredths of it and no more; otherwise they take what their cadence asks 
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import FleetName, ResourceId, Zone
@@ -33,8 +35,7 @@ def zones_of(
     return tuple(sorted({*capabilities.zones, *configured, *snapshot}))
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(Struct, frozen=True):
     """How busy an account's rate limit is: requests a second, and whether makers wait for them.
 
     `limit` is the age at which the first of the account's fleets believes no listing any more.
@@ -95,8 +96,7 @@ def due_scopes(  # noqa: PLR0913 - what decides the next observation, all of it 
     return tuple(dict.fromkeys(scopes))
 
 
-@dataclass(frozen=True, slots=True)
-class _Limits:
+class _Limits(Struct, frozen=True):
     """How old the newest observations may be while machines move.
 
     `again` is how long after a listing that failed the next one is made: where calls wait, that is

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import structlog
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.measurements import measure_age
 from hostler.controllers.runtime.rate_limit import Budget, Priority

@@ -5,7 +5,8 @@ nobody asks for any more is forgotten.
 """
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hostler.domain.ids import ResourceId, Zone
 from hostler.domain.model.inventory import Inventory
@@ -17,8 +18,7 @@ from .due import requests_for
 _NOTHING = Inventory()
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """What is asked for now, and what is left for later."""
 
     now: tuple[Scope, ...]

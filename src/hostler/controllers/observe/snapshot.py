@@ -1,8 +1,10 @@
 """Snapshot: the facts of one cycle, gathered once, in order: observations, records, the clock."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.leases import Tenure
 from hostler.controllers.runtime.measurements import measure_orphans
@@ -16,8 +18,7 @@ from hostler.domain.model.snapshot import AccountSnapshot, Orphan, Request
 from hostler.ports.store import Identity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Occasion:
+class Occasion(Struct, frozen=True, kw_only=True):
     """One cycle: its id, by what right it is taken, and the fleets whose records it is about."""
 
     cycle: CycleId

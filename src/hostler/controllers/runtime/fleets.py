@@ -4,7 +4,9 @@ An account is a frozen value: a change puts another one in its place, between tw
 """
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from hostler.domain.errors import RequestRefused
 from hostler.domain.ids import FleetName

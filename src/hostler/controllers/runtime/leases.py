@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+
+from msgspec import Struct
 
 from hostler.domain.ids import Epoch
 from hostler.ports.clock import Clock
@@ -13,8 +14,7 @@ from hostler.ports.store import Fence, Lease, Store
 from .settings import Settings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tenure:
+class Tenure(Struct, frozen=True, kw_only=True):
     """A lease that we hold: until when in boot time, and since when by the wall clock."""
 
     lease: Lease

@@ -1,8 +1,10 @@
 """Settings of the engine itself: rates, leases and cadence, with DESIGN's defaults."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
+
+from msgspec import Struct, field
 
 from hostler.domain.ids import AccountName, HostId, MachineId, Zone
 from hostler.domain.model.fleet import Fleet
@@ -19,8 +21,7 @@ from hostler.ports.workload import Workloads
 _S = timedelta(seconds=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """How fast and how often: calls per second, lease times, and the cadence of observations.
 
     `quiet` is the time between observations when nothing is expected; while something is,
@@ -43,8 +44,7 @@ class Settings:
     remember: timedelta = timedelta(days=90)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class Account(Struct, frozen=True, kw_only=True):
     """One account at a provider, the fleets that live there, and its budget of calls."""
 
     name: AccountName
@@ -64,8 +64,7 @@ def _to_none(fleet: Fleet) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ports:
+class Ports(Struct, frozen=True, kw_only=True):
     """The store, the clock, the prober, the metrics, and a source of fresh machine ids.
 
     Without a `preparer`, hosts that are asked to be logged in to are probed as servers are; without

@@ -4,8 +4,9 @@ A decision is the same with and without it, but for the time that it takes: a la
 about in full only where something is otherwise than before.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from hostler.domain.hosts.purchasing import lapses, windows
 from hostler.domain.ids import MachineId
@@ -25,8 +26,7 @@ LONGEST = timedelta(minutes=10)
 time. Machines take turns, so that not all are asked at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rest:
+class Rest(Struct, frozen=True):
     """A machine at rest: the records, sightings and owner tags that were judged, and the result."""
 
     machine: Machine
@@ -38,8 +38,7 @@ class Rest:
     until: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(Struct, frozen=True):
     """A whole fleet at rest: the very values that were judged, the result, and until when."""
 
     snapshot: Snapshot

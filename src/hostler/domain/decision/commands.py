@@ -1,8 +1,9 @@
 """Commands of a finished draft, in order, and what the decision says beside them."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.fleets import losses
 from hostler.domain.fleets.answers import RequestAnswer

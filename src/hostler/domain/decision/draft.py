@@ -1,8 +1,10 @@
 """Draft: a decision in the making, which grows from stage to stage."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from datetime import datetime
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hostler.domain.fleets.answers import RequestAnswer
 from hostler.domain.fleets.scaling import Sizing
@@ -26,8 +28,7 @@ from hostler.domain.model.transition import Transition
 from .cache import DecisionCache
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class Context(Struct, frozen=True, kw_only=True):
     """What a stage may read: the snapshot, the provider's planner, and what was decided before."""
 
     snapshot: Snapshot
@@ -49,8 +50,7 @@ class Context:
         return self if snapshot is self.snapshot else replace(self, snapshot=snapshot)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(Struct, frozen=True, kw_only=True):
     """What is decided so far.
 
     `row` is the fleet's as it will be saved; `machines` are the records as this cycle's requests

@@ -1,6 +1,6 @@
 """The stages that ask about the fleet as a whole, its hosts, and what no record explains."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from hostler.domain.fleets import adoption, answers, reclaim, requested, scaling
 from hostler.domain.hosts import claims, pool, purchasing

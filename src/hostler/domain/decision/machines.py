@@ -1,7 +1,8 @@
 """The stages that ask about each machine by itself: where it stands, and what comes next for it."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.fleets import offers
 from hostler.domain.hosts import allocation, power

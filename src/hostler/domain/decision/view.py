@@ -1,7 +1,8 @@
 """View: what of an account one fleet's cycle may know, out of the facts gathered for all of it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hostler.domain.hosts.free import free_hosts
 from hostler.domain.hosts.orphans import bereft, copied, orphans, others, set_aside, usurped
@@ -30,8 +31,7 @@ Renamed = Mapping[FleetName, FleetName]
 """Under which name a fleet goes on that had another one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostTerms:
+class HostTerms(Struct, frozen=True, kw_only=True):
     """What a provider says of the hosts that a fleet may have, where hosts outlive machines.
 
     `fits` says why a host is none for an offer; `pool` is how the names in the fleet's pool begin,

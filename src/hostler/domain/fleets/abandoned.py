@@ -7,7 +7,8 @@ its end, where a frontend asks for that, is refused unless everything allows for
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.fleet import FleetRow, destructions_left

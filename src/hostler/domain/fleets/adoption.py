@@ -5,7 +5,8 @@ created for it and nothing of theirs is touched.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.hosts.orphans import TWOFOLD
 from hostler.domain.ids import HostId, InstallationId, MachineId

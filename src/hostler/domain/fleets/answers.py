@@ -5,7 +5,10 @@ and the newest observation allow. Nothing that was accepted goes without an answ
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.hosts import holds, pool
 from hostler.domain.ids import HostId, MachineId
@@ -21,8 +24,7 @@ from .precedence import REFUSALS, TABLES, Precedence, Subject
 from .requests import RESTS, by_file, for_fleet, for_machine, to_go
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestAnswer:
+class RequestAnswer(Struct, frozen=True, kw_only=True):
     """What becomes of a request: it is refused, or carried out, perhaps instead of an earlier one.
 
     Both are empty where it is carried out, and nothing stood in its way.

@@ -1,7 +1,8 @@
 """Offers: which types and zones may be tried now, and what is remembered of those that failed."""
 
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.hosts import claims
 from hostler.domain.hosts import free as free_

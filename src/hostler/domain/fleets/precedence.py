@@ -6,8 +6,9 @@ whether both are taken in one cycle or days apart (docs/reference/requests.md sh
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from hostler.domain.model.snapshot import RequestKind
 
@@ -36,8 +37,7 @@ MEANINGS: Mapping[Precedence, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """The precedence of every ordered pair of requests about one sort of subject.
 
     `later` are the columns, and `rows` have one entry for each of them.

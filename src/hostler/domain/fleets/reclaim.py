@@ -1,8 +1,9 @@
 """Reclaim: which resources does no record explain, what do they cost, and may one be removed?"""
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.hosts.orphans import ACTIONABLE, WHY_NOT
 from hostler.domain.ids import HostId, MachineId, ResourceId, Zone, evolve

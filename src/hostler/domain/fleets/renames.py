@@ -6,8 +6,10 @@ crash: what is left is found by looking.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import CycleId, Epoch, FleetName, evolve
 from hostler.domain.model.commands import Event
@@ -91,8 +93,7 @@ def finished(row: FleetRow) -> FleetRow:
     return replace(row, adopts=None, former=tuple(dict.fromkeys(names)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class Move(Struct, frozen=True, kw_only=True):
     """One cycle in which machines of `source` become those of `fleet`.
 
     `epoch` is that of the lease of `source`, and `took` when it began; None where nobody has it.

@@ -6,8 +6,10 @@ its deadline; and what was lost is not replaced behind the asker's back (docs/de
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId
 from hostler.domain.machines.retry import start_deadline

@@ -1,6 +1,6 @@
 """Requests: what each asks for, written into the fleet's row and the machines' records."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId, evolve
 from hostler.domain.model.fleet import FleetRow, OnRemove

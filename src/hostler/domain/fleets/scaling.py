@@ -1,7 +1,9 @@
 """Scaling: how many machines are wanted, which offers may be tried, and which machines go?"""
 
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.hosts import parking
 from hostler.domain.ids import MachineId
@@ -17,8 +19,7 @@ from hostler.domain.observation.blockers import paused, world_is_right, zone_is_
 from .offers import choose, unbegun_left, why_no_offer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sizing:
+class Sizing(Struct, frozen=True, kw_only=True):
     """What resizing comes to: offers to insert, steps changed, and what holds it up.
 
     `named` are the ids of the inserts where they were asked for by name, `specs` what was asked of

@@ -4,8 +4,9 @@ The host goes back to its pool, or is given up; where no pool is known it is lef
 reported, and kept in the orphan report.
 """
 
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import evolve
 from hostler.domain.model.host import OTHERS, TENANT, Host, HostCondition

@@ -6,8 +6,9 @@ not free by the newest observation, by our records or by a binding is no candida
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import AccountName, HostId, MachineId, ResourceId
 from hostler.domain.model.commands import Bind

@@ -4,8 +4,9 @@ A wipe is followed in `wiping`. All else is proved by one observation begun afte
 go of: that it was off, or that its cleaning ended well; what is trusted needs none.
 """
 
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Shows

@@ -2,8 +2,9 @@
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, MachineId, evolve, machine_id
 from hostler.domain.model.fleet import FleetRow, Order

@@ -1,7 +1,8 @@
 """Enrolment: which hosts get a record, and what an observation writes into one."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, MachineId, evolve
 from hostler.domain.model.host import TENANT, Host, HostCondition, HostOrigin

@@ -1,7 +1,8 @@
 """Holds: what a person asks of a host for a while, and that it is switched off and on."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import AccountName, HostId, ResourceId
 from hostler.domain.model.commands import SaveHost

@@ -5,8 +5,11 @@ What goes on for its own sake takes its turn with the machines: no more start at
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, ResourceId, Zone
 from hostler.domain.model.calls import Shows
@@ -22,8 +25,7 @@ from . import power
 _AS_IT_IS = frozenset({HoldKind.RESERVED, HoldKind.MAINTENANCE})
 
 
-@dataclass(frozen=True, slots=True)
-class Idle:
+class Idle(Struct, frozen=True):
     """Which free hosts are to be switched, and to what; `waits` are those whose turn it is not."""
 
     goals: Mapping[HostId, HostGoal]

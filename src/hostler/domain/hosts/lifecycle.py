@@ -5,8 +5,9 @@ alone. The goal that comes out is pursued by the provider's next calls for hosts
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId, ResourceId, evolve
 from hostler.domain.model.capabilities import Ownership

@@ -1,8 +1,9 @@
 """Next calls: which calls for a host that no machine has may be made now. Pure."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+from msgspec import Struct
 
 from hostler.domain.ids import CycleId
 from hostler.domain.model.calls import Call, Shows
@@ -14,8 +15,7 @@ from hostler.domain.observation.call_events import event_of
 from hostler.domain.observation.ready import Ready, pausing, ready
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(Struct, frozen=True):
     """When the newest observation of a host began, the time now, and why it stays on, if it does.
 
     Whoever asks for it: nothing ends what its Node may not be without.

@@ -5,7 +5,8 @@ told in the orphan report; only some classes may ever be reclaimed.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId
 from hostler.domain.model.host import GIVEN_UP, KEPT, OURS, TENANT, Host, HostCondition, HostGoal

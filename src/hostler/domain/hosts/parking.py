@@ -4,8 +4,9 @@ A host that was ordered is paid until its window ends, whether it is used or not
 it by its name, wiped; ordering.py says when it is given up.
 """
 
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.model.host import Host, HostOrigin
 from hostler.domain.model.phases import Goal, Phase

@@ -6,7 +6,8 @@ have used it. What is adopted goes on as it is where its disk is to be kept.
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import AccountName, HostId, MachineId, ResourceId, machine_id
 from hostler.domain.model.commands import SaveHost

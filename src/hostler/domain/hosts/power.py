@@ -5,9 +5,10 @@ start together, are capabilities of its provider.
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
 from datetime import datetime, timedelta
 from math import inf
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Shows

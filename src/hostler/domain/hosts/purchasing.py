@@ -6,8 +6,10 @@ policy is that of buying.py, and the orders are on the fleet's row before one is
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, ResourceId, evolve
 from hostler.domain.model.commands import RESIZE, OrderHosts, SaveHost
@@ -43,8 +45,7 @@ _MOST = 2000
 _ENDED = frozenset({HostCondition.FREE, HostCondition.QUARANTINED})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bought:
+class Bought(Struct, frozen=True, kw_only=True):
     """What ordering comes to: the row with its orders, machines and hosts that go, the order.
 
     `limit` says why hosts that are missing are not ordered; empty where they are, or none is.

@@ -4,8 +4,9 @@ A wipe is proved by what an observation shows of it, and counts only while the h
 that it was given for that: under any other name somebody may have used it since.
 """
 
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.fleet import FleetRow

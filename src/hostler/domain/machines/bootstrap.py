@@ -5,8 +5,9 @@ or another host. A host in use is brought to a changed list in place, and never 
 that is kept for a list which is at fault (lists.py) is tried again now and then, and not blamed.
 """
 
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.hosts import allocation
 from hostler.domain.model.calls import Refusal

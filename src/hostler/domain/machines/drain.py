@@ -8,8 +8,10 @@ said; but not where a fleet's owner decided that its cluster is waited for as lo
 where the Node may not be ended at all.
 """
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.machine import CallState, Machine
@@ -30,8 +32,7 @@ _OFF = frozenset({Condition.OFF, Condition.STANDBY, Condition.WIPING})
 """In these conditions nothing runs on a host."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
+class Wait(Struct, frozen=True, kw_only=True):
     """What is waited for, until when at most, whether the host is asked now, or else when next."""
 
     why: str

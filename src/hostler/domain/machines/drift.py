@@ -6,8 +6,9 @@ seen once is mended only after an observation that was begun a consistency delay
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.commands import Event

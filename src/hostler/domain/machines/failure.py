@@ -6,8 +6,9 @@ observation of its own.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.hosts.allocation import HAD
 from hostler.domain.model.calls import Refusal, Shows

@@ -1,8 +1,9 @@
 """Lifecycle: what has the world already done? Each machine's record is moved along with it."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.hosts import allocation, claims
 from hostler.domain.model.calls import Refusal

@@ -1,7 +1,8 @@
 """Next calls: which calls for a machine may be made now, and what the others wait for."""
 
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.machine import CallState, Machine

@@ -1,9 +1,11 @@
 """Probing: a machine that is up is ready when its readiness probe passed, and why that fails."""
 
 import re
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.fleet import ProbeKind
@@ -49,8 +51,7 @@ class Reached(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reachability:
+class Reachability(Struct, frozen=True, kw_only=True):
     """What the newest probe on record saw: `at` is when one last began that passed, if any did."""
 
     reached: Reached

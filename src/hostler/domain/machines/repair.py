@@ -1,6 +1,6 @@
 """Repair: what becomes of machines that failed, and of those that were asked to end?"""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from hostler.domain.model.fleet import FleetRow, destructions_left, next_room
 from hostler.domain.model.machine import Machine

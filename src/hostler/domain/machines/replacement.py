@@ -1,6 +1,6 @@
 """Replacement: which machines are too old, outdated or too dear, and may one of them go now?"""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from hostler.domain.hosts import parking
 from hostler.domain.model.fleet import FleetRow, destructions_left, next_room

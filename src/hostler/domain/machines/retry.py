@@ -5,8 +5,9 @@ again under the same record: each of these counts as well, or one machine alone 
 number (invariant S4). Where there is no room, a machine waits; whoever waited longest is first.
 """
 
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.model.calls import Call, Effect, Refusal
 from hostler.domain.model.fleet import Fleet, FleetRow, creations_left, next_creation

@@ -6,8 +6,10 @@ nothing more is claimed for it, until it works somewhere or is changed.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId
 from hostler.domain.model.commands import Event, SaveHost
@@ -141,8 +143,7 @@ def is_suspect(host: Host, known: Revision) -> bool:
     return host.health.trouble.listed and healthy and host.bootstrap.tried.digest == known.digest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pardon:
+class Pardon(Struct, frozen=True, kw_only=True):
     """A host whose strikes are taken back, with the event of it."""
 
     keep: SaveHost

@@ -5,7 +5,7 @@ A machine in standby keeps its host and its name. On its way it is *stopping* wi
 given up if it is not. A host that does not stand as it was left is given up too.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from hostler.domain.model.machine import RESTED, Deletion, Machine
 from hostler.domain.model.phases import Goal, Phase, Reason

@@ -1,8 +1,9 @@
 """Calls: what may be asked of a provider next, and what can come of it."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+
+from msgspec import Struct
 
 from hostler.domain.ids import ResourceId, Zone
 from hostler.domain.model.resource import Stage
@@ -44,8 +45,7 @@ class Shows(StrEnum):
         return self in {Shows.OWNER_TAG, Shows.WIPE, Shows.NOTHING}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """One call to a provider, fully described: `do` needs nothing else.
 
     `kind` is the provider's word for it (`server.create`). A *once* call is recorded before it is
@@ -109,8 +109,7 @@ class Refusal(StrEnum):
     NOT_SENT = "not_sent"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class Done(Struct, frozen=True, kw_only=True):
     """The call had its effect: `parts` as they stand now, `absent` the ids that are no more.
 
     `missing` says that nothing was removed now, because those ids were not found (a 404): that is
@@ -122,8 +121,7 @@ class Done:
     missing: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class Refused(Struct, frozen=True, kw_only=True):
     """The call certainly had no effect; `after` says when the provider would be asked again.
 
     `room` is how many of the hosts of an order that is too large could be had now.
@@ -135,8 +133,7 @@ class Refused:
     room: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unknown:
+class Unknown(Struct, frozen=True, kw_only=True):
     """The call had its effect, will have it, or never: only a fresh observation can tell."""
 
     text: str

@@ -4,9 +4,10 @@ DESIGN.md section 3.1 has the table of what differs between leased hosts, owned 
 are reached by SSH. A host that does not fit needs another value here, never its provider's name.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Ownership(StrEnum):
@@ -48,8 +49,7 @@ class Preference(StrEnum):
     WEAR = "wear"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PowerLimits:
+class PowerLimits(Struct, frozen=True, kw_only=True):
     """How often a host may be switched, where its power is ours to decide.
 
     It stays on for `least_on` and off for `least_off` at least, counted from when an observation
@@ -72,8 +72,7 @@ class PowerLimits:
     prefer: tuple[Preference, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostCapabilities:
+class HostCapabilities(Struct, frozen=True, kw_only=True):
     """What is true of a provider's hosts.
 
     `kind` is the kind of the resources that are hosts; `paid_period` is the least time that a host

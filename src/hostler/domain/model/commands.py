@@ -1,8 +1,9 @@
 """Commands: the few things that a decision can ask for, as values, each with its reason."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from hostler.domain.ids import (
     CycleId,
@@ -25,8 +26,7 @@ REQUEST_REFUSED = "request_refused"
 """The kind of the event that says why a request which was accepted cannot be carried out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Struct, frozen=True, kw_only=True):
     """Something that changed, written in the transaction of the change itself.
 
     `host` is the one that the machine has, or the one that it is about where no machine has it.
@@ -44,8 +44,7 @@ class Event:
     request: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Next:
+class Next(Struct, frozen=True, kw_only=True):
     """What happens next to a machine or host: the kind of step, its detail, and when.
 
     `at` is None where that is at once, or not known.
@@ -56,8 +55,7 @@ class Next:
     at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Struct, frozen=True, kw_only=True):
     """What decide() says of one machine: the reason for its state, what blocks it, what is next."""
 
     machine: MachineId
@@ -66,8 +64,7 @@ class Verdict:
     next: Next = Next(kind="nothing")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Advance:
+class Advance(Struct, frozen=True, kw_only=True):
     """Save this machine's record if it changed, observe or probe, and advance it to a goal.
 
     `ask` says that its host is asked whether it is busy.
@@ -83,8 +80,7 @@ class Advance:
     close: tuple[Scope, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaveFleet:
+class SaveFleet(Struct, frozen=True, kw_only=True):
     """Save the fleet's row, with events, new machines (one for each offer) and requests taken.
 
     `named` are the ids of the first of the new machines, and `specs` what is asked of each of
@@ -103,16 +99,14 @@ class SaveFleet:
     requests: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaveOrphans:
+class SaveOrphans(Struct, frozen=True, kw_only=True):
     """Write orphans that were seen, and take out those that are deleted or explained."""
 
     orphans: tuple[Orphan, ...] = ()
     cleared: tuple[ResourceId, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reclaim:
+class Reclaim(Struct, frozen=True, kw_only=True):
     """Remove resources that no record explains: `placeholder` is the machine they name."""
 
     placeholder: Machine
@@ -120,31 +114,27 @@ class Reclaim:
     orphans: tuple[Orphan, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bind:
+class Bind(Struct, frozen=True, kw_only=True):
     """Bind this host to this machine, and keep its record; before anything else about either."""
 
     host: Host
     machine: MachineId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unbind:
+class Unbind(Struct, frozen=True, kw_only=True):
     """Remove the binding of a machine that took another host, or none, once that is recorded."""
 
     host: HostId
     machine: MachineId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaveHost:
+class SaveHost(Struct, frozen=True, kw_only=True):
     """Keep a host's record: somebody asked for something of it."""
 
     host: Host
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrderHosts:
+class OrderHosts(Struct, frozen=True, kw_only=True):
     """Order hosts, all or none; the fleet's row names them already."""
 
     orders: tuple[Order, ...]
@@ -158,8 +148,7 @@ Provable = Mapping[tuple[Zone, str], datetime]
 lacked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(Struct, frozen=True, kw_only=True):
     """What one cycle of one fleet comes to: commands in order, and a word on the fleet as a whole.
 
     `recalled` are machines in flight that are wanted no longer: nothing more is made for them.

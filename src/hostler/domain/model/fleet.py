@@ -1,9 +1,11 @@
 """Fleet: what somebody asked for, and what is remembered about asking for it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import AccountName, FleetName, MachineId
 from hostler.domain.policy.revisions import Revision
@@ -15,8 +17,7 @@ _MIN = timedelta(minutes=1)
 _HOUR = timedelta(hours=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timers:
+class Timers(Struct, frozen=True, kw_only=True):
     """How long things may take, with the defaults of docs/reference/settings.md."""
 
     admit: timedelta = 10 * _MIN
@@ -36,8 +37,7 @@ class Timers:
     tries: tuple[timedelta, ...] = (30 * _S, 2 * _MIN, 5 * _MIN)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caps:
+class Caps(Struct, frozen=True, kw_only=True):
     """Limits on what nobody asked for; they can be set, and cannot be switched off.
 
     `per_reclaim` and `per_hour` are numbers of destroyed resources or machines; `share` is the part
@@ -71,8 +71,7 @@ class OnRemove(StrEnum):
     END = "end"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class Probe(Struct, frozen=True, kw_only=True):
     """The readiness probe of a fleet; `command` runs on our side with HOSTLER_ADDRESS set.
 
     Without `port`, `user` or `key` they are the machine's own; `key` is the file of a private key.
@@ -93,8 +92,7 @@ class Probe:
     busy: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workload:
+class Workload(Struct, frozen=True, kw_only=True):
     """What runs on a fleet's machines is asked of their cluster before they end.
 
     `waits` says that their end waits for it without a bound.
@@ -103,8 +101,7 @@ class Workload:
     waits: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fleet:
+class Fleet(Struct, frozen=True, kw_only=True):
     """What the fleet file asks for. `offers` are tried in order; `template` is a digest.
 
     `renews` says who makes up for a machine that is lost: we, up to the size; or, where it is
@@ -157,8 +154,7 @@ class Fleet:
         return max(30, 6 * size) if self.renews else max(120, 12 * self.most(size))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setback:
+class Setback(Struct, frozen=True, kw_only=True):
     """What is remembered against an offer: failures in a row, or empty shelves, until when.
 
     `count` is how many tries failed in a row, also those before the shelves were empty.
@@ -171,8 +167,7 @@ class Setback:
     stock: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class Order(Struct, frozen=True, kw_only=True):
     """A host that was ordered: the id that its name bears, kept before the order is sent.
 
     `missing` is the beginning of the first observation that had to show it, and lacked it.
@@ -184,8 +179,7 @@ class Order:
     missing: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sized:
+class Sized(Struct, frozen=True, kw_only=True):
     """From when on a fleet was wanted to have how many machines."""
 
     at: datetime
@@ -196,8 +190,7 @@ WELL = "all is well"
 """What is said where a fleet's condition ends."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetRow:
+class FleetRow(Struct, frozen=True, kw_only=True):
     """What the store keeps of a fleet; new machines are inserted by saving it, and only so.
 
     `size` is the requested size where somebody asked for one, else None (the file's); `grown` is

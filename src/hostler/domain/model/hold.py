@@ -1,8 +1,9 @@
 """Hold: what a person wants of a host for a while, whatever the fleets want of it."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class HoldKind(StrEnum):
@@ -32,8 +33,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hold:
+class Hold(Struct, frozen=True, kw_only=True):
     """One hold: until when, whose, and why."""
 
     kind: HoldKind

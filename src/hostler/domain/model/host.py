@@ -4,9 +4,11 @@ Created servers have none. A leased or owned host is recorded here from its firs
 machine has it is said by the store's bindings alone.
 """
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import AccountName, FleetName, HostId, MachineId, ResourceId, Zone, evolve
 from hostler.domain.model.resource import Stage
@@ -67,8 +69,7 @@ class ReleasePolicy(StrEnum):
     KEEP = "keep"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostOwnership:
+class HostOwnership(Struct, frozen=True, kw_only=True):
     """How the host is marked: its name as last seen, and the prefix of its pool's names.
 
     `adopted` says that it is taken over from another installation, whose name it may still bear;
@@ -81,8 +82,7 @@ class HostOwnership:
     late: MachineId | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostPower:
+class HostPower(Struct, frozen=True, kw_only=True):
     """Whether a host was last seen on, and since when; None where no observation told.
 
     `started` is when a machine that is deleted by now last asked that it be switched on: it may
@@ -101,8 +101,7 @@ class HostPower:
     cycle: HostGoal | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostCleaning:
+class HostCleaning(Struct, frozen=True, kw_only=True):
     """How far the host is on its way to be clean, by what proves that.
 
     `wiped` is when it was proved clean, None while its disk may be anybody's; `wiping` is when the
@@ -118,8 +117,7 @@ class HostCleaning:
     witness: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Purchase:
+class Purchase(Struct, frozen=True, kw_only=True):
     """On what terms we have the host.
 
     `order` is the id of the order that brought it, `buyer` the fleet that ordered it; `policy` is
@@ -137,8 +135,7 @@ class Purchase:
     renews: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostHealth:
+class HostHealth(Struct, frozen=True, kw_only=True):
     """What went wrong with the host.
 
     `strikes` counts failures in a row, `struck` are the digests of the setup scripts that some of
@@ -153,8 +150,7 @@ class HostHealth:
     missing: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostBootstrap:
+class HostBootstrap(Struct, frozen=True, kw_only=True):
     """What was set up on the host: its SSH host key, and the digest of the script that it carries.
 
     `drift` is how rolling out a newer script failed; `tried` how the newest run came out.
@@ -168,8 +164,7 @@ class HostBootstrap:
     run: DataRun = DataRun()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class Host(Struct, frozen=True, kw_only=True):
     """One host: how it stands, what is wanted of it, its open calls, and what is known of it.
 
     `machine` is the one that has it, or had it last, and `fleet` that machine's; the store's
@@ -298,8 +293,7 @@ def may_come_back(host: Host, now: datetime) -> bool:
     return paid and host.purchase.policy is None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Free:
+class Free(Struct, frozen=True, kw_only=True):
     """A host that a machine of an offer may take now: `clean` if nobody used it since its wipe.
 
     `rank` is its place in the order that its provider prefers: what is lower is taken first.

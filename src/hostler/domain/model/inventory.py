@@ -1,9 +1,10 @@
 """Inventory: what all observations of an account say so far, each fact with its time."""
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from hostler.domain.ids import MachineId, ResourceId, Zone
 
@@ -12,8 +13,7 @@ from .resource import Observation, ObservedScope, OwnerTag, PartialTag, Resource
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(Struct, frozen=True):
     """A resource as it stands, and when an observation began that showed it so.
 
     As long as observations show the same, the same object stays: whoever remembers it can tell by
@@ -24,8 +24,7 @@ class Sighting:
     observed: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inventory:
+class Inventory(Struct, frozen=True, kw_only=True):
     """The newest word on every resource and scope; a value: merging makes a new one.
 
     `partial` are the ids of what carries a part of an owner tag, or hangs on what does, and no

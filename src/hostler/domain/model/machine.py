@@ -1,8 +1,10 @@
 """Machine: our record of one promise to have a host, and everything that is durable about it."""
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, ResourceId, Zone, evolve
 from hostler.domain.model.resource import Stage
@@ -14,8 +16,7 @@ from .requester import Requester
 from .resource import Slot
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Offer:
+class Offer(Struct, frozen=True, order=True):
     """What a provider sells: a type, in a zone, started from an image."""
 
     type: str
@@ -42,8 +43,7 @@ class BootstrapFormat(StrEnum):
     SCRIPT = "script"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineSpec:
+class MachineSpec(Struct, frozen=True, kw_only=True):
     """What is asked of one machine beyond its fleet's template; what is empty is as the fleet says.
 
     `type`, `zone`, `failure_domain` and `image` leave only the fleet's offers that have them; a
@@ -78,8 +78,7 @@ class MachineSpec:
         return " ".join(word for word in words if word) or "anything"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Known(Struct, frozen=True, kw_only=True):
     """An id that was ours in a slot: since when, and since when complete observations lack it.
 
     `since` is the time of the definite answer, or of the observation that first showed it; an
@@ -105,8 +104,7 @@ class Known:
         return self.removed is not None and not self.missing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """What the record knows of one slot: attempts handed out, the bound id, all ids ever ours."""
 
     slot: Slot
@@ -124,8 +122,7 @@ class CallState(StrEnum):
     LAPSED = "lapsed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """A *once* call, saved before it was sent; `open` until an answer or an observation closes it.
 
     `name` is the one that a host is put back under: what has another in the pool has it of others.
@@ -144,24 +141,21 @@ class Asked:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Fact(Struct, frozen=True, kw_only=True):
     """What no observation can show (user data set, probe passed), with its date."""
 
     name: str
     at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Doubt:
+class Doubt(Struct, frozen=True, kw_only=True):
     """A loss that is not yet believed: what, and the beginning of its first observation."""
 
     what: str
     since: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Protection:
+class Protection(Struct, frozen=True, kw_only=True):
     """Leave this alone until then, because: stops destructive acts and deadlines, not observing."""
 
     until: datetime
@@ -169,8 +163,7 @@ class Protection:
     actor: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deletion:
+class Deletion(Struct, frozen=True, kw_only=True):
     """Somebody asked for the deletion of this machine; `now` skips the drain."""
 
     at: datetime
@@ -199,8 +192,7 @@ LOCKED = "locked"
 """The fact that the provider locked the main resource: nothing of it can be removed until then."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineHealth:
+class MachineHealth(Struct, frozen=True, kw_only=True):
     """Whether a machine was ever ready, and what speaks against it.
 
     `doubt` is a loss that is not yet believed; `stuck` that its end is overdue; `refused` why what
@@ -221,8 +213,7 @@ class Origin(StrEnum):
     ADOPTED = "adopted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+class Machine(Struct, frozen=True, kw_only=True):
     """One allocation, from the request to its confirmed end. `version` 0 was never saved.
 
     `since` is when the phase was entered; `retry_at` is when the next call may be made;

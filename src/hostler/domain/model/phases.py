@@ -3,8 +3,9 @@
 The diagram in docs/reference/phases.md and the tests are made from this table.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Phase(StrEnum):
@@ -28,8 +29,7 @@ class Goal(StrEnum):
     ABSENT = "absent"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """One phase of the table: its meaning, bound, way out, legal moves, and what it counts for."""
 
     meaning: str

@@ -1,8 +1,9 @@
 """Provider: what its machines are like, and its pure half, as far as decisions depend on it."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
+
+from msgspec import Struct
 
 from hostler.domain.ids import Zone
 
@@ -13,8 +14,7 @@ from .phases import Goal
 from .resource import Resource, Slot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capabilities:
+class Capabilities(Struct, frozen=True, kw_only=True):
     """How this provider's machines behave.
 
     `main` is the slot whose resource must be up; `kinds` are all kinds of resource that its

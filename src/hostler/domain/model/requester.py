@@ -1,10 +1,9 @@
 """Requester: who asked for a machine by its id, so that it can be found when that one is gone."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Requester:
+class Requester(Struct, frozen=True, kw_only=True):
     """An object of a frontend that asked for a machine.
 
     `cluster` tells apart clusters that have objects of the same names: the uid of the namespace

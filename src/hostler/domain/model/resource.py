@@ -1,9 +1,10 @@
 """Resources: what costs or can clash at a provider, whose it is, and how it stands."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, Zone
 
@@ -33,8 +34,7 @@ SWITCHED_OFF = frozenset({Condition.OFF, Condition.STANDBY})
 """Nothing runs on a host then, and whoever has it may switch it on."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Slot:
+class Slot(Struct, frozen=True, order=True):
     """A place in a machine that one resource fills: the server, address 1, volume 0."""
 
     kind: str
@@ -50,8 +50,7 @@ def taken_id(shared: str, machine: MachineId) -> ResourceId:
     return ResourceId(f"{shared}@{machine}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnerTag:
+class OwnerTag(Struct, frozen=True, kw_only=True):
     """How a resource says whose it is."""
 
     installation: InstallationId
@@ -60,8 +59,7 @@ class OwnerTag:
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class PartialTag:
+class PartialTag(Struct, frozen=True):
     """A part of an owner tag: too little to say which machine's a resource is.
 
     `installations` are those that it names, and `fleet` the one that it names, if that is one.
@@ -122,8 +120,7 @@ class OrphanClass(StrEnum):
     ABANDONED = "abandoned"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostFacts:
+class HostFacts(Struct, frozen=True, kw_only=True):
     """What an observation says of a host; an allocation has the facts of its host.
 
     `tagged` is the stage that its owner tag tells, whoever wrote that; `holder`, `fleet` and
@@ -156,8 +153,7 @@ class HostFacts:
     left_alone: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
+class Resource(Struct, frozen=True, kw_only=True):
     """One thing at a provider, as it was seen, or as a definite answer described it.
 
     `slot` is the place that it fills or would fill; `owner_tag` is None where none can be read, and
@@ -197,8 +193,7 @@ class Resource:
         return ""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Scope:
+class Scope(Struct, frozen=True, order=True):
     """What one listing covers: a zone and a kind, whole, or for one machine alone.
 
     A scope with a machine is complete for that machine: its known ids are asked for one by one
@@ -213,8 +208,7 @@ class Scope:
     alone: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedScope:
+class ObservedScope(Struct, frozen=True, kw_only=True):
     """How the observation of one scope went: when it began, and whether it was complete."""
 
     scope: Scope
@@ -223,8 +217,7 @@ class ObservedScope:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
+class Observation(Struct, frozen=True, kw_only=True):
     """One observation of an account: what was seen, scope by scope.
 
     `strange` counts the provider's words that our table does not know.

@@ -1,9 +1,10 @@
 """Snapshot: observations, records and the clock, frozen; the only input of decide()."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from hostler.domain.ids import (
     AccountName,
@@ -31,8 +32,7 @@ from .requester import Requester
 from .resource import Resource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Orphan:
+class Orphan(Struct, frozen=True, kw_only=True):
     """A resource in our scope that no record explains; it stays in the report until it is gone.
 
     `sightings` counts complete observations that showed it, at least a gap apart; `price` is in
@@ -95,8 +95,7 @@ class RequestKind(StrEnum):
     CYCLE = "cycle"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """What a frontend asks: a size, machines by id, a deletion, a protection; `number` orders.
 
     `machines` are the ids that a GROW wish gives to new machines: whoever wished them knows them
@@ -130,8 +129,7 @@ class Request:
     requester: Requester | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probed:
+class Probed(Struct, frozen=True, kw_only=True):
     """The newest readiness probe of a machine: when it began, whether it passed, what was seen.
 
     `output` is what the commands of a host printed, where any ran; `ended` is when it was over,
@@ -157,8 +155,7 @@ class Answer(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class Answered(Struct, frozen=True, kw_only=True):
     """An answer, when it was asked for, and the event to be written of it."""
 
     answer: Answer
@@ -170,8 +167,7 @@ def _nobody(resource: ResourceId) -> None:
     del resource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True, kw_only=True):
     """Everything that one cycle of one fleet may know.
 
     `ours` are the installations whose owner tags are ours (our own first); `foreign` are resources
@@ -232,7 +228,7 @@ class Snapshot:
     adopted: frozenset[FleetName] = frozenset()
     ended: tuple[Machine, ...] = ()
     neighbours: tuple[Machine, ...] = ()
-    owner_of: Callable[[ResourceId], MachineId | None] = field(default=_nobody, compare=False)
+    owner_of: Callable[[ResourceId], MachineId | None] = _nobody
     guarded: Mapping[HostId, str] | None = field(default_factory=dict[HostId, str])
 
     @property
@@ -256,8 +252,7 @@ def why_on(guarded: Mapping[HostId, str] | None, host: HostId) -> str:
     return guarded.get(host, "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountSnapshot:
+class AccountSnapshot(Struct, frozen=True, kw_only=True):
     """Everything that one cycle of an account may know: plain facts, gathered once.
 
     The hosts' cycle decides on it as it is; a fleet's Snapshot is a view of it (decision/view.py).
@@ -312,8 +307,7 @@ class AccountSnapshot:
         return renames(self.fleets, self.rows)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostTransition:
+class HostTransition(Struct, frozen=True, kw_only=True):
     """One host in one cycle: its record to be saved, a host to unbind, what is pursued.
 
     `stands` says that nobody has it and it was observed: a goal of its own may be pursued.

@@ -1,7 +1,9 @@
 """Transition: one machine on its way through a decision, gathering changes, events, a verdict."""
 
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import evolve
 
@@ -16,8 +18,7 @@ class IllegalMove(Exception):
     """A move that the table of phases does not know; the cycle reports it and goes on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transition:
+class Transition(Struct, frozen=True, kw_only=True):
     """One machine in one decision: its record as it will be saved, and what is to be done.
 
     `tried` is when its calls were last tried, where they make something again: that is counted;

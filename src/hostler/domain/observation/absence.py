@@ -4,8 +4,9 @@ One listing is nothing: a bound id is gone when it was asked for by itself twice
 the second time a gap after the first: what is not found for a moment only is there.
 """
 
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.model.machine import Known, Machine, Place
 from hostler.domain.model.snapshot import Snapshot

@@ -7,7 +7,9 @@ same for both.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, InstallationId, MachineId, ResourceId
 from hostler.domain.model.capabilities import Ownership
@@ -26,8 +28,7 @@ from hostler.domain.model.resource import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allocations:
+class Allocations(Struct, frozen=True, kw_only=True):
     """What our records say of who has which host; `installation` is whose records they are."""
 
     capabilities: Capabilities

@@ -1,7 +1,8 @@
 """Binding: which id of a slot is the machine's, and which are surplus and may go?"""
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.host import host_of

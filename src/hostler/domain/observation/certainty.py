@@ -6,8 +6,9 @@ complete for its slot, shows nothing.
 """
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call

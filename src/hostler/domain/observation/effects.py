@@ -5,8 +5,9 @@ none, nor is an answer to a reinstallation.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId, ResourceId
 from hostler.domain.model.calls import Shows

@@ -1,7 +1,8 @@
 """Outcomes: how the answer to a call changes the record that it was made for, and the resources."""
 
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown

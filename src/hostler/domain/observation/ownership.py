@@ -5,7 +5,9 @@ one was made by a store that is newer than ours, or its twin: it is somebody's, 
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId
 from hostler.domain.model.calls import Shows
@@ -14,8 +16,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import OrphanClass, OwnerTag, Resource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sorted:
+class Sorted(Struct, frozen=True, kw_only=True):
     """The resources under a fleet's name that no living record of it explains.
 
     `strangers` carry our owner tag and the id of a machine that is not among the living: `explain`
@@ -26,8 +27,7 @@ class Sorted:
     strangers: tuple[Resource, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
+class Explained(Struct, frozen=True, kw_only=True):
     """What strangers are: `late` are the machines of the history that some of them belong to.
 
     `removing` are those no record explains and that calls under way remove; `ended` the machines of

@@ -1,8 +1,9 @@
 """Ready: which of a subject's next calls may be made now, and what the others wait for."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.machine import CallState
@@ -12,8 +13,7 @@ LONGEST_PAUSE = timedelta(minutes=10)
 """A pause that ends later than this was set before the clock jumped back."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
+class Ready(Struct, frozen=True, kw_only=True):
     """Calls that may be made now; or none, with what is waited for and until when if known.
 
     `named` are all that the provider named, drift that cannot be mended now included; None where it

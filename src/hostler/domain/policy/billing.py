@@ -5,8 +5,10 @@ long as it stands. A commitment makes windows of a month that renew until it is 
 server has no floor. Sums are in the currency of the price, which is by the hour.
 """
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 _HOUR = timedelta(hours=1)
 FLOOR = timedelta(hours=24)
@@ -20,8 +22,7 @@ def cost_between(price: float, start: datetime | None, end: datetime) -> float:
     return price * ((end - start) / _HOUR)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Billing:
+class Billing(Struct, frozen=True, kw_only=True):
     """What something costs: `price` is euros per hour, `spent` euros up to `billed_from`."""
 
     price: float = 0.0
@@ -39,8 +40,7 @@ class Billing:
         return replace(self, spent=self.cost(now), price=price, billed_from=now)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class Terms(Struct, frozen=True, kw_only=True):
     """How a host is paid: at least `floor`; in whole periods, where `renews`, until `cancelled`.
 
     `cancelled` is when the renewal was cancelled: the window that ran then is the last one.

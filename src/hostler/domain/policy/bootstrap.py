@@ -6,8 +6,9 @@ and a reinstallation empties it.
 
 import hashlib
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from hostler.domain.ids import MachineId
 
@@ -32,8 +33,7 @@ class Cause(StrEnum):
         return self not in {Cause.NOTHING, Cause.CURRENT}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Applied:
+class Applied(Struct, frozen=True, kw_only=True):
     """What is noted at a host: the digest of its commands, and the machine that they ran for."""
 
     digest: str

@@ -5,9 +5,10 @@ record that is lost runs it twice; our record has that it was asked for before i
 """
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from hostler.domain.ids import MachineId
 
@@ -37,8 +38,7 @@ class DataState(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataRun:
+class DataRun(Struct, frozen=True, kw_only=True):
     """The run of a machine's script on the disk that a host has now; `text` is why it failed."""
 
     machine: MachineId | None = None

@@ -1,15 +1,15 @@
 """Clock jumps: what becomes of recorded times that lie in the future once the clock jumped back."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import overload
+
+from msgspec import Struct
 
 _APART = timedelta(microseconds=1)
 
 
-@dataclass(frozen=True, slots=True)
-class CaughtUp:
+class CaughtUp(Struct, frozen=True):
     """Says what each recorded time is from now on: whatever counts from it begins anew.
 
     Times that came one after the other still do, a microsecond apart: that a machine was switched

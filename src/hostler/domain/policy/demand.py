@@ -1,14 +1,14 @@
 """Demand: how many machines were wanted when, as steps; recorded, generated, or forecast."""
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 Span = tuple[datetime, datetime]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Demand:
+class Demand(Struct, frozen=True, kw_only=True):
     """How many machines are wanted from each time on, in order; nothing before the first.
 
     Nothing is known from `until` on: a forecast must not take silence for quiet.

@@ -9,8 +9,9 @@ recorded time would have lost on the average is what it saves to keep a host tha
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+
+from msgspec import Struct
 
 from .demand import Demand
 
@@ -21,8 +22,7 @@ Course = tuple[int, ...]
 """One way in which demand may go on: how many are wanted now, and at most in each step to come."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class Outlook(Struct, frozen=True, kw_only=True):
     """How a forecast looks: so far ahead, in steps, at all days like each day for so long back.
 
     `quiet` are the days of the week (Monday is 0, in UTC) that are alike among themselves, and

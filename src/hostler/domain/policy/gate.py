@@ -5,9 +5,10 @@ proved its case; nothing destructive is sent anywhere else in the program.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Act(StrEnum):
@@ -22,8 +23,7 @@ class Act(StrEnum):
     RECLAIM = "reclaim"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Evidence(Struct, frozen=True, kw_only=True):
     """What is known at the moment of sending; times are the clock's, `boot` times boot seconds.
 
     `reread` says, for a reclaim, that the provider and then the records were read again just now
@@ -55,8 +55,7 @@ class Evidence:
     proved: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Struct, frozen=True, kw_only=True):
     """One row of the table: what it asks, of which acts, and how."""
 
     id: str
@@ -164,8 +163,7 @@ CHECKS: tuple[Check, ...] = (
 """The table of checks × acts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Barred:
+class Barred(Struct, frozen=True, kw_only=True):
     """A refusal of the gate: which check, and its sentence."""
 
     check: str

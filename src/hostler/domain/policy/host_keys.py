@@ -5,13 +5,13 @@ a wipe tells them apart, so only that opens a pin again, and once: whatever key 
 dated again.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostKey:
+
+class HostKey(Struct, frozen=True, kw_only=True):
     """The fingerprint of a host's key (`SHA256:…`), and when it was last put on file."""
 
     key: str
@@ -27,8 +27,7 @@ class Ruling(StrEnum):
     REFUSE = "refuse"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Judgement(Struct, frozen=True, kw_only=True):
     """A ruling, the pin that must be on file from now on, and why, in a sentence."""
 
     ruling: Ruling

@@ -7,8 +7,9 @@ on days like this one, how soon was it wanted again, and what does another one c
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from hostler.domain.ids import HostId
 
@@ -20,8 +21,7 @@ _HOUR = timedelta(hours=1)
 _DAY = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leased:
+class Leased(Struct, frozen=True, kw_only=True):
     """A host that may be ended: paid until when, and from when on it is free (None: at work).
 
     A `useless` one can be no machine's as it is: it is no supply, and never worth keeping.
@@ -39,8 +39,7 @@ class Leased:
         return self.free_from is None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """What may be bought at most; None: no limit.
 
     `batch` is how many hosts are ordered at once, `most` how many there may be in all (the quota):
@@ -58,8 +57,7 @@ class Limits:
     patience: timedelta = timedelta(0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lead:
+class Lead(Struct, frozen=True, kw_only=True):
     """How long things take: a host to be delivered, a wipe; and the least that is paid."""
 
     delivery: timedelta = 15 * _MIN
@@ -67,8 +65,7 @@ class Lead:
     floor: timedelta = _DAY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class Situation(Struct, frozen=True, kw_only=True):
     """Everything that a purchase may know.
 
     `coming` are the times at which ordered hosts are expected; `waiting` says of each machine that
@@ -89,16 +86,14 @@ class Situation:
     beside: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class Ended(Struct, frozen=True, kw_only=True):
     """A host that is to be ended, and why."""
 
     host: HostId
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Purchase:
+class Purchase(Struct, frozen=True, kw_only=True):
     """What to do now: how many hosts to order, which to end, and when to ask again at the latest.
 
     `short` is how many more would have been ordered without `limit`, which says what is in the way.

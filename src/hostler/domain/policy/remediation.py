@@ -4,10 +4,12 @@ A ladder: try again, diagnose, reboot, reinstall, quarantine. Each rung is climb
 never by the clock, and strikes stay with the host when the machine on it is long deleted.
 """
 
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 _S = timedelta(seconds=1)
 _MIN = timedelta(minutes=1)
@@ -43,8 +45,7 @@ class Diagnosis(StrEnum):
     NOTHING = "unhealthy; nothing that we can ask for helps"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ladder:
+class Ladder(Struct, frozen=True, kw_only=True):
     """The settings of the ladder. `reboot_after` and `attempts` are numbers of failures; 0 is off.
 
     With `attempts` off no host is given up but for a stranger's key. `strikes` is the number of the
@@ -65,8 +66,7 @@ LADDER = Ladder()
 """The ladder of every host."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class Trouble(Struct, frozen=True, kw_only=True):
     """What is remembered of a host on the ladder.
 
     `failures` in a row, whether it was rebooted for them, and the diagnosis belong to the present
@@ -83,8 +83,7 @@ class Trouble:
     strikes: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transition:
+class Transition(Struct, frozen=True, kw_only=True):
     """The next remedy, why, and how long to wait before it; only AGAIN waits."""
 
     remedy: Remedy

@@ -3,16 +3,16 @@
 A revision is known by its digest. Another list is another revision, of which nothing is known yet.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from hostler.domain.ids import FleetName, HostId
 
 from .remediation import PAUSES, pause_after
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class Tried(Struct, frozen=True, kw_only=True):
     """How the newest run of a list came out at a host, for a machine of this fleet.
 
     `number` is the command that failed, of as many as `of`, and 0 where all ran; `ended` says how
@@ -27,8 +27,7 @@ class Tried:
     ended: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lapse:
+class Lapse(Struct, frozen=True, kw_only=True):
     """A host at which the list failed last, when, at which command, and how."""
 
     host: HostId
@@ -38,8 +37,7 @@ class Lapse:
     ended: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Revision:
+class Revision(Struct, frozen=True, kw_only=True):
     """One revision in one fleet: in force since when, when it worked last, and where it failed.
 
     `broken` is since when the script itself is held to be at fault; `cleared` is when that was last
@@ -62,8 +60,7 @@ class Revision:
 _MIN = timedelta(minutes=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rolls:
+class Rolls(Struct, frozen=True, kw_only=True):
     """How often a change is tried: `attempts` in a row (0: always), then once a `cooldown` (0: no).
 
     Between attempts lie the `pauses`, of which the last one repeats.
@@ -78,8 +75,7 @@ ROLLS = Rolls()
 """How often a change is tried everywhere."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drift:
+class Drift(Struct, frozen=True, kw_only=True):
     """What is remembered: the digest that failed last, how often in a row, and when."""
 
     digest: str = ""
@@ -87,8 +83,7 @@ class Drift:
     last: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Roll:
+class Roll(Struct, frozen=True, kw_only=True):
     """Whether to try now, or when; `stuck` says that the attempts in a row are used up.
 
     It stays stuck while it is tried after a cooldown, so that an alarm does not come and go.

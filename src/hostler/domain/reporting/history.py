@@ -1,16 +1,16 @@
 """History: what happened to a machine or a fleet, told from its events, a sentence for each."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from hostler.domain.ids import CycleId, HostId, MachineId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.phases import host_sentence, sentence
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """One line of a history: when, of whom (neither: the fleet), what, and in which cycle."""
 
     at: datetime

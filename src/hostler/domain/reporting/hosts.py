@@ -4,8 +4,9 @@ A host without a record is one that no machine of ours ever had, or whose record
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from hostler.domain.ids import AccountName, HostId, MachineId
 from hostler.domain.model.host import AT_HOME, WAITING, Host, HostCondition
@@ -70,8 +71,7 @@ STATES: Mapping[str, str] = {
 """Every state of a host that is shown, with what it means; *unrecorded* ones are orphans."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostStatus:
+class HostStatus(Struct, frozen=True, kw_only=True):
     """One host: its record, what was observed of it, and the machine that it is bound to."""
 
     id: HostId

@@ -1,8 +1,9 @@
 """Usage: for how long machines were paid and used, and how many were wanted when, from records."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from hostler.domain.ids import MachineId
 from hostler.domain.model.machine import Machine
@@ -16,8 +17,7 @@ Image = tuple[datetime, Machine]
 """A machine's record after a change, and when that was."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(Struct, frozen=True, kw_only=True):
     """What machines came to: hours paid and used, euros, and euros an hour from now on."""
 
     machines: int = 0

@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Account, Ports
@@ -31,8 +32,7 @@ class Purpose(StrEnum):
     """This process is the engine; StoreHeld where another one is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterOptions:
+class ClusterOptions(Struct, frozen=True, kw_only=True):
     """Which cluster's objects are run, beside a file or without one; what is left out: as usual.
 
     The first of `namespaces` is the home: Leases and, without a file, records are there.

@@ -8,11 +8,13 @@ import asyncio
 import signal
 from collections.abc import Callable, Generator
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol
 
 import structlog
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.config.digests import differing, digests
 from hostler.config.named_files import digest_of_files
@@ -92,8 +94,7 @@ class Signals:
         self.came.set()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Opened:
+class _Opened(Struct, frozen=True, kw_only=True):
     """A fleet file with its accounts, open, and what the `files` held that it names."""
 
     config: Config

@@ -1,7 +1,6 @@
 """Calls: what Cluster Autoscaler sends, as plain values, whichever generation it is of."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from typing import Protocol, cast
@@ -9,6 +8,7 @@ from typing import Protocol, cast
 from google.protobuf.message import DecodeError, Message
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
+from msgspec import Struct
 
 from hostler.config.quantities import quantity
 
@@ -26,8 +26,7 @@ class State(IntEnum):
     DELETING = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(Struct, frozen=True):
     """Why an instance cannot be made; `kind` 1 is out of resources, 99 anything else."""
 
     code: str
@@ -35,8 +34,7 @@ class Trouble:
     kind: int
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(Struct, frozen=True):
     """One instance of a node group; `id` is the provider id of its node."""
 
     id: str
@@ -44,8 +42,7 @@ class Instance:
     trouble: Trouble | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeRef:
+class NodeRef(Struct, frozen=True, kw_only=True):
     """A node that Cluster Autoscaler asks about; `fake` where it made it up."""
 
     provider_id: str
@@ -58,8 +55,7 @@ class NodeRef:
         return repr((self.provider_id or self.name)[:120])
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """The time that a price is for."""
 
     begin: datetime

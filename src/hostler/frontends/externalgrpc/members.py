@@ -7,6 +7,8 @@ has read either.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from hostler.config.node_tables import NodeTable
 from hostler.domain.ids import MachineId
 from hostler.domain.machines.retry import retry_at
@@ -28,8 +30,7 @@ ROOM = 1.0
 """Seconds after which it is counted again how many hosts there are: people hold them, seldom."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class Member(Struct, frozen=True, kw_only=True):
     """One machine, on record or only requested; `id` is its instance's, and its node's providerID.
 
     `counts` says whether it is in the target, `came` whether it was ever ready, and `serial` is its

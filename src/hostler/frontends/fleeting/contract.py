@@ -11,13 +11,13 @@ from enum import StrEnum
 from typing import Protocol
 
 from google.protobuf.message import Message
+from msgspec import Struct
 
 Handler = Callable[[Message], Awaitable[Sequence[Message]]]
 """Answers one request with the messages of the reply: exactly one unless the method streams."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Method:
+class Method(Struct, frozen=True, kw_only=True):
     """One method to serve: its path (`/package.Service/Name`), classes, and what answers it.
 
     A handler raises `Refused` for an error whose text the caller is to read.
@@ -48,8 +48,7 @@ CORE = frozenset({State.CREATING, State.RUNNING, State.DELETING})
 """The states without which no schema can be served."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Instance:
+class Instance(Struct, frozen=True, kw_only=True):
     """One instance as Update reports it; job logs show the id."""
 
     id: str
@@ -75,8 +74,7 @@ class Connector:
     opaque: tuple[tuple[str, object], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectInfo:
+class ConnectInfo(Struct, frozen=True, kw_only=True):
     """How to reach one instance now: the connector's values filled in, its addresses, an end."""
 
     id: str
@@ -86,8 +84,7 @@ class ConnectInfo:
     expires: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderInfo:
+class ProviderInfo(Struct, frozen=True, kw_only=True):
     """What Init answers: a stable id of the group, its true maximum, and what it is made by."""
 
     id: str

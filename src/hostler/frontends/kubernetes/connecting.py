@@ -2,8 +2,9 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from hostler.domain.errors import ConfigError
 from hostler.kubernetes.client import Client
@@ -14,8 +15,7 @@ from hostler.kubernetes.session import Session
 from hostler.ports.clock import Clock
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(Struct, frozen=True, kw_only=True):
     """Which cluster, and which namespace of it; what is None is as the environment has it."""
 
     kubeconfig: Path | None = None
@@ -23,8 +23,7 @@ class Target:
     namespace: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Connected:
+class Connected(Struct, frozen=True, kw_only=True):
     """A client, the namespace that is meant, and where that was read, for messages."""
 
     client: Client

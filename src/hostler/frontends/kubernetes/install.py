@@ -1,12 +1,12 @@
 """Install: our definitions applied to a cluster, and waited for until it serves them."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import cast
 
 import msgspec
+from msgspec import Struct
 
 from hostler.domain.errors import HostlerError
 from hostler.kubernetes.client import Client
@@ -88,8 +88,7 @@ class Change(StrEnum):
     UNCHANGED = "unchanged"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Installed:
+class Installed(Struct, frozen=True, kw_only=True):
     """One definition, and what became of it, or would."""
 
     name: str

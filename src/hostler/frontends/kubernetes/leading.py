@@ -11,10 +11,10 @@ else it would bring a fleet back to the size of before, and end machines that ar
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
+from msgspec import Struct
 
 from hostler.domain.errors import HostlerError
 from hostler.kubernetes.backoff import Draw
@@ -35,8 +35,7 @@ PATIENCE = timedelta(seconds=30)
 Tells = Callable[[], bool]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Election:
+class Election(Struct, frozen=True, kw_only=True):
     """What tells whether this process is elected now, and whether another one is.
 
     Neither may be: while the API server is away, or nobody was seen to be elected yet.

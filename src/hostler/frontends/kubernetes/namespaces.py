@@ -6,7 +6,8 @@ a table of the file has an underscore: so no two objects have one name, and none
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hostler.kubernetes.objects import Metadata
 from hostler.kubernetes.requests import EVERYTHING, Selection
@@ -14,8 +15,7 @@ from hostler.kubernetes.requests import EVERYTHING, Selection
 JOINT = "_"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Namespaces:
+class Namespaces(Struct, frozen=True, kw_only=True):
     """Which namespaces are read: `home`, where Leases are too, and `others`, or `every` one."""
 
     home: str

@@ -7,6 +7,7 @@ from typing import Protocol, cast
 
 from google.protobuf.message import Message
 from grpclib.exceptions import GRPCError
+from msgspec import Struct
 
 from hostler.frontends.externalgrpc.calls import FAKE, State
 from hostler.frontends.externalgrpc.schema import (
@@ -34,8 +35,7 @@ class CallFailed(Exception):
         super().__init__(why)
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A node group as it is listed."""
 
     id: str
@@ -43,8 +43,7 @@ class Listed:
     maximum: int
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """One instance as it is listed; `state` by the wire's number, `error` empty without one."""
 
     id: str
@@ -57,8 +56,7 @@ class Seen:
         return self.state == State.DELETING
 
 
-@dataclass(frozen=True, slots=True)
-class NodeName:
+class NodeName(Struct, frozen=True):
     """A node as it is sent: its providerID and name; `fake` where core made it up."""
 
     provider_id: str

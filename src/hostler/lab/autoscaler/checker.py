@@ -9,7 +9,8 @@ ends    no machine goes for Cluster Autoscaler's sake that it did not give up.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.commands import Event

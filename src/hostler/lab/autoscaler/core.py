@@ -8,6 +8,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from hostler.frontends.externalgrpc.calls import State
 
 from .asked import Asked
@@ -25,8 +27,7 @@ _AFTER_ADDING = 120.0
 _MOST_UNREADY, _SHARE_UNREADY = 3, 0.45
 
 
-@dataclass(frozen=True, slots=True)
-class _Order:
+class _Order(Struct, frozen=True):
     """An increase that is waited for."""
 
     delta: int

@@ -1,8 +1,9 @@
 """The course of a run of Cluster Autoscaler: pods and faults, then pods alone, then none."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from hostler.config.node_tables import NodeTable
 from hostler.domain.ids import HostId

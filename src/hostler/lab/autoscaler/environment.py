@@ -1,7 +1,8 @@
 """The environment of Cluster Autoscaler: owned machines of which nobody but it asks for any."""
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import InstallationId
 from hostler.domain.model.fleet import Fleet

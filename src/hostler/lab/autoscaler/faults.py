@@ -1,8 +1,10 @@
 """A scenario of Cluster Autoscaler: what one seed is made of, drawn before it begins."""
 
-from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from random import Random
+
+from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from hostler.domain.model.capabilities import Cleaning
 from hostler.lab.power import faults as power_faults
@@ -51,16 +53,14 @@ class NodeObjects(StrEnum):
     TAINTED = "tainted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Demand:
+class Demand(Struct, frozen=True, kw_only=True):
     """How many nodes the pods of the cluster need from a time on."""
 
     at: float
     nodes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AutoscalerScenario(PowerScenario):
+class AutoscalerScenario(PowerScenario, frozen=True, kw_only=True):
     """Everything that one seed draws; times are in seconds.
 
     `provision` is how long a node may take to come, `unneeded` how long one is not needed before it
@@ -98,7 +98,7 @@ def draw_autoscaler(seed: int, size: Size) -> AutoscalerScenario:
         actions=_protections(span, rng),
         replicas=1,
     )
-    own = {field.name: getattr(power, field.name) for field in fields(power)}
+    own = structs.asdict(power)
     own |= {
         "base": base,
         "boxes": boxes,

@@ -5,8 +5,11 @@ once: a cycle of the engine, lost calls and other faults are not in it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId
 from hostler.domain.policy.demand import Demand, Span, demand_of
@@ -25,8 +28,7 @@ _HOUR = timedelta(hours=1)
 _DAY = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Life:
+class Life(Struct, frozen=True, kw_only=True):
     """What became of one host: from when to when it was paid, and when it was at work."""
 
     host: HostId
@@ -35,8 +37,7 @@ class Life:
     worked: tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class Played(Struct, frozen=True, kw_only=True):
     """What came of a demand: every host, how long each machine waited, and what was served."""
 
     lives: tuple[Life, ...]
@@ -59,8 +60,7 @@ def paid_hours(lives: tuple[Life, ...]) -> float:
     return sum((life.ended - life.delivered) / _HOUR for life in lives)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Rules(Struct, frozen=True, kw_only=True):
     """What a backtest is played by: how long things take, what may be bought, and the price."""
 
     lead: Lead = Lead()

@@ -12,8 +12,9 @@ is best lies between the two, and where they agree the optimum is exact.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from hostler.domain.policy.demand import Demand
 from hostler.domain.policy.purchasing import Lead
@@ -24,8 +25,7 @@ _S = timedelta(seconds=1)
 _LEAD = Lead()
 
 
-@dataclass(frozen=True, slots=True)
-class Stay:
+class Stay(Struct, frozen=True):
     """A host that is paid from its delivery to its end, in seconds from the demand's beginning."""
 
     delivered: int

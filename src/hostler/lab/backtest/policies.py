@@ -1,8 +1,9 @@
 """Policies: the default, and those that it is compared with."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.policy.demand import Demand
 from hostler.domain.policy.purchasing import (

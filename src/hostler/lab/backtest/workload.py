@@ -7,10 +7,11 @@ keeps idle machines. None of the numbers was measured at a real team: they are o
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import exp, log
 from random import Random
+
+from msgspec import Struct
 
 from hostler.domain.policy.demand import Demand, demand_of
 
@@ -19,8 +20,7 @@ _HOUR = timedelta(hours=1)
 _DAY = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Team:
+class Team(Struct, frozen=True, kw_only=True):
     """How much a team builds. Rates are jobs an hour; `job` is the median of a job's minutes.
 
     `retention` is how long a machine is wanted after its last job; `bursts` is the number of merge

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.commands import Advance, Command

@@ -3,14 +3,14 @@
 import hashlib
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _MOST_ENTRIES = 20_000
 _AROUND = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One thing that happened: when, whom it concerns (an empty text: everybody), and what."""
 
     at: float

@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -11,12 +10,12 @@ from threading import Event
 import msgspec
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
+from msgspec import Struct
 
 from .processes import NEVER, answers, free_port, process, wait
 
 
-@dataclass(frozen=True, slots=True)
-class ApiServer:
+class ApiServer(Struct, frozen=True):
     """Where the server is: its kubeconfig has the contexts `admin` and `stranger`.
 
     `program` is every program of a control plane, by its first argument; `folder` has the logs.

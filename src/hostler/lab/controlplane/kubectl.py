@@ -2,10 +2,10 @@
 
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from hostler.domain.errors import HostlerError
 
@@ -16,8 +16,7 @@ class Refused(HostlerError):
     """What kubectl was asked to do failed; the text is its reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kubectl:
+class Kubectl(Struct, frozen=True):
     """Kubernetes' own command line, as a context of the kubeconfig."""
 
     server: ApiServer

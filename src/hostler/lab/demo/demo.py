@@ -8,11 +8,12 @@ import asyncio
 import socket
 import tempfile
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from hostler.config.store_url import StoreUrl
 from hostler.config.values import AccountConfig, Config

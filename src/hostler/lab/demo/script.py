@@ -1,7 +1,9 @@
 """Script: the troubles that surely occur in a demo, besides those that are drawn."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from hostler.simulators.scaleway.faults.rates import CALM, LIVELY, Rule
 from hostler.simulators.scaleway.world import World

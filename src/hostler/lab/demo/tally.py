@@ -1,14 +1,14 @@
 """Tally: what came of a demo, counted from the store's events and from the world itself. Pure."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hostler.domain.model.commands import Event
 from hostler.domain.model.phases import Phase
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class Tally(Struct, frozen=True, kw_only=True):
     """What happened. `healed` are losses made good: by another machine, or by its recovery."""
 
     wanted: int

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from random import Random
+
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import FleetName, InstallationId

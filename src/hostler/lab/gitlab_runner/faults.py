@@ -1,7 +1,9 @@
 """A scenario of a runner: what one seed is made of, drawn before it begins."""
 
-from dataclasses import dataclass, replace
 from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.frontends.fleeting.contract import CORE, State
 from hostler.lab.scenario.faults import OURS as ENGINES
@@ -30,8 +32,7 @@ _SCHEMAS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunnerScenario:
+class RunnerScenario(Struct, frozen=True, kw_only=True):
     """Everything that one seed draws: the faults, the runner, its jobs, and what happens to it."""
 
     seed: int

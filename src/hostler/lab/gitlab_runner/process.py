@@ -3,10 +3,13 @@
 import asyncio
 import contextvars
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from random import Random
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account, Ports, Settings
@@ -118,8 +121,7 @@ class MachineListener(SaveListener):
             self._witness.saved(self._plugin, replace(machine, version=1), ())
 
 
-@dataclass(frozen=True, slots=True)
-class PluginObserver:
+class PluginObserver(Struct, frozen=True):
     """Tells the witness what one run of the plugin sends and decides.
 
     Implements `SendObserver` and `DecisionObserver`.

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.frontends.fleeting.contract import ConnectInfo, Connector, Group, Refused, State
 
@@ -18,8 +20,7 @@ _LAUNCH_AGAIN = 30.0
 _SCALES = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(Struct, frozen=True, kw_only=True):
     """What one runner is configured with."""
 
     options: RunnerOptions

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from random import Random
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Job:
+
+class Job(Struct, frozen=True):
     """One job: when it comes, and how long it takes once it runs; in seconds."""
 
     at: float
@@ -33,8 +34,7 @@ def draw_jobs(rng: Random, span: float, most: int) -> tuple[Job, ...]:
     return tuple(sorted(found, key=lambda job: job.at))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunnerOptions:
+class RunnerOptions(Struct, frozen=True, kw_only=True):
     """What `[runners.autoscaler]` says; spans are seconds.
 
     `removes_stopped`: an instance that is told to be stopped is marked for removal, as the draft

@@ -2,8 +2,10 @@
 
 import asyncio
 import contextvars
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, HostId, Zone
 from hostler.domain.model.calls import Call, Effect, Outcome
@@ -24,8 +26,7 @@ from .prediction import PredictionCheck
 from .process_run import ProcessRun
 
 
-@dataclass(frozen=True, slots=True)
-class CallUnderWay:
+class CallUnderWay(Struct, frozen=True):
     """A call that is being made, and since when."""
 
     call: Call

@@ -12,7 +12,8 @@ L1        when faults cease, the Machines that are wanted have hosts, and the ot
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.calls import Call, Shows

@@ -1,9 +1,10 @@
 """The course of a run of Cluster API: Machines and faults, then Machines alone, then none."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from random import Random
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.phases import Phase

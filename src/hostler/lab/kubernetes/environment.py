@@ -1,7 +1,8 @@
 """The environment of Cluster API: owned machines of which nobody but it asks for any."""
 
-from dataclasses import replace
 from random import Random
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import InstallationId
 from hostler.domain.model.fleet import Fleet

@@ -1,9 +1,11 @@
 """A scenario of Cluster API: what one seed is made of, drawn before it begins."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
 from math import prod
 from random import Random
+
+from msgspec import Struct, field, structs
+from msgspec.structs import replace
 
 from hostler.domain.model.capabilities import Cleaning
 from hostler.lab.power import faults as power_faults
@@ -81,16 +83,14 @@ _MINUTE, _HALF, _LATE = 60.0, 0.5, 3
 _WIRINGS = (Wiring.BMC, Wiring.STRIP, Wiring.GUEST, Wiring.MIXED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replicas:
+class Replicas(Struct, frozen=True, kw_only=True):
     """How many Machines are wanted from a time on, in seconds."""
 
     at: float
     machines: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterScenario(PowerScenario):
+class ClusterScenario(PowerScenario, frozen=True, kw_only=True):
     """Everything that one seed draws.
 
     `replicas` is what somebody asks of a set of Machines; `api` are the chances of faults per call.
@@ -151,7 +151,7 @@ def draw_cluster(seed: int, size: Size) -> ClusterScenario:
         actions=(),
         replicas=1,
     )
-    own = {field.name: getattr(power, field.name) for field in fields(power)}
+    own = structs.asdict(power)
     own |= {
         "base": base,
         "boxes": boxes,

@@ -2,8 +2,10 @@
 
 import asyncio
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
+
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.settings import Ports
 from hostler.domain.errors import StoreError

@@ -5,8 +5,9 @@ of the API. Whoever judges them reads past all that.
 """
 
 import asyncio
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from hostler.domain.ids import InstallationId
 from hostler.kubernetes.errors import Timeout, Unavailable
@@ -39,8 +40,7 @@ class SharedStore(InCluster):
         return _RunSession(self._cluster, _Writer(run, self, self._cluster.routes.of(run.name)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Writer:
+class _Writer(Struct, frozen=True):
     """One run of an engine, the store that it writes to, and its way there."""
 
     run: ProcessRun

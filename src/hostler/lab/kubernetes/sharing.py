@@ -5,8 +5,9 @@ cut off from the API server while it reaches all boxes.
 """
 
 from collections.abc import Collection
-from dataclasses import replace
 from random import Random
+
+from msgspec.structs import replace
 
 from hostler.lab.scenario.faults import Disruption, Scenario
 

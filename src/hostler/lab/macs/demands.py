@@ -5,8 +5,10 @@ ready. Drawn from a stream of its own, so that a seed without any of it keeps it
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from random import Random
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hostler.domain.policy.purchasing import Limits
 from hostler.lab.scenario.faults import Disruption, Scenario
@@ -83,8 +85,7 @@ _CROWD = 110
 """So many Macs of somebody else make two pages of a list."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Demands:
+class Demands(Struct, frozen=True, kw_only=True):
     """What the fleets ask for; nothing where all is empty.
 
     `limits` are those of orders. `networks` are private ones. `commands` make the bootstrap, and

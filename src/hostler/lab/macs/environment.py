@@ -1,9 +1,10 @@
 """The environment: pools of Macs that somebody stocked, fleets over them, and the real provider."""
 
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from random import Random
+
+from msgspec.structs import replace
 
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import AccountName, FleetName, InstallationId, Zone

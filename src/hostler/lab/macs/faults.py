@@ -1,8 +1,10 @@
 """A scenario of Macs: what one seed is made of, drawn before it begins."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.model.hold import HoldKind
 from hostler.lab.scenario.faults import (
@@ -85,8 +87,7 @@ _KINDS = host_actions(3, "retire")
 _TYPES = ("M2-L", "M4-M")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MacScenario:
+class MacScenario(Struct, frozen=True, kw_only=True):
     """Everything that one seed draws: faults, pools, fleets, and a cadence of observations.
 
     `beyond`: some effects come later than the consistency delay. `namesakes`: the fleets of the

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 
+from msgspec import Struct
+
 from hostler.domain.ids import FleetName, HostId, InstallationId
 from hostler.domain.model.resource import OwnerTag
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
@@ -23,8 +25,7 @@ STEADY = 600.0
 _WIPED_BY_HAND = "mac_reinstalled_by_hand"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """One request of an installation that would change a host.
 
     `begun` is when the call began that it belongs to: it had a fresh observation of the host since
@@ -38,8 +39,7 @@ class Asked:
     begun: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """What became of a host: another name, a wipe that began, or its end; `by` is None for people.
 
     `late` says that the effect came later than the consistency delay after its call began. `before`

@@ -4,8 +4,9 @@ The format stands in docs/reference/owner-tags.md. No code of the provider is us
 """
 
 import hashlib
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId
 from hostler.domain.model.resource import OwnerTag, Stage
@@ -29,8 +30,7 @@ _LEAST = 7
 """How many words a name has at least: a fleet's name may hold dots."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostName:
+class HostName(Struct, frozen=True, kw_only=True):
     """What a hostler wrote on a host; `pool` is the digest of its pool's prefix."""
 
     stage: Stage

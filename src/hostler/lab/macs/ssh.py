@@ -7,8 +7,11 @@ disk itself, so that a wipe empties it, and whoever asks is told the truth.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.policy.bootstrap import Applied, asks, cause_of
@@ -26,8 +29,7 @@ _DEAF = (60.0, 1800.0)
 """For how long a host refuses our key, in seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """A list of commands that ran to its end on a disk, and the machine that it ran for."""
 
     commands: tuple[str, ...]
@@ -44,8 +46,7 @@ class Disk:
     broken: set[str] = field(default_factory=set[str])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Login:
+class Login(Struct, frozen=True, kw_only=True):
     """One try to log in, as it is told: the key that was pinned, and the one that was shown.
 
     `begun` is the true second in which it was asked for.

@@ -1,9 +1,11 @@
 """A scenario of owned metal: what one seed is made of, drawn before it begins."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from random import Random
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hostler.domain.model.capabilities import Cleaning, PowerLimits
 from hostler.domain.model.hold import HoldKind
@@ -81,8 +83,7 @@ _KINDS = host_actions(4)
 _S = timedelta(seconds=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetalScenario:
+class MetalScenario(Struct, frozen=True, kw_only=True):
     """Everything that one seed draws: faults, boxes, how they are cleaned, and power limits."""
 
     base: Scenario

@@ -1,7 +1,9 @@
 """Mutants of what Cluster Autoscaler is answered: each must be caught by its simulation."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.model.capabilities import Cleaning, PowerLimits
 from hostler.lab.autoscaler.faults import AutoscalerScenario, Demand, NodeObjects
@@ -21,8 +23,7 @@ _LATER = (Demand(at=_MINUTE, nodes=2), Demand(at=14 * _MINUTE, nodes=3))
 _NO_LIMITS, _IN_TURN = PowerLimits(), PowerLimits(parallel_starts=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alone:
+class Alone(Struct, frozen=True, kw_only=True):
     """Makes a scenario in which nothing happens but this."""
 
     disruptions: tuple[Disruption, ...] = ()

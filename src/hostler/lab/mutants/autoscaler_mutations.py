@@ -4,10 +4,10 @@ Each does what an older autoscaler for owned machines did (docs/explanation/thir
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from google.protobuf.message import Message
+from msgspec.structs import replace
 
 from hostler.frontends.externalgrpc.calls import Instance, NodeRef, State
 from hostler.frontends.externalgrpc.members import Member, Members

@@ -1,11 +1,12 @@
 """Mutants of Machines of Cluster API: each must be caught by their simulation."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId, machine_id
 from hostler.domain.model.capabilities import Cleaning, PowerLimits
@@ -30,8 +31,7 @@ _WANTED = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alone:
+class Alone(Struct, frozen=True, kw_only=True):
     """Makes a scenario in which Machines come and go, and nothing happens but this.
 
     With `edits` there are Fleets in their place, with a `lifecycle` their objects come and go, and

@@ -1,8 +1,9 @@
 """Mutants of Fleets and Hosts as objects: each must be caught by their simulation."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hostler.lab.kubernetes.faults import ClusterScenario
 from hostler.lab.kubernetes.fleets.edits import Edit, Write, elsewhere

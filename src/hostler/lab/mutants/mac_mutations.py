@@ -4,9 +4,10 @@ From the incidents and the defects that are still open in reference/apple-silico
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
+
+from msgspec.structs import replace
 
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
 from hostler.domain.model.host import HostCondition

@@ -4,7 +4,9 @@ From the incidents of reference/apple-silicon.md 17, and what it names as open i
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.policy.purchasing import Limits
 from hostler.lab.macs.demands import (
@@ -54,8 +56,7 @@ _ROBBED = tuple(
 _LATE = {"mac_rename_late": 0.6, "slow": 0.2}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alone:
+class Alone(Struct, frozen=True, kw_only=True):
     """Makes a scenario in which nothing happens but this.
 
     `second` is whether another installation shares the pool from the beginning; `demands` is what

@@ -1,8 +1,10 @@
 """Mutants of owned metal: each must be caught by the simulation of `metal`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.model.capabilities import Cleaning, PowerLimits
 from hostler.domain.model.hold import HoldKind
@@ -42,8 +44,7 @@ def _held(at: float, kind: HoldKind) -> tuple[OperatorAction, ...]:
 _LONG_ON = PowerLimits(least_on=timedelta(minutes=30))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alone:
+class Alone(Struct, frozen=True, kw_only=True):
     """Makes a scenario in which nothing happens but this."""
 
     rates: Mapping[str, float] | None = None

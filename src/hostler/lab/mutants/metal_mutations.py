@@ -1,7 +1,8 @@
 """Mutations of what is done with boxes: each makes a known wrong function of a good one."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hostler.domain.hosts.idle import Idle
 from hostler.domain.ids import evolve

@@ -7,16 +7,16 @@ as long as one simulated run lasts.
 import importlib
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
 
 S = TypeVar("S")
 Mutation = Callable[[Any], Any]
 """Makes the defective function from the good one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mutant(Generic[S]):
+class Mutant(Struct, Generic[S], frozen=True, kw_only=True):
     """One bug: what it is, what is put where, and the scenario in which it soon shows.
 
     `puts` pairs the name of a function (`module:name` or `module:Class.name`, below `hostler`)

@@ -1,9 +1,10 @@
 """Mutants of Nodes that are drained and looked after: each must be caught by their simulation."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+
+from msgspec.structs import replace
 
 from hostler.frontends.kubernetes.nodes.evictions import ACCEPTED
 from hostler.frontends.kubernetes.nodes.objects import PODS

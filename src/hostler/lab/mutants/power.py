@@ -1,8 +1,10 @@
 """Mutants of provider `power`: each must be caught by the simulation of `power`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.model.capabilities import Cleaning, PowerLimits
 from hostler.lab.power.faults import PowerScenario, Wiring
@@ -18,8 +20,7 @@ _NO_LIMITS = PowerLimits()
 _ALIKE = (Wiring.STRIP,) * 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alone:
+class Alone(Struct, frozen=True, kw_only=True):
     """Makes a scenario in which nothing happens but this."""
 
     rates: Mapping[str, float] | None = None

@@ -1,9 +1,10 @@
 """Mutations of how boxes are switched: each makes a known wrong function of a good one."""
 
 import asyncio
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
+
+from msgspec.structs import replace
 
 from hostler.domain.model.calls import Call, Done, Outcome, Shows, Unknown
 from hostler.domain.model.host import Host, HostCondition, HostPower, host_of

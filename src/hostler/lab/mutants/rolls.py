@@ -1,8 +1,9 @@
 """Mutants of rolls of Macs by Cluster API: each must be caught by their simulation."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from random import Random
+
+from msgspec.structs import replace
 
 from hostler.lab.kubernetes.faults import ROLL_DAYS, ClusterScenario
 from hostler.lab.kubernetes.rolls.scenario import rolled

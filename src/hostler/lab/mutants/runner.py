@@ -4,7 +4,9 @@ From the survey of reference/peers.md section 7 and the complaints of reference/
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.frontends.fleeting.contract import State
 from hostler.lab.gitlab_runner.faults import RunnerScenario
@@ -29,8 +31,7 @@ _GROUP = "lab.gitlab_runner.runner:group_of"
 """What the runner reaches of a plugin: a mutation of the group is put around it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alone:
+class Alone(Struct, frozen=True, kw_only=True):
     """Makes a scenario in which nothing happens but this."""
 
     rates: Mapping[str, float] | None = None

@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from hostler.frontends.fleeting.contract import (
     ConnectInfo,
@@ -185,7 +187,7 @@ class KeyLost(Passing):
         if self.plugin.name.endswith(".1"):
             return info
         key = f"the key of {self.plugin.name}".encode()
-        return replace(info, connector=replace(info.connector, key=key))
+        return replace(info, connector=dataclasses.replace(info.connector, key=key))
 
 
 class IncreaseBlocks(Passing):

@@ -1,9 +1,10 @@
 """Mutants of scripts as bootstrap data: each must be caught by their simulation."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+
+from msgspec.structs import replace
 
 from hostler.domain.model.capabilities import Cleaning
 from hostler.domain.policy.bootstrap_data import DataState

@@ -1,8 +1,9 @@
 """Mutations: each takes a good function of the program and returns the known wrong one."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId
 from hostler.domain.machines.failure import suspected

@@ -1,8 +1,9 @@
 """Mutants of created servers: each must be caught by the simulation of `instances`."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hostler.lab.scenario.faults import (
     RECORD_REMOVED,

@@ -1,9 +1,11 @@
 """A scenario of provider `power`: boxes as of metal, the methods of each, and their endpoints."""
 
-from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from enum import StrEnum
 from random import Random
+
+from msgspec import structs
+from msgspec.structs import replace
 
 from hostler.domain.model.capabilities import Cleaning, Preference
 from hostler.domain.model.hold import HoldKind
@@ -45,8 +47,7 @@ class Wiring(StrEnum):
     PACKET = "packet"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PowerScenario(MetalScenario):
+class PowerScenario(MetalScenario, frozen=True, kw_only=True):
     """Everything that one seed draws; `wiring` is how each box is switched, in their order."""
 
     wiring: tuple[Wiring, ...] = ()
@@ -67,7 +68,7 @@ def draw_wired(seed: int, size: Size) -> PowerScenario:
     others = (one for one in metal.base.disruptions if one.fault not in _ELSEWHERE)
     drawn = _disruptions(faults, metal.base.span, rng)
     disruptions = tuple(sorted((*others, *drawn), key=lambda disruption: disruption.at))
-    own = {field.name: getattr(metal, field.name) for field in fields(metal)}
+    own = structs.asdict(metal)
     clean = metal.cleaning if metal.cleaning is not Cleaning.COMMAND else Cleaning.POWER_CYCLE
     own |= {
         "base": replace(metal.base, faults=faults, disruptions=disruptions),

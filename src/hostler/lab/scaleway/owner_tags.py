@@ -6,11 +6,11 @@ of the two misreads, the first seed shows.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from string import ascii_letters, ascii_lowercase, digits
 
 import msgspec
+from msgspec import Struct
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId
 from hostler.domain.model.resource import OwnerTag, Slot
@@ -23,8 +23,7 @@ _ID = frozenset(ascii_lowercase + "234567")
 _HEX = frozenset("0123456789abcdef")
 
 
-@dataclass(frozen=True, slots=True)
-class Owned:
+class Owned(Struct, frozen=True):
     """Whose a resource says that it is, and which slot it was made for."""
 
     owner_tag: OwnerTag

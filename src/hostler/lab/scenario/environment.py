@@ -1,9 +1,10 @@
 """The environment of a run: what is special about the machines of one provider."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from random import Random
 from typing import Protocol
+
+from msgspec import Struct
 
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import InstallationId
@@ -18,8 +19,7 @@ from .faults import Disruption, Scenario
 CONSISTENCY_DELAY = timedelta(seconds=60)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cadence:
+class Cadence(Struct, frozen=True, kw_only=True):
     """How often a run looks at itself, in seconds of its time, and how it tells rest.
 
     `rest` is how long nothing may happen at rest; `limit` how long it may take to get there.

@@ -1,8 +1,10 @@
 """A scenario: what one seed is made of, drawn before it begins: faults, actions, sizes."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId
 from hostler.simulators.scaleway.faults.rates import FaultRates as WorldFaultRates
@@ -59,8 +61,7 @@ _FAULTS: Mapping[str, tuple[int, int]] = {
 """How many faults a seed draws, at least and at most."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disruption:
+class Disruption(Struct, frozen=True, kw_only=True):
     """One fault of ours: when, to which process, and how it strikes.
 
     `skip` is how many port calls it lets pass first; negative: it strikes at once. `length` is in
@@ -76,8 +77,7 @@ class Disruption:
     length: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperatorAction:
+class OperatorAction(Struct, frozen=True, kw_only=True):
     """One request of an operator: `which` picks a machine or a size, as a fraction of all.
 
     `home` is the number of the installation, if there are so many.
@@ -90,8 +90,7 @@ class OperatorAction:
     home: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario:
+class Scenario(Struct, frozen=True, kw_only=True):
     """Everything that one seed draws before it begins."""
 
     seed: int
@@ -135,8 +134,7 @@ class Scenario:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
+class Size(Struct, frozen=True, kw_only=True):
     """How large a seed is: machines (None: drawn), and days of faults."""
 
     machines: int | None = None

@@ -3,9 +3,11 @@
 Whether a seed does is thrown for apart, so that every other one draws what it always drew.
 """
 
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.model.fleet import Fleet, OnRemove
 from hostler.lab.scenario.faults import STORE_TWINNED, Disruption, Scenario
@@ -42,8 +44,7 @@ _APART = frozenset({"store_lost", "second_installation", STORE_TWINNED})
 """With these, people must first say whose a thing is: a fleet that ends adopts none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileDice:
+class FileDice(Struct, frozen=True, kw_only=True):
     """A provider's own dice for each edit of its file, which spare its past failures."""
 
     removed: str

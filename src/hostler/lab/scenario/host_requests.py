@@ -1,8 +1,9 @@
 """What people ask of hosts in some seeds: hold one, let it go again, or switch it off and on."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from random import Random
+
+from msgspec.structs import replace
 
 from hostler.domain.model.hold import HoldKind
 

@@ -3,8 +3,9 @@
 Whether a seed does is thrown for apart, so that every other one draws what it always drew.
 """
 
-from dataclasses import replace
 from random import Random
+
+from msgspec.structs import replace
 
 from hostler.lab.scenario.faults import (
     HISTORY_PRUNED,

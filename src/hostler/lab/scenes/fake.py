@@ -7,8 +7,10 @@ import asyncio
 import itertools
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account, Ports, Settings

@@ -6,8 +6,10 @@ so that a misunderstanding cannot be on both sides.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import AccountName, FleetName, HostId, MachineId
 from hostler.domain.model.fleet import Fleet, Timers

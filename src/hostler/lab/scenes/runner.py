@@ -1,8 +1,11 @@
 """A runner's group on the real engine over a simulated Scaleway, in simulated time."""
 
 import asyncio
-from dataclasses import dataclass, replace
+import dataclasses
+from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account, Ports, Settings
@@ -66,7 +69,7 @@ class Plugin:
         main = Account(name=AccountName("main"), provider=provider, fleets=(self.fleet,))
         engine = Engine(ports, [main], name, self.settings)
         context = group_context(engine, ports, self.fleet, b"the key")
-        return replace(context, adopt=self.adopt, close=self._close)
+        return dataclasses.replace(context, adopt=self.adopt, close=self._close)
 
     async def _close(self, living: int) -> None:
         self.closed = living

@@ -11,6 +11,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import cast
 
+from msgspec import Struct
+
 from hostler.frontends.fleeting.contract import (
     ConnectInfo,
     Connector,
@@ -54,8 +56,7 @@ class Verdict(StrEnum):
     WRONG = "wrong"
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """A verdict, and what it rests on."""
 
     verdict: Verdict

@@ -15,6 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct
+
 from .answers import answered
 from .judge import Judgement, Verdict, judge
 from .model import Schema
@@ -24,8 +26,7 @@ from .plain import plain_schema
 _MOST = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class Trial(Struct, frozen=True, kw_only=True):
     """One schema, how it was changed, and what was judged.
 
     That is: of the schema as it is, with the lines that its refusal proposes, and with their

@@ -7,7 +7,6 @@ can be told.
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import cast
 
 from google.protobuf import (
@@ -22,6 +21,7 @@ from google.protobuf import (
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
+from msgspec import Struct
 
 from .model import Body, Choice, Field, Schema, descriptor_file
 
@@ -33,8 +33,7 @@ STATE_NUMBERS = {"creating": 3, "running": 1, "deleting": 2, "deleted": 7, "time
 """What the numbers mean where states are plain numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """One field as a reader finds it: its value, and whether its absence can be told and is so."""
 
     field: Field

@@ -6,11 +6,12 @@ Whether a seed keeps a pool is thrown for apart, so that every other one draws w
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.resource import OwnerTag, Slot

@@ -5,9 +5,10 @@ has been mended, or the machine replaced.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import chain
 from random import Random
+
+from msgspec.structs import replace
 
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine

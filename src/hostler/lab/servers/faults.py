@@ -1,8 +1,9 @@
 """A scenario of servers: what one seed draws before it begins."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from random import Random
+
+from msgspec.structs import replace
 
 from hostler.lab.scenario.faults import (
     HOUR,

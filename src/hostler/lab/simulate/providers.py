@@ -1,9 +1,10 @@
 """Providers: what is simulated, one entry each: scenarios, courses, faults and mutants."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
+
+from msgspec import Struct, field
 
 from hostler.domain.model.phases import Phase
 from hostler.lab.autoscaler import faults as autoscaler_faults
@@ -65,8 +66,7 @@ Pair = tuple[str, str]
 """A fault, and the phase of a machine that it struck."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Simulated(Generic[S]):
+class Simulated(Struct, Generic[S], frozen=True, kw_only=True):
     """One provider as it is simulated.
 
     `draw` makes the scenario of a seed: the same seed and size, the same scenario. `course` is what

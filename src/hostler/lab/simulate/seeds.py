@@ -9,11 +9,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import structlog
+from msgspec import Struct
 from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
@@ -30,8 +31,7 @@ _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only where the stores of seeds
 _CHUNK = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """Which seeds are to be run, how large, and with which planted bug."""
 
     seeds: tuple[int, ...]

@@ -7,10 +7,11 @@ fleet file's, and is always whole; how each stands is asked of its methods, and 
 import asyncio
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import structlog
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.errors import first_of
 from hostler.domain.ids import FleetName, ResourceId, Zone
@@ -50,8 +51,7 @@ _HARMLESS = frozenset({PowerAction.ON})
 _ACTIONS = {f"{what}.{action}": action for what in ("box", "host") for action in PowerAction}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
+class Box(Struct, frozen=True, kw_only=True):
     """One box: its name, where and what it is, and the ways to its power.
 
     `excluded` says why nobody switches or takes it, and `stays_on` why it is never switched off.
@@ -79,16 +79,14 @@ class Box:
         return (self.excluded or self.stays_on) if barred else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guests:
+class Guests(Struct, frozen=True, kw_only=True):
     """How probes log in to the machines of a fleet."""
 
     user: str = "root"
     port: int = 22
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rack:
+class Rack(Struct, frozen=True, kw_only=True):
     """All boxes, and how they may be switched; `settles` and `deadline` are their longest."""
 
     boxes: tuple[Box, ...]

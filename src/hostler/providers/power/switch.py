@@ -1,7 +1,6 @@
 """Switch: what all ways to a machine's power have in common: turns, deadlines, honest outcomes."""
 
 import asyncio
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Protocol, runtime_checkable
 
@@ -51,8 +50,7 @@ def nonsense(text: str) -> Failed:
     return Failed(Unknown(text=text))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Struct, frozen=True, kw_only=True):
     """How an endpoint says that a machine stands."""
 
     state: PowerState

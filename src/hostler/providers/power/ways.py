@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.model.calls import Outcome, Refusal, Refused
 from hostler.ports.power import Power, PowerAction, PowerReading, PowerState

@@ -5,14 +5,13 @@ import hashlib
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from hostler.domain.errors import ConfigError
 from hostler.domain.model.calls import Refusal
@@ -95,8 +94,7 @@ def missing(table: WebTable, folder: Path, environment: Mapping[str, str]) -> tu
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Credentials:
+class Credentials(Struct, frozen=True, kw_only=True):
     """Whom a device lets in; without a user nobody is named."""
 
     user: str

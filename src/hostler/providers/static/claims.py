@@ -1,7 +1,9 @@
 """Claims: the owner tag of a static host, a line in a file on it."""
 
 import re
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId
 from hostler.domain.model.resource import OwnerTag, Stage
@@ -15,8 +17,7 @@ _STAGES = {"claim": Stage.CLAIMED, "clean": Stage.WIPING}
 _WORDS = {stage: word for word, stage in _STAGES.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(Struct, frozen=True, kw_only=True):
     """Whose a host is: a machine's, or its own while it is cleaned after that machine."""
 
     installation: InstallationId

@@ -1,7 +1,9 @@
 """Memory: what each host said last, and since when it is silent. Losing it costs observations."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from .reading import Reading
 

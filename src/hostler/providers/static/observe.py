@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from hostler.domain.ids import InstallationId, MachineId, Zone
 from hostler.domain.model.host import host_of
@@ -94,8 +95,7 @@ class Observer:
                     yield resource
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(Struct, frozen=True):
     """What the hosts of a zone said when they were asked together."""
 
     begun: datetime

@@ -3,8 +3,9 @@
 Every call names the very claim that it expects to find: done twice, or late, it changes no other.
 """
 
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, Zone
 from hostler.domain.model.calls import Call, Effect, Shows

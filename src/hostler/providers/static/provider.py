@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from hostler.domain.ids import FleetName, HostId, InstallationId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
@@ -25,8 +26,7 @@ from .reading import SERVER, Reading, resources_of, status_of
 from .shell import HostShell
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class Site(Struct, frozen=True, kw_only=True):
     """What there is: the hosts, how they are reached, and what each fleet asks of them."""
 
     hosts: tuple[settings.Host, ...]

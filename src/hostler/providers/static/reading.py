@@ -1,7 +1,9 @@
 """Reading: what one host says of itself, as the resources that it is. Pure."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, InstallationId, MachineId, ResourceId
 from hostler.domain.model.host import HOST, allocation_of
@@ -28,8 +30,7 @@ class Senseless(Exception):
     """A host's answer is no answer: nothing is concluded from it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Struct, frozen=True, kw_only=True):
     """What a host said: whose it is, how far its cleaning is, and which key it showed.
 
     `error` is why it said nothing, `off` that it did so for too long.

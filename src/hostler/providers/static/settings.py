@@ -1,6 +1,5 @@
 """Settings: which hosts there are, and what the fleet file may say of them."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
@@ -92,8 +91,7 @@ class StaticTemplate(Struct, frozen=True, kw_only=True):
     ] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class Host(Struct, frozen=True, kw_only=True):
     """One host, with everything that it takes to log in; `fingerprint` is empty where unknown."""
 
     name: str

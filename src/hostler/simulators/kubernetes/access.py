@@ -1,7 +1,8 @@
 """Access: who asks, by bearer token, and what the roles that are stored let them do."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from .state.body import Body, sequence, text_at
 from .state.cluster import Cluster
@@ -11,16 +12,14 @@ MASTERS = "system:masters"
 _GROUP = "rbac.authorization.k8s.io"
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(Struct, frozen=True):
     """Who asks: a name and groups."""
 
     name: str
     groups: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
+class Act(Struct, frozen=True, kw_only=True):
     """What is asked for, in the words of rules."""
 
     verb: str

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import yaml
+from msgspec import Struct
 
 from hostler.ports.http import HttpRequest
 
@@ -17,8 +18,7 @@ LARGEST = 3 << 20
 _PATH = re.compile(r"^/(?:api/(?P<core>v1)|apis/(?P<group>[^/]+)/(?P<version>[^/]+))/(?P<more>.+)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """What a path names."""
 
     group: str

@@ -1,10 +1,10 @@
 """Gateway: the server as clients reach it: through a network that loses answers, and an outage."""
 
 import asyncio
-from dataclasses import dataclass
 from enum import StrEnum
 
 import msgspec
+from msgspec import Struct
 
 from hostler.ports.http import HttpRequest, Response
 
@@ -33,8 +33,7 @@ class Fate(StrEnum):
     HUNG = "hung"
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """What comes of a call: an answer or a watch, if its fate is to be answered."""
 
     fate: Fate

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 import msgspec
 from aiohttp import web
+from msgspec import Struct
 
 from hostler.ports.http import HttpRequest
 
@@ -20,8 +20,7 @@ PATIENCE = 120.0  # real seconds after which a hung connection is broken
 ADMIN, STRANGER = "admin", "stranger"
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
+class Served(Struct, frozen=True):
     """A server that is reached at `url`, by way of its gateway, where faults are."""
 
     server: KubernetesServer

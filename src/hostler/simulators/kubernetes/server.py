@@ -1,10 +1,10 @@
 """Server: requests in, answers and watches out; what happens in between is instant."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
 
 import msgspec
+from msgspec import Struct
 
 from hostler.ports.clock import Clock
 from hostler.ports.http import HttpRequest, Response
@@ -35,8 +35,7 @@ _OPTIONS = Options()
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A status and a JSON body."""
 
     status: int

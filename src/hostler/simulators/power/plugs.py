@@ -3,9 +3,9 @@
 import base64
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from aiohttp import web
+from msgspec import Struct
 
 from .box import BUSY, DENIED, NONSENSE, Box
 
@@ -121,8 +121,7 @@ def _named(on: bool, timer: str | None) -> str:
     return "cycle" if timer else "off_hard"
 
 
-@dataclass(frozen=True, slots=True)
-class _Outlet:
+class _Outlet(Struct, frozen=True):
     """One box behind a login."""
 
     box: Box

@@ -6,12 +6,11 @@ Who names another community gets no answer, as the protocol has it.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportMissingTypeStubs=false
 # pysnmp has no types.
-
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from pyasn1.codec.ber import decoder, encoder
 from pyasn1.error import PyAsn1Error
 from pysnmp.proto import api
@@ -24,8 +23,7 @@ _SYS_OBJECT_ID: Oid = (1, 3, 6, 1, 2, 1, 1, 2, 0)
 _NO_SUCH_NAME, _INCONSISTENT_VALUE = 2, 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Strip:
+class Strip(Struct, frozen=True, kw_only=True):
     """Where the outlet is: what is written there for on and off, and read.
 
     `product` is what the strip says that it is.

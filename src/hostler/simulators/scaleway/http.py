@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from random import Random
 
 import structlog
 from aiohttp import web
+from msgspec import Struct
 
 from hostler.ports.http import HttpRequest, Response
 from hostler.simulators.guests import Listeners
@@ -25,8 +25,7 @@ TICK = 0.05  # real seconds between two looks at the guests
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """How a simulator is run.
 
     speed: seconds of world time in a real second; dates are those of the wall clock all the same.

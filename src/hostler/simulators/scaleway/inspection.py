@@ -1,7 +1,6 @@
 """What a person or a test sees of the world, and does to it, under `/_sim/`."""
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any, cast
 
 import msgspec
@@ -215,7 +214,7 @@ def all_routes(_world: World, _request: HttpRequest) -> object:
 def rule_in(body: object) -> Rule:
     """Return the rule that a body is; raise ValueError for none, and for unknown keys."""
     rule = msgspec.convert(body, Rule)
-    known(cast("Body", body), *(one.name for one in fields(Rule)))
+    known(cast("Body", body), *Rule.__struct_fields__)
     return rule
 
 

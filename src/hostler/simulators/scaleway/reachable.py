@@ -1,6 +1,6 @@
 """Whether a scripted fault can ever strike: which routes meet its conditions, and what they can."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from .api.resource import Route
 from .delivery.fault_injection import SHELVES, possible
@@ -28,8 +28,7 @@ LAGS = frozenset({"list_without_newest", "list_with_deleted"})
 PAGES = frozenset({"truncated_page", "pages_shuffled", "list_shifted"})
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A route as rules see it: its key, that of all actions for one of them, and its place."""
 
     key: str

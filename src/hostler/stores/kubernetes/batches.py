@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Generic, TypeVar
 
 import structlog
+from msgspec import Struct
 
 from hostler.domain.errors import StoreError, StoreLost, StoreMissing
 from hostler.kubernetes.backoff import Backoff, Draw
@@ -46,8 +47,7 @@ WRITERS = 32
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.store")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Writing:
+class Writing(Struct, frozen=True, kw_only=True):
     """Who writes: a name that belongs to this start of this process, and its time and chance.
 
     `installation` is that of the journal if it is made; None where it must be there. Who is only

@@ -1,7 +1,8 @@
 """Objects: the journal and its parts in a cluster, read and written by four verbs."""
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from hostler.kubernetes.errors import AlreadyExists, Conflict, KindNotServed, NotFound
 from hostler.kubernetes.objects import HasMetadata, Key, Listing, M, Metadata
@@ -48,8 +49,7 @@ class Writer(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Objects:
+class Objects(Struct, frozen=True, kw_only=True):
     """The objects of one journal, by the names of its namespace."""
 
     client: Writer

@@ -3,12 +3,13 @@
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from random import SystemRandom
 from typing import Self
 from urllib.parse import parse_qsl, urlencode
+
+from msgspec import Struct
 
 from hostler.domain.errors import ConfigError
 from hostler.kubernetes.client import Client
@@ -40,8 +41,7 @@ _PLACE = re.compile(rf"(?:(?P<namespace>{_LABEL})(?:/(?P<name>{_LABEL}))?)?")
 _KEYS = ("context", "kubeconfig")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterPlace:
+class ClusterPlace(Struct, frozen=True, kw_only=True):
     """A journal: where it is, and how its cluster is reached; what is empty is the environment's.
 
     Written as `NAMESPACE/NAME?context=CONTEXT&kubeconfig=FILE`; every piece may be left out.
@@ -77,8 +77,7 @@ class ClusterPlace:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What a process has: its environment, and the time."""
 
     environment: Mapping[str, str]

@@ -5,6 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hostler.ports.store import StoredEvent
@@ -36,8 +37,7 @@ def random_letters() -> str:
     return secrets.token_hex(4)
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """A next version of a journal, and the parts that must be there before it."""
 
     base: Journal

@@ -1,8 +1,9 @@
 """Rules: what a save must find to be made, and the changes that it is, all of them or none."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.errors import AlreadyBound, Conflict, Fenced
 from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, ResourceId

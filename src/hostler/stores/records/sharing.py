@@ -7,12 +7,14 @@ them. Sharing halves what a record takes, as it is read, so that the words need 
 from functools import lru_cache
 from sys import intern
 
+from msgspec.structs import force_setattr
+
 from hostler.domain.model.machine import Asked, Machine, MachineSpec, Offer, Place
 from hostler.domain.model.resource import Slot
 
-_put = object.__setattr__
+_put = force_setattr
 """Records are frozen. These were just decoded and nobody has them yet; and a copy of each part
-would take six times as long, and for a moment the memory that this is to save."""
+would for a moment take the memory that this is to save."""
 
 
 def share(machine: Machine) -> Machine:

@@ -1,9 +1,10 @@
 """Events in SQL: written beside the change itself, and read for histories and time travel."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
+
+from msgspec import Struct
 
 from hostler.domain.ids import FleetName, HostId, MachineId
 from hostler.domain.model.commands import Event
@@ -41,8 +42,7 @@ def add(db: Connection, events: Iterable[Event], images: Images) -> None:
         db.execute(SQL["add_event"], columns)
 
 
-@dataclass(frozen=True, slots=True)
-class About:
+class About(Struct, frozen=True):
     """Whose events are asked for: a fleet's, a machine's, a host's; None is everybody's."""
 
     fleet: FleetName | None

@@ -1,7 +1,8 @@
 """Fleets in SQL: their rows, whose saves alone let machines appear, and whose store it is."""
 
-from dataclasses import replace
 from sqlite3 import Connection
+
+from msgspec.structs import replace
 
 from hostler.domain.errors import Conflict
 from hostler.domain.ids import InstallationId

@@ -1,7 +1,8 @@
 """Hosts in SQL: their records, and the bindings between hosts and machines."""
 
-from dataclasses import replace
 from sqlite3 import Connection
+
+from msgspec.structs import replace
 
 from hostler.domain.errors import AlreadyBound, Conflict
 from hostler.domain.ids import HostId, MachineId, ResourceId

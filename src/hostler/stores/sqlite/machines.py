@@ -1,7 +1,8 @@
 """Machines in SQL: the living, the history, and which resource is whose."""
 
-from dataclasses import replace
 from sqlite3 import Connection
+
+from msgspec.structs import replace
 
 from hostler.domain.errors import AlreadyBound, Conflict
 from hostler.domain.ids import FleetName, MachineId, ResourceId

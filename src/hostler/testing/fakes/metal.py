@@ -5,8 +5,9 @@ goes wrong is written into its script, and into its world.
 """
 
 import asyncio
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, ResourceId, Zone
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown

@@ -1,7 +1,10 @@
 """MetalWorld: boxes in a rack that are switched on and off, and never made or removed by us."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import ResourceId, Zone
 from hostler.domain.model.host import HOST
@@ -27,8 +30,7 @@ _ENDS = {Condition.STARTING: Condition.UP, Condition.STOPPING: Condition.OFF}
 """Where a boot and a shutdown lead."""
 
 
-@dataclass(frozen=True, slots=True)
-class Switched:
+class Switched(Struct, frozen=True):
     """A box came to stand otherwise: when, and how."""
 
     at: datetime

@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId
 from hostler.domain.policy.bootstrap import Applied, cause_of

@@ -6,8 +6,9 @@ observation.
 """
 
 import asyncio
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused

@@ -1,8 +1,11 @@
 """FakeWorld: what exists in a fake provider's world, and what is going to happen there."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.resource import Condition, Resource
@@ -13,8 +16,7 @@ from .planner import SERVER
 _S = timedelta(seconds=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class Pace(Struct, frozen=True, kw_only=True):
     """How long things take in the fake world, and how long a listing lags behind it."""
 
     boot: timedelta = 10 * _S

@@ -4,11 +4,12 @@ import json
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from msgspec import Struct
+
 from hostler.ports.http import HttpRequest, NoAnswer, NotSent, Response
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class Exchange(Struct, frozen=True, kw_only=True):
     """One request that is expected, and what it comes to.
 
     `query` must be contained in the request's; `sent`, where given, must equal its JSON body.

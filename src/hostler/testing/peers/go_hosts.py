@@ -10,10 +10,11 @@ import subprocess
 import sysconfig
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from threading import Event
+
+from msgspec import Struct
 
 BUILDING = 300.0
 """Seconds that a build may take; the first one compiles gRPC, about 40 s of processor time."""
@@ -63,8 +64,7 @@ def _version(go: Path) -> tuple[int, int]:
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Building:
+class Building(Struct, frozen=True, kw_only=True):
     """Who watches a build: `progress` gets the number of packages so far; `ended` breaks it off."""
 
     progress: Callable[[int], None]
@@ -78,8 +78,7 @@ def _ignore(packages: int) -> None:
 UNWATCHED = Building(progress=_ignore, ended=Event())
 
 
-@dataclass(frozen=True, slots=True)
-class GoHosts:
+class GoHosts(Struct, frozen=True):
     """The programs in `sources`/cmd, built into `cache` when they are first asked for.
 
     `flags` come after those of the build, and win; `limit` is in seconds. `packages` is what

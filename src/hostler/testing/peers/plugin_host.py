@@ -9,13 +9,13 @@ import select
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import msgspec
+from msgspec import Struct, field
 
 PATIENCE = 90.0
 """Seconds that a host may take for one answer: a little more than it gives a plugin."""
@@ -120,8 +120,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     kill_ms: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
+class Launch(Struct, frozen=True, kw_only=True):
     """How a plugin is launched: never with arguments. The environment adds to the host's own."""
 
     plugin: Path

@@ -5,8 +5,10 @@ engine: `turn` writes what was decided into the scene as a store would.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.decide import decide
 from hostler.domain.ids import (

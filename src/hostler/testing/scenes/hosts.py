@@ -1,8 +1,9 @@
 """Hosts: they and the machines on them as plain values, for tables of what becomes of them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import (
     AccountName,

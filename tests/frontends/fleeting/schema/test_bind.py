@@ -1,15 +1,17 @@
 """What goes over the wire: calls read from requests, and answered in the schema's own messages."""
 
+import dataclasses
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.message import Message
+from msgspec.structs import replace
 from schema_kit import BODIES, CONNECTOR, mapped, written
 
 from hostler.frontends.fleeting.contract import (
@@ -67,7 +69,7 @@ class Asked:
 
     async def connect_info(self, instance: str) -> ConnectInfo:
         self.calls.append(("connect_info", instance))
-        connector = replace(self.connect.connector, opaque=self.connector.opaque)
+        connector = dataclasses.replace(self.connect.connector, opaque=self.connector.opaque)
         return replace(self.connect, id=instance, connector=connector)
 
     async def heartbeat(self, instance: str) -> None:

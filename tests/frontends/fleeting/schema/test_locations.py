@@ -1,11 +1,12 @@
 """Where the schema is looked for, in which order, and what is reported if it is nowhere."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from schema_kit import written
 
 from hostler.frontends.fleeting.schema.binary.processes import Process, ProcFolder

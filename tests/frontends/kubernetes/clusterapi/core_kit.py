@@ -4,11 +4,12 @@ import asyncio
 import base64
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
 from api_kit import FakeApi
+from msgspec.structs import replace
 
 from hostler.app.kubernetes.cluster_api import fleets_of
 from hostler.controllers.engine import Engine

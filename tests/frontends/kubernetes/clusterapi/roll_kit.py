@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import timedelta
 
 from core_kit import Cluster
+from msgspec.structs import replace
 
 from hostler.domain.model.fleet import Fleet
 from hostler.frontends.kubernetes.clusterapi.names import ADOPT

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from roll_kit import IMPORTED, MACS, OLD, Roll, imported, play_adoption, taken_over
 
 from hostler.domain.errors import StoreBusy

@@ -1,10 +1,10 @@
 """The Secret of a Machine's bootstrap data: what decisions learn of it, and what is read of it."""
 
 import base64
-from dataclasses import replace
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from view_kit import BOOTSTRAP, WORKERS, condition, grows, machine, ready, view
 
 from hostler.domain.ids import Epoch

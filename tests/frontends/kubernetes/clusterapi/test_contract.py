@@ -3,12 +3,12 @@
 import asyncio
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
 from core_kit import KIND, Site
+from msgspec.structs import replace
 from view_kit import PROVIDER_ID, READY, item, machine, provisioned, ready, with_spec
 
 from hostler.domain.model.phases import Phase

@@ -1,9 +1,9 @@
 """How a HostlerMachine goes: its machine is asked to end, and nothing else is waited for."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from view_kit import (
     ID,
     NOW,

@@ -1,10 +1,10 @@
 """Which machines the objects of a cluster ask for, found without going through all of them."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from view_kit import item, machine, with_spec
 
 from hostler.domain.ids import MachineId

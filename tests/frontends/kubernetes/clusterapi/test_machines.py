@@ -1,12 +1,12 @@
 """HostlerMachines beside a running engine, in simulated time: made, watched, deleted, crashed."""
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from api_kit import Crashed
 from core_kit import KIND, Site
+from msgspec.structs import replace
 
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import RequestKind

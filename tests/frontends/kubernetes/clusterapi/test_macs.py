@@ -4,10 +4,10 @@ Core is modelled: with `OnDelete` it makes a new Machine when an old one has lef
 """
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 from core_kit import Cluster
+from msgspec.structs import replace
 from roll_kit import LONGEST_CLAIM, MACS, Roll, play_adoption, play_roll
 
 from hostler.domain.model.snapshot import RequestKind

@@ -1,10 +1,10 @@
 """How a HostlerMachine comes to its machine: the rules of the contract, one by one."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from view_kit import (
     ID,
     METADATA,

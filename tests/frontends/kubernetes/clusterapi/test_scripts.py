@@ -5,11 +5,11 @@ Logins and disks are the fake preparer's: the real one meets a real SSH server i
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from core_kit import Cluster
+from msgspec.structs import replace
 from roll_kit import LONGEST_CLAIM, MACS
 from structlog.testing import capture_logs
 

@@ -5,11 +5,11 @@ The real provider of Scaleway Instances over a simulated cloud; core is modelled
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from core_kit import KIND, Cluster
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from hostler.frontends.kubernetes.clusterapi.bootstrap import BootstrapSecrets

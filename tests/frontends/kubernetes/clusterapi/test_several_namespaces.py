@@ -1,10 +1,10 @@
 """HostlerMachines of several namespaces: each has to do with the fleets and machines of its own."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 from core_kit import KIND, WORKERS, Site
+from msgspec.structs import replace
 from view_kit import item, with_spec
 
 from hostler.domain.ids import FleetName

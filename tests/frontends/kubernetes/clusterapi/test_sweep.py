@@ -5,11 +5,11 @@ Only a cluster that is surely the right one, read whole and afresh, twice, says 
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from core_kit import KIND, LONG, WORKERS, Site
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId
 from hostler.domain.model.fleet import Caps

@@ -1,8 +1,7 @@
 """A HostlerMachine with its Machine, its Cluster and a fleet, as plain values that tests change."""
 
-from dataclasses import replace
-
 import msgspec
+from msgspec.structs import replace
 
 from hostler.domain.model.machine import Deletion, Machine, MachineHealth
 from hostler.domain.model.phases import Phase

@@ -5,12 +5,12 @@ node that was not ready, took its start for finished, and bought another.
 """
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 
 import msgspec
 import pytest
 from engine_records import ONE, TABLE, History, Records, node_id
+from msgspec.structs import replace
 from node_cluster import Body, FakeCluster
 
 from hostler.config.node_tables import ManagedTable, NodeTable

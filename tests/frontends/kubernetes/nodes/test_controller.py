@@ -1,11 +1,11 @@
 """What an engine is answered that asks whether the Node of a machine is free."""
 
 import asyncio
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
 from engine_records import ONE, TABLE, History, Records, attached, node_id
+from msgspec.structs import replace
 from node_cluster import BUDGET, FakeCluster
 
 from hostler.domain.machines.drain import DRAIN

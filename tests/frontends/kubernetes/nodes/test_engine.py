@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from engine_records import TABLE
+from msgspec.structs import replace
 from node_cluster import BUDGET, FakeCluster
 
 from hostler.app.nodes import Nodes

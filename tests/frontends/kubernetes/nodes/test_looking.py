@@ -1,9 +1,9 @@
 """Who runs no engine looks at Nodes once: what stays on for them is so for `plan` and `explain`."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from node_cluster import FakeCluster
 
 from hostler.app.clock import SystemClock

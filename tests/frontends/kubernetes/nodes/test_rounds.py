@@ -1,12 +1,12 @@
 """What is written on Nodes without being asked for: labels, taints, an end, a protection."""
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 
 import msgspec
 import pytest
 from engine_records import ONE, TABLE, History, Records, attached, node_id
+from msgspec.structs import replace
 from node_cluster import FakeCluster
 from structlog.testing import capture_logs
 

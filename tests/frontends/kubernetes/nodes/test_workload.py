@@ -1,9 +1,9 @@
 """Which Pods of a Node matter to its end, by the rules of kubectl's drain and Cluster API's."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hostler.frontends.kubernetes.nodes.objects import Pod, PodSpec, PodStatus, Volume
 from hostler.frontends.kubernetes.nodes.workload import (

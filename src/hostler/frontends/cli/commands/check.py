@@ -1,11 +1,11 @@
 """Check: is the fleet file right, and would the provider sell what it asks for?"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from msgspec import Struct
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -20,8 +20,7 @@ from hostler.queries.checks import Check, check_file, check_online, check_place
 from hostler.queries.removed import removed_fleets
 
 
-@dataclass(frozen=True, slots=True)
-class CheckCommand:
+class CheckCommand(Struct, frozen=True):
     """The command that changes nothing and says what would go wrong."""
 
     services: Services

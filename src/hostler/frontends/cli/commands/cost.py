@@ -1,13 +1,13 @@
 """Cost: what fleets and hosts cost, by the records; and what another policy would have cost."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
+from msgspec import Struct
 from rich.console import Group, RenderableType
 
 from hostler.config.units import format_duration
@@ -36,8 +36,7 @@ from hostler.queries.idle_hosts import KnownHosts, hosts_as_observed, hosts_on_r
 from hostler.queries.wording import count, euros
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Trial:
+class _Trial(Struct, frozen=True, kw_only=True):
     """Which demand is replayed against which policy."""
 
     policy: str
@@ -47,8 +46,7 @@ class _Trial:
     price: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class CostCommand:
+class CostCommand(Struct, frozen=True):
     """The command about cost."""
 
     services: Services

@@ -1,10 +1,12 @@
 """Host: what a person wants of single hosts for a while, whatever the fleets want of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.config.values import Config
 from hostler.domain.errors import Remedy, RequestRefused, UsageError
@@ -55,8 +57,7 @@ class HoldOptions:
         return self.drain or self.now
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
+class _Wanted(Struct, frozen=True, kw_only=True):
     """What is asked of each of some hosts, and by whom."""
 
     act: Act
@@ -64,8 +65,7 @@ class _Wanted:
     lasts: HoldOptions
 
 
-@dataclass(frozen=True, slots=True)
-class HostCommand:
+class HostCommand(Struct, frozen=True):
     """The command about what a person wants of hosts."""
 
     services: Services

@@ -1,10 +1,10 @@
 """Plan: plan and explain observe, decide with the code that acts, and stop."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from msgspec import Struct
 
 from hostler.config.values import Config
 from hostler.controllers.plan import Plan, Planned
@@ -27,8 +27,7 @@ from hostler.queries.power_states import PowerStatus, power_statuses
 from hostler.queries.providers import require_observed
 
 
-@dataclass(frozen=True, slots=True)
-class PlanCommands:
+class PlanCommands(Struct, frozen=True):
     """The commands that show what would be done, and why."""
 
     services: Services

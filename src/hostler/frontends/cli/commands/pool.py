@@ -2,11 +2,11 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, assert_never
 
 from cyclopts import Parameter
+from msgspec import Struct
 
 from hostler.config.values import Config
 from hostler.domain.errors import Remedy, RequestRefused
@@ -33,8 +33,7 @@ from .requests import Submitted, author_of, submit
 Act = Literal["list", "add", "adopt", "retire"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Chosen:
+class _Chosen(Struct, frozen=True, kw_only=True):
     """Which hosts of which fleet are meant, and how the answer is given."""
 
     config: Config
@@ -45,8 +44,7 @@ class _Chosen:
     keep_disk: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PoolCommand:
+class PoolCommand(Struct, frozen=True):
     """The command about hosts that outlive machines."""
 
     services: Services

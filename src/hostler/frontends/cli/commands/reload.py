@@ -1,12 +1,12 @@
 """Reload: make the running engine read its file again, and show what changes by that."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from msgspec import Struct
 from rich.console import Group
 
 from hostler.config.digests import differing, digests
@@ -28,8 +28,7 @@ _PATIENCE = timedelta(seconds=15)
 _PAUSE = timedelta(milliseconds=100)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
+class _Answer(Struct, frozen=True, kw_only=True):
     """What became of it: the engine runs the file, refused it, or has not answered yet."""
 
     taken: bool = False
@@ -51,8 +50,7 @@ class _Answer:
         return "the engine has not answered yet; hostler status says whether it runs this file"
 
 
-@dataclass(frozen=True, slots=True)
-class ReloadCommand:
+class ReloadCommand(Struct, frozen=True):
     """The command about the file that the engine runs."""
 
     services: Services

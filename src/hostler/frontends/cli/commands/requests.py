@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Protocol
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
+from msgspec import Struct
 
 from hostler.config.values import Config
 from hostler.domain.errors import RequestRefused
@@ -49,8 +49,7 @@ class AboutMachine(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class RequestCommands:
+class RequestCommands(Struct, frozen=True):
     """The commands that ask for something."""
 
     services: Services
@@ -266,8 +265,7 @@ class RequestCommands:
         return done.exit(waited=options.wait)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submitted:
+class Submitted(Struct, frozen=True, kw_only=True):
     """Requests as they were recorded; whether an engine runs, and whether it took them all.
 
     `refusals` say why it refused some of them, by their numbers; `older` whether the engine runs

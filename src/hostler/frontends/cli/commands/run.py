@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import structlog
 from cyclopts import Parameter
+from msgspec import Struct
 
 from hostler.domain.errors import UsageError
 from hostler.frontends.cli.console.exits import Exit
@@ -66,8 +67,7 @@ class ClusterArguments:
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunCommand:
+class RunCommand(Struct, frozen=True):
     """The command that acts: all others record requests, or read."""
 
     services: Services

@@ -1,12 +1,12 @@
 """Status: how fleets stand, what happened, and which resources are orphans, by the records."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
+from msgspec import Struct
 
 from hostler.domain.errors import UsageError
 from hostler.domain.ids import Zone
@@ -38,8 +38,7 @@ from hostler.queries.wording import clock_time
 _LATEST = 20
 
 
-@dataclass(frozen=True, slots=True)
-class StatusCommands:
+class StatusCommands(Struct, frozen=True):
     """The commands that read."""
 
     services: Services

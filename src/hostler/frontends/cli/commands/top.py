@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
+from msgspec import Struct
 from rich.console import Group, RenderableType
 from rich.live import Live
 
@@ -33,8 +33,7 @@ from hostler.queries.history import newest_fleet_events, sentences
 _EVENTS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class TopCommand:
+class TopCommand(Struct, frozen=True):
     """The command that stays on the screen."""
 
     services: Services
@@ -118,8 +117,7 @@ class TopCommand:
         return statuses, sentences(events[-_EVENTS:])
 
 
-@dataclass(frozen=True, slots=True)
-class _Frames:
+class _Frames(Struct, frozen=True):
     """Where updates go: a live screen, lines of JSON, or plain text."""
 
     screen: Screen

@@ -5,13 +5,12 @@ A live screen cuts off what is too tall at its lower end, where the news is.
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(Struct, frozen=True):
     """A picture with as many lines as fit the screen, `most` of them at most.
 
     `picture` draws it with the last ones, as many as it is told. Without any it may be too tall.

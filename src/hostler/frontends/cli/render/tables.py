@@ -1,9 +1,9 @@
 """Tables: fleets, machines, orphans and histories for people. Pure: values in, renderables out."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 from rich import box
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
@@ -119,8 +119,7 @@ def _fleet(status: FleetStatus) -> Iterable[RenderableType]:
         yield _Machines(status)
 
 
-@dataclass(frozen=True, slots=True)
-class _Machines:
+class _Machines(Struct, frozen=True):
     """A fleet's machines as a table; offer and cost are left out where there is no room for them.
 
     What comes next is read first, and it needs the room; `explain` and `--json` say the rest.
@@ -212,8 +211,7 @@ def history(lines: Iterable[Line], now: datetime, *, names: bool) -> RenderableT
     return _History(tuple(lines), now, names)
 
 
-@dataclass(frozen=True, slots=True)
-class _History:
+class _History(Struct, frozen=True):
     """Events as a table; where it is narrow, each sentence stands below its time and name."""
 
     lines: tuple[Line, ...]

@@ -5,8 +5,11 @@ names. A secret never shows itself: not in a fault, and not in the repr of a val
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.config.errors import HIDDEN, Fault, Faults, join
 
@@ -101,8 +104,7 @@ class Overlay(Mapping[str, str]):
         return f"Overlay({', '.join(sorted(self._over))} over {len(self._base)} others)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
+class Sources(Struct, frozen=True, kw_only=True):
     """Where settings are found; faults are added where a file cannot be read."""
 
     environment: Mapping[str, str]

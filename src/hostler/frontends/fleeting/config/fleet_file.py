@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from hostler.config.errors import join
 
 from .environment import Origins, Setting
@@ -29,8 +31,7 @@ class Found:
     user_data_origin: str
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
+class Writer(Struct, frozen=True):
     """Writes one fleet file; `origins` learns where each value came from."""
 
     table: PluginTable

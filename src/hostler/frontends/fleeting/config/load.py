@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+from msgspec import Struct
+
 from hostler.config.errors import Fault
 from hostler.config.load import Kinds, load
 from hostler.config.store_url import Stores
@@ -67,8 +69,7 @@ def load_group(content: bytes, connector: Connector, context: LoadContext) -> Gr
     return _group_config(reading, context)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExaminedGroup:
+class ExaminedGroup(Struct, frozen=True, kw_only=True):
     """A group as it would be, with nothing made: its key may not be there yet."""
 
     config: Config

@@ -1,8 +1,9 @@
 """Values: a group once its `plugin_config` is read and found right."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from hostler.config.values import AccountConfig, Config
 from hostler.domain.ids import FleetName, InstallationId
@@ -10,8 +11,7 @@ from hostler.domain.model.fleet import Fleet
 from hostler.frontends.fleeting.ssh_key import KeyPair
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupConfig:
+class GroupConfig(Struct, frozen=True, kw_only=True):
     """All that a group is made of. Nothing in here shows a secret in its repr.
 
     `config` is the fleet file that was written into the folder `state`, with one account and one

@@ -12,7 +12,8 @@ import os
 import select
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from .exchange import Calls
 from .logging.hostlog import HostLog
@@ -24,8 +25,7 @@ _IGNORED = (signal.SIGINT, signal.SIGQUIT)
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(Struct, frozen=True):
     """Who launched us: our parent's id, and the pipe that was our stdout."""
 
     parent: int

@@ -8,15 +8,15 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hostler.frontends.fleeting.contract import Method
 
 from .logging.hostlog import HostLog
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class Offer(Struct, frozen=True, kw_only=True):
     """What is served: methods, or why there are none.
 
     A `refusal` is what Init of any service is answered: a host shows it to its operator, where the

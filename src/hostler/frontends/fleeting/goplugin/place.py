@@ -8,9 +8,10 @@ import socket
 import stat
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+
+from msgspec import Struct
 
 from .launch import Launch
 
@@ -22,8 +23,7 @@ _LONGEST = 100
 _BACKLOG = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A socket that is bound and listening, and the folder (0700) for what nobody else may see."""
 
     socket: socket.socket

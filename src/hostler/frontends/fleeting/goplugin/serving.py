@@ -4,11 +4,11 @@ import asyncio
 import os
 import signal
 import threading
-from dataclasses import dataclass
 from types import FrameType
 
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
+from msgspec import Struct
 
 from .exchange import Calls, Exchange, Route
 from .launch import Launch, line, shake
@@ -79,8 +79,7 @@ def _opened(launch: Launch, now: Now) -> tuple[Place, Tls | None]:
         raise
 
 
-@dataclass(frozen=True, slots=True)
-class _Plugin:
+class _Plugin(Struct, frozen=True):
     place: Place
     tls: Tls | None
     host: Host

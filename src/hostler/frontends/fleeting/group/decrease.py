@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import structlog
+from msgspec import Struct
 
 from hostler.domain.errors import RequestRefused, StoreError
 from hostler.domain.ids import MachineId, is_machine_id
@@ -55,8 +55,7 @@ async def _delete(records: GroupRecords, instance: MachineId, machine: Machine |
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Move:
+class _Move(Struct, frozen=True):
     """One way between ready and standby: where it begins, its goal, and the request for it."""
 
     begins: Phase

@@ -10,8 +10,9 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 _REGISTRY = "registry.gitlab.com"
 _REPOSITORY = "gitlab-org/fleeting/plugins"
@@ -20,8 +21,7 @@ _TAG = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
 _HOST = re.compile(r"[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*(?::\d+)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(Struct, frozen=True):
     """A name as the runner's `plugin` key has it, made whole."""
 
     registry: str

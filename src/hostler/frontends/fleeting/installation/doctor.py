@@ -4,9 +4,10 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+from msgspec import Struct
 
 from hostler.config.values import WrongFile
 from hostler.domain.errors import ConfigError, HostlerError
@@ -25,8 +26,7 @@ class Verdict(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Struct, frozen=True, kw_only=True):
     """One check: its subject, its verdict, and what to do where it is not OK."""
 
     verdict: Verdict
@@ -50,8 +50,7 @@ def failed(about: str, text: str, cure: str = "") -> Check:
     return Check(verdict=Verdict.FAILED, about=about, text=text, cure=cure)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DoctorServices:
+class DoctorServices(Struct, frozen=True, kw_only=True):
     """What the doctor needs from the rest of the program.
 
     `schema` checks what can be learnt from a runner's binary (None: the one that is found);

@@ -1,11 +1,12 @@
 """Look: what a runner's binary, or a descriptor set, says about the services in it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from google.protobuf.message import DecodeError
+from msgspec import Struct
+from msgspec.structs import replace
 
 from .binary.descriptors import GOOGLE, Files, Unusable, build, closure, gather
 from .binary.scan import Scan, build_id_of, opened, sane
@@ -17,8 +18,7 @@ _MAGIC = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"#!")
 _LARGEST_SET = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(Struct, frozen=True, kw_only=True):
     """The complete services of one file, the likeliest first, and how they were found.
 
     `descriptor_set` is the schema as a descriptor set, to be kept for worse days.

@@ -5,9 +5,11 @@ The entry point of this room. Whatever goes wrong becomes the text that Init is 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hostler.domain.errors import ConfigError
 from hostler.frontends.fleeting.config.state import base_of
@@ -26,8 +28,7 @@ from .pin import Pin, compare, read_pin
 Now = Callable[[], datetime]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Learning:
+class Learning(Struct, frozen=True, kw_only=True):
     """What learning is given.
 
     `choice` is the operator's file, "" for none; `search` is the search path; `override`, `pin` and
@@ -45,8 +46,7 @@ class Learning:
     named: tuple[Path, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """One line for the log."""
 
     level: str
@@ -57,8 +57,7 @@ def _nothing_to_keep() -> None:
     """Do nothing: there is no place for it, or it is kept already."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Learnt:
+class Learnt(Struct, frozen=True, kw_only=True):
     """What was learnt: the services by name, why one or all are refused, and lines for the log.
 
     `refusal` is not empty where nothing may be served: it is what Init is to be answered, and
@@ -123,16 +122,14 @@ def relearn(learning: Learning, cached: CachedSchema) -> Learnt:
     return _again(learning, cached, (), rules)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rules:
+class _Rules(Struct, frozen=True, kw_only=True):
     """What the operator's files say."""
 
     override: Override
     pin: Pin | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Basis:
+class _Basis(Struct, frozen=True, kw_only=True):
     """A schema that was found; `fresh`: in a file of today, so that it may be kept."""
 
     found: Found

@@ -2,8 +2,9 @@
 
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from .binary.processes import Process, Processes
 from .binary.scan import Unreadable
@@ -15,8 +16,7 @@ RUNNER = "gitlab-runner"
 _NEWER = "it may be newer on disk than what runs"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(Struct, frozen=True, kw_only=True):
     """One file to look into: what it is to us, and what is to be warned of if it is used."""
 
     path: Path
@@ -24,8 +24,7 @@ class Candidate:
     warning: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """The file in which the schema was found."""
 
     candidate: Candidate
@@ -38,8 +37,7 @@ _FOLDER = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Nowhere:
+class Nowhere(Struct, frozen=True, kw_only=True):
     """No file has it: why each has not, and whether some could not be read at all.
 
     `lines` are those of an override file that would make a service of what was found.

@@ -4,7 +4,9 @@ All is asked at once: also what would be asked of the messages once the methods 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from .mapping.mapping import map_service
 from .mapping.override import Override
@@ -17,8 +19,7 @@ _SAYS_NOTHING = word_set("get do call rpc plugin instance instances group the v1
 """Words that a method may have beside ours and still be it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Nearly:
+class Nearly(Struct, frozen=True, kw_only=True):
     """What a service lacks, in a line, and the lines of an override file that would settle it."""
 
     reason: str

@@ -3,11 +3,11 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
+from msgspec import Struct
 
 from hostler.domain.errors import ConfigError
 
@@ -54,8 +54,7 @@ class Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     services: dict[str, PinnedService]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Differences:
+class Differences(Struct, frozen=True, kw_only=True):
     """How a service differs from its pin: what may not be, and what may."""
 
     changed: tuple[str, ...] = ()

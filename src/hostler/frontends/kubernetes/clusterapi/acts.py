@@ -1,7 +1,8 @@
 """Acts: what a decision about a HostlerMachine may ask for. Pure."""
 
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.machine import MachineSpec
@@ -18,43 +19,37 @@ each write has a price for all who watch."""
 _LATER = timedelta(seconds=30)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(Struct, frozen=True, kw_only=True):
     """Write the finalizer, and the id under which the machine will be asked for."""
 
     machine: MachineId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """Write the providerID, once and for all."""
 
     provider_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grow:
+class Grow(Struct, frozen=True, kw_only=True):
     """Ask the engine for the machine."""
 
     machine: MachineId
     spec: MachineSpec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class End:
+class End(Struct, frozen=True, kw_only=True):
     """Ask the engine to end the machine, and to give its host up where it `retires`."""
 
     machine: MachineId
     retires: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leave:
+class Leave(Struct, frozen=True, kw_only=True):
     """Take the finalizer off: the object may go."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Adopt:
+class Adopt(Struct, frozen=True, kw_only=True):
     """Ask the engine to make the machine of a host that an older provider had, by its name."""
 
     machine: MachineId
@@ -65,8 +60,7 @@ class Adopt:
 Act = Claim | Place | Grow | Adopt | End | Leave
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(Struct, frozen=True, kw_only=True):
     """One act, or none and the status that is to stand; `again` is when to look in any case.
 
     Without `status` the status is left as it is.

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
+
 from hostler.domain.model.machine import BootstrapFormat
 from hostler.kubernetes.errors import ApiError, Forbidden, NotFound
 from hostler.kubernetes.objects import Key, M
@@ -33,8 +35,7 @@ class ReadsSecrets(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BootstrapPlace:
+class BootstrapPlace(Struct, frozen=True, kw_only=True):
     """Where bootstrap data is, and its format.
 
     Without a place the data is empty, and the fleet's own setup is all there is. `reason` and

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.kubernetes.cache import Change
@@ -23,8 +24,7 @@ BY_OWNER, BY_CLUSTER, BY_MACHINE = "owner", "cluster", "machine"
 BY_PROVIDER_ID = "providerID"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caches:
+class Caches(Struct, frozen=True, kw_only=True):
     """The informers of one controller; `run` them until it ends."""
 
     items: Informers[HostlerMachine]

@@ -1,7 +1,8 @@
 """Cluster reconcilers: clusters, control planes and templates say what they should."""
 
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from hostler.kubernetes.errors import NotFound
 from hostler.kubernetes.informer import Informers
@@ -31,8 +32,7 @@ _LATER = timedelta(seconds=30)
 """When a secret that is missing is looked for again: secrets are not watched."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterReconciler:
+class ClusterReconciler(Struct, frozen=True, kw_only=True):
     """Brings one HostlerCluster after the other to where it should be; errors go through."""
 
     api: Api
@@ -53,8 +53,7 @@ class ClusterReconciler:
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControlPlaneReconciler:
+class ControlPlaneReconciler(Struct, frozen=True, kw_only=True):
     """Brings one control plane after the other to where it should be; errors go through."""
 
     api: Api
@@ -83,8 +82,7 @@ class ControlPlaneReconciler:
             return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TemplateReconciler:
+class TemplateReconciler(Struct, frozen=True, kw_only=True):
     """Writes into templates what their nodes will have; errors go through."""
 
     api: Api

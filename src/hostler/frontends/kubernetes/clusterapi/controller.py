@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
+from msgspec import Struct
 
 from hostler.domain.errors import HostlerError
 from hostler.kubernetes.errors import Conflict, NotFound
@@ -19,8 +19,7 @@ WORKERS = 8
 Reconcile = Callable[[Key], Awaitable[timedelta | None]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Controller:
+class Controller(Struct, frozen=True, kw_only=True):
     """Reconciles the keys of one queue, several at a time, and each by one worker alone."""
 
     kind: str

@@ -5,8 +5,11 @@ strength of an absence must not come from an old memory.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.errors import RequestRefused
 from hostler.domain.ids import FleetName, MachineId
@@ -54,16 +57,14 @@ class FleetAccess:
     current: Callable[[], bool] = lambda: True
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+class _Request(Struct, frozen=True):
     """A request for a machine: its number, and the newest event before it."""
 
     number: int
     after: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Refused:
+class _Refused(Struct, frozen=True):
     """Why a request was refused, and until when that counts, in boot time."""
 
     text: str

@@ -5,8 +5,10 @@ nobody asks for a machine.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.requester import Requester

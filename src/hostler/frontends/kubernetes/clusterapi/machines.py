@@ -1,10 +1,12 @@
 """Machines: what is decided about each HostlerMachine is done, one object at a time."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol, assert_never
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName
 from hostler.kubernetes.objects import Key, M, Metadata, key_of
@@ -43,8 +45,7 @@ class Api(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Own:
+class _Own(Struct, frozen=True):
     """An object as we wrote it last, and the versions that are older than that."""
 
     item: HostlerMachine

@@ -1,11 +1,11 @@
 """Provider: everything of Cluster API that runs beside an engine, as one thing to start."""
 
 import asyncio
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
 import structlog
+from msgspec import Struct
 
 from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.kubernetes.cache import Change
@@ -40,8 +40,7 @@ class Server(Api, Reader, Protocol):
     """A client, as all of this needs it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterApi:
+class ClusterApi(Struct, frozen=True, kw_only=True):
     """The infrastructure provider: machines, clusters, control planes and templates.
 
     `engine` is given its fleets by `attach`, before this runs or while it does, and again whenever

@@ -1,8 +1,9 @@
 """Standing: all that one decision about a HostlerMachine may know, as plain values."""
 
 import ipaddress
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from hostler.domain.ids import MachineId, Zone
 from hostler.domain.model.calls import Shows
@@ -17,8 +18,7 @@ from .names import FINALIZER, FORMER_RELEASE_POLICY, RELEASE_POLICY, TERMINATE
 from .objects import Address, Cluster, CoreMachine, HostlerMachine, MachineStatus, MachineWants
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(Struct, frozen=True, kw_only=True):
     """How the engine stands to the machine that an object names.
 
     `known` says that the engine has read its records; without `fleet` it has none of that name.
@@ -47,8 +47,7 @@ class Standing:
     addresses: tuple[Address, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class View(Struct, frozen=True, kw_only=True):
     """A HostlerMachine, the objects around it, and its machine, at one moment.
 
     `bootstrap` is where the bootstrap data is kept: None as long as there is none, or while it is

@@ -2,9 +2,9 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from .schema import Fields, Schema
 
@@ -18,8 +18,7 @@ LONGEST_MESSAGE = 32_768
 LABELS: Mapping[str, str] = {"app.kubernetes.io/part-of": "hostler"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
+class Names(Struct, frozen=True, kw_only=True):
     """What a kind is called."""
 
     kind: str
@@ -32,8 +31,7 @@ class Names:
         return self.kind.lower()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class Column(Struct, frozen=True, kw_only=True):
     """A column of `kubectl get`; those with a higher priority are shown by `-o wide` only."""
 
     name: str
@@ -50,8 +48,7 @@ class Column:
         return made | ({"priority": self.priority} if self.priority else {})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """What Kubernetes itself refuses: an expression in CEL that must hold, and what was expected.
 
     `at` is the path that the refusal names, seen from the object that the rule is about.
@@ -67,8 +64,7 @@ class Rule:
         return made | ({"fieldPath": self.at} if self.at else {})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CustomKind:
+class CustomKind(Struct, frozen=True, kw_only=True):
     """One kind of ours: its fields, and how kubectl shows and scales it."""
 
     names: Names

@@ -6,11 +6,11 @@ it says of two keys together is in `rules.py`, and judged again when the object 
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, cast, get_args, get_origin
 
 import msgspec
+from msgspec import Struct, field
 from msgspec.structs import FieldInfo
 
 from hostler.config.structure import (
@@ -43,8 +43,7 @@ _EXTENDED = re.compile(r"\(\?")
 """What patterns of files may have, and Kubernetes' own expressions have not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fields:
+class Fields(Struct, frozen=True, kw_only=True):
     """The properties of an object, and which of them must be there."""
 
     properties: Mapping[str, Schema] = field(default_factory=dict[str, Schema])

@@ -5,7 +5,8 @@ by a name that the file takes, nor by a provider or a permission that it has no 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hostler.config.decode import Raw
 from hostler.frontends.kubernetes.namespaces import Namespaces
@@ -14,8 +15,7 @@ from hostler.frontends.kubernetes.objects.assembly import Place, Reason, Verdict
 _KINDS = {"fleet": "Fleet", "provider": "Provider", "host": "Host"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdicts:
+class Verdicts(Struct, frozen=True, kw_only=True):
     """The tables of objects that are in force, what is said of each object, and of each host."""
 
     tables: Mapping[Place, Raw]

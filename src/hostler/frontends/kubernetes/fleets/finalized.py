@@ -5,7 +5,8 @@ host. What an engine had in force before, held or not, stays so.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hostler.config.decode import Raw
 from hostler.frontends.kubernetes.namespaces import Namespaces
@@ -17,8 +18,7 @@ from hostler.frontends.kubernetes.objects.reach import provider_key
 from .following import Followed, is_held
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class Held(Struct, frozen=True, kw_only=True):
     """The objects that may be in force, by kind."""
 
     providers: tuple[Written, ...]

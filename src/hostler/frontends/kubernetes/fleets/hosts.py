@@ -1,9 +1,10 @@
 """Hosts: what a Host's object asks for, and how the host stands, as it is written there. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
+
+from msgspec import Struct
 
 from hostler.domain.ids import AccountName
 from hostler.domain.machines.probing import Reachability, reachability
@@ -30,8 +31,7 @@ NOT_RUN = "nothing: its Provider is not in force, and nobody looks after it unti
 _BY_POWER = {"on": HoldKind.ON, "off": HoldKind.OFF}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Known(Struct, frozen=True, kw_only=True):
     """One host as its records have it, with its machine, its power and its Node."""
 
     host: HostStatus
@@ -40,8 +40,7 @@ class Known:
     node: Standing | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """How a host is to be held, for how long (None: as long as may be), and why."""
 
     kind: HoldKind
@@ -63,8 +62,7 @@ def wanted(one: Written, now: datetime) -> Wanted | None:
     return Wanted(kind=kind, why="spec.desiredPowerState") if kind is not None else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
+class Around(Struct, frozen=True, kw_only=True):
     """The fleets that there are, the requests that nobody granted yet, and the time.
 
     `accounts` are those that are in force, `waiting` those that are not, though a Fleet names their

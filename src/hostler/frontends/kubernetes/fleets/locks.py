@@ -5,8 +5,9 @@ nothing of ours. A lock of somebody else is respected until it has expired.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
 
 from hostler.queries.power_states import Operation
 
@@ -22,8 +23,7 @@ _LONGEST = 200
 """Letters of a lock's texts that are kept: an annotation may be as long as a whole record."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lock:
+class Lock(Struct, frozen=True, kw_only=True):
     """A lock on an object: what for, whose, and until when it holds."""
 
     operation: str

@@ -4,11 +4,13 @@ Only differences are written. An object that is deleted stays until what it aske
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
 import structlog
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.config.values import Config
 from hostler.domain.errors import RequestRefused, StoreError
@@ -49,8 +51,7 @@ def _no_node(machine: MachineId) -> Standing | None:
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reported:
+class Reported(Struct, frozen=True, kw_only=True):
     """What a reporter is given: records, objects, what is in force, and whether we write at all.
 
     `with_removed` adds the fleets that the store holds and nobody asks for any more; `node` tells

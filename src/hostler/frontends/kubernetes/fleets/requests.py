@@ -1,8 +1,10 @@
 """Requests: what a Fleet's object asks of the engine besides its settings: a pause, an end."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.snapshot import Request, RequestKind
@@ -14,8 +16,7 @@ RENEWED = timedelta(hours=1)
 """How long before its end a pause is asked for again: none lasts for ever, and this one is to."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """What stands about a fleet: its row, and the requests that no engine took yet."""
 
     row: FleetRow | None

@@ -6,12 +6,13 @@ API server cannot tell for a while stays as it was.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import cast
 
 import structlog
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hostler.config.cluster_tables import AllowTable
 from hostler.config.decode import Raw, table
@@ -59,8 +60,7 @@ AGAIN = timedelta(minutes=1)
 """How often Secrets are read again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Base:
+class Base(Struct, frozen=True, kw_only=True):
     """The file beside the objects: its path, also where none is `written`, and its tables.
 
     `allow` is what it allows objects to ask for.
@@ -74,8 +74,7 @@ class Base:
     written: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class Judged(Struct, frozen=True, kw_only=True):
     """What is in force, each object's generation that it was made from, and hosts' verdicts."""
 
     assembly: Assembly
@@ -88,8 +87,7 @@ Opens = Callable[[Config], Awaitable[None]]
 """Opens the accounts of a configuration and closes them; ConfigError where one cannot be."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True, kw_only=True):
     """Where objects and Secrets are read, where secrets are put, and how accounts are tried.
 
     `again` is how often Secrets are read again.

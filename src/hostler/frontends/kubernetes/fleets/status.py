@@ -1,9 +1,10 @@
 """Status: how a fleet, a provider and a host stand, as it is written on their objects. Pure."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import cast
+
+from msgspec import Struct
 
 from hostler.frontends.kubernetes.definitions.custom import within
 from hostler.frontends.kubernetes.objects.assembly import Verdict
@@ -15,8 +16,7 @@ _STAYS = "; what was in force before stays in force"
 FLEET_LABEL = "hostler.dev/fleet"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class Condition(Struct, frozen=True, kw_only=True):
     """One condition, before it is known since when it holds."""
 
     type: str

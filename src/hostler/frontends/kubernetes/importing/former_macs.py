@@ -4,10 +4,10 @@ What is in its objects is anybody's: what is no text where a text should be coun
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import msgspec
+from msgspec import Struct
 
 from hostler.frontends.kubernetes.clusterapi.names import INFRASTRUCTURE, VERSION
 from hostler.kubernetes.objects import Metadata
@@ -38,8 +38,7 @@ class Old(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return Old(metadata=self.metadata, spec=value_of(value_of(self.spec, "template"), "spec"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Former:
+class Former(Struct, frozen=True, kw_only=True):
     """What the older provider left in a namespace."""
 
     machines: Sequence[Old] = ()

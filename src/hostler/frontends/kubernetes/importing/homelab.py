@@ -5,10 +5,10 @@ somebody takes that out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 
 import msgspec
+from msgspec import Struct, field
 
 from hostler.config.units import parse_duration
 from hostler.frontends.kubernetes.definitions.custom import GROUP, VERSION
@@ -114,8 +114,7 @@ class ClusterNode(_Foreign, frozen=True, kw_only=True):
         return next((one.address for one in known if one.type == "InternalIP"), "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class Imported(Struct, frozen=True, kw_only=True):
     """The objects to be written, and what a person must look at before they are let loose.
 
     `left` is what was not taken over, each with the reason.
@@ -126,8 +125,7 @@ class Imported:
     left: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-@dataclass(slots=True, kw_only=True)
-class Importer:
+class Importer(Struct, kw_only=True):
     """Makes objects of ours for one namespace, all of one Provider."""
 
     namespace: str

@@ -7,10 +7,11 @@ has, so that a restart, or another replica, goes on where this one ended.
 import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import structlog
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.kubernetes.client import Client
 from hostler.kubernetes.errors import ApiError, Conflict, NotFound
@@ -43,16 +44,14 @@ _SHOWN = 3
 _TRIES = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drained:
+class Drained(Struct, frozen=True, kw_only=True):
     """What one pass came to: whether no Pod that matters is there, and what there is to say."""
 
     free: bool
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class Refused(Struct, frozen=True, kw_only=True):
     """What an eviction came to that was refused, and when it is asked for again (loop time)."""
 
     outcome: Outcome

@@ -1,8 +1,9 @@
 """Evictions: what the server's answer to one means, and what to do about the Pod next. Pure."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+
+from msgspec import Struct
 
 from hostler.kubernetes.errors import (
     ApiError,
@@ -37,8 +38,7 @@ class Answered(StrEnum):
     WRONG = "wrong"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """What came of an eviction, what to say of it, and when it may be asked for again."""
 
     answered: Answered

@@ -1,8 +1,9 @@
 """Fleets whose Nodes are worked at, with the records that an engine has of their machines."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from hostler.config.node_tables import HostNodeTable, ManagedTable, NodeTable, with_host
 from hostler.domain.ids import AccountName, HostId, InstallationId, MachineId
@@ -56,8 +57,7 @@ class NoRecords:
         del machine
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManagedFleet:
+class ManagedFleet(Struct, frozen=True, kw_only=True):
     """A fleet whose Nodes are worked at; `hosts` tells what single hosts are as Nodes.
 
     `autoscaled` says that Cluster Autoscaler asks for its machines: it is a node group.
@@ -109,8 +109,7 @@ class ManagedFleet:
                 yield machine, node
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attached:
+class Attached(Struct, frozen=True, kw_only=True):
     """An engine's fleets with Nodes, its store, and whose machines they are."""
 
     fleets: tuple[ManagedFleet, ...] = ()

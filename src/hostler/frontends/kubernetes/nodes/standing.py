@@ -4,9 +4,10 @@ That a Node is not ready is a reason to look after its machine, and proves nothi
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from .objects import Node, NodeCondition
 
@@ -25,8 +26,7 @@ class Readiness(StrEnum):
     SILENT = "silent"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(Struct, frozen=True, kw_only=True):
     """How a Node stands: since when, and when its kubelet was last heard; None where unknown."""
 
     readiness: Readiness
@@ -80,16 +80,14 @@ def is_control_plane(node: Node) -> bool:
     return not CONTROL_PLANE.isdisjoint(node.metadata.labels or {})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class Identity(Struct, frozen=True, kw_only=True):
     """By what a machine's Node is known: its provider ID, and names that it may have."""
 
     provider_id: str | None
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class NodeIndex:
+class NodeIndex(Struct, frozen=True):
     """All Nodes of a cluster, found by what machines know of theirs."""
 
     by_id: Mapping[str, Node] = field(default_factory=dict[str, Node])

@@ -4,8 +4,9 @@ Only what a fleet's settings name is written; labels, annotations and taints of 
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from hostler.config.node_tables import NodeTable, TaintTable
 from hostler.domain.ids import InstallationId, MachineId
@@ -23,8 +24,7 @@ REMOVE = "hostler.dev/remove"
 """The annotation that says that a Node goes after its machine, whoever knows its fleet by then."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """What is to be merged into a Node; empty where it is as it should be."""
 
     metadata: Mapping[str, object] = field(default_factory=dict[str, object])

@@ -5,9 +5,10 @@ Pods and those that have finished are in nobody's way.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+
+from msgspec import Struct
 
 from hostler.kubernetes.objects import key_of
 
@@ -39,8 +40,7 @@ class Choice(StrEnum):
     WAIT = "wait"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Rules(Struct, frozen=True, kw_only=True):
     """What a fleet's owner decided.
 
     `unmanaged` Pods have no controller that would start them anew, those with `local_storage` lose
@@ -54,8 +54,7 @@ class Rules:
     grace: timedelta | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class Judged(Struct, frozen=True, kw_only=True):
     """One Pod, what is done about it, and why."""
 
     pod: Pod

@@ -5,9 +5,11 @@ slip of the pen ends nothing; where nothing was, it is as if it were not there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hostler.config.decode import Raw, table
 from hostler.config.errors import Fault
@@ -21,8 +23,7 @@ PROVIDER, FLEET = "provider", "fleet"
 NO_PROVIDER = "spec.provider: expected a Provider that is in force; there is none"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Which table: `provider` or `fleet`, and its name as the engine has it."""
 
     table: str
@@ -44,8 +45,7 @@ class Reason(StrEnum):
     NOT_OPENED = "NotOpened"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Struct, frozen=True, kw_only=True):
     """Whether the newest spec of an object is in force; if not, whether an older one is."""
 
     reason: Reason
@@ -61,8 +61,7 @@ class Verdict:
 IN_FORCE = Verdict(reason=Reason.ACCEPTED, message="in force")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(Struct, frozen=True, kw_only=True):
     """An object read as a table; `problems` are what is wrong with it before it is decoded.
 
     `forbidden` is what it says that the installation does not allow. `tell` returns where in the
@@ -78,8 +77,7 @@ class Candidate:
     nodes: Mapping[str, HostNodeTable] = field(default_factory=dict[str, HostNodeTable])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assembly:
+class Assembly(Struct, frozen=True, kw_only=True):
     """What is in force: a configuration, its tables, and what is to be written on each object."""
 
     config: Config
@@ -87,8 +85,7 @@ class Assembly:
     verdicts: Mapping[Place, Verdict]
 
 
-@dataclass(slots=True, kw_only=True)
-class Assembler:
+class Assembler(Struct, kw_only=True):
     """Puts a file's tables and those of objects together; `base` is right by itself."""
 
     namespaces: Namespaces

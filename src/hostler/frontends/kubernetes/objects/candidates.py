@@ -5,10 +5,10 @@ an object names, a provider or a Secret, is in its own namespace; the file is of
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 
 import msgspec
+from msgspec import Struct, field
 
 from hostler.config.cluster_tables import AllowTable
 from hostler.config.decode import Raw, table
@@ -34,8 +34,7 @@ class _Nothing(msgspec.Struct, frozen=True):
     """Has no fields: what a host's object has beside the section of its kind is no setting."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Objects:
+class Objects(Struct, frozen=True, kw_only=True):
     """All objects that are read, by kind, and the Secrets that they name by their places."""
 
     providers: tuple[Written, ...]
@@ -61,8 +60,7 @@ def secret_name(one: Written) -> str:
     return name if isinstance(name, str) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Secrets:
+class _Secrets(Struct, frozen=True):
     """The Secret of one object."""
 
     places: SecretPlaces
@@ -76,8 +74,7 @@ class _Secrets:
         return self.places.file(self.secret, key, stable=self.stable)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidates:
+class Candidates(Struct, frozen=True, kw_only=True):
     """Makes candidates of objects; `base` has the providers that the file has.
 
     `allow` is what objects may ask for though it takes rights of the engine. `recorded` are the

@@ -4,8 +4,10 @@ One that is wrong stops no other: it stays as it was in force before, or is left
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hostler.config.cluster_tables import AllowTable
 from hostler.config.decode import Raw, decode_table, is_table, known_keys, table
@@ -29,8 +31,7 @@ HostPlace = tuple[str, str]
 _REST = "; the rest of it is in force, and what its Node bears stays as it was"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """A host as an entry of its provider's list, if it has one, and whether its spec is that."""
 
     table: Raw | None
@@ -38,8 +39,7 @@ class Entry:
     node: HostNodeTable | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class Listing(Struct, frozen=True, kw_only=True):
     """The list of a provider: its name and kind, the list's key, and its other keys in `own`.
 
     `before` are the entries that are in force.
@@ -52,8 +52,7 @@ class Listing:
     before: tuple[Raw, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entries:
+class Entries(Struct, frozen=True, kw_only=True):
     """Makes entries of Hosts; `refused` are those that could not be opened, with the reason."""
 
     namespaces: Namespaces

@@ -5,9 +5,9 @@ its namespace. Nodes are of no namespace: they are for the home one, unless othe
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from hostler.config.cluster_tables import AllowTable
 from hostler.config.decode import Raw, is_table, table
@@ -20,8 +20,7 @@ from .models import Written
 from .permissions import cure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class Reach(Struct, frozen=True, kw_only=True):
     """The namespaces that are read, and what the installation allows their objects."""
 
     namespaces: Namespaces

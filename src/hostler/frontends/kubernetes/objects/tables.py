@@ -6,9 +6,9 @@ one place and is worded the same.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Protocol, cast, get_args, get_origin
 
+from msgspec import Struct
 from msgspec.structs import FieldInfo
 
 from hostler.config.decode import known_keys
@@ -37,8 +37,7 @@ class PlacesSecrets(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class Layout(Struct, frozen=True, kw_only=True):
     """How a table is shared out in an object: what is common, and the section of one kind."""
 
     common: type[object]

@@ -2,13 +2,13 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
 
 import msgspec
+from msgspec import Struct
 
 from hostler.domain.errors import HostlerError
 from hostler.kubernetes.contexts import Place, from_kubeconfig
@@ -30,8 +30,7 @@ class Refused(HostlerError):
     """The server refused a call; the text has its reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sort:
+class Sort(Struct, frozen=True):
     """A sort of objects; `group` is empty for those of Kubernetes itself."""
 
     group: str

@@ -6,12 +6,13 @@ Which one runs is said on the screen: what is simulated is never shown as real.
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from random import Random
 from threading import Event
 from typing import TypeVar
+
+from msgspec import Struct
 
 from hostler.domain.errors import ConfigError
 from hostler.lab.controlplane.api_server import ApiServer, running
@@ -53,8 +54,7 @@ class Kind(StrEnum):
     SIMULATED = "simulated"
 
 
-@dataclass(frozen=True, slots=True)
-class ControlPlane:
+class ControlPlane(Struct, frozen=True):
     """A control plane that serves; `name` is what it is, for a person."""
 
     kubeconfig: Path
@@ -62,8 +62,7 @@ class ControlPlane:
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class Opening(Struct, frozen=True, kw_only=True):
     """What is needed to open one; `tell` says what is done, `folder` is thrown away by others."""
 
     folder: Path

@@ -9,9 +9,10 @@ import asyncio
 import tempfile
 from collections.abc import AsyncGenerator, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+
+from msgspec import Struct
 
 from hostler.config.store_url import StoreUrl
 from hostler.config.values import Config
@@ -46,8 +47,7 @@ KEY = "11111111-1111-1111-1111-111111111111"
 _STOCK = f"{REPLICAS + SPARE}:M2-L:fr-par-1:{POOL}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(Struct, frozen=True, kw_only=True):
     """What was asked of the demo.
 
     `server` is the address of the cluster of `kubeconfig`, as a person said it.

@@ -2,8 +2,9 @@
 
 import base64
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from hostler.frontends.kubernetes.clusterapi.names import (
     CLUSTER_LABEL,
@@ -63,8 +64,7 @@ TIMERS = {
 """Short ones: the cloud of the demo lives faster than life, and the engine does not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """One object to be applied."""
 
     sort: Sort
@@ -72,8 +72,7 @@ class Manifest:
     content: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cloud:
+class Cloud(Struct, frozen=True, kw_only=True):
     """Where the Macs are, and the kubeconfig by which core reaches the cluster of their Nodes."""
 
     url: str

@@ -1,8 +1,9 @@
 """Sampling: what there is, as the cluster and the cloud have it; what changes is announced."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from hostler.domain.model.resource import Stage
 from hostler.domain.model.snapshot import Orphan
@@ -29,8 +30,7 @@ class HostState(StrEnum):
     DELETED = "deleted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """One Machine; `machine` is its id in hostler's records, `pods` how many its Node has."""
 
     name: str
@@ -49,8 +49,7 @@ class Row:
         return self.phase == "Running" and not self.going
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class Sample(Struct, frozen=True, kw_only=True):
     """What there is at one time; `pods` are those of the workload that are ready, by their uid."""
 
     rows: tuple[Row, ...] = ()

@@ -1,12 +1,11 @@
 """Tally: what came of the demo, from the cloud and the cluster themselves. Pure."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from .manifests import LEAST, REPLICAS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubernetesTally:
+class KubernetesTally(Struct, frozen=True, kw_only=True):
     """What happened.
 
     `rolled` Machines were replaced, in so many real seconds; `deleted_hosts` are Macs that the

@@ -1,8 +1,8 @@
 """The display of the demo: a lane for each host in a terminal, plain lines elsewhere."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -49,8 +49,7 @@ _KEY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """What is shown: what the eyes saw, and the real seconds that are left."""
 
     sampler: Sampler

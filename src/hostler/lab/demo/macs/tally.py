@@ -1,13 +1,13 @@
 """Tally: what came of the demo of Macs, counted from events and from the world itself. Pure."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hostler.domain.model.commands import Event
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MacTally:
+class MacTally(Struct, frozen=True, kw_only=True):
     """What happened.
 
     `claimed` are machines that became ready on a host, `released` those whose host was given back
@@ -65,8 +65,7 @@ class MacTally:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moves:
+class Moves(Struct, frozen=True, kw_only=True):
     """What machines did: how many were ever ready, and of these are gone; rests and wakings."""
 
     claimed: int = 0

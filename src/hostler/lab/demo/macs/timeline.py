@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from msgspec import Struct
+
 from hostler.domain.ids import FleetName
 from hostler.domain.model.phases import Phase
 
@@ -19,8 +21,7 @@ Announce = Callable[[str], None]
 Action = Callable[["Timeline"], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineEvent:
+class TimelineEvent(Struct, frozen=True):
     """Something that happens at a time of the week."""
 
     at: timedelta

@@ -4,7 +4,8 @@ Only the day is shortened. What machines and the engine take, they take in real 
 """
 
 import random
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 HOURS = 24
 _SIZES = (3, 2, 2, 2, 2, 3, 5, 7, 9, 12, 12, 12, 12, 10, 11, 10, 8, 6, 8, 9, 7, 5, 4, 4)
@@ -27,8 +28,7 @@ def sizes(seed: int) -> tuple[int, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
+class Day(Struct, frozen=True):
     """A day in so many real seconds."""
 
     seconds: float

@@ -8,9 +8,11 @@ import asyncio
 import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.config.store_url import StoreUrl
 from hostler.domain.errors import ConfigError
@@ -51,8 +53,7 @@ TROUBLES = (
 _TICK = timedelta(milliseconds=100)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(Struct, frozen=True, kw_only=True):
     """What was asked of the demo; `price` is in euros for a kilowatt-hour."""
 
     seconds: float

@@ -7,8 +7,9 @@ A command is wrong if it
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from hostler.domain.model.commands import Event
 from hostler.domain.model.phases import Phase
@@ -20,8 +21,7 @@ _COUNTS = frozenset({Phase.STARTING, Phase.READY})
 _ON = "on"
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Struct, frozen=True):
     """A machine came into a phase on a box."""
 
     at: datetime
@@ -29,16 +29,14 @@ class Move:
     phase: Phase
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(Struct, frozen=True):
     """So many machines were asked for."""
 
     at: datetime
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Switched:
+class Switched(Struct, frozen=True):
     """A box was sent a command, as the rack knows it: `on`, or one that takes its power."""
 
     at: datetime
@@ -46,8 +44,7 @@ class Switched:
     what: str
 
 
-@dataclass(frozen=True, slots=True)
-class Wrong:
+class Wrong(Struct, frozen=True):
     """A command that should not have been, and why."""
 
     switched: Switched

@@ -1,7 +1,9 @@
 """Tally: what came of a day, read from the rack itself and not from what hostler says of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from msgspec import Struct, field
 
 from hostler.simulators.power.rack.faults import Fault
 from hostler.simulators.power.rack.rack import Rack
@@ -11,8 +13,7 @@ KILO = 1000.0
 _FAULTS = frozenset(str(fault) for fault in Fault)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meter:
+class Meter(Struct, frozen=True, kw_only=True):
     """What a rack drew, in kilowatt-hours of the day, and what it had drawn had it always been on.
 
     Both are for the same time.
@@ -27,8 +28,7 @@ class Meter:
         return 1 - self.kwh / self.always_on if self.always_on else 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class Counts(Struct, frozen=True, kw_only=True):
     """What the machines of a rack saw; only what commands did, no fault, is a start or a stop.
 
     `failed` are commands that met a fault, `recovered` those of them whose power was as they asked
@@ -42,8 +42,7 @@ class Counts:
     faults: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RackTally:
+class RackTally(Struct, frozen=True, kw_only=True):
     """What happened. `price` is in euros for a kilowatt-hour, `seconds` are real ones.
 
     `wrong` says of each power command that was wrong what it was, and why.

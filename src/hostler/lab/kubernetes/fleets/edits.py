@@ -1,9 +1,11 @@
 """Edits: what people write on objects in one run, drawn before it begins."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Write(StrEnum):
@@ -55,8 +57,7 @@ _FOR_GOOD = 0.25
 """So often nobody puts it back before the end."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class Edit(Struct, frozen=True, kw_only=True):
     """What is written when, about which fleet or host (a number), and to what: another number.
 
     `space` is the namespace where it is written: a number too.

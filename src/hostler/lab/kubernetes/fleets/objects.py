@@ -1,8 +1,9 @@
 """Objects: namespaces with a Provider, its Hosts, and Fleets, as they lie in a cluster."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
+
+from msgspec import Struct
 
 from hostler.config.load import Kinds
 from hostler.domain.ids import HostId, Zone
@@ -34,8 +35,7 @@ KINDS: Kinds = {"power": _Power}
 _SINGULAR: Mapping[str, str] = {"providers": "Provider", "hosts": "Host", "fleets": "Fleet"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Space:
+class Space(Struct, frozen=True, kw_only=True):
     """A namespace: the boxes that its Hosts are, from the number `first` on, in a zone of its own.
 
     Where Hosts have `secrets`, each second one names the Secret of its namespace.

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from hostler.lab.kubernetes.simulated_cluster import Raw
 
 from .edits import FLEETS, Edit, Write
@@ -46,8 +48,7 @@ _SLIPS: tuple[Raw, ...] = (
 """What the kind's schema lets pass, and is wrong: no address, and a Secret or key that lacks."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Aim:
+class Aim(Struct, frozen=True, kw_only=True):
     """What people want in the end: the sizes of fleets, and the Hosts that are to be there.
 
     Without any fleet there is to be none. `on` are Hosts that are to be on though nobody has them.

@@ -7,7 +7,9 @@ goes on, as it does in a cluster: its engine gives its leases back, and another 
 import asyncio
 from collections.abc import Callable, Iterable
 from contextvars import Context
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from hostler.config.digests import differing, digests
 from hostler.config.node_tables import HostNodeTable

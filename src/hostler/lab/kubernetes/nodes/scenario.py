@@ -1,10 +1,13 @@
 """A scenario of Nodes: how a fleet's Nodes are managed, and what runs in their cluster."""
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.config.node_tables import Choice, ManagedTable, NodeTable, TaintTable
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind, Workload
@@ -42,8 +45,7 @@ class Guard(StrEnum):
     CONTROL = "control"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodesScenario:
+class NodesScenario(Struct, frozen=True, kw_only=True):
     """What one seed draws of Nodes.
 
     `protected` Pods are behind a disruption budget that lets so many of them miss; `tasks` are Pods
@@ -115,7 +117,7 @@ class NodesScenario:
             "stop": timers.stop + drain,
             "keep_failed": timers.keep_failed + drain,
         }
-        return replace(bounds, timers=replace(timers, **longer))
+        return dataclasses.replace(bounds, timers=replace(timers, **longer))
 
 
 def draw_nodes(seed: int, span: float, dice: str = "nodes 50") -> NodesScenario | None:

@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from datetime import timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Ports
@@ -30,8 +32,7 @@ Managed = Callable[[Engine], tuple[ManagedFleet, ...]]
 """Tells which fleets of an engine have Nodes that are worked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeService:
+class NodeService(Struct, frozen=True):
     """Makes a controller for each run of a process, and lets it work beside its engines."""
 
     cluster: SimulatedCluster

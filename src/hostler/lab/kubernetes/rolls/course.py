@@ -1,10 +1,11 @@
 """The course of a roll: Machines are there, each is replaced, faults cease, and all are deleted."""
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from random import Random
+
+from msgspec.structs import replace
 
 from hostler.lab.harness.process import Home
 from hostler.lab.kubernetes.faults import ClusterScenario

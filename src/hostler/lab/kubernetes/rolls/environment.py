@@ -1,7 +1,8 @@
 """The environment of a roll: a pool of Macs, and a cluster whose Machines are on them."""
 
-from dataclasses import replace
 from random import Random
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import InstallationId
 from hostler.domain.model.fleet import Fleet

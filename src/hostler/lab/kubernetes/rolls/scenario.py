@@ -1,7 +1,9 @@
 """A scenario of a roll: Macs of a pool, the Machines on them, and what goes wrong meanwhile."""
 
-from dataclasses import dataclass, replace
 from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.lab.macs.faults import BEYOND, MacScenario, draw_macs
 from hostler.lab.scenario.faults import HOUR, Size
@@ -29,8 +31,7 @@ _ELSEWHERE = BEYOND | {
 """What makes it unknown for long what is true, or takes hosts away: that is simulated apart."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RollScenario:
+class RollScenario(Struct, frozen=True, kw_only=True):
     """What one seed draws of a roll: how many Machines there are, and when they are rolled.
 
     `ages` are how long ago, in seconds, the hosts were bought: within their billing floor.

@@ -1,9 +1,12 @@
 """A scenario of scripts: how they run at their hosts, and what befalls them."""
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from random import Random
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind
 from hostler.domain.policy.remediation import PAUSES
@@ -23,8 +26,7 @@ _TRY = timedelta(minutes=3)
 """So long one try lasts: a login, and a minute in which it waits for the script's end."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptsScenario:
+class ScriptsScenario(Struct, frozen=True, kw_only=True):
     """What one seed draws: between which seconds a script lasts, and how likely each fault is."""
 
     lasts: tuple[float, float] = (5.0, 240.0)
@@ -37,7 +39,7 @@ class ScriptsScenario:
     def bounds(self, bounds: Bounds) -> Bounds:
         """Return how long phases may last: a start is given up after one more try to log in."""
         timers = replace(bounds.timers, start=bounds.timers.start + PAUSES[-1] + _TRY)
-        return replace(bounds, timers=timers)
+        return dataclasses.replace(bounds, timers=timers)
 
 
 def draw_scripts(seed: int, *, calm: bool) -> ScriptsScenario | None:

@@ -1,7 +1,9 @@
 """The calls of one installation: begun one by one behind the gate, recorded first, and answered."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.controllers.execute.evidence import act_of
 from hostler.domain.hosts.next_calls import Times, host_allowed

@@ -6,10 +6,11 @@ field.
 """
 
 from collections.abc import Coroutine
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome
@@ -40,8 +41,7 @@ _PROJECT = "project"
 _IMAGE = Os(id="os-1", name="macos-tahoe-26.6", family=FAMILY, version="26.6")
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(Struct, frozen=True):
     """What the API shows of a Mac, as far as this world has it."""
 
     name: str
@@ -63,8 +63,7 @@ class Sighting:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(Struct, frozen=True):
     """A request that changes a Mac: a new name, or a wipe where there is none."""
 
     name: str = ""

@@ -4,8 +4,9 @@ Times become ages in ticks, as far as any decision asks for them.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Asked, Known, Machine, Place

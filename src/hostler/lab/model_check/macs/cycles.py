@@ -6,7 +6,8 @@ save is kept, so that a process may die after any of them.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.decide import decide
 from hostler.domain.hosts.lifecycle import decide_hosts

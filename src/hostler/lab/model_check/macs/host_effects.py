@@ -1,7 +1,8 @@
 """What becomes of a Mac, seen and unseen, as it is written to and waits."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId
 from hostler.domain.model.resource import Stage

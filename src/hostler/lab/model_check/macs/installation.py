@@ -5,8 +5,10 @@ can happen are equal: times are brought near to now, and what nothing asks for i
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import Epoch, HostId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call
@@ -26,8 +28,7 @@ LONG_AGO = BEGIN - timedelta(days=365)
 MINE, OLDER = Epoch(1), Epoch(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """A machine, or a host that none holds, in flight: its record, parts, goal, and its call.
 
     `read` says that the call has read its host and is about to write; `sent` is when it was begun.
@@ -47,8 +48,7 @@ class Task:
         return self.name is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Saw:
+class Saw(Struct, frozen=True):
     """A view as a value that can be compared."""
 
     resources: tuple[Resource, ...] = ()
@@ -57,8 +57,7 @@ class Saw:
     missing: tuple[tuple[ResourceId, datetime, datetime], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Struct, frozen=True):
     """One installation: its records, its newest view, and what is in flight.
 
     `dates` is no knowledge of its own: when hosts that bear its pending tag were last changed, as

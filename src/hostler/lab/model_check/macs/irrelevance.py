@@ -5,8 +5,9 @@ no decision depends. That rests on reading the decisions.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.hosts.allocation import ALONE, FAULT, STRANGER
 from hostler.domain.ids import HostId, ResourceId

@@ -7,7 +7,8 @@ it is always the first.
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId
 from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused, Unknown

@@ -3,9 +3,11 @@
 It is gathered as the controllers gather it, out of the least that must be remembered.
 """
 
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.controllers.observe.due import Load, due_scopes
 from hostler.controllers.runtime.settings import Settings
@@ -38,8 +40,7 @@ _IDLE = Load(rate=1.0, crowded=False)
 ACCOUNT = AccountName("main")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Home:
+class Home(Struct, frozen=True, kw_only=True):
     """Who a side is: its installation, its fleet, and the ids that its machines get in order."""
 
     installation: InstallationId

@@ -2,9 +2,10 @@
 
 import hashlib
 import itertools
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
+
+from msgspec import Struct
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, machine_id
 from hostler.domain.model.calls import Call
@@ -51,8 +52,7 @@ class Act(StrEnum):
 WITHIN = tuple(fault for fault in Fault if fault is not Fault.TOO_LATE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(Struct, frozen=True, kw_only=True):
     """How large the world is: installations, machines of each, the consistency delay in ticks.
 
     `faults` and `acts` are how often on any path something goes wrong, and a person touches a host;

@@ -6,9 +6,12 @@ over. Then nothing more goes wrong, and the corner must be left.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import product
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, ResourceId
 from hostler.domain.model.calls import Call, Outcome, Shows
@@ -77,8 +80,7 @@ _SIZES = {Wanted.MORE: 1, Wanted.FEWER: 0}
 _OF_MACHINES = {Wanted.DELETE: RequestKind.DELETE, Wanted.STANDBY: RequestKind.STANDBY}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Corner:
+class Corner(Struct, frozen=True, kw_only=True):
     """One combination: whether probes pass, and whether another engine goes on.
 
     `wanted` is asked of the engine that goes on.

@@ -1,6 +1,6 @@
 """Actions: the small changes of a small world's state, and the questions about it. Pure."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId, ResourceId, machine_id
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused

@@ -4,8 +4,9 @@ Times become ages in ticks, as far as anything asks for them; ids and attempts b
 """
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from hostler.domain.ids import MachineId, ResourceId
 from hostler.domain.model.calls import Call, Shows
@@ -23,8 +24,7 @@ _OLD = 2
 Key = tuple[Hashable, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """The ranks of machines and parts in one state, and its time."""
 
     machines: Mapping[MachineId, int]

@@ -6,7 +6,8 @@ tick of time is the consistency delay, the absence gap and every pause.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.decide import decide
 from hostler.domain.ids import CycleId, Epoch

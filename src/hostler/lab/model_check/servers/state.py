@@ -3,9 +3,11 @@
 One tick of time is the consistency delay, the absence gap and every pause.
 """
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.model.calls import Call
 from hostler.domain.model.fleet import Caps, Fleet, FleetRow, Timers
@@ -54,8 +56,7 @@ class Fault(StrEnum):
     STOPPED = "stopped"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(Struct, frozen=True, kw_only=True):
     """How large the small world is: machines, replicas, addresses each, and faults on any path.
 
     `kinds` are the faults that there are; `shrinks` says whether somebody may ask that nothing is
@@ -93,8 +94,7 @@ class Setting:
         return FakePlanner(self.addresses)
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """One machine in flight: its record, its parts, and the call that is on the wire."""
 
     machine: Machine
@@ -104,8 +104,7 @@ class Task:
     call: Call | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Replica:
+class Replica(Struct, frozen=True):
     """One process: what it saw, what it is about to decide on, and what is in flight."""
 
     epoch: int = 0
@@ -117,8 +116,7 @@ class Replica:
     tasks: tuple[Task, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class State(Struct, frozen=True, kw_only=True):
     """Everything: the time, the world, effects that are late, the store, and the processes."""
 
     faults: int

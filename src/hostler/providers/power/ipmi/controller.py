@@ -1,7 +1,8 @@
 """Controller: one management controller that is spoken to over IPMI, whoever speaks."""
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from hostler.domain.model.calls import Refusal
 from hostler.ports.power import PowerAction, PowerState
@@ -12,8 +13,7 @@ SUITES = (17, 3)
 """Cipher suites that are tried, the better one first: many controllers know one of them only."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """Where a controller is, who asks it, and for how long, in seconds, each answer is awaited."""
 
     address: str

@@ -7,11 +7,11 @@ it switches.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 import msgspec
+from msgspec import Struct
 
 from hostler.ports.power import PowerAction
 
@@ -44,8 +44,7 @@ class Purpose(StrEnum):
 PURPOSES = {PowerAction.ON: Purpose.STARTUP, PowerAction.OFF_SOFT: Purpose.SHUTDOWN}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class Bounds(Struct, frozen=True, kw_only=True):
     """How long a Job may run, and how long it stays to be read once it is finished."""
 
     limit: timedelta

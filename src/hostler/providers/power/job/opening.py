@@ -1,8 +1,9 @@
 """Opening: which cluster runs a node's Jobs, and a client of it. Nothing is sent."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+
+from msgspec import Struct
 
 from hostler.domain.errors import ConfigError
 from hostler.kubernetes.client import Client
@@ -16,8 +17,7 @@ from .runner import JobRunner, NodeJobs
 from .template import JobTemplate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """What a method's table asks for; empty texts are left to the cluster's configuration."""
 
     node: str

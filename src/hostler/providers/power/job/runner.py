@@ -6,8 +6,9 @@ Everything goes by what the server has: a call after a crash finds the Job of th
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from hostler.domain.errors import ConfigError
 from hostler.domain.model.calls import Refusal
@@ -41,8 +42,7 @@ _LOOKS = 20
 _AGAIN = timedelta(seconds=10)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeJobs:
+class NodeJobs(Struct, frozen=True, kw_only=True):
     """What there is to be run for one node, and where."""
 
     node: str

@@ -2,15 +2,15 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hostler.ports.power import PowerState
 
 _WORDS = {"ON": PowerState.ON, "OFF": PowerState.OFF}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+class Dialect(Struct, frozen=True, kw_only=True):
     """One relay behind a broker: where it is told and asked, where it answers, and how that reads.
 
     `command` and `ask` are a topic and a payload, `command` for each state; `states` are the topics

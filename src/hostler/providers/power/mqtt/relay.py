@@ -10,9 +10,9 @@ import threading
 from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 
 import aiomqtt
+from msgspec import Struct
 
 from hostler.domain.model.calls import Refusal
 from hostler.ports.http import NoAnswer, NotSent
@@ -29,8 +29,7 @@ _DENIED = frozenset({4, 5, 134, 135})
 """Reason codes of a broker that takes no such login (MQTT 3.1.1 and 5)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Broker:
+class Broker(Struct, frozen=True, kw_only=True):
     """Where a broker is, and who asks it; `tls` is None where nothing is encrypted."""
 
     address: str

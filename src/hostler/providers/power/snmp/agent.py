@@ -7,13 +7,13 @@ wrong communities by silence, so that silence is all that is known then.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportMissingTypeStubs=false
 # pysnmp has no types; what leaves this module has.
-
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, Protocol, cast
 
+from msgspec import Struct
 from pyasn1.codec.ber import decoder, encoder
 from pyasn1.error import PyAsn1Error
 from pyasn1.type import univ
@@ -75,8 +75,7 @@ _INVALID = {3, 7, 8, 9, 10, 18}
 """Numbers of error-status (RFC 3416, section 3) that promise that nothing was written."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """Where an agent listens; `longest` bounds how long a packet is waited for."""
 
     address: str
@@ -84,8 +83,7 @@ class Place:
     longest: timedelta
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class User:
+class User(Struct, frozen=True, kw_only=True):
     """Whom an agent of version 3 lets in; an empty secret is none."""
 
     name: str

@@ -5,7 +5,8 @@ Ironic's driver (ironic/drivers/modules/snmp.py, before it was removed), not of 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hostler.ports.power import PowerState
 
@@ -14,8 +15,7 @@ ENTERPRISES: Oid = (1, 3, 6, 1, 4, 1)
 """Below this every vendor has a number of its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class Model(Struct, frozen=True, kw_only=True):
     """One vendor's outlets, by object ids below `ENTERPRISES`.
 
     `prefix` begins the sysObjectID of such a strip. `{outlet}` and `{unit}` stand for numbers in

@@ -5,9 +5,10 @@ Not knowing prices costs nothing but the figures: it never stops or fails anythi
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
+
+from msgspec import Struct
 
 from hostler.domain.ids import Zone
 from hostler.ports.clock import Clock
@@ -34,8 +35,7 @@ class NoImage(Exception):
     """The image cannot be used for this type in this zone; a sentence says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Learnt:
+class _Learnt(Struct, frozen=True):
     until: float
     prices: Mapping[str, float]
 

@@ -5,11 +5,12 @@ answer with HTML or nothing at all. Whatever cannot be read is *unknown* where i
 effect.
 """
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.errors import ProviderError
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
@@ -19,8 +20,7 @@ LONGEST_AFTER = timedelta(hours=1)
 _TEXT = 400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Struct, frozen=True, kw_only=True):
     """An answer that is no success, as far as it could be read; `json` tells whether it could."""
 
     status: int

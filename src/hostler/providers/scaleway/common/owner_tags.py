@@ -7,9 +7,10 @@ is the owner tag: it must parse whole and end in a check keyed with the installa
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from sys import intern
+
+from msgspec import Struct
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, is_machine_id
 from hostler.domain.model.resource import OwnerTag, PartialTag, Slot
@@ -31,8 +32,7 @@ _IS_NAME = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """What a whole owner tag says: whose the resource is, and which slot it was made for."""
 
     owner_tag: OwnerTag

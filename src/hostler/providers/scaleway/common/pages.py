@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from msgspec import Struct
+
 from hostler.ports.http import Response
 
 from .client import Client, Query
@@ -48,8 +50,7 @@ class Listing(Generic[N]):
         self.error = "; ".join(resource for resource in (self.error, error) if resource)
 
 
-@dataclass(frozen=True, slots=True)
-class Paged(Generic[N]):
+class Paged(Struct, Generic[N], frozen=True):
     """How one listing is asked for: its path, its shape, and its word for the size of a page."""
 
     path: str

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from msgspec import Struct
+
 from hostler.ports.secret import Secret
 
 GIGABYTE = 1_000_000_000
@@ -15,8 +17,7 @@ DEADLINE = timedelta(seconds=20)
 """How long one call may take."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class Account(Struct, frozen=True, kw_only=True):
     """Whose money it is: the endpoint (no trailing slash), the project, and the secret key."""
 
     project: str
@@ -25,8 +26,7 @@ class Account:
     endpoint: str = "https://api.scaleway.com"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disk:
+class Disk(Struct, frozen=True, kw_only=True):
     """One volume of a server: `size` in decimal gigabytes, and the I/O rate of block volumes.
 
     `type` is `sbs_volume` (network block storage) or `l_ssd` (on the hypervisor; it has no
@@ -83,8 +83,7 @@ class Template:
         return (*((0,) if self.ipv4 else ()), *((1,) if self.ipv6 else ()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prices:
+class Prices(Struct, frozen=True, kw_only=True):
     """Euros per hour of what no listing of the API prices: our assumption, from the price list.
 
     Server types are learnt from the API (`hourly_price`). An IPv6 address is free of charge.

@@ -4,10 +4,10 @@ Every field but the id may be missing or null. Sources: the shapes of Instance v
 Marketplace v2 as they are recorded in public clients' tests.
 """
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 T = TypeVar("T")
 
@@ -195,8 +195,7 @@ class Stock(msgspec.Struct, frozen=True, gc=False):
     availability: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Items(Generic[T]):
+class Items(Struct, Generic[T], frozen=True):
     """One page of a listing: what could be read, how many entries could not, and the total."""
 
     items: list[T]

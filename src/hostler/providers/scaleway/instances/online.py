@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, Zone
 from hostler.domain.model.machine import Offer

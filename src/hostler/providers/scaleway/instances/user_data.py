@@ -4,8 +4,9 @@ What is its own is read from where it is kept each time that it is needed, and i
 are printed and recorded.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from hostler.domain.model.calls import Call
 from hostler.domain.policy.user_data import joined
@@ -20,8 +21,7 @@ _WITHIN = timedelta(seconds=10)
 """How long after a call began its user data must have been read: the right to act passes on."""
 
 
-@dataclass(frozen=True, slots=True)
-class UserData:
+class UserData(Struct, frozen=True):
     """Makes the user data of one server after the other."""
 
     bootstraps: ReadsBootstraps

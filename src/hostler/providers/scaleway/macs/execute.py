@@ -5,9 +5,9 @@ that name, and to no other.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 
 import structlog
+from msgspec import Struct
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused
@@ -29,8 +29,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.macs")
 _READY = frozenset({"ready"})
 
 
-@dataclass(frozen=True, slots=True)
-class Errand:
+class Errand(Struct, frozen=True):
     """A call on a Mac as it was just read."""
 
     call: Call

@@ -2,9 +2,10 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName
 from hostler.ports.kind import Blueprint, Lack, Opening, Timing, table_of

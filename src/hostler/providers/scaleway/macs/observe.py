@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId, ResourceId, Zone
 from hostler.domain.model.host import HOST, host_of
@@ -22,8 +24,7 @@ FORBIDDEN = 403
 Sight = tuple[tuple[ObservedScope, ...], tuple[Resource, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """A Mac as it was shown last, and the resources that it was read as."""
 
     mac: Mac

@@ -1,10 +1,9 @@
 """Settings: what an account and a fleet of Macs are made of, and what the fleet file may say."""
 
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from hostler.domain.policy.purchasing import Limits
 from hostler.providers.scaleway.common.config_tables import AccountTable, Id, MacType, ZoneName
@@ -107,8 +106,7 @@ class MacTable(Struct, frozen=True, kw_only=True):
     ] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MacTemplate:
+class MacTemplate(Struct, frozen=True, kw_only=True):
     """What a fleet's hosts must be: its pool's prefix, the networks that they are put into.
 
     `limits` are those of ordering hosts; None where none may be ordered.
@@ -119,8 +117,7 @@ class MacTemplate:
     limits: Limits | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MacSite:
+class MacSite(Struct, frozen=True, kw_only=True):
     """What an account's Macs are read with: all prefixes of pools, the default, prices."""
 
     pools: tuple[str, ...] = ()

@@ -1,7 +1,9 @@
 """Managers: who owns which fields, after a plain write and after an apply."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.simulators.kubernetes.state.body import Body, mapping, metadata_of, sequence, text_at
 
@@ -11,8 +13,7 @@ APPLY = "Apply"
 UPDATE = "Update"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manager:
+class Manager(Struct, frozen=True, kw_only=True):
     """One entry of `managedFields`."""
 
     name: str

@@ -1,8 +1,9 @@
 """Structure: which parts of an object are owned and merged by themselves, by its kind's schema."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hostler.simulators.kubernetes.state.body import Body, mapping
 
@@ -41,8 +42,7 @@ _METADATA: Body = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Structure:
+class Structure(Struct, frozen=True):
     """A part of an object: of a definition's schema, or, where there is none, as its name says.
 
     Lists of the server's own kinds are merged by the keys that they have there; of a definition,

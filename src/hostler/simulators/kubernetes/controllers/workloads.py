@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC
+
+from msgspec import Struct
 
 from hostler.simulators.kubernetes.state.body import (
     Body,
@@ -20,8 +21,7 @@ JOBS, PODS = "jobs.batch", "pods"
 _ENDED = frozenset({"Complete", "Failed"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobEnd:
+class JobEnd(Struct, frozen=True, kw_only=True):
     """How a Job ends, and how many seconds after it was made; with which reason, if it fails."""
 
     after: float
@@ -29,8 +29,7 @@ class JobEnd:
     reason: str = "BackoffLimitExceeded"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workloads:
+class Workloads(Struct, frozen=True, kw_only=True):
     """What runs: `job` says how a Job ends, None for never but by its deadline.
 
     `start` is how many seconds a Pod on a Node takes until it is ready; `stop` how many one takes

@@ -1,7 +1,8 @@
 """Kind: one sort of object in one version, and what the server does with it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hostler.simulators.kubernetes.state.body import Body
 from hostler.simulators.kubernetes.state.refusals import About
@@ -9,8 +10,7 @@ from hostler.simulators.kubernetes.state.refusals import About
 VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class Kind(Struct, frozen=True, kw_only=True):
     """A kind as it is served.
 
     `store` names where its objects are: versions of one kind share it, and so do the two groups of

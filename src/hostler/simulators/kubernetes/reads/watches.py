@@ -3,9 +3,9 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from hostler.simulators.kubernetes.call import Call
 from hostler.simulators.kubernetes.kinds.conversion import converted
@@ -28,8 +28,7 @@ _TICK = 0.001
 Ended = Callable[["Watch"], None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
+class _Frame(Struct, frozen=True):
     """One line of a watch, and from when on it is delivered, by the time of the loop."""
 
     due: float

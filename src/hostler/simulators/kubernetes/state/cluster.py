@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from random import Random
 
+from msgspec import Struct
+
 from hostler.simulators.kubernetes.kinds.registry import Registry
 
 from .storage import Storage
@@ -12,8 +14,7 @@ from .storage import Storage
 DAY_ONE = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(Struct, frozen=True, kw_only=True):
     """How a server is.
 
     window: how many changes it remembers; a watch from before them has expired.

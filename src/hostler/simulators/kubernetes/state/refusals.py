@@ -1,13 +1,13 @@
 """Refusals: every answer that is no success, as a Status with the server's own code and reason."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from .body import Body
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """One field that is wrong; `reason` is one of FieldValueRequired, FieldValueInvalid, …."""
 
     field: str
@@ -43,8 +43,7 @@ class NoPage(Exception):
     """A path that nothing serves: the plain text `404 page not found`."""
 
 
-@dataclass(frozen=True, slots=True)
-class About:
+class About(Struct, frozen=True):
     """What an answer is about: the kind's group, plural and own name, and an object's name."""
 
     group: str

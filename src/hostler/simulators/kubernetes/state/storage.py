@@ -2,7 +2,8 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from .body import Body, metadata_of, with_metadata
 
@@ -13,8 +14,7 @@ Place = tuple[str, str]
 """A namespace, empty for kinds of the whole cluster, and a name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One change of one object: as it was, if it was, and as it is; or, deleted, as it ended."""
 
     revision: int

@@ -1,7 +1,8 @@
 """Deletion: of one object or of many, at once or once its finalizers have let it go."""
 
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from hostler.simulators.kubernetes.call import Call, decoded
 from hostler.simulators.kubernetes.kinds.kind import Kind
@@ -22,8 +23,7 @@ FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 POLICIES = {"Background": "", "Foreground": FOREGROUND, "Orphan": ORPHAN}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class Terms(Struct, frozen=True, kw_only=True):
     """How to delete: under which preconditions, what becomes of dependents, after which grace."""
 
     uid: str = ""

@@ -6,9 +6,9 @@ All numbers of more than one byte are little-endian.
 import hmac
 import secrets
 import struct
-from dataclasses import dataclass
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from msgspec import Struct
 
 IPMI, OPEN, OPENED, RAKP_1, RAKP_2, RAKP_3, RAKP_4 = 0x00, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15
 """Payloads: a message; a session's opening and its answer; the four of its key exchange."""
@@ -24,8 +24,7 @@ class Broken(Exception):
     """A packet that is none, or that nobody who knows the key has made."""
 
 
-@dataclass(frozen=True, slots=True)
-class Suite:
+class Suite(Struct, frozen=True):
     """A cipher suite: its number, its algorithms for both hashes, and how long a signature is."""
 
     number: int
@@ -43,8 +42,7 @@ SUITES = (Suite(3, 1, 1, "sha1", 12), Suite(17, 3, 4, "sha256", 16))
 """The suites that controllers offer in practice, both with AES."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Keys:
+class Keys(Struct, frozen=True, kw_only=True):
     """What a session signs and encrypts by."""
 
     suite: Suite
@@ -52,8 +50,7 @@ class Keys:
     hiding: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Packet:
+class Packet(Struct, frozen=True, kw_only=True):
     """A payload of a session, 0 for none. `plus`: it came in the newer of both forms."""
 
     kind: int
@@ -136,8 +133,7 @@ def _decrypted(payload: bytes, key: bytes) -> bytes:
     return whole[: -1 - whole[-1]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(Struct, frozen=True, kw_only=True):
     """A request: which command of which function, and what it says."""
 
     function: int

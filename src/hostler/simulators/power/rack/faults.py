@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from msgspec import Struct
+
 
 class Fault(StrEnum):
     """What can be armed: the first two befall commands and packets, the others last for a time."""
@@ -43,8 +45,7 @@ class Armed:
         return self.left <= 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class Order(Struct, frozen=True, kw_only=True):
     """A fault as somebody asks for it; without a machine it befalls the whole rack."""
 
     fault: Fault

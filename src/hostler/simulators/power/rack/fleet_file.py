@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from .machine import Machine
 from .place import KEY_FILE, SECRET_FILE, Keys
@@ -14,8 +15,7 @@ PRICE = 0.25
 """Euros for a kilowatt-hour."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class Terms(Struct, frozen=True, kw_only=True):
     """How an engine treats a rack, in seconds: `look` is between two looks at what moves."""
 
     settles: float = 2.0
@@ -24,8 +24,7 @@ class Terms:
     look: float = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Systems:
+class Systems(Struct, frozen=True, kw_only=True):
     """The systems of the machines: the port that is open while one is up, and how long it takes."""
 
     port: int

@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from hostler.simulators.power.box import IGNORED, LATE, Box, Closes
 
 from .faults import Armed, Fault
@@ -18,8 +20,7 @@ _LOOK = 0.05
 """Real seconds between two looks at whether a call still hangs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spans:
+class Spans(Struct, frozen=True, kw_only=True):
     """How long things take, in seconds of a rack's `time`."""
 
     time: Callable[[], float]
@@ -45,8 +46,7 @@ class Command:
         return self.what in _GIVES_POWER
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """The power came or went; `by` is the command that did it, or a fault."""
 
     at: float

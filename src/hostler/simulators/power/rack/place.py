@@ -3,11 +3,11 @@
 import secrets
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 import asyncssh
 from aiohttp import web
 from aiohttp.typedefs import Handler
+from msgspec import Struct
 
 from hostler.simulators.power.box import Closes
 
@@ -19,8 +19,7 @@ _LONGEST = 20
 """So many characters a password of IPMI has at most."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Keys:
+class Keys(Struct, frozen=True, kw_only=True):
     """What lets a client in: a secret of all devices, and a key of all systems."""
 
     secret: str
@@ -37,8 +36,7 @@ def fresh_keys() -> Keys:
     return Keys(secret=secrets.token_hex(_LONGEST // 2), user=user, host=host)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """Where one machine is: `outlet` is the address of its controller or plug.
 
     All endpoints have the same port, each at an address of its own.

@@ -7,9 +7,9 @@ import importlib.util
 import shutil
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
 
 import asyncssh
+from msgspec import Struct, field
 
 from hostler.simulators.power import mqtt, snmp
 from hostler.simulators.power.ipmi import controller as ipmi
@@ -25,8 +25,7 @@ from .place import KEY_FILE, SECRET_FILE, USER, Place, serving
 Table = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
+class Tables(Struct, frozen=True):
     """What a fleet file says of a box: a table for each method, and which is used for what."""
 
     methods: Mapping[str, Table]

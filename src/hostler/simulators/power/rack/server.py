@@ -4,9 +4,10 @@ import asyncio
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from hostler.simulators.guests import Listeners
 
@@ -26,8 +27,7 @@ _TICK = 0.05
 MOST = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """How a rack is made; `boot` and `shutdown` in seconds, as its machines take them.
 
     All endpoints listen at `port`, the page at 127.0.0.1, every controller, plug and login at an
@@ -50,8 +50,7 @@ class Settings:
             raise ValueError(f"protocols: expected some of {known}, not {', '.join(unknown)}")
 
 
-@dataclass(slots=True, kw_only=True)
-class RackServer:
+class RackServer(Struct, kw_only=True):
     """A rack that is being served."""
 
     rack: Rack

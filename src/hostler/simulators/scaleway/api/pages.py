@@ -1,9 +1,10 @@
 """How lists are cut into pages, in both styles, and what faults make of them."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote, urlencode
+
+from msgspec import Struct
 
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.errors import invalid
@@ -19,8 +20,7 @@ DIGITS = 9  # of the number of a page, at most
 LAG = 60.0  # seconds after which no lagging list shows what is gone, or misses what is new
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(Struct, frozen=True):
     """How an API pages: the name of the size parameter, and where the total is said.
 
     limit: the default number of items; header: X-Total-Count and Link, no total in the body.
@@ -41,8 +41,7 @@ INSTANCE_VOLUMES = Style("per_page", header=True, limit=100)
 NEWER = Style("page_size", header=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """In which order a list is asked for."""
 
     field: str

@@ -1,7 +1,8 @@
 """Resources that are what was said of them and do nothing: made, listed, changed and deleted."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hostler.simulators.scaleway.state.calls import Answer, Body, Call
 from hostler.simulators.scaleway.state.inventory import Cloud
@@ -20,8 +21,7 @@ def nothing(_cloud: Cloud, _call: Call) -> None:
     """Check nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sort:
+class Sort(Struct, frozen=True, kw_only=True):
     """One sort of plain resource.
 
     name: what errors call it; key: what a list of it stands under, and its routes are called by.

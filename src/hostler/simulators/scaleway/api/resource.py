@@ -1,10 +1,11 @@
 """Routes and resources: what an endpoint is, and the endpoints that most resources share."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeVar
 from urllib.parse import quote
+
+from msgspec import Struct, field
 
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.inventory import Cloud
@@ -16,8 +17,7 @@ from .pages import Key, Style, listing, matching, ordered, page_of
 Handler = Callable[[Cloud, Call], Answer]
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """One endpoint. In `path` a `*` stands for an argument; a public one needs no key."""
 
     key: str
@@ -35,8 +35,7 @@ def no_orders() -> dict[str, Callable[[R], Key]]:
     return {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource(Generic[R]):
+class Resource(Struct, Generic[R], frozen=True, kw_only=True):
     """One sort of resource: where it is stored, what errors call it, and how it is shown.
 
     `key` is what its body stands under in an answer; nothing where it is the whole answer. `keep`

@@ -1,8 +1,9 @@
 """What becomes of a request on its way through the faults: lost, late, refused, or answered."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call, Fate
@@ -30,8 +31,7 @@ RESOURCES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(Struct, frozen=True):
     """What the client gets. `late` is how many seconds it takes beyond the usual latency."""
 
     answer: Answer | None

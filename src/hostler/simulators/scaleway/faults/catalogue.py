@@ -1,8 +1,9 @@
 """The faults that there are: their names, where each can strike, and what it is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 Range = tuple[float, float]
 
@@ -36,8 +37,7 @@ class Where(StrEnum):
 AMBIENT = frozenset({Where.SERVERS, Where.ADDRESSES, Where.MACS, Where.OS_IMAGES})
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """One fault: its name, where it can strike, and what it is."""
 
     name: str

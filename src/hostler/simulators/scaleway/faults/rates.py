@@ -2,9 +2,10 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import Struct, field
 
 from .catalogue import (
     AMBIENT,
@@ -32,8 +33,7 @@ class BadFaultRates(ValueError):
     """Fault rates that cannot be: all that is wrong with them, line by line."""
 
 
-@dataclass(frozen=True, slots=True)
-class FaultRates:
+class FaultRates(Struct, frozen=True):
     """How likely faults are.
 
     rates: fault → probability for each request that it can strike; for ambient faults how often
@@ -53,8 +53,7 @@ class FaultRates:
         return self.spells.get(fault) or DEFAULT_SPELLS.get(fault, (0.0, 0.0))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """One scripted fault.
 
     It strikes the `after`-th request that matches, and `count` matching ones from there on. Empty

@@ -1,7 +1,8 @@
 """Which volumes a new server gets: all templates are checked before any volume is made."""
 
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from hostler.simulators.scaleway.api.checks import choice_of, flag_of, object_of, size_of, text_of
 from hostler.simulators.scaleway.state import errors
@@ -16,8 +17,7 @@ KINDS = ("l_ssd", "sbs_volume", "scratch")
 ROOT_SIZE = 10 * GB
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disk:
+class Disk(Struct, frozen=True, kw_only=True):
     """One volume to be made, or one that exists and will be attached."""
 
     slot: str

@@ -1,6 +1,6 @@
 """How servers are changed, by PATCH and by PUT: all of a body is read before anything changes."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from hostler.simulators.scaleway.api.checks import (
     choice_of,
@@ -31,8 +31,7 @@ ADMIN_KEY = "admin_password_encryption_ssh_key_id"
 BOOT_TYPES = ("local", "rescue", "bootscript")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """What a server shall be after a change. None: its addresses, its volumes stay."""
 
     labels: tuple[str, list[str]]

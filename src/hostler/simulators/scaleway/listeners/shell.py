@@ -10,12 +10,12 @@ import asyncio
 import os
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGKILL
 from typing import TypeAlias
 
 import asyncssh
+from msgspec import Struct
 
 from hostler.simulators.scaleway.state.mac_catalogue import USER
 
@@ -50,8 +50,7 @@ esac
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(Struct, frozen=True):
     """The folder that is a disk, and the one where its commands are; `version` is macOS's."""
 
     folder: Path

@@ -1,8 +1,9 @@
 """What a person does with Macs, images and stocks: in process, and under `/_sim/`."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count, islice
+
+from msgspec import Struct
 
 from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_catalogue import types_of
@@ -31,8 +32,7 @@ DEEDS = {
 """What can be done to a Mac, and the fault that each is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Console:
+class Console(Struct, frozen=True):
     """What a person does with the console of Scaleway, and Scaleway itself.
 
     `happen` lets a fault happen to a record, and counts it. Raises KeyError for a Mac or an image

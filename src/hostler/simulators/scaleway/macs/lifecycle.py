@@ -1,9 +1,10 @@
 """How Macs go from status to status over time."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from random import Random
+
+from msgspec import Struct
 
 from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_records import Disk, Mac, MacStatus, OsImage
@@ -52,8 +53,7 @@ def broken(cloud: Cloud, mac: Mac) -> None:
     enter(cloud, mac, MacStatus.ERROR)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
+class Delivery(Struct, frozen=True, kw_only=True):
     """How a new Mac is handed over: with the usual image or not, late, never, or in error.
 
     stuck: for how many seconds more it stays in starting; never: for a month, or until all
@@ -101,8 +101,7 @@ def reboot(cloud: Cloud, mac: Mac, stuck: float = 0.0) -> None:
     linger(cloud, mac, "mac.reboot", stuck, ready)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wipe:
+class Wipe(Struct, frozen=True, kw_only=True):
     """How a reinstallation goes: of which image, if it fails, and what takes so many seconds more.
 
     stuck: for how long it stays in reinstalling; deaf: for how long SSH is refused after it.

@@ -2,11 +2,11 @@
 
 import base64
 import hashlib
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from msgspec import Struct
 
 from hostler.simulators.scaleway.state.inventory import Cloud
 from hostler.simulators.scaleway.state.mac_catalogue import USER
@@ -24,8 +24,7 @@ class Ssh(StrEnum):
     SILENT = "silent"  # accepted, and then nothing comes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class Reach(Struct, frozen=True, kw_only=True):
     """What one connection meets. Who has a key of `disk.keys`, or the password, may log in.
 
     seed: what the private host key is made from that is shown; that of the disk, as a rule.

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from hostler.ports.http import HttpRequest, Response
 
@@ -23,8 +24,7 @@ class Fate(StrEnum):
     TRUNCATED = "truncated"  # the body breaks off half-way
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """One answer of the world. `response` is None only where `fate` is reset or hung.
 
     `delay` is the latency of the real API in seconds of world time; whoever carries the reply

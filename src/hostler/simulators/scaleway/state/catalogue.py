@@ -4,8 +4,9 @@ Sizes and prices of the types named in `KNOWN` were recorded; those of the famil
 assumption, made so that there are as many types as in the real fr-par-1 (three pages of them).
 """
 
-from dataclasses import dataclass
 from uuid import UUID, uuid5
+
+from msgspec import Struct
 
 GIB = 1024**3
 GB = 1000**3
@@ -16,8 +17,7 @@ LOCAL_GB_PER_HOUR = 0.000044  # our assumption, for a volume that no server hold
 NAMESPACE = UUID("6f1f9a52-8a34-4b57-9a0c-2b2f2a8f6d11")
 
 
-@dataclass(frozen=True, slots=True)
-class ServerType:
+class ServerType(Struct, frozen=True):
     """One commercial type. Memory in GiB, EUR an hour, local storage in GB (0: has none)."""
 
     name: str
@@ -137,8 +137,7 @@ IDENTITY_QUOTAS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PublicImage:
+class PublicImage(Struct, frozen=True):
     """One entry of the marketplace; `minimum` is the least size of its root volume in GB."""
 
     label: str

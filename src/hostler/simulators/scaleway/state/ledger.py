@@ -4,6 +4,8 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from .record import Record
 
 BILLABLE = frozenset({"server", "address", "volume", "mac"})
@@ -30,8 +32,7 @@ class Entry:
         self.spent, self.rate, self.since = self.cost(now), rate, now
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leak:
+class Leak(Struct, frozen=True, kw_only=True):
     """One billable resource that still exists. Age in seconds, money in EUR."""
 
     id: str
@@ -45,8 +46,7 @@ class Leak:
     cost: float
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One request in the journal. `status` is 0 where nothing was answered."""
 
     time: float

@@ -4,8 +4,9 @@ The prices of M2-L and M4-XL are those that a user of them wrote down; the other
 nobody wrote down, and the versions of the images are our assumption.
 """
 
-from dataclasses import dataclass
 from uuid import uuid5
+
+from msgspec import Struct
 
 from .catalogue import GIB, NAMESPACE
 from .mac_records import OsImage
@@ -21,8 +22,7 @@ BANDWIDTH = 1_000_000_000
 BANDWIDTHS = (BANDWIDTH, 2 * BANDWIDTH)
 
 
-@dataclass(frozen=True, slots=True)
-class MacType:
+class MacType(Struct, frozen=True):
     """One type of Mac. Memory in GiB, disk in GB, EUR an hour."""
 
     name: str

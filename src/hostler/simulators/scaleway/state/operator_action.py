@@ -1,9 +1,10 @@
 """OperatorAction: something that happens to a resource without a request, if it can."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from .inventory import Cloud
 from .record import Record
@@ -16,8 +17,7 @@ def always(_record: Record) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorAction(Generic[R]):
+class OperatorAction(Struct, Generic[R], frozen=True):
     """What `do` does, for a spell in seconds, to a resource of this kind that is there.
 
     It happens only `when` the state of the resource allows it; False of `do` says that it could

@@ -1,8 +1,10 @@
 """How a simulated Scaleway is set up: who may enter, what it costs in time, and its limits."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 FLOORS = ("412", "412-untyped", "400", "403")
 """The shapes in which a deletion before its date is refused."""
@@ -14,8 +16,7 @@ DELETED_STATUSES = ("403", "404")
 MOST = 5000  # Macs in one stock
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MacOptions:
+class MacOptions(Struct, frozen=True, kw_only=True):
     """The setting of the Apple silicon part. Spans are seconds of world time.
 
     floor: how a deletion that comes too early is refused: one of `FLOORS`, or "mixed" (drawn).
@@ -36,8 +37,7 @@ class MacOptions:
             raise ValueError(f"deleted_status: expected {' or '.join(DELETED_STATUSES)}")
 
 
-@dataclass(frozen=True, slots=True)
-class Stock:
+class Stock(Struct, frozen=True):
     """Macs that somebody has bought, delivered and ready, named by a prefix and a number."""
 
     count: int
@@ -79,8 +79,7 @@ ORGANIZATION = "0b5e6f1a-5d3c-4f0e-9a51-3c1f7d2e8a10"
 GENERATIONS = ("2026", "2025", "mixed")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class Account(Struct, frozen=True, kw_only=True):
     """One secret key and whose it is. Resources of other organisations are not found with it."""
 
     secret_key: str
@@ -88,8 +87,7 @@ class Account:
     project: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(Struct, frozen=True, kw_only=True):
     """The setting of one world. Spans are seconds of world time.
 
     generation: which bodies refusals have: "2026", "2025", or "mixed" (drawn for each refusal).

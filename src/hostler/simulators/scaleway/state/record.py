@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+
+class Owner(Struct, frozen=True):
     """Where a new resource is, and whose."""
 
     zone: str

@@ -3,8 +3,9 @@
 import heapq
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
+
+from msgspec import Struct
 
 Effect = Callable[[], None]
 
@@ -43,8 +44,7 @@ class Timeline:
 P90 = 1.2815515655446004  # how many standard deviations the 90th percentile is away
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """A distribution of durations in seconds, by its median and its 90th percentile."""
 
     p50: float

@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 import aiohttp
 import msgspec
+from msgspec import Struct, field
 
 Body = dict[str, Any]
 MERGE = "application/merge-patch+json"
@@ -21,8 +21,7 @@ _NUMBERS = count()
 _OF_EVERY_NAMESPACE = "kube-root-ca.crt"  # made by the controllers, soon after the namespace
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """One answer: its status, its JSON, and its text."""
 
     status: int
@@ -57,8 +56,7 @@ class Answer:
         return [(str(one.get("field")), str(one.get("reason"))) for one in details["causes"]]
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(Struct, frozen=True):
     """A server, and the namespace that belongs to one check alone."""
 
     session: aiohttp.ClientSession
@@ -141,8 +139,7 @@ class Peer:
                 _cut(response)
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One line of a watch."""
 
     type: str

@@ -1,7 +1,8 @@
 """Lifecycle: from nothing to up and back to nothing, with every call answered."""
 
 from copy import deepcopy
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.model.calls import Done, Effect, Refused
 from hostler.domain.model.phases import Goal

@@ -1,7 +1,8 @@
 """Observations: what they must show, page by page, and whose things they must leave alone."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import InstallationId, ResourceId, machine_id
 from hostler.domain.model.calls import Call, Effect

@@ -5,9 +5,12 @@ allowed now. It can be cut at any call, as a process that dies, and go on from w
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.hosts.next_calls import Times, host_allowed
 from hostler.domain.ids import AccountName, CycleId, Epoch, ResourceId, machine_id
@@ -45,16 +48,14 @@ class Died(Exception):
     """The hand was cut where it was asked to be."""
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """A call that was made, and what came of it."""
 
     call: Call
     outcome: Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A question to the provider's pure half, and its answer."""
 
     goal: Goal

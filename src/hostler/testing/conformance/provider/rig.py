@@ -6,10 +6,11 @@ provider's code, so that a misunderstanding cannot be on both sides.
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId
 from hostler.domain.model.machine import Machine, Offer
@@ -54,8 +55,7 @@ class Ability(StrEnum):
     FOREIGN = "foreign"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thing:
+class Thing(Struct, frozen=True, kw_only=True):
     """One thing that exists and costs or is taken: its id in the world, and whose it says it is."""
 
     id: str

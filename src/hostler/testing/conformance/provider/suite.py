@@ -1,8 +1,9 @@
 """Suite: the named checks, and running them all."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from . import cuts, faults, lifecycle, manners, observations
 from .rig import NotApplicable, Rig, Worlds
@@ -10,8 +11,7 @@ from .rig import NotApplicable, Rig, Worlds
 Run = Callable[[Rig], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One named promise of a provider; `run` raises AssertionError with what was found instead."""
 
     name: str
@@ -72,8 +72,7 @@ class Verdict(StrEnum):
     LEFT_OUT = "does not apply"
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """How one check went, and why it failed or does not apply."""
 
     check: str

@@ -1,6 +1,6 @@
 """Checks of events: numbered, filtered, with images; and the fleet as of a time."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId
 from hostler.domain.model.phases import Phase

@@ -1,7 +1,8 @@
 """Checks of fleets: rows, their versions, and machines that appear only with them."""
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.errors import AlreadyBound, Conflict, Fenced
 from hostler.domain.ids import InstallationId, MachineId

@@ -1,7 +1,8 @@
 """Checks of hosts: versions, and bindings that are unique on both ends."""
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.errors import AlreadyBound, Conflict, Fenced
 from hostler.domain.ids import HostId, MachineId, machine_id

@@ -1,7 +1,8 @@
 """Checks of leases: compare and swap on what was seen, and epochs that only grow."""
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.errors import Fenced
 from hostler.ports.store import Fence, Lease

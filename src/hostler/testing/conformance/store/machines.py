@@ -1,8 +1,9 @@
 """Checks of machines: versions, fences, the history, and resources that are one machine's only."""
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta, timezone
+
+from msgspec.structs import replace
 
 from hostler.domain.errors import AlreadyBound, Conflict, Fenced, StoreError
 from hostler.domain.ids import Epoch, HostId, ResourceId

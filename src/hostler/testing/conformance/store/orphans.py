@@ -1,7 +1,8 @@
 """Checks of the orphan report, of requests, and of the revision that tells of both."""
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.errors import Fenced, StoreError
 from hostler.domain.ids import InstallationId, ResourceId, machine_id

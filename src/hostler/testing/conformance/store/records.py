@@ -1,9 +1,10 @@
 """What the checks of stores work on: ways to open stores, and records, small or hostile."""
 
 from collections.abc import Awaitable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from hostler.domain.errors import StoreError
 from hostler.domain.ids import (

@@ -1,7 +1,8 @@
 """Checks of forgetting: what was over goes, a bounded number at once; nothing living is lost."""
 
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from hostler.domain.errors import Conflict, Fenced
 from hostler.domain.ids import Epoch, ResourceId

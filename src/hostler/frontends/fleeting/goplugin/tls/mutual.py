@@ -1,16 +1,16 @@
 """TLS: the server's side of go-plugin's AutoMTLS; each side trusts the other's one certificate."""
 
 import ssl
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from .certificate import certificate, pem
 from .p256 import fresh
 
 
-@dataclass(frozen=True, slots=True)
-class Tls:
+class Tls(Struct, frozen=True):
     """What to serve with, and the certificate (DER) that the handshake tells the host of."""
 
     context: ssl.SSLContext

@@ -1,7 +1,6 @@
 """Pool: descriptors of files that were found, made into services with message classes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from google.protobuf import (
     any_pb2,
@@ -16,6 +15,7 @@ from google.protobuf import (
 )
 from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from msgspec import Struct
 
 GOOGLE: Mapping[str, bytes] = {
     file.name: file.serialized_pb
@@ -38,8 +38,7 @@ class Unusable(Exception):
     """Files that cannot be put together; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
+class Files(Struct, frozen=True):
     """All that was found under each file name; more than one where contents differ."""
 
     by_name: Mapping[str, tuple[FileDescriptorProto, ...]]

@@ -1,13 +1,13 @@
 """Processes: our ancestors, as far as the system tells of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Process:
+
+class Process(Struct, frozen=True, kw_only=True):
     """One ancestor: its number, its name, its command line, and where its executable is opened."""
 
     pid: int
@@ -27,8 +27,7 @@ class Processes(Protocol):
 _MOST = 8
 
 
-@dataclass(frozen=True, slots=True)
-class ProcFolder:
+class ProcFolder(Struct, frozen=True):
     """Reads Linux's /proc: `pid` is this process, `root` the folder."""
 
     pid: int

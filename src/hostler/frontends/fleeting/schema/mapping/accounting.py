@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from msgspec import Struct
 
 from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
 from hostler.frontends.fleeting.schema.vocabulary.harmless import about_wrong, harmless_unread
@@ -38,8 +39,7 @@ _REQUIRED = "required, and nothing of ours is it"
 _ANNOUNCES = "it may have to come in a stream, and nobody knows when"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unaccounted:
+class Unaccounted(Struct, frozen=True, kw_only=True):
     """A field that nothing of ours belongs in, though it speaks or asks.
 
     `answers` are what an operator may say of it, as TOML; `candidate`: it speaks only if a logical

@@ -1,9 +1,9 @@
 """Fixed: fields of an answer that always say the same, because the operator says so."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from msgspec import Struct
 
 from .leaves import type_of
 from .override import Constant
@@ -13,8 +13,7 @@ _INTEGERS = frozenset({"int32", "int64", "uint32", "uint64", "sint32", "sint64"}
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fixed:
+class Fixed(Struct, frozen=True, kw_only=True):
     """One field, and what it always is, in the field's own type."""
 
     path: tuple[FieldDescriptor, ...]

@@ -1,9 +1,10 @@
 """Instances: the shape of Update's answer: a stream, a list or a map of ids with their states."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from google.protobuf.descriptor import MethodDescriptor
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.frontends.fleeting.schema.vocabulary.names import (
     UPDATE_BESIDE,
@@ -23,8 +24,7 @@ from .placing import Message, says_states, strange_type
 _INNER = (UPDATE_ID, UPDATE_STATE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entries:
+class Entries(Struct, frozen=True, kw_only=True):
     """One way in which an answer could hold instances.
 
     `at` is the place of the list in the paths, or None for one instance a message.
@@ -47,8 +47,7 @@ class Entries:
         return self.leaf is not None and bool(self.leaf.barred())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class Shape(Struct, frozen=True, kw_only=True):
     """How instances are reported, with the matches for the list, the id and the state."""
 
     matches: Mapping[str, Match]

@@ -1,9 +1,9 @@
 """Leaves: the fields of a message that hold a value, however deep they are nested."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from msgspec import Struct
 
 from hostler.frontends.fleeting.schema.vocabulary.naming import words
 from hostler.frontends.fleeting.schema.vocabulary.slots import Kind, Need, Slot
@@ -75,8 +75,7 @@ _SUIT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """A field with a value, and the fields that lead to it from its message.
 
     `list_at` is the place of the one repeated field on the way, or None.

@@ -1,9 +1,10 @@
 """Mapping: our calls laid onto one service of a schema, whole or refused with all reasons."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.frontends.fleeting.contract import State
 from hostler.frontends.fleeting.schema.vocabulary.messages import OF_CALLS
@@ -32,8 +33,7 @@ from .states import Spoken, spoken
 from .times import guessed, same_terms
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallMap:
+class CallMap(Struct, frozen=True, kw_only=True):
     """One call: its method, a match for each logical field, and what was left alone.
 
     `unaccounted` are the fields of which nobody knows what they say or ask; `fixed` those that the
@@ -55,8 +55,7 @@ class CallMap:
         return found.leaf if found is not None else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceMap:
+class ServiceMap(Struct, frozen=True, kw_only=True):
     """One service laid open: whole, if nothing is refused."""
 
     service: Service

@@ -1,8 +1,10 @@
 """Match: which field of a schema carries one logical field, and how sure that is."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.frontends.fleeting.schema.vocabulary.harmless import harmless_at_zero
 from hostler.frontends.fleeting.schema.vocabulary.slots import Kind, Need, Slot
@@ -26,8 +28,7 @@ class Level(StrEnum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class Match(Struct, frozen=True, kw_only=True):
     """What was found for one logical field.
 
     `reason` says why nothing was, or why it is less than exact; `candidates` are the fields that an

@@ -16,9 +16,10 @@ succeeded = "victims"
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
+
+from msgspec import Struct, field
 
 from hostler.domain.errors import ConfigError
 from hostler.frontends.fleeting.contract import State
@@ -44,8 +45,7 @@ class BadOverride(ConfigError):
     """An override file that cannot be used; the text names every fault."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Override:
+class Override(Struct, frozen=True, kw_only=True):
     """What was said: by service ("" for all), then by table name, then by key.
 
     `fields` is what was said of fields that are none of ours.

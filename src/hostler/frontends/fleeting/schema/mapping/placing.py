@@ -1,9 +1,9 @@
 """Placing: whether all that stands around a field lets it mean what its name says."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
+from msgspec import Struct
 
 from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
 from hostler.frontends.fleeting.schema.vocabulary.messages import stranger
@@ -27,8 +27,7 @@ _STATE_WORDS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(Struct, frozen=True, kw_only=True):
     """One message to be matched: its leaves, and from which place of their paths names count.
 
     `after` is 0, or for the entries of a list the place behind the list. `known` are the words

@@ -6,8 +6,10 @@ first answers.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.frontends.fleeting.schema.vocabulary.names import (
     REPLY,
@@ -31,8 +33,7 @@ _MANY = 400
 """Candidates of which a schema that could be a runner's has fewer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class Proposal(Struct, frozen=True, kw_only=True):
     """One entry of an override file: in what table, its key and value as TOML, and a remark.
 
     A question is written as a comment, and counts only if a person takes it for true.

@@ -1,9 +1,9 @@
 """Services: those of a schema that could be the runner's, chosen by their methods."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from msgspec import Struct
 
 from hostler.frontends.fleeting.schema.vocabulary.names import CORE_METHODS, METHODS
 
@@ -13,8 +13,7 @@ _NEAR = 3
 """Methods of ours that make a service worth telling of."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
+class Service(Struct, frozen=True, kw_only=True):
     """One service, with its methods by our names.
 
     `used`: how often a literal path of one of its methods stands in the binary, which a linked

@@ -1,9 +1,9 @@
 """States: which of fleeting's states a schema can say, and how it says each."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from google.protobuf.descriptor import EnumDescriptor
+from msgspec import Struct
 
 from hostler.frontends.fleeting.contract import CORE, State
 from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
@@ -15,8 +15,7 @@ from .match import Chosen, Level
 StateValue = int | str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
+class Spoken(Struct, frozen=True, kw_only=True):
     """How each state is said, by number or text, and what stands against it.
 
     `reasons` by state where something is refused; `proposals` are values that an override may name.

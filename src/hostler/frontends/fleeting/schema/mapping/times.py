@@ -1,8 +1,9 @@
 """Times: times and durations as schemas write them: messages, numbers in a unit, texts."""
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from msgspec import Struct
 
 from hostler.frontends.fleeting.schema.vocabulary.naming import timed
 
@@ -14,8 +15,7 @@ _GO = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(h|ms|us|µs|μs|ns|m|s)")
 _LARGEST = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Raw:
+class Raw(Struct, frozen=True):
     """A duration as the wire had it, with the shape and the unit ("" for unknown) of its field."""
 
     shape: str

@@ -1,7 +1,8 @@
 """Slots: what a logical field holds, and by which names it may be known."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Kind(StrEnum):
@@ -30,8 +31,7 @@ class Need(StrEnum):
     OPTIONAL = "it may be missing"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
+class Slot(Struct, frozen=True, kw_only=True):
     """One logical field of a call: what it holds, and by which names it is known.
 
     `within`: the words that may stand around it, in the names of the messages that it is nested in;

@@ -1,11 +1,12 @@
 """Read: a server, an address or a volume of the API as a resource. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from sys import intern
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from hostler.domain.ids import FleetName, MachineId, ResourceId, Zone
 from hostler.domain.model.resource import Condition, Resource, Slot, taken_id
@@ -38,8 +39,7 @@ _NO_TAGS: Sequence[str] = ()
 Note = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Kin:
+class Kin(Struct, frozen=True):
     """A tagged server as it was last seen: its machine, and its volumes with their places.
 
     The machine is None where the server carries only a part of an owner tag.
@@ -49,8 +49,7 @@ class Kin:
     volumes: Mapping[ResourceId, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """Reads the API's objects of one zone into resources.
 
     `pools` are the tags of the pools that fleets take addresses from: an address of ours that has

@@ -6,7 +6,8 @@ rest there is a sentence.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.resource import Condition, Resource, Slot

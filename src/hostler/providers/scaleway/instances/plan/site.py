@@ -1,7 +1,8 @@
 """Site: what there is to build a machine's resources with, and what is done of it. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call, Effect
@@ -18,8 +19,7 @@ GROUP = "security group "
 """How the fact begins that a server was made, or first switched on, in a security group."""
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(Struct, frozen=True):
     """What there is to build with: the record, the template, and the resource in each slot."""
 
     machine: Machine

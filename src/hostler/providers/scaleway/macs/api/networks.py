@@ -4,7 +4,8 @@ A VLAN is null until the provider has set it up; a host is not ready for use bef
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hostler.domain.ids import Zone
 
@@ -16,8 +17,7 @@ _UNSURE = frozenset({"attaching", "error"})
 """While it has such a status, an attachment's VLAN may be told and never serve."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attached:
+class Attached(Struct, frozen=True):
     """A Mac in a private network, or on its way out; `vlan` is 0 until it is known."""
 
     network: str

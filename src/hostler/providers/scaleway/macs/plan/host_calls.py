@@ -1,7 +1,8 @@
 """Host calls: the pure half for hosts that no machine has: wiped, put back, ordered, given up."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.calls import Call, Effect, Shows

@@ -5,8 +5,10 @@ believed when its pending owner tag still stands after the consistency delay. At
 host bear a name that anybody may claim while a wipe since its last use is not proved.
 """
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.hosts.claims import ADOPTED, CLEAN, clean_name
 from hostler.domain.ids import HostId, ResourceId
@@ -78,8 +80,7 @@ def _is_open(machine: Machine, resource: Resource) -> bool:
     return resource.host.stage in _OPEN_TO_US or (adopted and machine.origin is Origin.ADOPTED)
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """One machine's way on the host that it has."""
 
     machine: Machine

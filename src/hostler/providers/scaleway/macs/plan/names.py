@@ -8,8 +8,9 @@ installation's id. A bare prefix is no owner tag.
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId
 from hostler.domain.model.host import KEPT, TENANT
@@ -28,8 +29,7 @@ _NAME = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Name:
+class Name(Struct, frozen=True, kw_only=True):
     """A name of a hostler's, of ours or of another installation."""
 
     stage: Stage

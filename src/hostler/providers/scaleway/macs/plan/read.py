@@ -2,8 +2,9 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct, field
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.host import HOST, TENANT, allocation_of
@@ -25,8 +26,7 @@ DEFAULT_NAME = "apple-silicon-"
 """How the provider's own names for new Macs begin."""
 
 
-@dataclass(frozen=True, slots=True)
-class MacReader:
+class MacReader(Struct, frozen=True):
     """Reads the Macs of one zone. `default` is the pool of claims whose own is not known.
 
     `attached` is which networks each Mac is in, None where that is not known; `networks` is which

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -28,38 +29,33 @@ class BadExpression(Exception):
     """A text that is no expression, or one that is not understood here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Struct, frozen=True):
     """A value."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True):
     """A variable."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Select:
+class Select(Struct, frozen=True):
     """A field of something."""
 
     target: "Node"
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+class Index(Struct, frozen=True):
     """An item of something."""
 
     target: "Node"
     index: "Node"
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(Struct, frozen=True):
     """A function, or a method of a target."""
 
     name: str
@@ -67,16 +63,14 @@ class Invocation:
     arguments: "tuple[Node, ...]"
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """A sign between two, or before one, or the choice of `a ? b : c`."""
 
     sign: str
     operands: "tuple[Node, ...]"
 
 
-@dataclass(frozen=True, slots=True)
-class Collection:
+class Collection(Struct, frozen=True):
     """A list, or a map as its keys and values in turn."""
 
     items: "tuple[Node, ...]"

@@ -4,7 +4,8 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hostler.simulators.scaleway.api.checks import flag_of, owner_of, text_of
 from hostler.simulators.scaleway.api.pages import NEWER
