@@ -42,6 +42,7 @@ from .runtime.measurements import forget_account, forget_host_needs
 from .runtime.rate_limit import Budget
 from .runtime.settings import Account, Ports, Settings
 from .runtime.state import AccountState, Steadiness
+from .runtime.waiting import until
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.loop")
 
@@ -437,8 +438,4 @@ class AccountLoop:
     async def _wait(self, time: timedelta) -> None:
         """Wait this long, or until something makes the next round due earlier."""
         self._hurried.clear()
-        try:
-            async with asyncio.timeout(time.total_seconds()):
-                await self._hurried.wait()
-        except TimeoutError:
-            pass
+        await until(self._hurried, time)

@@ -16,6 +16,7 @@ from .retention import Retention
 from .runtime.leases import Leases, together
 from .runtime.measurements import forget_orphans
 from .runtime.settings import Account, Ports, Settings
+from .runtime.waiting import until
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.engine")
 
@@ -201,11 +202,7 @@ class Engine:
 
     async def _pause(self) -> None:
         """Wait until requests are due to be noticed, or a frontend of this process says so."""
-        try:
-            async with asyncio.timeout(self._settings.poll.total_seconds()):
-                await self._heard.wait()
-        except TimeoutError:
-            pass
+        await until(self._heard, self._settings.poll)
         self._heard.clear()
 
     async def _read_requests(self) -> None:

@@ -1,0 +1,17 @@
+"""Wait for an event, and no longer than a while."""
+
+import asyncio
+from datetime import timedelta
+
+
+async def until(event: asyncio.Event, longest: timedelta) -> None:
+    """Return when the event is set; after `longest` it is set here.
+
+    A loop asks its store each second for as long as it runs: one timer costs a third of a deadline
+    that cancels the waiting task.
+    """
+    timer = asyncio.get_running_loop().call_later(longest.total_seconds(), event.set)
+    try:
+        await event.wait()
+    finally:
+        timer.cancel()
