@@ -87,7 +87,7 @@ def test_a_store_that_was_put_back_leaves_newer_servers_alone_until_they_are_ado
 
 
 def test_two_engines_on_copies_of_one_store_destroy_nothing_of_each_other(tmp_path: Path) -> None:
-    """Whichever makes a machine, the other one stops making any, and keeps what it has."""
+    """Whichever makes a machine, the other one makes no more once it has looked."""
 
     async def scene(rig: Rig) -> None:
         first = rig.hostler(RECLAIMS, opened(tmp_path / "one.db"))
@@ -97,6 +97,7 @@ def test_two_engines_on_copies_of_one_store_destroy_nothing_of_each_other(tmp_pa
         await first.scale(5)
         await first.rests(5, 15 * MINUTE)
         five = servers(rig)
+        await asyncio.sleep(rig.settings.quiet.total_seconds())  # the other one looks by then
         await second.scale(8)
         await asyncio.sleep(LONG)
         assert servers(rig) == five

@@ -61,6 +61,8 @@ FLEET = Fleet(
 
 
 ORDINARY = Options()
+SETTINGS = Settings(poll=timedelta(seconds=2))
+"""Scenes last for days, most of which an engine would ask its store for requests."""
 
 
 class PassingProber:
@@ -90,7 +92,7 @@ class Rig:
     wires: list[WorldTransport] = field(default_factory=list[WorldTransport])
     preparer: Preparer | None = None
     asker: Asker | None = None
-    settings: Settings = field(default_factory=Settings)
+    settings: Settings = SETTINGS
     organization: str = ""
     bootstraps: ReadsBootstraps = field(default_factory=NoBootstraps)
     clock: SimClock = field(init=False)

@@ -46,9 +46,15 @@ class Tick(asyncio.TimerHandle):
         loop: "SimLoop",
         context: contextvars.Context | None,
     ) -> None:
-        super().__init__(when, work[0], work[1], loop, context)
-        self.due = when
-        self.life = LIFE.get() if context is None else context.get(LIFE)
+        # What TimerHandle and Handle set, in one place: a day has a million ticks.
+        if context is None:
+            context = contextvars.copy_context()
+        self._callback, self._args = work
+        self._loop, self._context = loop, context
+        self._cancelled = self._scheduled = False
+        self._source_traceback = self._repr = None
+        self._when = self.due = when
+        self.life = context.get(LIFE)
         self.asleep = self.life.asleep if self.life is not None else 0.0
 
     def run(self) -> None:
