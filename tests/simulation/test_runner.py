@@ -46,6 +46,7 @@ PAST_FAILURES = {
     700944: "R2: nobody could delete while no plugin ran (the checker was wrong)",
     2100004: "S6: a person took an address away, so that its instance was failed (the judge)",
     98000227: "S6: two answers of one moment proved that a server was gone",
+    111000679: "R2: nobody can tell whose a server is that lost tags and name (the judge)",
     84000004: "R4: no end could be tried while the network was down or the disk full (the judge)",
     108000016: "E1: a machine rested while lists showed an address that an answer had removed",
     701384: "R2: a clock that is put back comes to old pauses again (the checker was wrong)",

@@ -289,9 +289,13 @@ class Checker(Findings):
             self.broken("R9", f"{name} is another machine than it was", name)
 
     def _deleting(self, name: str, reported: Reported, passed: float) -> None:
-        """R2: a delete of ours was begun, and is tried again, until the provider takes it down."""
+        """R2: a delete of ours was begun, and is tried again, until the provider takes it down.
+
+        Nobody can tell whose a server is that a person took tags and name from before any record.
+        """
         barred = self.truth.starting(name) or (reported.tried and self.truth.barred(name))
-        reported.untried = 0.0 if barred or self.truth.deleting(name) else reported.untried + passed
+        excused = barred or self.truth.deleting(name, self.recorded)
+        reported.untried = 0.0 if excused else reported.untried + passed
         if reported.untried > (TRIED if reported.tried else BEGUN):
             text = (
                 f"{name} is told to be deleting for {reported.untried:.0f} s, and nobody deletes it"

@@ -89,9 +89,17 @@ class GroundTruth:
         server = self.up(instance)
         return server is not None and len(server.addresses) == self._addresses.get(server.id, 0)
 
-    def deleting(self, instance: str) -> bool:
-        """Tell whether the provider is taking down what is left of it, or nothing is left."""
-        return all(server.state == State.STOPPING for server in self.servers(instance))
+    def deleting(self, instance: str, recorded: Container[str]) -> bool:
+        """Tell whether the provider is taking down what is left of it, or nothing is left.
+
+        What only people can remove is not counted.
+        """
+        taken = {server.id for server in self.taken(recorded)}
+        return all(
+            server.state == State.STOPPING
+            for server in self.servers(instance)
+            if server.id not in taken
+        )
 
     def reaches(self, instance: str, info: ConnectInfo) -> str:
         """Return what a connection to the address that was told comes to; empty: the instance."""
