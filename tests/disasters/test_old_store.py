@@ -87,7 +87,7 @@ def test_a_store_that_was_put_back_leaves_newer_servers_alone_until_they_are_ado
 
 
 def test_two_engines_on_copies_of_one_store_destroy_nothing_of_each_other(tmp_path: Path) -> None:
-    """Whichever makes a machine, the other one makes no more once it has looked."""
+    """Whichever makes a machine, the other one makes none once it looked, and keeps what it has."""
 
     async def scene(rig: Rig) -> None:
         first = rig.hostler(RECLAIMS, opened(tmp_path / "one.db"))
@@ -104,6 +104,37 @@ def test_two_engines_on_copies_of_one_store_destroy_nothing_of_each_other(tmp_pa
         assert await first.ready() == 5
         assert "never issued" in (await second.row()).condition
         for hostler in (first, second):
+            await ended(hostler)
+
+    play(scene)
+
+
+def test_a_twin_that_is_asked_before_it_looks_makes_what_it_was_asked_for_and_no_more(
+    tmp_path: Path,
+) -> None:
+    """An observation is good for as long as the next one takes to come: that one ends it."""
+
+    async def scene(rig: Rig) -> None:
+        first = rig.hostler(RECLAIMS, opened(tmp_path / "one.db"))
+        await first.rests(3, 15 * MINUTE)
+        copied(tmp_path / "one.db", tmp_path / "other.db")
+        second = rig.hostler(RECLAIMS, opened(tmp_path / "other.db"))
+        await asyncio.sleep(5)
+        await first.scale(4)
+        await asyncio.sleep(5)
+        four = servers(rig)
+        assert len(four) == 4
+        await second.scale(5)
+        await asyncio.sleep(LONG)
+        six = servers(rig)
+        assert len(six) == 6
+        assert six > four
+        await second.scale(8)
+        await asyncio.sleep(LONG)
+        assert servers(rig) == six
+        for hostler, ready in ((first, 4), (second, 5)):
+            assert await hostler.ready() == ready
+            assert "never issued" in (await hostler.row()).condition
             await ended(hostler)
 
     play(scene)

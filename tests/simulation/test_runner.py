@@ -271,6 +271,21 @@ def test_only_people_know_of_a_server_whose_tags_went_before_any_record_had_it()
     assert strange.tags == []
 
 
+def test_only_people_can_delete_a_server_that_nobody_knows_of_any_longer() -> None:
+    """Seed 111000679: it counted as a server that the plugin did not delete (R2)."""
+    world = ScalewayWorld(lambda: 0.0, Random(1))
+    ours = _make_server(world, tags_for(Owned(OWNER_TAG, Slot("server"))))
+    truth, name = GroundTruth(world), str(OWNER_TAG.machine)
+    truth.note()
+    assert not truth.deleting(name, ())
+    ours.tags, ours.name = [], "renamed"
+    assert truth.deleting(name, ())
+    assert not truth.deleting(name, {ours.id})
+    _make_server(world, tags_for(Owned(OWNER_TAG, Slot("server"))))
+    truth.note()
+    assert not truth.deleting(name, ())
+
+
 def test_program_itself_deletes_a_volume_that_a_record_or_its_tags_explain() -> None:
     """Seed 5010354: the volume of that server was in a record, and its name had been ours."""
     world = ScalewayWorld(lambda: 0.0, Random(1))

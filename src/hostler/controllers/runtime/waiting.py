@@ -7,8 +7,8 @@ from datetime import timedelta
 async def until(event: asyncio.Event, longest: timedelta) -> None:
     """Return when the event is set; after `longest` it is set here.
 
-    A loop asks its store each second for as long as it runs: one timer costs a third of a deadline
-    that cancels the waiting task.
+    A timer that sets it costs half of a deadline that cancels the task, and an engine waits so
+    several times a second for as long as it runs.
     """
     timer = asyncio.get_running_loop().call_later(longest.total_seconds(), event.set)
     try:
