@@ -147,5 +147,5 @@ def _namespaces(named: tuple[str, ...]) -> tuple[str, ...]:
 
 def _stopped(screen: Screen) -> int:
     log.info("engine stopped", machines="stay as they are")
-    screen.note("stopped; machines stay as they are, and stay on the bill")
+    screen.note("stopped; any machines stay as they are, and on the bill")
     return Exit.OK
