@@ -86,14 +86,19 @@ def test_a_store_that_was_put_back_leaves_newer_servers_alone_until_they_are_ado
     play(scene)
 
 
+async def twins(rig: Rig, folder: Path) -> tuple[Hostler, Hostler]:
+    """Return two engines on copies of one store, which has three machines that are ready."""
+    first = rig.hostler(RECLAIMS, opened(folder / "one.db"))
+    await first.rests(3, 15 * MINUTE)
+    copied(folder / "one.db", folder / "other.db")
+    return first, rig.hostler(RECLAIMS, opened(folder / "other.db"))
+
+
 def test_two_engines_on_copies_of_one_store_destroy_nothing_of_each_other(tmp_path: Path) -> None:
     """Whichever makes a machine, the other one makes none once it looked, and keeps what it has."""
 
     async def scene(rig: Rig) -> None:
-        first = rig.hostler(RECLAIMS, opened(tmp_path / "one.db"))
-        await first.rests(3, 15 * MINUTE)
-        copied(tmp_path / "one.db", tmp_path / "other.db")
-        second = rig.hostler(RECLAIMS, opened(tmp_path / "other.db"))
+        first, second = await twins(rig, tmp_path)
         await first.scale(5)
         await first.rests(5, 15 * MINUTE)
         five = servers(rig)
@@ -115,10 +120,7 @@ def test_a_twin_that_is_asked_before_it_looks_makes_what_it_was_asked_for_and_no
     """An observation is good for as long as the next one takes to come: that one ends it."""
 
     async def scene(rig: Rig) -> None:
-        first = rig.hostler(RECLAIMS, opened(tmp_path / "one.db"))
-        await first.rests(3, 15 * MINUTE)
-        copied(tmp_path / "one.db", tmp_path / "other.db")
-        second = rig.hostler(RECLAIMS, opened(tmp_path / "other.db"))
+        first, second = await twins(rig, tmp_path)
         await asyncio.sleep(5)
         await first.scale(4)
         await asyncio.sleep(5)
