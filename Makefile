@@ -20,11 +20,12 @@ help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: $(STAMP)  ## make .venv from uv.lock (the only target that downloads)
-
-$(STAMP): pyproject.toml uv.lock tools/setup.py
+setup:  ## make .venv from uv.lock (the only target that downloads)
 	@test -n "$(PYTHON)" || { echo "hostler needs Python 3.11 or later on the PATH" >&2; exit 1; }
 	@$(PYTHON) tools/setup.py
+
+$(STAMP): pyproject.toml uv.lock tools/setup.py
+	@$(MAKE) --no-print-directory setup
 
 .PHONY: demo
 demo: $(STAMP)  ## watch a fleet live through a bad day, without an account
