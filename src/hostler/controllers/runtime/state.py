@@ -44,6 +44,8 @@ class AccountState:
     account: Account
     host_records: HostRecords = field(init=False)
     keeps: KeepsHosts | None = field(init=False)
+    pools: PoolsHosts | None = field(init=False)
+    buys: BuysHosts | None = field(init=False)
     inventory: Inventory = field(default_factory=Inventory)
     rows: dict[FleetName, FleetRow] = field(default_factory=dict[FleetName, FleetRow])
     recorded: frozenset[FleetName] = frozenset()
@@ -82,6 +84,8 @@ class AccountState:
         self.host_records = HostRecords(self.account.name)
         hosts = isinstance(provider, KeepsHosts) and bool(provider.capabilities.hosts)
         self.keeps = provider if hosts and isinstance(provider, KeepsHosts) else None
+        self.pools = provider if isinstance(provider, PoolsHosts) else None
+        self.buys = provider if isinstance(provider, BuysHosts) else None
 
     def quiet(self, shortest: timedelta) -> timedelta:
         """Return the pause between two observations when nothing is expected of machines.
@@ -95,13 +99,12 @@ class AccountState:
 
     def terms(self, fleet: FleetName) -> HostTerms | None:
         """Return what the provider says of a fleet's hosts; None where machines take none."""
-        provider = self.account.provider
         if self.keeps is None:
             return None
         return HostTerms(
             fits=partial(self.keeps.fits, fleet),
-            pool=provider.pool_of(fleet) if isinstance(provider, PoolsHosts) else "",
-            limits=provider.limits(fleet) if isinstance(provider, BuysHosts) else None,
+            pool=self.pools.pool_of(fleet) if self.pools is not None else "",
+            limits=self.buys.limits(fleet) if self.buys is not None else None,
         )
 
     def keep(self, machine: Machine) -> None:

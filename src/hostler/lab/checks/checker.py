@@ -55,6 +55,7 @@ class Checker(Findings):
         self.consistency_delay = consistency_delay
         self.shadows = list[ShadowStore]()
         self.known_counts = Counts(self.listed)
+        self._listings = {name for listings in self.listed.values() for name in listings}
         self.calls_at_rest = list[str]()
         self.commands = 0
         self.barred = Counter[str]()
@@ -330,8 +331,7 @@ class Checker(Findings):
 
     def looking(self, shadow: ShadowStore, zone: Zone) -> bool:
         """Tell whether all that there is in a zone was listed to an installation just now."""
-        names = {name for listings in self.listed.values() for name in listings}
-        return shadow.looking(zone, self.known_counts.listings, names, self.now)
+        return shadow.looking(zone, self.known_counts.listings, self._listings, self.now)
 
     def fleets_changed(self, shadow: ShadowStore) -> None:
         """Note that the fleets of a book were written anew."""

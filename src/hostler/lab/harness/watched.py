@@ -113,6 +113,8 @@ class WatchedHosts(WatchedProvider):
     ) -> None:
         super().__init__(inner, run, prediction)
         self._hosts = hosts
+        self._pools = hosts if isinstance(hosts, PoolsHosts) else None
+        self._buys = hosts if isinstance(hosts, BuysHosts) else None
 
     async def do(self, call: Call) -> Outcome:
         """Make one call; it is begun under a lease (S8), whenever its last request is sent.
@@ -149,17 +151,17 @@ class WatchedHosts(WatchedProvider):
 
     def pool_of(self, fleet: FleetName) -> str:
         """Return how the names in a fleet's pool begin."""
-        return self._hosts.pool_of(fleet) if isinstance(self._hosts, PoolsHosts) else ""
+        return self._pools.pool_of(fleet) if self._pools is not None else ""
 
     def limits(self, fleet: FleetName) -> Limits | None:
         """Return the limits of ordering hosts."""
-        return self._hosts.limits(fleet) if isinstance(self._hosts, BuysHosts) else None
+        return self._buys.limits(fleet) if self._buys is not None else None
 
     def order(self, fleet: FleetName, orders: tuple[Order, ...]) -> Call:
         """Return the call that orders hosts; a provider without limits is never asked."""
-        if not isinstance(self._hosts, BuysHosts):
+        if self._buys is None:
             raise TypeError(type(self._hosts))
-        return self._hosts.order(fleet, orders)
+        return self._buys.order(fleet, orders)
 
     async def diagnose(self, zone: Zone, host: HostId) -> Diagnosis:
         """Ask how healthy a host is."""
