@@ -266,6 +266,33 @@ def test_a_host_that_was_given_up_and_is_put_back_into_the_pool_by_hand_is_left_
     play_macs(scene)
 
 
+def test_a_host_that_is_not_deleted_after_all_and_put_back_by_hand_is_the_pools_again() -> None:
+    async def scene(s: MacRig) -> None:
+        hostler = s.hostler(replace(FLEET, size=0))
+        await s.rig.clock.sleep(5 * MINUTE)
+        await request(s, hostler, RequestKind.RETIRE, s.mac().id)
+
+        async def scheduled() -> bool:
+            return s.mac().deletion_scheduled
+
+        await s.until(scheduled, 30 * MINUTE)
+        s.rename(s.mac().id, f"{POOL}again")
+        s.mac().deletion_scheduled = False
+        await s.rig.clock.sleep(10 * MINUTE)
+        (record,) = await hosts(hostler)
+        assert (record.goal, record.purchase.policy) == (None, None)
+        assert "by hand" in record.reason
+        await hostler.scale(1)
+        await s.ready(hostler, 1)
+        await hostler.scale(0)
+        await s.all_free(hostler)
+        assert not s.mac().deletion_scheduled
+        await request(s, hostler, RequestKind.RETIRE, s.mac().id)
+        await s.until(scheduled, 30 * MINUTE)
+
+    play_macs(scene)
+
+
 def test_a_host_that_is_given_up_as_a_machine_chooses_it_is_not_taken() -> None:
     """A machine that was just made chooses in the next turn, which hears of the wish as well."""
 

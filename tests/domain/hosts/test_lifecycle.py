@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import FleetName
-from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
-from hostler.domain.model.machine import RETIRE, CallState, Machine
+from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
+from hostler.domain.model.machine import RETIRE, Asked, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
@@ -525,3 +525,56 @@ def test_nothing_is_pursued_for_a_host_while_its_fleet_is_paused_or_protected(
     assert (held.goal, held.blocker, held.host.goal) == (None, "paused by ann", goal)
     other = decided(replace(free, protected={FleetName("other"): "paused by ann"}))
     assert (other.goal, other.blocker) == (goal, "")
+
+
+GIVEN_UP = record(
+    condition=HostCondition.RETIRING,
+    goal=HostGoal.RETIRED,
+    order=MINE,
+    origin=HostOrigin.ORDERED,
+    delivered=BEGIN,
+    asked=(call("mac.mark-retiring", CallState.DONE, aim=Stage.RETIRING),),
+)
+
+
+def test_one_that_is_given_up_and_put_back_by_hand_is_its_pools_and_may_be_given_up_again() -> None:
+    """It stood in the pool for ever, paid for and in no report: no machine could have it."""
+    host = decided(hosts_snapshot(GIVEN_UP, box(pool="other-"), now=LATER)).host
+    assert (host.condition, host.goal, host.asked) == (HostCondition.DIRTY, None, ())
+    assert (host.ownership.pool, host.purchase.policy) == ("other-", ReleasePolicy.KEEP)
+    unnamed = decided(hosts_snapshot(GIVEN_UP, box(pool=""), now=LATER)).host
+    assert unnamed.ownership.pool == "pool-"
+
+
+RENAMED = GIVEN_UP.asked[0]
+
+
+@pytest.mark.parametrize(
+    ("resource", "asked", "observed"),
+    [
+        (box(), RENAMED, BEGIN + CONSISTENCY_DELAY),
+        (box(), replace(RENAMED, closed=LATER), LATER),
+        (box("retiring"), RENAMED, LATER),
+        (box("other"), RENAMED, LATER),
+        (box(scheduled=True), RENAMED, LATER),
+        (box(), replace(RENAMED, call_state=CallState.REFUSED), LATER),
+        (box(), call("mac.mark-parked", CallState.DONE, aim=Stage.PARKED), LATER),
+        (box(), None, LATER),
+    ],
+    ids=[
+        "an-older-observation",
+        "older-than-the-answer",
+        "its-own-name",
+        "another-name",
+        "its-provider-deletes-it",
+        "never-renamed",
+        "renamed-otherwise",
+        "asked-nothing",
+    ],
+)
+def test_one_that_is_given_up_is_not_put_back(
+    resource: Resource, asked: Asked | None, observed: datetime
+) -> None:
+    host = replace(GIVEN_UP, asked=() if asked is None else (asked,))
+    after = decided(hosts_snapshot(host, resource, now=LATER, observed=observed)).host
+    assert (after.condition, after.goal) == (HostCondition.RETIRING, HostGoal.RETIRED)

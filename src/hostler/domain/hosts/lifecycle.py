@@ -33,6 +33,7 @@ from . import allocation, cleaning, delivery, host_keys, idle, power
 from . import wiping as wipes
 from .allocation import ALONE, FAULT, STRANGER
 from .enrolment import described, late_holder, listed, ordered, unrecorded
+from .pool import of_pool
 
 
 def decide_hosts(snapshot: AccountSnapshot) -> tuple[HostTransition, ...]:
@@ -252,8 +253,15 @@ def _served(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
 
 
 def _called_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
-    """A host whose end is only scheduled comes back where machines lack hosts."""
+    """A host whose end is only scheduled comes back where machines lack hosts.
+
+    One that a person puts back into its pool is the pool's again, as if they had asked us for it.
+    """
     host = delivery.after_all(host, resource, snapshot.now)
+    if _is_put_back(host, resource, snapshot):
+        asked = tuple(asked for asked in host.asked if asked.call_state is CallState.OPEN)
+        kept = replace(of_pool(host, host.ownership.pool, resource), goal=None, asked=asked)
+        return kept.now(HostCondition.DIRTY, snapshot.now, "put back into its pool by hand")
     if not _is_wanted_back(host, resource, snapshot):
         return host
     back = replace(
@@ -261,6 +269,19 @@ def _called_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -> H
         goal=HostGoal.CLEAN,
     )
     return back.now(HostCondition.DIRTY, snapshot.now, "called back: machines lack hosts")
+
+
+def _is_put_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -> bool:
+    """Tell whether a host is in its pool after we renamed it to give it up, and nothing ends it.
+
+    An older observation shows the name from before ours.
+    """
+    ended = [a for a in host.asked if a.aim is Stage.RETIRING and a.call_state is CallState.DONE]
+    if resource.host.stage is not Stage.POOL or resource.host.scheduled or not ended:
+        return False
+    since = max(asked.closed or asked.at for asked in ended)
+    observed = snapshot.inventory.observed_at(snapshot.inventory.sightings[ResourceId(host.id)])
+    return observed > since + snapshot.capabilities.consistency_delay
 
 
 def _is_wanted_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -> bool:

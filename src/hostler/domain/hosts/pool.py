@@ -93,13 +93,7 @@ def pooled(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
     """Yield the record of each host that is asked into the pool; one that is in use stays out."""
     for request, resource, record in _requested(RequestKind.POOL_ADD, account, snapshot):
         dirty = replace(
-            record.with_ownership(pool=snapshot.pool, name=resource.name)
-            .with_purchase(
-                policy=ReleasePolicy.KEEP if record.purchase.origin is HostOrigin.ORDERED else None,
-                scheduled=None,
-            )
-            .with_health(quarantined_until=None)
-            .with_cleaning(wiped=None, wiping=None),
+            of_pool(record, snapshot.pool, resource),
             fleet=snapshot.fleet.name,
             goal=HostGoal.POOLED,
             type=resource.type,
@@ -107,6 +101,19 @@ def pooled(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
         yield SaveHost(
             host=dirty.now(HostCondition.DIRTY, snapshot.now, f"put in by {request.actor}")
         )
+
+
+def of_pool(record: Host, pool: str, resource: Resource) -> Host:
+    """Return a host's record as its pool's: nobody proved it clean, and no window ends it."""
+    return (
+        record.with_ownership(pool=pool, name=resource.name)
+        .with_purchase(
+            policy=ReleasePolicy.KEEP if record.purchase.origin is HostOrigin.ORDERED else None,
+            scheduled=None,
+        )
+        .with_health(quarantined_until=None)
+        .with_cleaning(wiped=None, wiping=None)
+    )
 
 
 def given_up(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
