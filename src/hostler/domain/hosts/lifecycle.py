@@ -260,8 +260,8 @@ def _called_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -> H
     host = delivery.after_all(host, resource, snapshot.now)
     if _is_put_back(host, resource, snapshot):
         asked = tuple(asked for asked in host.asked if asked.call_state is CallState.OPEN)
-        kept = replace(of_pool(host, host.ownership.pool, resource), goal=None, asked=asked)
-        return kept.now(HostCondition.DIRTY, snapshot.now, "put back into its pool by hand")
+        pooled = replace(of_pool(host, host.ownership.pool, resource), goal=None, asked=asked)
+        return pooled.now(HostCondition.DIRTY, snapshot.now, "put back into its pool by hand")
     if not _is_wanted_back(host, resource, snapshot):
         return host
     back = replace(

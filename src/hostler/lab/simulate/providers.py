@@ -94,8 +94,11 @@ class Simulated(Struct, Generic[S], frozen=True, kw_only=True):
 
     def control(self, seed: int, size: Size, folder: Path, mutant: str) -> Result:
         """Run the scenario in which a mutant soon shows, without the mutant."""
-        scenario = self.mutants[mutant].scenario(self.draw(seed, size))
-        return play(self.course(scenario, folder))
+        return play(self.course(self.alone(seed, size, mutant), folder))
+
+    def alone(self, seed: int, size: Size, mutant: str) -> S:
+        """Return the scenario in which a mutant soon shows; several mutants may have the same."""
+        return self.mutants[mutant].scenario(self.draw(seed, size))
 
     def can_meet(self, fault: str, phase: str) -> bool:
         """Tell whether a fault could strike while a machine is in this phase."""
