@@ -249,17 +249,28 @@ def test_a_free_host_that_somebody_gives_up_is_deleted_at_its_date_and_taken_by_
     play_macs(scene)
 
 
+async def give_up(s: MacRig, hostler: Hostler) -> None:
+    """Ask for the host to be given up, and wait until its deletion is scheduled."""
+    await request(s, hostler, RequestKind.RETIRE, s.mac().id)
+
+    async def scheduled() -> bool:
+        return s.mac().deletion_scheduled
+
+    await s.until(scheduled, 30 * MINUTE)
+
+
+async def put_back_while_given_up(s: MacRig) -> Hostler:
+    """Rename a host into its pool that is being given up."""
+    hostler = s.hostler(replace(FLEET, size=0))
+    await s.rig.clock.sleep(5 * MINUTE)
+    await give_up(s, hostler)
+    s.rename(s.mac().id, f"{POOL}again")
+    return hostler
+
+
 def test_a_host_that_was_given_up_and_is_put_back_into_the_pool_by_hand_is_left_there() -> None:
     async def scene(s: MacRig) -> None:
-        hostler = s.hostler(replace(FLEET, size=0))
-        await s.rig.clock.sleep(5 * MINUTE)
-        await request(s, hostler, RequestKind.RETIRE, s.mac().id)
-
-        async def scheduled() -> bool:
-            return s.mac().deletion_scheduled
-
-        await s.until(scheduled, 30 * MINUTE)
-        s.rename(s.mac().id, f"{POOL}again")
+        await put_back_while_given_up(s)
         await s.rig.clock.sleep(30 * MINUTE)
         assert s.mac().name == f"{POOL}again"
 
@@ -268,15 +279,7 @@ def test_a_host_that_was_given_up_and_is_put_back_into_the_pool_by_hand_is_left_
 
 def test_a_host_that_is_not_deleted_after_all_and_put_back_by_hand_is_the_pools_again() -> None:
     async def scene(s: MacRig) -> None:
-        hostler = s.hostler(replace(FLEET, size=0))
-        await s.rig.clock.sleep(5 * MINUTE)
-        await request(s, hostler, RequestKind.RETIRE, s.mac().id)
-
-        async def scheduled() -> bool:
-            return s.mac().deletion_scheduled
-
-        await s.until(scheduled, 30 * MINUTE)
-        s.rename(s.mac().id, f"{POOL}again")
+        hostler = await put_back_while_given_up(s)
         s.mac().deletion_scheduled = False
         await s.rig.clock.sleep(10 * MINUTE)
         (record,) = await hosts(hostler)
@@ -287,8 +290,7 @@ def test_a_host_that_is_not_deleted_after_all_and_put_back_by_hand_is_the_pools_
         await hostler.scale(0)
         await s.all_free(hostler)
         assert not s.mac().deletion_scheduled
-        await request(s, hostler, RequestKind.RETIRE, s.mac().id)
-        await s.until(scheduled, 30 * MINUTE)
+        await give_up(s, hostler)
 
     play_macs(scene)
 
