@@ -39,10 +39,10 @@ def test_mutant_is_caught(provider: str, name: str) -> None:
 
 
 def distinct() -> Iterator[tuple[str, str]]:
-    """Yield one mutant for each scenario: some have the same."""
-    known = list[object]()
+    """Yield one mutant for each scenario of a provider: some have the same."""
+    known = list[tuple[str, object]]()
     for provider, name in MUTANTS:
-        scenario = PROVIDERS[provider].alone(1, SIZES[provider], name)
+        scenario = provider, PROVIDERS[provider].alone(1, SIZES[provider], name)
         if scenario not in known:
             known.append(scenario)
             yield provider, name

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from hostler.domain.hosts.lifecycle import decide_hosts
-from hostler.domain.ids import FleetName
+from hostler.domain.ids import Epoch, FleetName
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
 from hostler.domain.model.machine import RETIRE, Asked, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
@@ -578,3 +578,13 @@ def test_one_that_is_given_up_is_not_put_back(
     host = replace(GIVEN_UP, asked=() if asked is None else (asked,))
     after = decided(hosts_snapshot(host, resource, now=LATER, observed=observed)).host
     assert (after.condition, after.goal) == (HostCondition.RETIRING, HostGoal.RETIRED)
+
+
+@pytest.mark.parametrize("fact", ["jumped", "took"])
+def test_what_was_observed_right_after_a_jump_or_a_takeover_puts_nothing_back(fact: str) -> None:
+    """By this clock the answer is long ago; by the one that dated it, it may be a moment."""
+    since = LATER - SECOND
+    host = replace(GIVEN_UP, asked=(replace(RENAMED, epoch=Epoch(0)),))
+    snapshot = hosts_snapshot(host, box(), now=LATER)
+    assert decided(replace(snapshot, **{fact: since})).host.goal is HostGoal.RETIRED
+    assert decided(replace(snapshot, **{fact: BEGIN})).host.goal is None

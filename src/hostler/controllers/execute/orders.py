@@ -11,7 +11,6 @@ from hostler.domain.model.calls import Refusal, Refused
 from hostler.domain.model.commands import Event, OrderHosts
 from hostler.domain.model.phases import Reason
 from hostler.domain.model.snapshot import Snapshot
-from hostler.ports.hosts import BuysHosts
 
 from .evidence import EvidenceMaker
 from .sending import Sender
@@ -50,10 +49,9 @@ class Buyer:
         self, command: OrderHosts, snapshot: Snapshot, tenure: Tenure
     ) -> Refused | None:
         """Send an order; return how it was refused, if it was."""
-        provider = self._state.account.provider
-        if not isinstance(provider, BuysHosts):
+        if self._state.buys is None:
             return None
-        call = provider.order(snapshot.fleet.name, command.orders)
+        call = self._state.buys.order(snapshot.fleet.name, command.orders)
         await self._sender.wait(call, Priority.MAKE)
         sent = await self._sender.send(
             call, lambda: self._evidence_maker.of_order(snapshot, tenure)

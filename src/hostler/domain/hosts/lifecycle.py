@@ -203,8 +203,9 @@ def _closed(host: Host, snapshot: AccountSnapshot) -> Host:
 
 
 def certain_from(asked: Asked, snapshot: AccountSnapshot) -> datetime:
-    """Return from when on an observation can prove that an open call had no effect."""
-    begun = asked.at if asked.epoch == snapshot.epoch else max(asked.at, snapshot.took)
+    """Return from when on an observation shows what became of a call: open, or answered then."""
+    begun = asked.closed or asked.at
+    begun = begun if asked.epoch == snapshot.epoch else max(begun, snapshot.took)
     begun = max(begun, snapshot.jumped or begun)
     return begun + snapshot.capabilities.consistency_delay_of(asked.kind)
 
@@ -279,9 +280,8 @@ def _is_put_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -> b
     ended = [a for a in host.asked if a.aim is Stage.RETIRING and a.call_state is CallState.DONE]
     if resource.host.stage is not Stage.POOL or resource.host.scheduled or not ended:
         return False
-    since = max(asked.closed or asked.at for asked in ended)
     observed = snapshot.inventory.observed_at(snapshot.inventory.sightings[ResourceId(host.id)])
-    return observed > since + snapshot.capabilities.consistency_delay
+    return all(observed > certain_from(asked, snapshot) for asked in ended)
 
 
 def _is_wanted_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -> bool:
