@@ -2,7 +2,9 @@
 
 import dataclasses
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import timedelta
+from random import Random
 
 import msgspec
 import pytest
@@ -15,9 +17,18 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.lab.checks.listings import Counts, Listings
 from hostler.lab.checks.shadow_store import shadow_for
+from hostler.lab.checks.trace import Trace
 from hostler.lab.scaleway.listings import INSTANCES, Pages
+from hostler.lab.scaleway.world import open_world
+from hostler.lab.scenario.faults import Size
+from hostler.lab.servers.address_pool import AddressPool
+from hostler.lab.servers.checker import ServerChecker
+from hostler.lab.servers.faults import draw_servers
 from hostler.ports.http import HttpRequest, Response
+from hostler.simulators.scaleway.state.options import Options
 from hostler.testing.scenes.builders import FLEET, OFFER, ZONE, machine, server
+from hostler.testing.time.clock import BEGINNING
+from hostler.testing.time.loop import SimLoop
 
 _A, OWN = "a.1", InstallationId("i1")
 _SERVERS = f"/instance/v1/zones/{ZONE}/servers"
@@ -61,6 +72,19 @@ def test_only_what_its_own_processes_were_listed_just_now_counts_as_looking() ->
     assert shadow.looking(ZONE, listings, names, 110.0 + shadow.fresh - 1)
     assert not shadow.looking(ZONE, listings, names, 110.0 + shadow.fresh)
     assert not shadow.looking(Zone("nl-ams-1"), listings, names, 120.0)
+
+
+def test_a_zone_was_looked_at_once_servers_addresses_and_both_kinds_of_volumes_were() -> None:
+    with closing(SimLoop()) as loop:
+        world = open_world(Options(epoch=BEGINNING), loop, Random(1))
+        scenario = draw_servers(1, Size())
+        checker = ServerChecker(world, Trace(loop.time), 60.0, AddressPool(world), scenario)
+        shadow = shadow_for(OWN, (FLEET,), 30.0)
+        shadow.runs.add(_A)
+        for name in ("instance servers", "instance ips", "instance volumes", "block volumes"):
+            assert not checker.looking(shadow, ZONE), name
+            checker.known_counts.listings.got(_A, ZONE, name, 0.0, 0.0)
+        assert checker.looking(shadow, ZONE)
 
 
 def test_thing_is_read_when_its_id_was_answered_to_a_process_of_the_installation() -> None:
