@@ -487,6 +487,15 @@ async def test_a_deleted_host_is_seen_to_be_gone_by_a_focused_observation(status
     assert not observation.resources
 
 
+async def test_a_deleted_host_is_not_seen_to_be_gone_while_nothing_can_be_listed() -> None:
+    p = Project()
+    answer_once_deleted(p, "403")
+    await claimed(p)
+    p.world.console.do("delete", p.ids[0])
+    p.world.script(Rule(fault="failed_500", route="mac.list", count=9))
+    assert not (await observe_one(p)).observed[0].complete
+
+
 async def test_a_host_that_is_only_forbidden_is_not_gone() -> None:
     """A rate limit in disguise answers 403 to everything: that is no look at all."""
     p = Project()
@@ -495,6 +504,9 @@ async def test_a_host_that_is_only_forbidden_is_not_gone() -> None:
     observation = await observe_one(p)
     assert observation.observed[0].complete
     assert tenancy_in(observation).id == p.allocation_of
+    p.world.script(Rule(fault="empty_list", count=9))
+    observation = await observe_one(p)
+    assert not observation.observed[0].complete, "an empty list beside it says no more"
     p.world.script(Rule(fault="forbidden_for_rate_limit", count=9))
     observation = await observe_one(p)
     assert not observation.observed[0].complete

@@ -266,3 +266,21 @@ def test_no_bytes_make_reading_fail(status: int, body: bytes):
 def test_deep_nesting_does_not_make_reading_fail():
     assert word(outcome(400, b"[" * 100_000)) == UNKNOWN
     assert word(outcome(502, b'{"a":' * 100_000)) == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("details", "denied"),
+    [
+        ([{"action": "read", "resource": "server"}], "read server"),
+        ([{"resource": "server"}, {"action": "write", "resource": "ip"}], "write ip"),
+        ([{"resource": "server"}], ""),
+        ([{"action": "read"}], ""),
+        ([{"action": 5, "resource": "server"}], ""),
+        ("read server", ""),
+        (None, ""),
+    ],
+)
+def test_what_a_denial_is_about_is_read_from_its_details(details: object, denied: str) -> None:
+    body = {"type": "permissions_denied", "message": "insufficient permissions", "details": details}
+    answer = Response(status=403, headers=(), body=json.dumps(body).encode())
+    assert read_problem(answer).denied == denied

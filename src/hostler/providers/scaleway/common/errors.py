@@ -29,6 +29,7 @@ class Problem(Struct, frozen=True, kw_only=True):
     resource: str = ""
     resource_id: str = ""
     precondition: str = ""
+    denied: str = ""  # what may not be done, and to what kind of thing: "read server"
     fields: bool = False
     json: bool = False
     after: timedelta | None = None
@@ -69,6 +70,7 @@ TROUBLE = (Failed, Garbled, NotSent, NoAnswer)
 
 
 class _Detail(msgspec.Struct, frozen=True):
+    action: str | None = None
     argument_name: str | None = None
     reason: str | None = None
     help_message: str | None = None
@@ -98,6 +100,7 @@ def read_problem(response: Response) -> Problem:
         resource=_text(body, "resource")[:60],
         resource_id=_text(body, "resource_id")[:60],
         precondition=_text(body, "precondition")[:60],
+        denied=_denied(body)[:60],
         fields="fields" in body,
         json=True,
         after=plain.after or _reset_seconds(body),
@@ -112,7 +115,7 @@ def _text(body: dict[str, msgspec.Raw], key: str) -> str:
 
 
 def _message(body: dict[str, msgspec.Raw]) -> str:
-    words = [_text(body, "message"), _text(body, "help_message"), *_details(body)]
+    words = [_text(body, "message"), _text(body, "help_message"), *map(_detail, _details(body))]
     if "fields" in body:
         words.append(bytes(body["fields"]).decode(errors="replace"))
     if state := _text(body, "current_state"):
@@ -120,12 +123,17 @@ def _message(body: dict[str, msgspec.Raw]) -> str:
     return "; ".join(word for word in words if word)[:_TEXT]
 
 
-def _details(body: dict[str, msgspec.Raw]) -> list[str]:
+def _denied(body: dict[str, msgspec.Raw]) -> str:
+    details = (one for one in _details(body) if one.action and one.resource)
+    denials = (f"{one.action} {one.resource}" for one in details)
+    return next(denials, "")
+
+
+def _details(body: dict[str, msgspec.Raw]) -> list[_Detail]:
     try:
-        details = _DETAILS.decode(body["details"])
+        return _DETAILS.decode(body["details"])[:5]
     except (KeyError, msgspec.DecodeError):
         return []
-    return [_detail(detail) for detail in details[:5]]
 
 
 def _detail(detail: _Detail) -> str:

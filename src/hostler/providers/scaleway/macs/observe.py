@@ -21,6 +21,9 @@ from .plan.read import SERVER, MacReader
 from .plan.statuses import strange
 
 FORBIDDEN = 403
+DELETED = "read server"
+"""What is denied of a Mac that was deleted, as recorded; any other 403 may be a rate limit in
+disguise, and proves nothing."""
 Sight = tuple[tuple[ObservedScope, ...], tuple[Resource, ...]]
 
 
@@ -104,17 +107,17 @@ class MacObserver:
         return (_observed(scope, begun, listing.error),), resources
 
     async def _read(self, zone: Zone, mac: str) -> Mac:
-        """Read one host. One that was deleted may be forbidden; a whole listing then tells."""
+        """Read one host. One that was deleted is forbidden, and a whole listing lacks it then."""
         try:
             return await self._api.mac(zone, mac)
         except Failed as failed:
             if failed.problem.status != FORBIDDEN:
                 raise
             listing = await self._api.macs(zone)
-            if listing.error:
-                raise
             if mac in listing.found:
                 return listing.found[mac]
+            if listing.error or failed.problem.denied != DELETED:
+                raise
             not_found = replace(failed.problem, type="not_found", resource_id=mac)
             raise Failed(not_found) from failed
 
