@@ -1,6 +1,7 @@
 """What all tests share: how hypothesis looks for counter-examples, clean logs, the Go hosts."""
 
 import asyncio
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,15 +26,21 @@ settings.load_profile("hostler")
 asyncio.set_event_loop(None)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let simulated time go on as soon as nothing is left to do.
+def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
+    """Let simulated time go on as soon as nothing is left to do, and limits be longer if asked.
 
     looptime turns the loop 42 times first, for sockets. There are none in these tests, and turns
-    of the loop were most of their time.
+    of the loop were most of their time. tools/test.py asks for patience with what it runs at the
+    lowest priority: limits are for what hangs.
     """
+    patience = float(os.environ.get("HOSTLER_TEST_PATIENCE", "1"))
     for item in items:
         if item.get_closest_marker("looptime") is not None:
             item.add_marker(pytest.mark.looptime(noop_cycles=0))
+        if patience != 1:
+            own = item.get_closest_marker("timeout")
+            limit = own.args[0] if own is not None else float(config.getini("timeout"))
+            item.add_marker(pytest.mark.timeout(limit * patience), append=False)
 
 
 @pytest.fixture(autouse=True)

@@ -19,12 +19,12 @@ from hostler.lab.controlplane.api_server import ApiServer, running
 from hostler.lab.controlplane.controllers import controllers
 from hostler.lab.controlplane.core import core
 from hostler.lab.controlplane.kubectl import Kubectl
-from hostler.lab.controlplane.programs import CLUSTER_API, CONTROL_PLANE
+from hostler.lab.controlplane.programs import CLUSTER_API, CONTROL_PLANE, HELM
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "deploy"))
 sys.path.insert(0, str(Path(__file__).parent))
 
-from rendering import PROGRAMS, Helm
+from rendering import Helm
 
 collect_ignore = [] if "CLUSTER_AUTOSCALER" in os.environ else ["test_cluster_autoscaler.py"]
 
@@ -48,15 +48,15 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
 
 @pytest.fixture(scope="session")
 def core_cluster(cluster: ApiServer) -> Iterator[ApiServer]:
-    """The same cluster with Cluster API's core, which is built in two minutes the first time."""
+    """The same cluster with Cluster API's core, which is built the first time."""
     with core(cluster, CLUSTER_API.program("core")) as running_core:
         yield running_core
 
 
 @pytest.fixture(scope="session")
 def helm(tmp_path_factory: pytest.TempPathFactory) -> Helm:
-    """Helm itself, which is built in a minute or two the first time."""
-    return Helm(PROGRAMS.program("helm"), tmp_path_factory.mktemp("helm"))
+    """Helm itself, which is built the first time."""
+    return Helm(HELM.program("helm"), tmp_path_factory.mktemp("helm"))
 
 
 @pytest.fixture

@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
-from rendering import CHART, DEPLOY, PROGRAMS, Helm, Manifest, objects
+from rendering import CHART, DEPLOY, Helm, Manifest, objects
+
+from hostler.lab.controlplane.programs import HELM
 
 PROVIDER = "infrastructure-hostler"
 NAMESPACE = "hostler-system"
@@ -25,7 +27,7 @@ def main() -> None:
     folder = DEPLOY.parent / "dist" / "clusterctl" / PROVIDER / f"v{version()}"
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home:
-        found = list(components(Helm(PROGRAMS.program("helm"), Path(home))))
+        found = list(components(Helm(HELM.program("helm"), Path(home))))
     (folder / "infrastructure-components.yaml").write_text(yaml.safe_dump_all(found))
     (folder / "metadata.yaml").write_text(yaml.safe_dump(metadata()))
     sys.stdout.write(f"{folder}\n")

@@ -9,21 +9,10 @@ from typing import Any
 import msgspec
 import yaml
 
-from hostler.testing.peers.go_hosts import GoHosts
-
 DEPLOY = Path(__file__).resolve().parent.parent.parent / "deploy"
 CHART = DEPLOY / "chart"
 RELEASE = ("fleet", "--namespace", "keepers", "--kube-version", "1.36.3")
 VALUES = ("minimal", "homelab", "clusterctl", "components", "everything")
-
-PROGRAMS = GoHosts(
-    Path(__file__).parent / "helm",
-    DEPLOY.parent / ".cache" / "helm",
-    flags=("-gcflags=all=-dwarf=false", "-ldflags=-s -w"),
-    limit=1800,
-    oldest=(1, 26),
-    packages="tool",
-)
 
 Manifest = dict[str, Any]
 """One object as a cluster takes it."""

@@ -82,7 +82,7 @@ class GoHosts(Struct, frozen=True):
     """The programs in `sources`/cmd, built into `cache` when they are first asked for.
 
     `flags` come after those of the build, and win; `limit` is in seconds. `packages` is what
-    STRIPPED builds; "tool" is what go.mod names as tools, where the sources have no programs.
+    STRIPPED builds: those of the sources, or of a module that go.mod names.
     """
 
     sources: Path
