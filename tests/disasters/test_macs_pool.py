@@ -252,6 +252,11 @@ def test_a_free_host_that_somebody_gives_up_is_deleted_at_its_date_and_taken_by_
 async def give_up(s: MacRig, hostler: Hostler) -> None:
     """Ask for the host to be given up, and wait until its deletion is scheduled."""
     await request(s, hostler, RequestKind.RETIRE, s.mac().id)
+    await is_given_up(s)
+
+
+async def is_given_up(s: MacRig) -> None:
+    """Wait until the host's deletion is scheduled."""
 
     async def scheduled() -> bool:
         return s.mac().deletion_scheduled
@@ -291,6 +296,27 @@ def test_a_host_that_is_not_deleted_after_all_and_put_back_by_hand_is_the_pools_
         await s.all_free(hostler)
         assert not s.mac().deletion_scheduled
         await give_up(s, hostler)
+
+    play_macs(scene)
+
+
+def test_a_host_that_was_given_up_with_its_machine_and_is_put_back_by_hand_is_the_pools_again() -> (
+    None
+):
+    """Its machine had renamed it: the host itself was asked for nothing but its deletion."""
+
+    async def scene(s: MacRig) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        (machine,) = await hostler.machines()
+        await hostler.request(RequestKind.RETIRE, machine=machine.id)
+        await is_given_up(s)
+        await s.rig.clock.sleep(5 * MINUTE)
+        s.rename(s.mac().id, f"{POOL}again")
+        s.mac().deletion_scheduled = False
+        await s.rig.clock.sleep(MINUTE)
+        await s.ready(hostler, 1)
+        assert not s.mac().deletion_scheduled
 
     play_macs(scene)
 

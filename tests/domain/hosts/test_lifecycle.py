@@ -128,11 +128,15 @@ def test_a_skipped_release_leaves_the_host_for_the_orphan_report() -> None:
 
 
 def test_a_host_that_is_given_up_is_retired() -> None:
-    transition = left_by(deleted().with_fact(RETIRE, BEGIN), box("retiring"))
-    assert (transition.host.condition, transition.host.goal) == (
-        HostCondition.RETIRING,
-        HostGoal.RETIRED,
-    )
+    """What its machine called it is the host's from then on: a person may put it back later."""
+    named = call("mac.mark-retiring", CallState.DONE, aim=Stage.RETIRING)
+    lost = call("mac.rename.retiring", CallState.REFUSED, aim=Stage.RETIRING)
+    claimed = call("mac.mark-claimed", CallState.DONE, aim=Stage.CLAIMED)
+    machine = deleted(asked=(claimed, named, lost)).with_fact(RETIRE, BEGIN)
+    host = left_by(machine, box("retiring")).host
+    assert (host.condition, host.goal) == (HostCondition.RETIRING, HostGoal.RETIRED)
+    assert host.asked == (named,)
+    assert decided(hosts_snapshot(host, box(), now=LATER)).host.goal is None
 
 
 def test_a_machine_that_was_ready_clears_the_strikes_of_its_host() -> None:

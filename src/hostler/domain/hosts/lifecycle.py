@@ -4,7 +4,7 @@ One host's record is moved along with what the world shows; who has a host is sa
 alone. The goal that comes out is pursued by the provider's next calls for hosts.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -115,6 +115,8 @@ def _passed_on(
         asked = machine.fact(RETIRE_ASKED) is not None
         policy = ReleasePolicy.TERMINATE if asked else host.purchase.policy
         host = replace(host.with_purchase(policy=policy), goal=HostGoal.RETIRED)
+        for named in _given_up(machine.asked):
+            host = host.with_asked(named)
         host = host.now(HostCondition.RETIRING, snapshot.now, str(Reason.RETIRED))
     elif machine.fact(STRANGER) is not None:
         host = replace(host, goal=HostGoal.CLEAN)  # once its quarantine is over
@@ -275,13 +277,18 @@ def _called_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -> H
 def _is_put_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -> bool:
     """Tell whether a host is in its pool after we renamed it to give it up, and nothing ends it.
 
-    An older observation shows the name from before ours.
+    Its machine may have done that. An older observation shows the name from before ours.
     """
-    ended = [a for a in host.asked if a.aim is Stage.RETIRING and a.call_state is CallState.DONE]
+    ended = _given_up(host.asked)
     if resource.host.stage is not Stage.POOL or resource.host.scheduled or not ended:
         return False
     observed = snapshot.inventory.observed_at(snapshot.inventory.sightings[ResourceId(host.id)])
     return all(observed > certain_from(asked, snapshot) for asked in ended)
+
+
+def _given_up(asked: Iterable[Asked]) -> tuple[Asked, ...]:
+    """Return the calls that gave a host the name of one that is given up."""
+    return tuple(a for a in asked if a.aim is Stage.RETIRING and a.call_state is CallState.DONE)
 
 
 def _is_wanted_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -> bool:

@@ -10,6 +10,7 @@ from hostler.simulators.scaleway.state.mac_catalogue import published
 from hostler.simulators.scaleway.state.mac_records import Mac
 from hostler.simulators.scaleway.world import World
 
+from .faults import PUT_BACK
 from .names import HostName, digest_of
 
 
@@ -20,13 +21,14 @@ def stage_of(name: str) -> str:
 
 
 def rename(world: World, act: str, which: float, pools: tuple[str, ...]) -> bool:
-    """Do one of `faults.PEOPLE`; tell whether there was a host to do it to."""
+    """Do one of `faults.PEOPLE`, or put a host back; tell whether there was a host to do it to."""
     dice = Random(which)
     fitting = [mac for mac in world.cloud.macs if _fits(act, mac, pools)]
     if not fitting:
         return False
     mac = fitting[int(which * len(fitting))]
-    pooled = act in {"claimed_pooled", "other_pooled"}
+    mac.deletion_scheduled = mac.deletion_scheduled and act != PUT_BACK
+    pooled = act in {"claimed_pooled", "other_pooled", PUT_BACK}
     name = f"{dice.choice(pools)}hand{dice.randrange(1000)}" if pooled else "lent to ann"
     return world.console.rename(mac.id, name)
 
@@ -35,9 +37,11 @@ def _fits(act: str, mac: Mac, pools: tuple[str, ...]) -> bool:
     stage = stage_of(mac.name)
     match act:
         case "claimed_pooled" | "claimed_renamed":
-            return stage is Stage.CLAIMED
+            return stage == Stage.CLAIMED
         case "pending_renamed":
             return stage in {"pending", "releasing", "wiping"}
+        case _ if act == PUT_BACK:
+            return stage == Stage.RETIRING or (mac.deletion_scheduled and bool(stage))
         case _:
             return not stage and not mac.name.startswith(pools)
 

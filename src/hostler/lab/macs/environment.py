@@ -30,7 +30,7 @@ from hostler.testing.time.loop import SimLoop
 from .checker import MacChecker
 from .console import crowd, leave_host, rename, restock, sell_out
 from .demands import CHANGED, FAMILY, PRICES, SOLD_OUT
-from .faults import PEOPLE, MacScenario
+from .faults import PEOPLE, PUT_BACK, MacScenario
 from .order_checker import OrderChecker
 from .quiescence import to_people
 from .ssh import Logins, SimulatedAsker, SimulatedPreparer
@@ -213,6 +213,6 @@ class MacEnvironment:
             return leave_host(self.world, own, FLEETS[0], pools[0])
         return (
             rename(self.world, disruption.fault, disruption.length, pools)
-            if disruption.fault in PEOPLE
+            if disruption.fault in {*PEOPLE, PUT_BACK}
             else None
         )

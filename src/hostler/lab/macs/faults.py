@@ -49,6 +49,8 @@ BEYOND = frozenset({"effect_too_late", "mac_rename_too_late"})
 """Faults with effects later than the consistency delay: of those only detection is promised."""
 PEOPLE = ("claimed_pooled", "claimed_renamed", "pending_renamed", "other_pooled")
 """What a person with a console does to a host, chosen by its name: see console.py."""
+PUT_BACK = "retiring_pooled"
+"""A person puts a host back into its pool while it is given up, and calls its deletion off."""
 
 _GENERIC = (Where.ANY, Where.CHANGE, Where.NAMED, Where.NAMED_CHANGE, Where.LIST)
 WORLD = tuple(
@@ -58,7 +60,7 @@ WORLD = tuple(
 )
 USUAL = (*WORLD, *OURS, *PEOPLE)
 """Every fault that a run of Macs knows, whatever its fleets want."""
-ALL = (*USUAL, *demands.ALL)
+ALL = (*USUAL, PUT_BACK, *demands.ALL)
 """Every fault that any run of Macs knows."""
 
 _RATES: Mapping[str, float] = {
@@ -82,6 +84,8 @@ _WIPE_DICE = "hostler failing wipes 67"
 _FAILING_WIPES = 0.06
 _HOST_DICE = "hostler unknown host of Macs 681"
 _HOLD_DICE = "hostler holds of macs 10128697"
+_PUT_BACK_DICE = "hostler hosts put back 167"
+_PUT_BACK_SHARE = 0.06
 _HELD = (HoldKind.RESERVED, HoldKind.MAINTENANCE)
 _KINDS = host_actions(3, "retire")
 _TYPES = ("M2-L", "M4-M")
@@ -140,7 +144,7 @@ def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
     asked, base = (demands.NOTHING, base) if plain else demands.draw_demands(base, types)
     return MacScenario(
         demands=asked,
-        base=_with_failing_wipes(_with_people(base)),
+        base=_with_hosts_put_back(_with_failing_wipes(_with_people(base))),
         stocks=stocks,
         pools=pools,
         floor=rng.choice(("412", "mixed")),
@@ -169,6 +173,21 @@ def _with_failing_wipes(scenario: Scenario) -> Scenario:
         world=FaultRates(rates, scenario.world.spells),
         faults=tuple(sorted({*scenario.faults, FAILS})),
     )
+
+
+def _with_hosts_put_back(scenario: Scenario) -> Scenario:
+    """Return the scenario with hosts that are given up and put back, in a few of the seeds."""
+    rng = Random(f"{_PUT_BACK_DICE}: {scenario.seed}")
+    if rng.random() >= _PUT_BACK_SHARE or scenario.severity == "calm":
+        return scenario
+    asked, struck = list[OperatorAction](), list[Disruption]()
+    for _ in range(rng.randint(2, 5)):  # within the billing floor: later a host is gone at once
+        at = rng.uniform(0.02, 0.3) * scenario.span
+        asked.append(OperatorAction(at=at, kind="retire", which=rng.random()))
+        later = sorted(at + rng.expovariate(1 / 1800) for _ in range(3))
+        struck += [Disruption(at=when, fault=PUT_BACK, length=rng.random()) for when in later]
+    actions = tuple(sorted((*scenario.actions, *asked), key=lambda action: action.at))
+    return replace(scenario, actions=actions).befallen(struck)
 
 
 def _world(faults: tuple[str, ...], severity: str, rng: Random) -> FaultRates:

@@ -62,7 +62,9 @@ class SimulatedMetal(FakeMetal):
         begun, whole = self._environment.truth.now, [s for s in scopes if s.machine is None]
         observation = await super().observe(scopes)
         await self._run.gate.pass_through("http", before=False)
-        if not self._run.down:
+        if self._run.down:
+            self._environment.metal_checker.struck("network_down")
+        else:
             listings = self._environment.metal_checker.known_counts.listings
             now = self._environment.truth.now
             for scope in whole:
@@ -85,6 +87,7 @@ class SimulatedMetal(FakeMetal):
         if self._environment.truth.now - begun > CONSISTENCY_DELAY.total_seconds():
             self._stopped.add(call)
         if self._run.down:
+            checker.struck("network_down")
             return Unknown(text="no network")
         fault = self._environment.draw()
         box = ResourceId(host_of(call.target or ResourceId("")))

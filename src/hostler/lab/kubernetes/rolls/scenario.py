@@ -5,7 +5,7 @@ from random import Random
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hostler.lab.macs.faults import BEYOND, MacScenario, draw_macs
+from hostler.lab.macs.faults import BEYOND, PEOPLE, PUT_BACK, MacScenario, draw_macs
 from hostler.lab.scenario.faults import HOUR, Size
 from hostler.lab.scenario.file_faults import FILE_FAULTS
 from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
@@ -21,10 +21,8 @@ _ELSEWHERE = BEYOND | {
     "store_lost",
     "resource_without_record",
     "second_installation",
-    "claimed_pooled",
-    "claimed_renamed",
-    "pending_renamed",
-    "other_pooled",
+    *PEOPLE,
+    PUT_BACK,
     *STORE_OF_HOSTS,
     *FILE_FAULTS,
 }
