@@ -60,6 +60,11 @@ def test_every_invariant_holds_whatever_befalls_the_boxes(first: int) -> None:
         assert result.violation is None, "\n".join(result.story)
 
 
+def test_a_network_that_is_down_is_counted_as_what_it_lets_nobody_ask_for() -> None:
+    """It cut calls off in every seed that drew it, and was told as what never happened."""
+    assert run_seed(20, SIZE, provider=METAL).faults["network_down"]
+
+
 def test_no_seed_of_a_past_failure_is_changed_by_newer_dice():
     drawn = [draw_metal(seed, SIZE).base for seed in PAST_FAILURES]
     assert not {fault for one in drawn for fault in one.faults} & {*STORE_OF_HOSTS, *FILE_FAULTS}
