@@ -5,19 +5,27 @@ import gc
 import socket
 import weakref
 from collections.abc import Iterator
+from contextlib import nullcontext
 from http import HTTPStatus
 from pathlib import Path
 
 import aiohttp
 import pytest
+from msgspec.structs import replace
 
 from hostler.app.compose import Composed
+from hostler.config.values import Config, WrongFile
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account
-from hostler.domain.ids import AccountName
+from hostler.domain.ids import AccountName, ResourceId, Zone
+from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.snapshot import Orphan
 from hostler.lab.scenes.fake import FakeScene
-from hostler.testing.scenes.builders import FLEET, MIN
+from hostler.ports.store import Fence
+from hostler.stores.memory import MemoryStore
+from hostler.testing.scenes.builders import BEGIN, FLEET, HOME, MIN, WEB, machine
 
 FILE = """
 [provider.scaleway]
@@ -85,3 +93,115 @@ async def test_of_engines_that_ended_one_is_remembered_at_most(tmp_path: Path) -
     await asyncio.sleep(1)
     composed.engine(config, rig.ports(), (account,))
     assert sum(loop() is not None for loop in loops) <= 1
+
+
+PROJECT, OTHER = "22222222-2222-2222-2222-222222222222", "33333333-3333-3333-3333-333333333333"
+MOVED = f"""
+[provider.scaleway]
+project = "{PROJECT}"
+
+[provider.other]
+kind = "scaleway"
+project = "{OTHER}"
+
+[fleet.web]
+provider = "other"
+size = 1
+types = ["DEV1-S"]
+"""
+LAB = """
+[provider.lab]
+kind = "static"
+hosts = [{ address = "192.0.2.1" }]
+
+[fleet.web]
+size = 1
+"""
+ELSEWHERE = {
+    "another project": (FILE.replace(PROJECT, OTHER), "provider.scaleway"),
+    "another account": (MOVED, "fleet.web.provider"),
+    "another kind": (
+        LAB,
+        "fleet.web.provider",
+    ),
+}
+
+
+def _read(file: Path, text: str, **variables: str) -> tuple[Composed, Config]:
+    file.write_text(text.replace("{port}", "1"))
+    composed = Composed(environment={"SCW_SECRET_KEY": PROJECT, **variables})
+    return composed, composed.load(file)
+
+
+async def _opened(file: Path, text: str, store: MemoryStore, **variables: str) -> None:
+    composed, config = _read(file, text, **variables)
+    async with composed.accounts(await composed.with_removed(config, store), store):
+        return
+
+
+async def _store(file: Path, *, machines: int = 1, orphans: tuple[Orphan, ...] = ()) -> MemoryStore:
+    """Return a store in which an engine recorded the fleet web in the first project."""
+    store, (composed, config) = MemoryStore(HOME), _read(file, FILE)
+    (fleet,) = (await composed.with_removed(config, store)).fleets
+    row = await store.add_fleet(
+        FleetRow(name=WEB, created=BEGIN, definition=fleet.definition, account_id=fleet.account_id)
+    )
+    lease = await store.take_lease("fleet/web", "test", None)
+    assert lease is not None
+    fence = Fence(lease="fleet/web", epoch=lease.epoch)
+    made = tuple(replace(machine(n), serial=n) for n in range(1, machines + 1))
+    await store.save_fleet(row, made, (), fence)
+    await store.save_orphans(orphans, (), fence)
+    return store
+
+
+@pytest.mark.parametrize(("text", "path"), ELSEWHERE.values(), ids=ELSEWHERE)
+async def test_a_file_that_takes_a_fleet_away_from_its_machines_is_refused(
+    tmp_path: Path, text: str, path: str
+) -> None:
+    """They would count as lost, be made anew, and stay on a bill that nobody looks at any more."""
+    file = tmp_path / "web.toml"
+    store = await _store(file, machines=2)
+    await _opened(file, FILE, store)
+    with pytest.raises(WrongFile) as refused:
+        await _opened(file, text, store)
+    (fault,) = refused.value.faults
+    assert (fault.path, f"{PROJECT}: fleet web has 2 machines" in fault.expected) == (path, True)
+
+
+async def test_a_project_of_the_environment_counts_as_one_of_the_file_does(tmp_path: Path) -> None:
+    file, text = tmp_path / "web.toml", FILE.replace(f'project = "{PROJECT}"', "")
+    store = await _store(file)
+    await _opened(file, text, store, SCW_DEFAULT_PROJECT_ID=PROJECT.upper())
+    with pytest.raises(WrongFile, match="has 1 machine there"):
+        await _opened(file, text, store, SCW_DEFAULT_PROJECT_ID=OTHER)
+
+
+@pytest.mark.parametrize(
+    ("cls", "is_refused"),
+    [(OrphanClass.UNRECORDED, True), (OrphanClass.UNISSUED, True), (OrphanClass.FOREIGN, False)],
+)
+async def test_orphans_that_are_ours_keep_a_fleet_in_its_account_too(
+    tmp_path: Path, cls: OrphanClass, is_refused: bool
+) -> None:
+    file = tmp_path / "web.toml"
+    orphan = Orphan(
+        resource=ResourceId("s-1"),
+        kind="server",
+        zone=Zone("fr-par-1"),
+        fleet=WEB,
+        cls=cls,
+        first=BEGIN,
+        last=BEGIN,
+    )
+    store = await _store(file, machines=0, orphans=(orphan,))
+    why = pytest.raises(WrongFile, match="has 1 orphan there") if is_refused else nullcontext()
+    with why:
+        await _opened(file, ELSEWHERE["another project"][0], store)
+
+
+async def test_a_fleet_that_has_nothing_left_may_go_anywhere(tmp_path: Path) -> None:
+    file = tmp_path / "web.toml"
+    store = await _store(file, machines=0)
+    for text, _ in ELSEWHERE.values():
+        await _opened(file, text, store)

@@ -232,12 +232,21 @@ def test_orphans_are_listed_with_their_cost_and_exit_with_3(capsys: Out) -> None
 
 def test_orphans_of_a_fleet_that_never_ran_are_nobodys_report(capsys: Out) -> None:
     result = cli(InMemory(exists=False), capsys, "orphans", str(FILE))
-    assert result.code == 0
+    assert result.code == 7
     assert "no engine has run yet: nothing was observed (--observe asks the provider" in result.out
 
 
+def test_a_fleet_that_no_engine_has_on_record_was_never_observed(capsys: Out) -> None:
+    """Whoever loses the store, or names another one, has machines that this report lacks."""
+    result = cli(InMemory(exists=True, runs=True), capsys, "orphans", str(FILE))
+    assert result.code == 7
+    assert "web: no engine has it on record, so it was never observed" in result.out
+
+
 def test_no_orphans_exit_with_0(capsys: Out) -> None:
-    result = cli(InMemory(exists=True), capsys, "orphans", str(FILE))
+    services = InMemory(exists=True)
+    run(fill(services.store_))
+    result = cli(services, capsys, "orphans", str(FILE))
     assert (result.code, "no orphans" in result.out) == (0, True)
     note = "as the last engine left it; no engine is running (--observe asks the provider now)"
     assert note in result.out
@@ -292,6 +301,7 @@ def test_observing_orphans_finds_what_no_report_has(capsys: Out) -> None:
         installation=InstallationId("abroad"), fleet=WEB, machine=machine_id(7), attempt=1
     )
     services.cloud().world.add(stray(owner_tag))
+    run(fill(services.store_))
     assert cli(services, capsys, "orphans", str(FILE)).code == 0
     result = cli(services, capsys, "orphans", str(FILE), "--observe", "--json")
     assert result.code == 3

@@ -173,6 +173,31 @@ async def test_carrying_over_is_offered_to_a_fleet_that_came_as_it_left() -> Non
     assert "adopt" not in await offered(ROW, fleets=(replace(BUILDERS, removed=True), GONE))
 
 
+async def test_carrying_over_is_not_offered_to_a_fleet_that_came_along_with_the_one_that_left() -> (
+    None
+):
+    """Whoever renames a fleet within a minute of the first run has others that are as young."""
+    soon = timedelta(seconds=20)
+    beside = replace(FLEET, name=FleetName("db"))
+    rows = (replace(ROW, removed=BEGIN + soon), FleetRow(name=beside.name, created=BEGIN))
+    assert "adopt" not in await offered(*rows, fleets=(beside, GONE))
+    new = FleetRow(name=BUILDERS.name, created=BEGIN + soon)
+    assert OFFER in await offered(*rows, new, fleets=(beside, BUILDERS, GONE))
+    assert OFFER in await offered(*rows, fleets=(beside, BUILDERS, GONE))
+
+
+async def test_of_several_fleets_that_came_the_one_that_is_like_the_one_that_left_is_offered() -> (
+    None
+):
+    other = replace(FLEET, name=FleetName("cache"), template="another")
+    larger = replace(FLEET, name=FleetName("api"), size=FLEET.size + 1)
+    assert OFFER in await offered(ROW, fleets=(other, BUILDERS, GONE))
+    assert OFFER in await offered(ROW, fleets=(larger, BUILDERS, GONE))
+    twin = replace(BUILDERS, name=FleetName("twin"))
+    assert "adopt" not in await offered(ROW, fleets=(other, twin, BUILDERS, GONE))
+    assert "adopt" not in await offered(ROW, fleets=(other, larger, replace(GONE, template="old")))
+
+
 async def test_a_fleet_that_is_being_carried_over_says_to_which_one() -> None:
     taker = FleetRow(name=BUILDERS.name, created=BEGIN, adopts=ROW.name)
     text = await offered(ROW, taker, fleets=(BUILDERS, GONE))

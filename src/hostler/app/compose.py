@@ -130,11 +130,13 @@ class Composed:
 
     async def with_removed(self, config: Config, store: Store) -> Config:
         """Return the file's values, with the fleets that the store holds and the file lacks."""
+        from hostler.config.account_ids import identified
         from hostler.config.removed import with_removed
         from hostler.queries.removed import removed_fleets
 
-        removed = await removed_fleets(store, config, self._clock.now())
-        return with_removed(config, (one.row for one in removed), KINDS) if removed else config
+        if removed := await removed_fleets(store, config, self._clock.now()):
+            config = with_removed(config, (one.row for one in removed), KINDS)
+        return config if self.own is not None else identified(config, KINDS, self._environment)
 
     @asynccontextmanager
     async def store(self, config: Config, purpose: Purpose) -> AsyncGenerator[Store]:
@@ -176,6 +178,9 @@ class Composed:
     async def accounts(self, config: Config, store: Store) -> AsyncGenerator[tuple[Account, ...]]:
         """Open every account that a fleet lives in, and close them at the end."""
         _quiet()
+        from hostler.queries.left_accounts import refuse_left_accounts
+
+        await refuse_left_accounts(store, config, self._clock.now())
         identity = await store.identity()
         async with AsyncExitStack() as stack:
             opened = list[Account]()

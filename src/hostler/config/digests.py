@@ -25,7 +25,7 @@ def digests(config: Config) -> dict[str, str]:
     nodes = {**config.nodes, **groups}
     fleets = {
         f"fleet.{fleet.name}": (
-            replace(fleet, definition=""),
+            replace(fleet, definition="", account_id=""),
             config.templates.get(fleet.name),
             nodes.get(fleet.name),
         )

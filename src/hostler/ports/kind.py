@@ -149,6 +149,15 @@ class ChecksAccounts(Protocol):
 
 
 @runtime_checkable
+class IdentifiesAccounts(Protocol):
+    """A kind whose accounts have an id outside, whatever a file calls them, such as a project's."""
+
+    def account_id(self, settings: object, environment: Mapping[str, str]) -> str:
+        """Return the id, with what it is the id of; empty where nothing tells it."""
+        ...
+
+
+@runtime_checkable
 class NamesHosts(Protocol):
     """A kind whose hosts are called as an account says, and are known by these names alone.
 

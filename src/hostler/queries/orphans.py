@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hostler.domain.fleets.reclaim import orphan_report, reclaims
 from hostler.domain.ids import FleetName, ResourceId, Zone
-from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.observation import certainty
@@ -73,13 +73,20 @@ async def recorded_orphans(store: Store, names: Collection[FleetName]) -> Orphan
 async def unobserved_fleets(
     store: Store, fleets: tuple[Fleet, ...]
 ) -> tuple[tuple[FleetName, str], ...]:
-    """Return the fleets of which the engine's listings no longer show all, and since when.
+    """Return the fleets of which an engine's listings do not show all, and why, or since when.
 
-    The report says nothing of what came since then.
+    The report says nothing of what came since then; of a fleet that no engine has on record it
+    says nothing at all.
     """
-    names = {fleet.name for fleet in fleets}
-    rows = [row for row in await store.fleets() if row.name in names]
-    return tuple((row.name, row.condition) for row in rows if UNOBSERVED in row.condition)
+    rows = {row.name: row for row in await store.fleets()}
+    found = ((f.name, _unobserved(rows.get(f.name))) for f in fleets)
+    return tuple((name, why) for name, why in found if why)
+
+
+def _unobserved(row: FleetRow | None) -> str:
+    if row is None:
+        return "no engine has it on record, so it was never observed"
+    return row.condition if UNOBSERVED in row.condition else ""
 
 
 async def observed_orphans(

@@ -41,7 +41,7 @@ class RemovedFleet(Struct, frozen=True, kw_only=True):
         name, row = self.row.name, self.row
         since = f" since {clock_time(row.removed, now)}" if row.removed else ""
         cost = f", {euros(self.cost)} so far" if self.cost else ""
-        about = f"the fleet {name} is not in the file{since}, and has {self._what}{cost}"
+        about = f"the fleet {name} is not in the file{since}, and has {self.what}{cost}"
         if why := unreadable.get(name):
             return f"{about}: nobody looks after them, for {why}"
         if not (self.machines or self.hosts or self.orders):
@@ -59,7 +59,8 @@ class RemovedFleet(Struct, frozen=True, kw_only=True):
         return f"{about}: kept as they are; {ways}"
 
     @property
-    def _what(self) -> str:
+    def what(self) -> str:
+        """What it has, counted."""
         others = (
             _counted(number, word)
             for number, word in (
@@ -85,7 +86,7 @@ async def removed_fleets(store: Store, config: Config, now: datetime) -> tuple[R
     takers = {row.adopts: row.name for row in rows.values() if row.adopts}
     found = [
         replace(
-            await _removed(store, row, (hosts, orphans), now),
+            await held_of(store, row, (hosts, orphans), now),
             taker=takers.get(row.name),
             successor=_successor(row, rows, config, now),
         )
@@ -103,23 +104,40 @@ finds both in one file, and records one after the other."""
 def _successor(
     left: FleetRow, rows: Mapping[FleetName, FleetRow], config: Config, now: datetime
 ) -> FleetName | None:
-    """Return a fleet of the file and of the same account that is new since one left; else None."""
+    """Return the fleet of the file and of the same account that is new since one left; else None.
+
+    Of several it is the one that is most like it; where that is no single one, none is.
+    """
     known = config.known(left.name)
-    since = (left.removed or now) - _AT_ONCE
-    for fleet in config.fleets:
-        row = rows.get(fleet.name)
-        same = known is not None and not fleet.removed and fleet.account == known.account
-        if same and (row is None or row.created >= since):
-            return fleet.name
-    return None
+    if known is None:
+        return None
+    came = [
+        fleet
+        for fleet in config.fleets
+        if not fleet.removed
+        and fleet.account == known.account
+        and _came_as_it_left(rows.get(fleet.name), left, now)
+    ]
+    made_alike = [f for f in came if (f.template, f.offers) == (known.template, known.offers)]
+    alike = [fleet for fleet in made_alike if fleet.size == known.size]
+    return next((some[0].name for some in (alike, made_alike, came) if len(some) == 1), None)
 
 
-async def _removed(
+def _came_as_it_left(row: FleetRow | None, left: FleetRow, now: datetime) -> bool:
+    """Tell whether a fleet came in the place of one that left, and was not there along with it."""
+    if row is None:
+        return True
+    went = left.removed or now
+    return row.created >= went - _AT_ONCE and abs(went - row.created) < row.created - left.created
+
+
+async def held_of(
     store: Store,
     row: FleetRow,
     others: tuple[Iterable[Host], Iterable[Orphan]],
     now: datetime,
 ) -> RemovedFleet:
+    """Return what is on the bill in a fleet's name, of these hosts and orphans too."""
     machines, (hosts, orphans) = await store.machines(row.name), others
     left = [o for o in orphans if o.fleet == row.name and o.cls is not OrphanClass.ABANDONED]
     taken = {machine.host for machine in machines}

@@ -134,3 +134,14 @@ def test_definition_is_kept_as_the_file_last_had_it() -> None:
     scene.fleet = replace(KEPT, definition="whatever")
     scene.reconcile()
     assert scene.row.definition == '{"size": 3}'
+
+
+def test_account_of_a_fleet_is_kept_while_nothing_tells_another_one() -> None:
+    scene = scene_of(replace(KEPT, removed=False, account_id="cloud project 1"))
+    scene.reconcile()
+    scene.fleet = replace(scene.fleet, account_id="")
+    scene.reconcile()
+    assert scene.row.account_id == "cloud project 1"
+    scene.fleet = replace(scene.fleet, account_id="cloud project 2")
+    scene.reconcile()
+    assert scene.row.account_id == "cloud project 2"

@@ -51,7 +51,9 @@ def by_file(row: FleetRow, snapshot: Snapshot) -> FleetRow:
     """Return the row with what the file says of the fleet, or since when it says nothing."""
     fleet = snapshot.fleet
     if not fleet.removed:
-        return evolve(row, definition=fleet.definition, removed=None, ends=False)
+        at = fleet.account_id or row.account_id
+        changed = evolve(row, definition=fleet.definition, account_id=at)
+        return evolve(changed, removed=None, ends=False)
     if row.removed is None:
         return replace(row, removed=snapshot.now, ends=fleet.on_remove is OnRemove.END)
     return evolve(row, removed=min(row.removed, snapshot.now))

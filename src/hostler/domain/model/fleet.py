@@ -108,7 +108,8 @@ class Fleet(Struct, frozen=True, kw_only=True):
     False, whoever asked for each machine by itself (see resize.py and docs/decisions/0009).
 
     `definition` is its table as the file had it, which a store keeps; a fleet that is no longer in
-    the file is read from there, and `removed` (see docs/explanation/fleet-changes.md).
+    the file is read from there, and `removed` (see docs/explanation/fleet-changes.md). `account_id`
+    is what its account is outside, whatever the file calls it; empty where nothing tells that.
     """
 
     name: FleetName
@@ -123,6 +124,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
     protected: bool = False
     renews: bool = True
     definition: str = ""
+    account_id: str = ""
     removed: bool = False
     on_remove: OnRemove = OnRemove.KEEP
     probe: Probe = Probe()
@@ -202,7 +204,7 @@ class FleetRow(Struct, frozen=True, kw_only=True):
     `definition` is the fleet's table as an engine last found it in the file, `removed` since when
     the file has it no longer; its machines are kept as they are unless it `ends`. `adopts` is the
     fleet whose machines it takes over now, and `former` those of which it has done so: what bears
-    their names is its own.
+    their names is its own. `account_id` is the account in which all that it has is.
     """
 
     name: FleetName
@@ -222,6 +224,7 @@ class FleetRow(Struct, frozen=True, kw_only=True):
     sizes: tuple[Sized, ...] = ()
     revision: Revision = Revision()
     definition: str = ""
+    account_id: str = ""
     removed: datetime | None = None
     ends: bool = False
     adopts: FleetName | None = None

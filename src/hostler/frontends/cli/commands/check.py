@@ -17,6 +17,7 @@ from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Purpose, Services, open_providers
 from hostler.frontends.cli.render.tables import ink, table
 from hostler.queries.checks import Check, check_file, check_online, check_place
+from hostler.queries.left_accounts import left_accounts
 from hostler.queries.removed import removed_fleets
 
 
@@ -47,7 +48,7 @@ class CheckCommand(Struct, frozen=True):
         if problem := await self.services.store_problem(config):
             checks.append(Check(about="store", text=problem, ok=False))
         else:
-            checks += await self._removed(config)
+            checks += await self._recorded(config)
         if online:
             async with (
                 self.services.store(config, Purpose.READ) as store,
@@ -67,14 +68,21 @@ class CheckCommand(Struct, frozen=True):
         screen.show(_findings(config.path, checks), value)
         return Exit.OK if ok else Exit.FAILED
 
-    async def _removed(self, config: Config) -> list[Check]:
-        """Return a warning for each fleet that the store holds, and the file has no longer."""
+    async def _recorded(self, config: Config) -> list[Check]:
+        """Return what is wrong with the file for what the store holds of its fleets, and of others.
+
+        Those that the file has no longer are a warning each.
+        """
         if not self.services.store_exists(config):
             return []
         async with self.services.store(config, Purpose.READ) as store:
             known = await self.services.with_removed(config, store)
             now = self.services.clock().now()
-            return [
+            left = [
+                Check(about=fault.path, text=f"expected {fault.expected}; {fault.hint}", ok=False)
+                for fault in await left_accounts(store, known, now)
+            ]
+            return left + [
                 Check(
                     about=f"fleet.{one.row.name}",
                     text=one.sentence(known.unreadable, now),

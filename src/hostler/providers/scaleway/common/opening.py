@@ -119,6 +119,13 @@ def account_of(opening: Opening) -> Account:
     )
 
 
+def account_id_of(settings: object, environment: Mapping[str, str]) -> str:
+    """Return the project that everything of an account is in; empty where nothing names one."""
+    found = (environment.get(name, "") for name in PROJECTS)
+    project = table_of(AccountTable, settings).project or next((text for text in found if text), "")
+    return f"project {project.lower()}" if project else ""
+
+
 def organization_of(setting: str | None, environment: Mapping[str, str], path: str) -> str:
     """Return whose quotas are read, or an empty string; ConfigError where that is no UUID."""
     return _id(setting, ORGANIZATIONS, environment, f"{path}.organization")

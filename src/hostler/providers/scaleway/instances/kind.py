@@ -12,6 +12,7 @@ from hostler.ports.kind import Blueprint, Lack, Opening, Timing, table_of
 from hostler.ports.provider import Provider
 from hostler.providers.scaleway.common.config_tables import AccountTable, MachineTable
 from hostler.providers.scaleway.common.opening import (
+    account_id_of,
     account_of,
     client_of,
     endpoint_faults,
@@ -72,6 +73,10 @@ class ScalewayKind:
     ) -> tuple[Lack, ...]:
         """Return which files, secrets and ids are not here."""
         return missing_of(settings, folder, environment)
+
+    def account_id(self, settings: object, environment: Mapping[str, str]) -> str:
+        """Return the account's project."""
+        return account_id_of(settings, environment)
 
     def open(self, opening: Opening) -> Provider:
         """Return the account, with the secret from its file or the environment."""
