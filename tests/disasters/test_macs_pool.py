@@ -2,13 +2,24 @@
 
 from datetime import timedelta
 
+import pytest
 from msgspec.structs import replace
 
 from hostler.domain.ids import HostId, MachineId, machine_id
-from hostler.domain.model.host import HostGoal, ReleasePolicy
+from hostler.domain.model.host import HostCondition, HostGoal, ReleasePolicy
 from hostler.domain.model.snapshot import Request, RequestKind
-from hostler.lab.scenes.macs import FLEET, MINUTE, POOL, MacRig, hosts, play_macs, stage
+from hostler.lab.scenes.macs import (
+    FLEET,
+    MINUTE,
+    OTHERS,
+    POOL,
+    MacRig,
+    hosts,
+    play_macs,
+    stage,
+)
 from hostler.lab.scenes.servers import ZONE, Hostler
+from hostler.simulators.scaleway.faults.rates import Rule
 
 NEW = machine_id(77)
 
@@ -366,5 +377,68 @@ def test_a_host_that_is_retired_right_after_it_was_put_into_the_pool_goes() -> N
         assert not [event for event in events if event.kind == "request_refused"]
         asked = [event.reason for event in events if event.kind == "request" and event.host == host]
         assert asked == ["pool_add by scene", "retire by scene"]
+
+    play_macs(scene)
+
+
+def test_a_host_that_another_installation_took_since_it_was_asked_into_the_pool_stays_its() -> None:
+    """The wish was taken while its fleet was paused; the other's host was renamed, and wiped."""
+
+    async def scene(s: MacRig) -> None:
+        hostler = s.hostler(replace(FLEET, size=0))
+        others = s.hostler(replace(OTHERS, size=0), pool="other-")
+        (host,) = s.rig.world.stock_macs(1, "M2-L", ZONE, "other-")
+        await s.rig.clock.sleep(5 * MINUTE)
+        await hostler.request(RequestKind.PAUSE)
+        await request(s, hostler, RequestKind.POOL_ADD, host)
+        await others.scale(1)
+        await s.ready(others, 1)
+        name, installs = s.mac(host).name, s.mac(host).installs
+        await hostler.request(RequestKind.RESUME)
+        await hostler.scale(2)
+        await s.rig.clock.sleep(60 * MINUTE)
+        assert (s.mac(host).name, s.mac(host).installs) == (name, installs)
+        assert await others.ready() == 1
+        details = [e.event.detail for e in await hostler.events() if e.event.host == host]
+        assert any("another installation has it" in detail for detail in details)
+
+    play_macs(scene)
+
+
+@pytest.mark.parametrize("harm", ["rate_limited_429", "failed_500", "request_lost", "hung_after"])
+def test_a_host_of_the_pool_is_given_up_although_its_rename_fails_once(harm: str) -> None:
+    """It was never asked for again: retiring for ever, billed, and in no report."""
+
+    async def scene(s: MacRig) -> None:
+        hostler = s.hostler(replace(FLEET, size=0))
+        await s.rig.clock.sleep(5 * MINUTE)
+        s.rig.world.script(Rule(fault=harm, route="mac.update", count=1))
+        await give_up(s, hostler)
+        assert stage(s.mac()) == "retiring"
+        assert s.mac().installs == 1
+
+    play_macs(scene)
+
+
+def test_that_a_host_is_given_up_outlasts_listings_that_lack_it() -> None:
+    """It was dropped without a word: the host was the pool's again, and billed."""
+
+    async def scene(s: MacRig) -> None:
+        hostler = s.hostler(replace(FLEET, size=0))
+        await s.rig.clock.sleep(5 * MINUTE)
+        await hostler.request(RequestKind.PAUSE)
+        await request(s, hostler, RequestKind.RETIRE, s.mac().id)
+        await s.rig.clock.sleep(MINUTE)
+        s.rig.world.script(Rule(fault="empty_list", count=1, spell=600.0))
+
+        async def lacking() -> bool:
+            return any(one.condition is HostCondition.ABSENT for one in await hosts(hostler))
+
+        await s.until(lacking, 10 * MINUTE)
+        await s.rig.clock.sleep(15 * MINUTE)
+        await hostler.request(RequestKind.RESUME)
+        await s.rig.clock.sleep(10 * MINUTE)
+        assert s.mac().deletion_scheduled
+        assert stage(s.mac()) == "retiring"
 
     play_macs(scene)

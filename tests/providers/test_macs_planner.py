@@ -1,6 +1,6 @@
 """The pure half: which calls come next from where a host's name and status say it is."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import product
 
 import pytest
@@ -423,6 +423,31 @@ def test_a_host_is_given_up_step_by_step(fields: dict[str, object], expected: li
 def test_a_host_is_renamed_before_it_is_given_up() -> None:
     resource = host_resource(name(Stage.CLAIMED), commitment={"type": "renewed_monthly"})
     assert host_kinds(HostGoal.RETIRED, resource) == ["mac.rename.retiring"]
+
+
+@pytest.mark.parametrize(
+    ("call_state", "since", "made"),
+    [
+        (None, NOW, True),
+        (CallState.REFUSED, NOW, True),
+        (CallState.LAPSED, NOW, True),
+        (CallState.DONE, NOW, False),
+        (CallState.DONE, LATER, True),
+    ],
+)
+def test_a_host_of_the_pool_is_given_up_until_its_rename_was_answered_well(
+    call_state: CallState | None, since: datetime, *, made: bool
+) -> None:
+    """One refusal ended its retirement; and the rename of an earlier end counted for this one."""
+    done = tagged(Stage.RETIRING)
+    renamed = replace(done, call_state=call_state) if call_state else None
+    found = host_kinds(
+        HostGoal.RETIRED,
+        host_resource("pool-1"),
+        since=since,
+        asked=(renamed,) if renamed else (),
+    )
+    assert found == ["mac.rename.retiring"] * made
 
 
 def test_a_host_is_rebooted_once_for_each_time_that_it_was_decided() -> None:

@@ -49,7 +49,7 @@ def test_one_that_is_handed_over_in_error_is_paid_for_and_wiped() -> None:
     assert host.cleaning.wiped is None
 
 
-@pytest.mark.parametrize("condition", [Condition.LOCKED, Condition.UNKNOWN])
+@pytest.mark.parametrize("condition", [Condition.LOCKED, Condition.UNKNOWN, Condition.BUSY])
 def test_one_that_is_delivered_and_barred_is_paid_for_and_no_order_any_more(
     condition: Condition,
 ) -> None:
@@ -75,11 +75,6 @@ def test_a_clock_that_jumped_gives_no_host_up() -> None:
     now = BEGIN + 2 * LONGEST
     assert delivered(COMING, starting, now, now - MINUTE) == COMING
     assert delivered(COMING, starting, now, now - LONGEST) != COMING
-
-
-def test_one_that_is_delivered_and_busy_is_waited_for_whatever_the_time() -> None:
-    busy = box("ordered", Condition.BUSY, delivered=True)
-    assert delivered(COMING, busy, BEGIN + 9 * LONGEST, None) == COMING
 
 
 def test_one_that_is_given_up_is_paid_for_until_it_is_gone_whether_or_not_it_came() -> None:

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from hostler.domain.hosts.lifecycle import decide_hosts
-from hostler.domain.ids import Epoch, FleetName
+from hostler.domain.ids import Epoch, FleetName, HostId
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
 from hostler.domain.model.machine import RETIRE, Asked, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
@@ -243,6 +243,28 @@ FAILED = box("wiping", Condition.FAILED)
 
 
 @pytest.mark.parametrize(
+    ("resource", "goal"),
+    [
+        (box("other"), HostGoal.POOLED),
+        (box("quarantined", holder=MINE), HostGoal.POOLED),
+        (box("pool"), None),
+        (box("foreign", holder=HIS), None),
+        (box("claimed", holder=HIS), None),
+    ],
+)
+def test_a_host_that_was_asked_into_its_pool_and_is_anothers_since_is_left_to_it(
+    resource: Resource, goal: HostGoal | None
+) -> None:
+    """The request would be refused by now: a name may be newer, and it can only protect."""
+    host = record(goal=HostGoal.POOLED)
+    bindings, living = {HostId("host-2"): HIS}, (on_host(machine=HIS),)
+    transition = decided(hosts_snapshot(host, resource, bindings=bindings, living=living))
+    assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, goal)
+    anothers = resource.host.holder == HIS
+    assert transition.host.reason.startswith("not put into the pool: ") is anothers
+
+
+@pytest.mark.parametrize(
     ("call_state", "hours", "strikes"),
     [
         (CallState.LAPSED, 3, 1),
@@ -446,6 +468,30 @@ def test_what_was_to_become_of_a_host_that_listings_lacked_goes_on(
     assert (others.host.condition, others.goal) == (HostCondition.DIRTY, None), "it may be in use"
 
 
+@pytest.mark.parametrize(
+    ("stage", "policy", "goes"),
+    [
+        ("pool", ReleasePolicy.TERMINATE, True),
+        ("retiring", ReleasePolicy.TERMINATE, True),
+        ("pool", None, False),
+        ("pool", ReleasePolicy.KEEP, False),
+        ("other", ReleasePolicy.TERMINATE, False),
+        ("claimed", ReleasePolicy.TERMINATE, False),
+    ],
+)
+def test_that_a_person_gave_a_host_up_outlasts_listings_that_lack_it(
+    stage: str, policy: ReleasePolicy | None, *, goes: bool
+) -> None:
+    """The request was accepted: it was dropped without a word, and the host the pool's again."""
+    host = record(goal=HostGoal.RETIRED, policy=policy, missing=BEGIN, machine=MINE)
+    lost = decided(hosts_snapshot(host, None, now=LATER)).host
+    assert (lost.condition, lost.goal) == (HostCondition.ABSENT, None)
+    holder = None if stage in {"pool", "other"} else MINE
+    back = decided(hosts_snapshot(lost, box(stage, holder=holder), now=LATER)).host
+    assert (back.condition is HostCondition.RETIRING) is goes
+    assert back.goal is (HostGoal.RETIRED if goes else None)
+
+
 def test_a_host_that_listings_lacked_before_it_was_delivered_is_on_its_way_still() -> None:
     """It was wiped and free, never *delivered*, and so never given up when its window was over."""
     lost = record(condition=HostCondition.ABSENT, origin=HostOrigin.ORDERED, order=MINE)
@@ -516,6 +562,19 @@ def test_a_host_is_called_back_for_who_had_it_last_and_for_who_bought_it(
     assert (transition.host.goal is HostGoal.CLEAN) is back
 
 
+@pytest.mark.parametrize("call_state", [CallState.LAPSED, CallState.REFUSED])
+def test_a_host_that_shows_a_claim_of_too_late_is_not_given_up_with_its_machine(
+    call_state: CallState,
+) -> None:
+    """Somebody else may have claimed it meanwhile, and use it: all sides stop."""
+    claim = replace(call("mac.mark-pending", aim=Stage.PENDING), call_state=call_state)
+    over = deleted(reason=str(Reason.HOST_TAKEN), asked=(claim,)).with_fact(RETIRE, BEGIN)
+    late = left_by(over, box("pending", holder=MINE))
+    assert (late.host.condition, late.host.goal) == (HostCondition.DIRTY, None)
+    own = left_by(over, box("retiring", holder=MINE))
+    assert (own.host.condition, own.host.goal) == (HostCondition.RETIRING, HostGoal.RETIRED)
+
+
 @pytest.mark.parametrize("goal", [HostGoal.CLEAN, HostGoal.RETIRED])
 def test_nothing_is_pursued_for_a_host_while_its_fleet_is_paused_or_protected(
     goal: HostGoal,
@@ -548,6 +607,13 @@ def test_one_that_is_given_up_and_put_back_by_hand_is_its_pools_and_may_be_given
     assert (host.ownership.pool, host.purchase.policy) == ("other-", ReleasePolicy.KEEP)
     unnamed = decided(hosts_snapshot(GIVEN_UP, box(pool=""), now=LATER)).host
     assert unnamed.ownership.pool == "pool-"
+
+
+def test_the_rename_of_an_earlier_end_that_was_called_off_says_nothing_of_this_one() -> None:
+    """Called back, a host kept it: given up from the pool later, it passed for put back there."""
+    host = replace(GIVEN_UP, since=BEGIN + SECOND)
+    after = decided(hosts_snapshot(host, box(), now=LATER)).host
+    assert (after.condition, after.goal) == (HostCondition.RETIRING, HostGoal.RETIRED)
 
 
 RENAMED = GIVEN_UP.asked[0]

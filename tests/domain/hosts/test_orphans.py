@@ -8,12 +8,13 @@ from msgspec.structs import replace
 
 from hostler.domain.hosts.delivery import came
 from hostler.domain.hosts.orphans import ACTIONABLE, WHY_NOT, bereft, copied, orphans, set_aside
+from hostler.domain.hosts.outside import outside
 from hostler.domain.ids import HostId, InstallationId, MachineId
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.machine import LEFT, CallState, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, OrphanClass, OwnerTag, Resource, Stage
-from hostler.testing.scenes.builders import ABROAD, BEGIN, HOME, WEB
+from hostler.testing.scenes.builders import ABROAD, BEGIN, FLEET, HOME, WEB
 from hostler.testing.scenes.hosts import (
     BOX,
     HIS,
@@ -167,6 +168,10 @@ APART = record(
 )
 
 
+ENDING = record(condition=HostCondition.RETIRING, goal=HostGoal.RETIRED, fleet=WEB)
+POOLED = record(condition=HostCondition.DIRTY, goal=HostGoal.POOLED, fleet=WEB)
+
+
 @pytest.mark.parametrize(
     ("host", "hours", "aside"),
     [
@@ -176,7 +181,14 @@ APART = record(
         (record(condition=HostCondition.DIRTY, goal=HostGoal.CLEAN, fleet=WEB), 3, True),
         (record(condition=HostCondition.WIPING, goal=HostGoal.CLEAN, fleet=WEB), 3, True),
         (record(condition=HostCondition.DIRTY, fleet=WEB), 3, False),
-        (record(condition=HostCondition.RETIRING, goal=HostGoal.RETIRED, fleet=WEB), 99, False),
+        (ENDING, 2, False),
+        (ENDING, 3, True),
+        (ENDING.with_purchase(paid_until=BEGIN + timedelta(hours=24)), 26, False),
+        (ENDING.with_purchase(paid_until=BEGIN + timedelta(hours=24)), 27, True),
+        (ENDING.with_health(quarantined_until=BEGIN + timedelta(days=1)), 1, False),
+        (POOLED, 2, False),
+        (POOLED, 3, True),
+        (replace(POOLED, goal=HostGoal.ON), 99, False),
     ],
 )
 def test_a_host_that_no_machine_can_have_for_now_is_told(
@@ -191,6 +203,26 @@ def test_a_host_that_no_machine_can_have_for_now_is_told(
     assert not tuple(set_aside(replace(account, bindings={BOX: MINE}))), "a machine has it"
     assert OrphanClass.SET_ASIDE not in ACTIONABLE
     assert "`hostler explain`" in WHY_NOT[OrphanClass.SET_ASIDE]
+
+
+@pytest.mark.parametrize(
+    ("stage", "facts", "cls"),
+    [
+        ("other", {}, OrphanClass.OUTSIDE),
+        ("foreign", {}, OrphanClass.FOREIGN),
+        ("other", {"scheduled": True}, OrphanClass.SET_ASIDE),
+        ("retiring", {}, OrphanClass.SET_ASIDE),
+        ("pool", {}, OrphanClass.SET_ASIDE),
+    ],
+)
+def test_a_host_whose_end_is_overdue_is_told_once(
+    stage: str, facts: dict[str, Any], cls: OrphanClass
+) -> None:
+    """A provider that refuses to delete it said so to nobody; a new name says why it stays."""
+    now = BEGIN + timedelta(days=9)
+    account = account_snapshot((box(stage, **facts),), (ENDING,), now=now, fleets=(FLEET,))
+    found = (*set_aside(account), *outside(account))
+    assert [resource.orphan for resource in found] == [cls]
 
 
 HELD = record(condition=HostCondition.ALLOCATED, machine=MINE)

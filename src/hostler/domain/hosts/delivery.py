@@ -16,8 +16,6 @@ from hostler.domain.observation.blockers import zone_is_known
 LONGEST = timedelta(hours=3)
 """How long a host that was ordered may take to be delivered, by our guess."""
 
-_BARRED = frozenset({Condition.LOCKED, Condition.UNKNOWN})
-
 _SKEW = timedelta(minutes=5)
 """How far apart the provider's clock and ours may be."""
 
@@ -139,13 +137,15 @@ def delivered(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host
 
     It is free when it is delivered, for nobody ever used it, if its order is on record and its name
     is what we ordered it by: any other is wiped first. One that is handed over in error is paid
-    for: it is wiped, which mends it; so is one that stays locked, or in a status that nobody knows,
-    once that ends. One that never comes is given up. Another may be ordered in the place of each.
+    for: it is wiped, which mends it; so is one that stays locked, busy, or in a status that nobody
+    knows, once that ends. One that never comes is given up. Another may be ordered in the place of
+    each.
     """
     now, overdue = snapshot.now, _is_overdue(host, snapshot.now, snapshot.jumped)
     if not resource.host.delivered:
         return _given_up(host, now) if overdue else host
-    if resource.condition is Condition.FAILED or (overdue and resource.condition in _BARRED):
+    barred = overdue and resource.condition is not Condition.UP
+    if resource.condition is Condition.FAILED or barred:
         mended = replace(host.with_purchase(delivered=now), goal=HostGoal.CLEAN)
         why = "in error" if resource.condition is Condition.FAILED else "and nobody may use it yet"
         return mended.now(HostCondition.DIRTY, now, f"delivered {why}")

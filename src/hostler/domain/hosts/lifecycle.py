@@ -4,7 +4,7 @@ One host's record is moved along with what the world shows; who has a host is sa
 alone. The goal that comes out is pursued by the provider's next calls for hosts.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from hostler.domain.model.host import (
     HostGoal,
     ReleasePolicy,
     may_come_back,
+    renamed_to_end,
 )
 from hostler.domain.model.machine import RETIRE, RETIRE_ASKED, Asked, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
@@ -33,7 +34,7 @@ from . import allocation, cleaning, delivery, host_keys, idle, power
 from . import wiping as wipes
 from .allocation import ALONE, FAULT, STRANGER
 from .enrolment import described, late_holder, listed, ordered, unrecorded
-from .pool import of_pool
+from .pool import anothers, of_pool
 
 
 def decide_hosts(snapshot: AccountSnapshot) -> tuple[HostTransition, ...]:
@@ -108,16 +109,17 @@ def _passed_on(
         return transition
     host = allocation.had_by(transition.host, machine)
     host = replace(_judged(host, machine, snapshot), power=power.passed_on(host, machine))
-    wipe = _wipe_of(machine)
+    wipe, seen = _wipe_of(machine), transition.resource
+    late = seen is not None and effects.came_late(machine, seen.host.stage)
     if machine.reason == Reason.RELEASE_SKIPPED:
         host = host.now(HostCondition.DIRTY, snapshot.now, str(Reason.RELEASE_SKIPPED))
-    elif machine.fact(RETIRE) is not None:
+    elif machine.fact(RETIRE) is not None and not late:
         asked = machine.fact(RETIRE_ASKED) is not None
         policy = ReleasePolicy.TERMINATE if asked else host.purchase.policy
         host = replace(host.with_purchase(policy=policy), goal=HostGoal.RETIRED)
-        for named in _given_up(machine.asked):
-            host = host.with_asked(named)
         host = host.now(HostCondition.RETIRING, snapshot.now, str(Reason.RETIRED))
+        if (named := renamed_to_end(machine.asked)) is not None:
+            host = replace(host.with_asked(named), since=named.at)
     elif machine.fact(STRANGER) is not None:
         host = replace(host, goal=HostGoal.CLEAN)  # once its quarantine is over
         host = host.now(HostCondition.QUARANTINED, snapshot.now, machine.reason)
@@ -125,10 +127,7 @@ def _passed_on(
         host = replace(host.with_cleaning(wiping=wipe.closed), goal=HostGoal.CLEAN).with_asked(wipe)
         host = host.now(HostCondition.WIPING, snapshot.now, machine.reason)
     else:
-        ours = transition.resource is None or _may_be_cleaned(transition.resource, snapshot)
-        ours = ours and not (
-            transition.resource and effects.came_late(machine, transition.resource.host.stage)
-        )
+        ours = (seen is None or _may_be_cleaned(seen, snapshot)) and not late
         host = replace(host, goal=HostGoal.CLEAN if ours else None)
         host = host.now(HostCondition.DIRTY, snapshot.now, machine.reason)
     return replace(transition, host=host, unbind=machine.id)
@@ -243,6 +242,8 @@ def _dirty(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
         return cleaning.followed(host, resource, snapshot)
     if host.goal is HostGoal.POOLED and resource.host.stage is Stage.POOL:
         return replace(host, goal=None)
+    if host.goal is HostGoal.POOLED and (why := anothers(resource, snapshot)):
+        return replace(host, goal=None, reason=f"not put into the pool: {why}")
     return host if host.goal is not None else cleaning.unused(host, resource, snapshot)
 
 
@@ -279,16 +280,11 @@ def _is_put_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -> b
 
     Its machine may have done that. An older observation shows the name from before ours.
     """
-    ended = _given_up(host.asked)
-    if resource.host.stage is not Stage.POOL or resource.host.scheduled or not ended:
+    ended = renamed_to_end(host.asked, host.since)
+    if resource.host.stage is not Stage.POOL or resource.host.scheduled or ended is None:
         return False
     observed = snapshot.inventory.observed_at(snapshot.inventory.sightings[ResourceId(host.id)])
-    return all(observed > certain_from(asked, snapshot) for asked in ended)
-
-
-def _given_up(asked: Iterable[Asked]) -> tuple[Asked, ...]:
-    """Return the calls that gave a host the name of one that is given up."""
-    return tuple(a for a in asked if a.aim is Stage.RETIRING and a.call_state is CallState.DONE)
+    return observed > certain_from(ended, snapshot)
 
 
 def _is_wanted_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -> bool:
@@ -321,14 +317,16 @@ def _resumed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host 
     """Return a host that listings lacked for a while as it was before, by the name that we gave it.
 
     None where that says nothing, or the host is the pool's: others may have taken it since it was
-    put back there. A host that is gone never comes back: the listings were wrong.
+    put back there; but not where a person asked that it goes. A host that is gone never comes back:
+    the listings were wrong.
     """
     own = resource.host.holder in {host.machine, host.purchase.order} - {None}
-    if host.condition is not HostCondition.ABSENT or not (own and host.retires):
+    asked = host.purchase.policy is ReleasePolicy.TERMINATE and resource.host.stage is Stage.POOL
+    if host.condition is not HostCondition.ABSENT or not (asked or (own and host.retires)):
         return None
     again, now = "listings show it again", snapshot.now
     match resource.host.stage:
-        case Stage.RETIRING:
+        case Stage.RETIRING | Stage.POOL:
             given_up = replace(host, goal=HostGoal.RETIRED)
             return given_up.now(HostCondition.RETIRING, now, again)
         case Stage.WIPING | Stage.QUARANTINED:

@@ -9,7 +9,16 @@ from collections.abc import Collection, Iterator, Mapping
 from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId
-from hostler.domain.model.host import GIVEN_UP, KEPT, OURS, TENANT, Host, HostCondition, HostGoal
+from hostler.domain.model.host import (
+    GIVEN_UP,
+    KEPT,
+    OTHERS,
+    OURS,
+    TENANT,
+    Host,
+    HostCondition,
+    HostGoal,
+)
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.resource import Condition, OrphanClass, OwnerTag, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
@@ -41,8 +50,8 @@ WHY_NOT: Mapping[OrphanClass, str] = {
     "nobody knows",
     OrphanClass.DOUBLE: "two may have it, for a claim came too late, or records are older than "
     "its name: find out who uses it, then rename it into the pool or retire it",
-    OrphanClass.SET_ASIDE: "it failed too often, or cannot be wiped, and is paid for: "
-    "`hostler explain` says more, `hostler pool` adds it to its pool again or retires it",
+    OrphanClass.SET_ASIDE: "it failed too often, or cannot be wiped, pooled or given up, and is "
+    "paid for: `hostler explain` says more, `hostler pool` adds it to its pool again or retires it",
     OrphanClass.CLAIMED_LOOKING: "its name looks like a claim that nobody of ours made: find out "
     "who uses it, then rename it, or `hostler pool` adds it to a pool",
     OrphanClass.OUTSIDE: "its name is in no pool, and it is paid for: `hostler pool` adds it to "
@@ -157,23 +166,33 @@ def others(account: AccountSnapshot) -> Iterator[Resource]:
 
 
 def set_aside(account: AccountSnapshot) -> Iterator[Resource]:
-    """Yield every host that no machine can have for now: in quarantine, or not to be wiped.
+    """Yield every host that no machine can have for now: in quarantine, or its work is overdue.
 
-    It is explained, and costs as much as any; nothing but its own work is done about it.
+    It is explained, and costs as much as any; nothing but its own work is done about it. One whose
+    end a name stops that nobody of ours wrote is told as what that name says.
     """
     now = account.now
     for host in account.hosts.values():
-        if host.goal is not HostGoal.CLEAN or host.id in account.bindings:
-            continue
         resource = account.inventory.resource(ResourceId(host.id))
+        if resource is None or host.id in account.bindings or is_kept_by_name(host, resource):
+            continue
         row = account.rows.get(host.fleet) if host.fleet is not None else None
         late = is_overdue(host, now, account.steady, row)
-        if resource is None or not (late or host.quarantined(now)):
+        if not (late or (host.goal is HostGoal.CLEAN and host.quarantined(now))):
             continue
         aside = tagged(resource)
         if aside.owner_tag is not None and (fleet := host.fleet or host.purchase.buyer):
             aside = replace(aside, owner_tag=replace(aside.owner_tag, fleet=fleet))
         yield replace(aside, orphan=OrphanClass.SET_ASIDE)
+
+
+def is_kept_by_name(host: Host, resource: Resource) -> bool:
+    """Tell whether a host that is given up bears a name by which it is not ours to delete any more.
+
+    A person renamed it; what its provider deletes by itself goes all the same.
+    """
+    ends = host.goal is HostGoal.RETIRED and not resource.host.scheduled
+    return ends and not host.ownership.adopted and resource.host.stage in OTHERS
 
 
 def tagged(resource: Resource, orphan: OrphanClass | None = None) -> Resource:

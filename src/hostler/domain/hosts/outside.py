@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from hostler.domain.ids import HostId
 from hostler.domain.model.capabilities import Ownership
-from hostler.domain.model.host import AT_HOME, OTHERS, Host, HostCondition, HostGoal
+from hostler.domain.model.host import AT_HOME, OTHERS, Host, HostCondition
 from hostler.domain.model.resource import OrphanClass, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.model.unused import claimant, unfit
 
-from .orphans import is_adopted, tagged
+from .orphans import is_adopted, is_kept_by_name, tagged
 
 _OWN_WORK = frozenset(
     {
@@ -46,13 +46,9 @@ def outside(account: AccountSnapshot) -> Iterator[Resource]:
 
 
 def _is_at_work(record: Host, resource: Resource) -> bool:
-    """Tell whether work of its own explains a host.
-
-    The end of one does not that bears a name which nobody of ours wrote: a person renamed it, so
-    that it is not ours to delete any more, unless its provider does that by itself.
-    """
-    if record.goal is HostGoal.RETIRED and not resource.host.scheduled:
-        return record.ownership.adopted or resource.host.stage not in OTHERS
+    """Tell whether work of its own explains a host; an end does not that its name stops."""
+    if is_kept_by_name(record, resource):
+        return False
     return record.goal is not None or record.condition in _OWN_WORK
 
 

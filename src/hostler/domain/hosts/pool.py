@@ -23,7 +23,7 @@ from hostler.domain.model.host import (
 from hostler.domain.model.machine import CallState, Machine, MachineSpec, Offer, Origin
 from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import OrphanClass, Resource, Stage
-from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
+from hostler.domain.model.snapshot import AccountSnapshot, Request, RequestKind, Snapshot
 
 from . import holds
 from .claims import ADOPTED, CLEAN
@@ -83,6 +83,18 @@ def _other_tenant(resource: Resource, host: HostId, snapshot: Snapshot) -> Machi
     return holder if holder and snapshot.bindings.get(holder, host) != host else None
 
 
+def anothers(resource: Resource, account: AccountSnapshot) -> str:
+    """Return whose a host is by its name, which may be newer than the request for the pool.
+
+    What would be refused by now is not done any more. Empty where it may be put there.
+    """
+    if _is_foreign(resource):
+        return "another installation has it"
+    holder = resource.host.holder
+    elsewhere = holder is not None and holder in account.bindings.values()
+    return f"it bears the name of machine {holder}, which has another host" if elsewhere else ""
+
+
 def _is_outside(resource: Resource, record: Host | None) -> bool:
     """Tell whether a host is in no pool, and nobody asked for it to be: a name may come late."""
     asked = record is not None and record.goal in {HostGoal.POOLED, HostGoal.RETIRED}
@@ -97,10 +109,11 @@ def pooled(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
             fleet=snapshot.fleet.name,
             goal=HostGoal.POOLED,
             type=resource.type,
+            condition=HostCondition.DIRTY,
+            since=snapshot.now,
+            reason=f"put in by {request.actor}",
         )
-        yield SaveHost(
-            host=dirty.now(HostCondition.DIRTY, snapshot.now, f"put in by {request.actor}")
-        )
+        yield SaveHost(host=dirty)
 
 
 def of_pool(record: Host, pool: str, resource: Resource) -> Host:

@@ -4,6 +4,7 @@ Created servers have none. A leased or owned host is recorded here from its firs
 machine has it is said by the store's bindings alone.
 """
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -20,7 +21,7 @@ from hostler.domain.policy.revisions import Drift, Tried
 
 from .calls import Call
 from .hold import Hold, HoldKind
-from .machine import Asked, Offer
+from .machine import Asked, CallState, Offer
 from .resource import Resource, Slot
 
 HOST = Slot("host")
@@ -291,6 +292,16 @@ def may_come_back(host: Host, now: datetime) -> bool:
         return False
     paid = host.purchase.paid_until is not None and host.purchase.paid_until - now >= CALLED_BACK
     return paid and host.purchase.policy is None
+
+
+def renamed_to_end(asked: Iterable[Asked], since: datetime | None = None) -> Asked | None:
+    """Return the rename by which a host is given up, once it was answered well; None until then.
+
+    What was refused or had no effect changed nothing. Nor does the rename of an earlier end say
+    anything of one that goes on only `since` then.
+    """
+    done = (a for a in asked if a.aim == Stage.RETIRING and a.call_state is CallState.DONE)
+    return next((a for a in done if since is None or a.at >= since), None)
 
 
 class Free(Struct, frozen=True, kw_only=True):

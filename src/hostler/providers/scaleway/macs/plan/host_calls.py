@@ -7,7 +7,14 @@ from msgspec.structs import replace
 from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.calls import Call, Effect, Shows
 from hostler.domain.model.fleet import Order
-from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal, HostOrigin
+from hostler.domain.model.host import (
+    HOST,
+    Host,
+    HostCondition,
+    HostGoal,
+    HostOrigin,
+    renamed_to_end,
+)
 from hostler.domain.model.machine import CallState
 from hostler.domain.model.resource import Resource, Stage
 
@@ -22,7 +29,6 @@ from .machine_calls import (
     expecting,
     marking,
     reinstall,
-    tag_kind,
 )
 from .names import STAGES, pool_name
 
@@ -49,10 +55,11 @@ def host_calls(goal: HostGoal, host: Host, resource: Resource, now: datetime) ->
 def _is_open(goal: HostGoal, host: Host, resource: Resource) -> bool:
     """Tell whether a host may be changed for its goal.
 
-    From the pool it can be given up, unless somebody put it back there when it already was.
+    From the pool it can be given up, unless somebody put it back there when it already was: a
+    rename that was refused, or had no effect, is made again.
     """
     if goal is HostGoal.RETIRED and resource.host.stage is Stage.POOL:
-        return host.last_asked(tag_kind(Stage.RETIRING)) is None
+        return renamed_to_end(host.asked, host.since) is None
     return resource.host.stage in STAGES or (host.ownership.adopted and bool(resource.host.tagged))
 
 
