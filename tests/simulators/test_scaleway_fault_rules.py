@@ -37,6 +37,8 @@ def view(bench: Bench, method: str, path: str, body: object = None) -> tuple[int
         (Rule(fault="guest_poweroff", route="server.list"), "a server, by the hour"),
         (Rule(fault="not_found_flicker", route="vpc.get"), "names a resource"),
         (Rule(fault="list_without_newest", route="type.list"), "a list"),
+        (Rule(fault="empty_list", route="ipam.list"), "a list"),
+        (Rule(fault="empty_list", route="nic.list"), "a list"),
         (Rule(fault="locked_423", route="metadata.get"), "a change of a resource"),
     ],
 )

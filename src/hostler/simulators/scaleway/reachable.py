@@ -26,6 +26,8 @@ MADE_UP = UNPAGED | {
 """Lists of what is not stored one by one: nothing of them is new, and nothing was just deleted."""
 LAGS = frozenset({"list_without_newest", "list_with_deleted"})
 PAGES = frozenset({"truncated_page", "pages_shuffled", "list_shifted"})
+EMPTIED = frozenset({"empty_list"})
+"""Of lists of what is stored only, too: the others are as they are, also in its spell."""
 
 
 class Target(Struct, frozen=True):
@@ -87,5 +89,5 @@ def can(fault: str, target: Target) -> bool:
         return False
     if where in NAMED:
         return target.sort in SHELVES
-    lags, pages = fault in LAGS, fault in PAGES
+    lags, pages = fault in LAGS | EMPTIED, fault in PAGES
     return not (lags and target.sort in MADE_UP) and not (pages and target.sort in UNPAGED)

@@ -1,5 +1,7 @@
 """What many handlers ask of a body: texts, tags, owners, sizes, quotas."""
 
+import re
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any, cast
 
 from hostler.simulators.scaleway.state import errors
@@ -108,6 +110,38 @@ def object_of(body: Body, name: str) -> Body:
     if not isinstance(value, dict):
         raise errors.invalid((name, "format", "must be an object"))
     return cast("Body", value)
+
+
+def slots_of(body: Body, name: str) -> dict[str, Body]:
+    """Return the objects of a map by their slots, which are numbers; refuse other keys."""
+    templates = object_of(body, name)
+    if not all(slot.isascii() and slot.isdecimal() for slot in templates):
+        raise errors.invalid((name, "format", "keys must be numbers"))
+    return {slot: object_of(templates, slot) for slot in templates}
+
+
+def net_of(name: str, text: str, *, strict: bool = True) -> IPv4Network | IPv6Network:
+    """Read a range of addresses; refuse what is none, and a scope, which no client can read.
+
+    strict: refuse one address of a range in place of the range, too.
+    """
+    try:
+        if "%" not in text:
+            return ip_network(text, strict=strict)
+    except ValueError:
+        pass
+    raise errors.invalid((name, "format", "must be a range of addresses"))
+
+
+CARD = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
+
+
+def card_of(body: Body, name: str = "mac_address") -> str:
+    """Return a hardware address, an empty text where it is absent or null; refuse what is none."""
+    text = text_of(body, name)
+    if text and not CARD.fullmatch(text):
+        raise errors.invalid((name, "format", "must be a MAC address"))
+    return text
 
 
 def owner_of(call: Call) -> Owner:

@@ -32,8 +32,8 @@ class Doorman:
         self._options = options
         self._accounts = {account.secret_key: account for account in options.accounts}
         self._known: set[str] = set()
-        regions = {zone.rsplit("-", 1)[0] for zone in options.zones}
-        self._places = {*options.zones, *regions}
+        regions = frozenset(zone.rsplit("-", 1)[0] for zone in options.zones)
+        self._places = {"zone": frozenset(options.zones), "region": regions}
 
     def let_in(self, route: Route, call: Call) -> None:
         """Note whose a request is; refuse a bad key and a zone that there is not."""
@@ -53,10 +53,9 @@ class Doorman:
         self._check_place(route, call)
 
     def _check_place(self, route: Route, call: Call) -> None:
-        if "/zones/*" not in route.path and "/regions/*" not in route.path:
-            return
-        if call.place not in self._places:
-            raise errors.invalid(("zone", "constraint", "not a valid value"))
+        for name, known in self._places.items():
+            if f"/{name}s/*" in route.path and call.place not in known:
+                raise errors.invalid((name, "constraint", "not a valid value"))
 
 
 def header(call: Call, name: str) -> str:

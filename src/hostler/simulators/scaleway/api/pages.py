@@ -24,21 +24,25 @@ class Style(Struct, frozen=True):
     """How an API pages: the name of the size parameter, and where the total is said.
 
     limit: the default number of items; header: X-Total-Count and Link, no total in the body.
+    page: the name of the parameter that says which page is asked for.
     """
 
     size: str
     header: bool
     limit: int = 50
     key: str = ""
+    page: str = "page"
 
     def of(self, key: str) -> "Style":
         """Return the style of a list whose items stand under a key."""
-        return Style(self.size, self.header, self.limit, key)
+        return Style(self.size, self.header, self.limit, key, self.page)
 
 
 INSTANCE = Style("per_page", header=True)
 INSTANCE_VOLUMES = Style("per_page", header=True, limit=100)
 NEWER = Style("page_size", header=False)
+TOKENS = Style("page_size", header=False, page="page_token")
+"""Of the second version of the Instance API: a page names the next one, which is asked for so."""
 
 
 class Order(Struct, frozen=True):
@@ -142,7 +146,12 @@ def page_of(
 def window(call: Call, style: Style) -> tuple[int, int]:
     """Return where the page begins and how many items it has at most."""
     size = number(call, style.size, style.limit)
-    return (number(call, "page", 1) - 1) * size, min(size, LARGEST)
+    return (page_number(call, style) - 1) * size, min(size, LARGEST)
+
+
+def page_number(call: Call, style: Style) -> int:
+    """Return which page is asked for; a token is its number, which is nobody's business."""
+    return number(call, style.page if call.text(style.page) else "page", 1)
 
 
 def number(call: Call, name: str, default: int) -> int:
@@ -152,21 +161,28 @@ def number(call: Call, name: str, default: int) -> int:
         return default
     if not text.isdecimal() or len(text) > DIGITS or int(text) < 1:
         raise invalid((name, "constraint", "must be a positive number"))
-    return int(text) if name == "page" else min(int(text), LARGEST)
+    return int(text) if name in ("page", "page_token") else min(int(text), LARGEST)
 
 
 def paged(call: Call, body: dict[str, object], total: int, style: Style) -> Answer:
     """Answer with a body, its total said in the way of its API."""
     if not style.header:
-        return Answer(200, {**body, "total_count": total})
+        return Answer(200, {**body, **following(call, total, style), "total_count": total})
     headers = (("X-Total-Count", str(total)), ("Link", link(call, total, style)))
     return Answer(200, body, headers)
+
+
+def following(call: Call, total: int, style: Style) -> dict[str, object]:
+    """Return the token of the next page, where a list has tokens and such a page."""
+    page = page_number(call, style)
+    more = style.page != "page" and page * number(call, style.size, style.limit) < total
+    return {"next_page_token": str(page + 1)} if more else {}
 
 
 def link(call: Call, total: int, style: Style) -> str:
     """Return the value of the Link header: paths relative to the zone, with the filters kept."""
     size = number(call, style.size, style.limit)
-    page, last = number(call, "page", 1), -(-total // size)
+    page, last = page_number(call, style), -(-total // size)
     targets = {"next": page + 1} if page < last else {}
     if page > 1:
         targets = {"first": 1, "previous": page - 1, **targets}

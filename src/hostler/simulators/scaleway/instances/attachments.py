@@ -1,7 +1,9 @@
 """How servers get and lose volumes: one by one, or all replaced by those that a body names."""
 
+from msgspec import Struct
+
 from hostler.simulators.scaleway.api.bodies import server_wire
-from hostler.simulators.scaleway.api.checks import flag_of, object_of, text_of
+from hostler.simulators.scaleway.api.checks import flag_of, slots_of, text_of
 from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
@@ -19,41 +21,48 @@ def answer(cloud: Cloud, server: Server) -> Answer:
     return Answer(200, {"server": server_wire(cloud, server)}, subject=server)
 
 
-def requested_volumes(cloud: Cloud, call: Call, server: Server) -> dict[str, Volume] | None:
+class Seat(Struct, frozen=True):
+    """What a server shall have in one of its slots, and if it boots from it."""
+
+    volume: Volume
+    boot: bool
+
+
+def requested_volumes(cloud: Cloud, call: Call, server: Server) -> dict[str, Seat] | None:
     """Return the volumes by their slots that replace those of a server, None where none are named.
 
     Refuses what could be carried out in part only.
     """
-    if "volumes" not in call.body:
+    if call.body.get("volumes") is None:
         return None
-    templates = object_of(call.body, "volumes")
-    ids = {slot: text_of(object_of(templates, slot), "id") for slot in templates}
-    check_once(list(ids.values()))
+    templates = slots_of(call.body, "volumes")
+    check_once([text_of(one, "id") for one in templates.values()])
     held = {volume.id: volume for volume in server.volumes.values()}
-    found = {
-        slot: held[one] if one in held else free_volume(cloud, call, one)
-        for slot, one in ids.items()
-    }
+    found: dict[str, Seat] = {}
+    for slot, template in templates.items():
+        one, boot = text_of(template, "id"), flag_of(template, "boot", default=False)
+        found[slot] = Seat(held[one] if one in held else free_volume(cloud, call, one), boot)
     for volume in held.values():
-        if volume not in found.values():
+        if all(seat.volume is not volume for seat in found.values()):
             check_detachable(cloud, server, volume)
     return found
 
 
-def revolume(cloud: Cloud, server: Server, requested: dict[str, Volume] | None) -> None:
+def revolume(cloud: Cloud, server: Server, requested: dict[str, Seat] | None) -> None:
     """Replace the volumes of a server; one that it has already may change its slot."""
     if requested is None:
         return
     held = list(server.volumes.values())
     for slot, volume in list(server.volumes.items()):
-        if volume not in requested.values():
+        if all(seat.volume is not volume for seat in requested.values()):
             take_out(cloud, server, slot, volume)
     server.volumes.clear()
-    for slot, volume in requested.items():
-        if volume in held:
-            server.volumes[slot] = volume
+    server.boot_slots = {slot: seat.boot for slot, seat in requested.items()}
+    for slot, seat in requested.items():
+        if seat.volume in held:
+            server.volumes[slot] = seat.volume
         else:
-            hot_attach(cloud, server, slot, volume)
+            hot_attach(cloud, server, slot, seat.volume)
 
 
 def attach_volume(cloud: Cloud, call: Call) -> Answer:

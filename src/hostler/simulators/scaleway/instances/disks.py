@@ -3,13 +3,14 @@
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from hostler.simulators.scaleway.api.checks import choice_of, flag_of, object_of, size_of, text_of
+from hostler.simulators.scaleway.api.checks import choice_of, flag_of, size_of, slots_of, text_of
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Body, Call
 from hostler.simulators.scaleway.state.catalogue import GB, ServerType
 from hostler.simulators.scaleway.state.inventory import Cloud
-from hostler.simulators.scaleway.state.records import Image, LocalVolume, Server, Volume
+from hostler.simulators.scaleway.state.records import Image, LocalVolume, Server, Snapshot, Volume
 
 from .storage import local_volumes, volumes
 
@@ -26,16 +27,17 @@ class Disk(Struct, frozen=True, kw_only=True):
     name: str = ""
     kind: str = ""
     size: int = 0
+    least: int = 0  # what it must hold of a snapshot
     snapshot_id: str = ""
 
 
 def disks_of(cloud: Cloud, call: Call, image: Image | None, sort: ServerType) -> list[Disk]:
     """Return the volumes that a body asks for; without any, the image's root volume."""
-    templates = object_of(call.body, "volumes")
+    templates = slots_of(call.body, "volumes")
     if image and "0" not in templates:
-        templates = {"0": None, **templates}
-    check_once([one for slot in templates if (one := text_of(object_of(templates, slot), "id"))])
-    disks = [disk_of(cloud, call, slot, object_of(templates, slot), image) for slot in templates]
+        templates = {"0": {}, **templates}
+    check_once([one for template in templates.values() if (one := text_of(template, "id"))])
+    disks = [disk_of(cloud, call, slot, one, image) for slot, one in templates.items()]
     disks = [sized(disk, sort) for disk in disks]
     check_local(disks, sort)
     return disks
@@ -43,8 +45,6 @@ def disks_of(cloud: Cloud, call: Call, image: Image | None, sort: ServerType) ->
 
 def disk_of(cloud: Cloud, call: Call, slot: str, template: Body, image: Image | None) -> Disk:
     """Read one template."""
-    if not slot.isdecimal():
-        raise errors.invalid(("volumes", "format", "keys must be numbers"))
     boot = flag_of(template, "boot", default=False)
     if volume_id := text_of(template, "id"):
         return Disk(slot=slot, boot=boot, found=free_volume(cloud, call, volume_id))
@@ -52,13 +52,15 @@ def disk_of(cloud: Cloud, call: Call, slot: str, template: Body, image: Image | 
     kind = choice_of(template, "volume_type") or kind_of(root)
     check_kind(kind, root)
     label = image.name if image else "volume"
+    source = source_of(cloud, call, template, root)
     return Disk(
         slot=slot,
         boot=boot,
         name=text_of(template, "name") or f"{label}_{kind.replace('_volume', '')}_volume_{slot}",
         kind=kind,
-        size=checked_size(size_of(template), root),
-        snapshot_id=snapshot_of(cloud, call, text_of(template, "base_snapshot")),
+        size=checked_size(size_of(template), least_of(source, root)),
+        least=source.size if source else 0,
+        snapshot_id=text_of(template, "base_snapshot"),
     )
 
 
@@ -77,21 +79,35 @@ def check_kind(kind: str, image: Image | None) -> None:
         raise errors.invalid(("image", "constraint", words))
 
 
-def checked_size(size: int, image: Image | None) -> int:
+def least_of(source: Snapshot | None, image: Image | None) -> int:
+    """Return what a volume must hold at least of its snapshot or its image, 0 for an empty one."""
+    if source:
+        return source.size
+    return ROOT_SIZE if image else 0
+
+
+def checked_size(size: int, least: int) -> int:
     """Return the size of a volume, 0 where the server type decides; refuse what is too small."""
-    if image and 0 < size < ROOT_SIZE:
-        raise errors.invalid(("volumes", "constraint", "root volume is too small for the image"))
+    if 0 < size < least:
+        words = "volume is too small for the image or the snapshot that it is made of"
+        raise errors.invalid(("volumes", "constraint", words))
     return size
 
 
-def snapshot_of(cloud: Cloud, call: Call, snapshot_id: str) -> str:
-    """Return the id of a snapshot of either API that exists, or nothing."""
-    if snapshot_id and not (
-        cloud.peek(cloud.snapshots, call, snapshot_id)
-        or cloud.peek(cloud.block_snapshots, call, snapshot_id)
-    ):
-        raise errors.not_found("instance_snapshot", snapshot_id)
-    return snapshot_id
+def source_of(cloud: Cloud, call: Call, template: Body, image: Image | None) -> Snapshot | None:
+    """Return the snapshot of either API that a volume is made of; those of the market are none."""
+    if snapshot_id := text_of(template, "base_snapshot"):
+        found = snapshot_of(cloud, call, snapshot_id)
+        if found is None:
+            raise errors.not_found("snapshot_id", snapshot_id)
+        return found
+    return snapshot_of(cloud, call, image.root_id) if image else None
+
+
+def snapshot_of(cloud: Cloud, call: Call, snapshot_id: str) -> Snapshot | None:
+    """Return a snapshot of either API, or None."""
+    found = cloud.peek(cloud.snapshots, call, snapshot_id)
+    return found or cloud.peek(cloud.block_snapshots, call, snapshot_id)
 
 
 def free_volume(cloud: Cloud, call: Call, volume_id: str) -> Volume:
@@ -115,19 +131,17 @@ def check_once(ids: list[str]) -> None:
 
 
 def sized(disk: Disk, sort: ServerType) -> Disk:
-    """Return a disk with its size: a local root takes what the type has, others 10 GB."""
-    if disk.found or disk.size:
+    """Return a disk with its size, which must be sold.
+
+    Without one that is asked for, a local disk takes what the type has, another what it is made
+    of, or 10 GB.
+    """
+    if disk.found:
         return disk
     local = disk.kind == "l_ssd" and sort.local
-    size = sort.local * GB if local else ROOT_SIZE
-    return Disk(
-        slot=disk.slot,
-        boot=disk.boot,
-        name=disk.name,
-        kind=disk.kind,
-        size=size,
-        snapshot_id=disk.snapshot_id,
-    )
+    size = disk.size or (sort.local * GB if local else disk.least or ROOT_SIZE)
+    sold = volumes if disk.kind == "sbs_volume" else local_volumes
+    return replace(disk, size=sold.checked_size(size))
 
 
 def check_local(disks: list[Disk], sort: ServerType) -> None:
@@ -136,6 +150,11 @@ def check_local(disks: list[Disk], sort: ServerType) -> None:
     if total > sort.local * GB:
         words = f"total size of local volumes must be between 0 and {sort.local} GB"
         raise errors.invalid(("volumes", "constraint", words))
+
+
+def local_total(server: Server) -> int:
+    """Return how much local storage the volumes of a server take."""
+    return sum(volume.size for volume in server.volumes.values() if volume.kind == "l_ssd")
 
 
 def local_size(disk: Disk) -> int:

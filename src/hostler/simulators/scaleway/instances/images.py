@@ -9,6 +9,7 @@ from hostler.simulators.scaleway.api.checks import (
     id_of,
     object_of,
     owner_of,
+    slots_of,
     tags_of,
     text_of,
 )
@@ -83,7 +84,10 @@ def filter_of(call: Call) -> Callable[[Image], bool]:
 
 def image_create(cloud: Cloud, call: Call) -> Answer:
     """Make an image of a snapshot, or of several."""
-    root = snapshot_of(cloud, call, id_of(call.body, "root_volume"))
+    root_id = id_of(call.body, "root_volume")
+    if not root_id:
+        raise errors.invalid(("root_volume", "required", "required key not provided"))
+    root = snapshot_of(cloud, call, root_id)
     arch = choice_of(call.body, "arch", *ARCHS) or ARCHS[0]
     extras = extras_of(cloud, call)
     public = flag_of(call.body, "public", default=False)
@@ -102,13 +106,8 @@ def snapshot_of(cloud: Cloud, call: Call, snapshot_id: str) -> Snapshot:
 
 def extras_of(cloud: Cloud, call: Call) -> dict[str, Snapshot]:
     """Return the further snapshots that a body names, by their slots."""
-    templates = object_of(call.body, "extra_volumes")
-    if any(not slot.isdecimal() for slot in templates):
-        raise errors.invalid(("extra_volumes", "format", "keys must be numbers"))
-    return {
-        slot: snapshot_of(cloud, call, id_of(object_of(templates, slot), "id"))
-        for slot in templates
-    }
+    templates = slots_of(call.body, "extra_volumes")
+    return {slot: snapshot_of(cloud, call, id_of(one, "id")) for slot, one in templates.items()}
 
 
 def new_image(cloud: Cloud, owner: Owner, name: str, root: Snapshot) -> Image:

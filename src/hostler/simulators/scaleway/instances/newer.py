@@ -11,7 +11,7 @@ from hostler.simulators.scaleway.api.checks import (
     text_of,
     texts_of,
 )
-from hostler.simulators.scaleway.api.pages import NEWER
+from hostler.simulators.scaleway.api.pages import TOKENS
 from hostler.simulators.scaleway.api.plain import Sort
 from hostler.simulators.scaleway.api.resource import Resource, Route
 from hostler.simulators.scaleway.state import errors
@@ -85,15 +85,18 @@ def filter_of(call: Call) -> Callable[[Server], bool]:
     ids, macs, types = (
         call.ids("server_ids"),
         call.texts("mac_addresses"),
-        call.texts("server_types"),
+        [*call.texts("server_type"), *call.texts("server_types")],
     )
     networks = call.ids("private_network_ids")
+    security, places = call.ids("security_group_ids"), call.ids("placement_group_ids")
     return lambda server: (
         name in server.name
         and all(tag in server.tags for tag in tags)
         and project in ("", server.project)
         and (not ids or server.id in ids)
         and (not types or server.commercial_type in types)
+        and (not security or server.security_group.id in security)
+        and (not places or (server.placement_group and server.placement_group.id) in places)
         and (not macs or server.mac in macs or any(n.mac in macs for n in server.nics.values()))
         and (not networks or any(n.network_id in networks for n in server.nics.values()))
     )
@@ -103,7 +106,7 @@ SERVERS: Resource[Server] = Resource(
     stored=lambda cloud: cloud.servers,
     name="instance_server",
     body=short_body,
-    style=NEWER.of("servers"),
+    style=TOKENS.of("servers"),
     keep=filter_of,
     newest_first=True,
 )
@@ -186,7 +189,7 @@ TEMPLATE_RESOURCE: Resource[Plain] = Resource(
     stored=TEMPLATES.stored,
     name=TEMPLATES.name,
     body=template_body,
-    style=NEWER.of(TEMPLATES.key),
+    style=TOKENS.of(TEMPLATES.key),
     keep=TEMPLATES.keep,
     newest_first=True,
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from hostler.simulators.scaleway.api.bodies import placement_body
 from hostler.simulators.scaleway.api.checks import choice_of, ids_of, owner_of, tags_of, text_of
-from hostler.simulators.scaleway.api.pages import INSTANCE, NEWER, page_of
+from hostler.simulators.scaleway.api.pages import INSTANCE, TOKENS, page_of
 from hostler.simulators.scaleway.api.resource import Handler, Resource, Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import UUID, Answer, Body, Call
@@ -118,8 +118,10 @@ def newer_body(cloud: Cloud, group: PlacementGroup) -> dict[str, object]:
 def newer_filter(call: Call) -> Callable[[PlacementGroup], bool]:
     """Return the filter that a query asks for; all of the tags must be there."""
     name, tags, project = call.text("name"), call.texts("tags"), call.id("project_id")
+    ids = call.ids("placement_group_ids")
     return lambda group: (
-        name in group.name
+        (not ids or group.id in ids)
+        and name in group.name
         and all(tag in group.tags for tag in tags)
         and project in ("", group.project)
     )
@@ -129,7 +131,7 @@ NEWER_GROUPS: Resource[PlacementGroup] = Resource(
     stored=lambda cloud: cloud.placements,
     name=RESOURCE,
     body=newer_body,
-    style=NEWER.of("placement_groups"),
+    style=TOKENS.of("placement_groups"),
     keep=newer_filter,
     newest_first=True,
 )

@@ -12,7 +12,7 @@ from hostler.simulators.scaleway.api.checks import (
 )
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
-from hostler.simulators.scaleway.state.catalogue import types_of
+from hostler.simulators.scaleway.state.catalogue import GB, types_of
 from hostler.simulators.scaleway.state.inventory import Cloud, touch
 from hostler.simulators.scaleway.state.records import (
     Address,
@@ -20,10 +20,10 @@ from hostler.simulators.scaleway.state.records import (
     SecurityGroup,
     Server,
     State,
-    Volume,
 )
 
-from .attachments import answer, requested_volumes, revolume
+from .attachments import Seat, answer, requested_volumes, revolume
+from .disks import local_total
 from .network import addresses
 from .placement import group_of
 
@@ -43,7 +43,7 @@ class Change(Struct, frozen=True, kw_only=True):
     security: SecurityGroup
     placement: PlacementGroup | None
     ips: list[Address] | None
-    volumes: dict[str, Volume] | None
+    volumes: dict[str, Seat] | None
 
 
 def change_of(cloud: Cloud, call: Call, server: Server) -> Change:
@@ -89,11 +89,15 @@ def secured(cloud: Cloud, call: Call, server: Server) -> SecurityGroup:
 
 
 def resized(call: Call, server: Server) -> str:
-    """Return the commercial type that a server gets; only a stopped one can change."""
+    """Return the commercial type that a server gets; only a stopped one can change.
+
+    Refuses a type of another architecture, and one with less local storage than is attached.
+    """
     name = text_of(call.body, "commercial_type") or server.commercial_type
     if name == server.commercial_type:
         return name
-    if server.state != State.STOPPED or name not in types_of(call.place):
+    sort = types_of(call.place).get(name) if server.state == State.STOPPED else None
+    if sort is None or sort.arch != server.arch or local_total(server) > sort.local * GB:
         raise errors.invalid(("commercial_type", "constraint", "not a valid value"))
     return name
 

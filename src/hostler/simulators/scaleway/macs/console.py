@@ -6,7 +6,7 @@ from itertools import count, islice
 from msgspec import Struct
 
 from hostler.simulators.scaleway.state.inventory import Cloud
-from hostler.simulators.scaleway.state.mac_catalogue import types_of
+from hostler.simulators.scaleway.state.mac_catalogue import TYPES, types_of
 from hostler.simulators.scaleway.state.mac_records import Mac, OsImage
 from hostler.simulators.scaleway.state.options import Stock
 from hostler.simulators.scaleway.state.record import Owner
@@ -82,9 +82,13 @@ class Console(Struct, frozen=True):
         raise KeyError(name)
 
     def set_stock(self, type_name: str, stock: str, zone: str = "") -> None:
-        """Say how many of a type there are, in a zone or in all of them."""
+        """Say how many Macs of a type there are, in a zone or in all of them."""
         if stock not in STOCKS:
             raise ValueError(f"stock: expected {', '.join(STOCKS)}, not {stock}")
+        sold = types_of(zone) if zone else TYPES
+        if type_name not in sold:
+            known = ", ".join(sold) or "none"
+            raise ValueError(f"type: no {type_name} in {zone or 'any zone'}; expected {known}")
         self.cloud.stock[f"{zone}/{type_name}" if zone else type_name] = stock
 
     def mac(self, mac_id: str) -> Mac:

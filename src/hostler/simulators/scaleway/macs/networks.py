@@ -88,6 +88,9 @@ def replace(cloud: Cloud, call: Call) -> Answer:
         new_ones(cloud, mac, network, ids)
     for network in [one for one in mac.attachments if one not in requested]:
         begin_detach(cloud, mac.attachments[network])
+    for there in [mac.attachments[one] for one in requested if one in mac.attachments]:
+        if there.status == "detaching":
+            detached(cloud, there)
     for network, ids in requested.items():
         readdress(cloud, call, mac, network, ids)
     found = [attachment_body(cloud, mac.attachments[network]) for network in requested]

@@ -48,7 +48,7 @@ def update(cloud: Cloud, call: Call) -> Answer:
     check_unlocked(mac)
     commitment = commitment_of(body)
     scheduled = flag_of(body, "schedule_deletion", default=mac.deletion_scheduled)
-    vpc = flag_of(body, "enable_vpc", default=mac.vpc != "vpc_disabled")
+    vpc = flag_of(body, "enable_vpc", default=mac.in_vpc)
     name, bandwidth = text_of(body, "name"), orders.bandwidth_of(body, mac.bandwidth)
     runners.apply(cloud, call, mac)
     mac.bandwidth = bandwidth
@@ -89,18 +89,19 @@ def commitment_of(body: Body) -> str:
 
 def set_vpc(cloud: Cloud, mac: Mac, *, requested: bool) -> None:
     """Begin to let a Mac into private networks, or out of them."""
-    if requested == (mac.vpc != "vpc_disabled"):
+    if requested == mac.in_vpc:
         return
-    mac.vpc = "vpc_updating"
+    mac.vpc, mac.vpc_goal = "vpc_updating", "vpc_enabled" if requested else "vpc_disabled"
     for attachment in mac.attachments.values() if not requested else ():
         networks.begin_detach(cloud, attachment)
-    goal = "vpc_enabled" if requested else "vpc_disabled"
-    cloud.after(cloud.lasts("mac.vpc"), partial(vpc_set, mac, goal))
+    mac.vpc_turn += 1
+    cloud.after(cloud.lasts("mac.vpc"), partial(vpc_set, mac, mac.vpc_turn))
 
 
-def vpc_set(mac: Mac, goal: str) -> None:
-    """End a change of a Mac's access to private networks."""
-    mac.vpc = goal
+def vpc_set(mac: Mac, turn: int) -> None:
+    """End a change of a Mac's access to private networks that no other has overtaken."""
+    if turn == mac.vpc_turn:
+        mac.vpc = mac.vpc_goal
 
 
 def delete(cloud: Cloud, call: Call) -> Answer:

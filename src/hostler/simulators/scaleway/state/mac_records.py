@@ -92,6 +92,8 @@ class Mac(Record):
     deletable: float | None = None
     deletion_scheduled: bool = False
     vpc: str = "vpc_disabled"
+    vpc_goal: str = ""  # what `vpc` will be once it is no longer updating
+    vpc_turn: int = 0  # counts its changes
     bandwidth: int = 0
     kext: bool = False
     sealed_until: float = 0.0
@@ -103,6 +105,11 @@ class Mac(Record):
     wire: tuple[tuple[object, ...], msgspec.Raw] | None = None
     turn: int = 0
     attachments: "dict[str, Attachment]" = field(default_factory=dict)
+
+    @property
+    def in_vpc(self) -> bool:
+        """Tell if it was asked last to be let into private networks."""
+        return (self.vpc_goal if self.vpc == "vpc_updating" else self.vpc) == "vpc_enabled"
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

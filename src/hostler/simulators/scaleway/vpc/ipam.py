@@ -5,6 +5,7 @@ from functools import partial
 from ipaddress import ip_address
 
 from hostler.simulators.scaleway.api.checks import (
+    card_of,
     flag_of,
     id_of,
     ids_of,
@@ -93,7 +94,7 @@ def number_of(ip: Ip) -> tuple[int, int]:
     return found.version, int(found)
 
 
-def card_of(ip: Ip) -> str:
+def mac_of(ip: Ip) -> str:
     """Return the hardware address of what has an address, or nothing."""
     holder = holder_of(ip)
     return (holder and holder.mac) or ""
@@ -102,7 +103,7 @@ def card_of(ip: Ip) -> str:
 ORDERS: dict[str, Callable[[Ip], Key]] = {
     "attached_at": lambda ip: ip.modified if holder_of(ip) else 0.0,
     "ip_address": number_of,
-    "mac_address": card_of,
+    "mac_address": mac_of,
 }
 
 
@@ -174,8 +175,10 @@ def chosen_address(network: PrivateNetwork, text: str, *, six: bool) -> str:
     except ValueError:
         raise errors.invalid(("address", "format", "must be an IP address")) from None
     net = network.net6 if six else network.net4
-    if address not in net:
+    if "%" in text or address not in net:
         raise errors.invalid(("address", "constraint", f"must be in {net}"))
+    if address == net.network_address or (not six and address == net.broadcast_address):
+        raise errors.invalid(("address", "constraint", "is reserved"))
     if str(address) in network.used:
         raise errors.invalid(("address", "constraint", "is in use"))
     return str(address)
@@ -183,7 +186,7 @@ def chosen_address(network: PrivateNetwork, text: str, *, six: bool) -> str:
 
 def custom_holder(cloud: Cloud, body: Body) -> Holder | None:
     """Return the resource of one's own that a body names by its hardware address."""
-    mac = text_of(body, "mac_address")
+    mac = card_of(body)
     if not mac:
         return None
     name = text_of(body, "name") or None
@@ -238,7 +241,10 @@ def attach(cloud: Cloud, call: Call) -> Answer:
     ip = private(cloud, call)
     if ip.holder:
         raise errors.invalid(("ip_id", "constraint", "IP is already attached"))
-    ip.holder, ip.modified = custom_holder(cloud, object_of(call.body, "resource")), cloud.now
+    holder = custom_holder(cloud, object_of(call.body, "resource"))
+    if holder is None:
+        raise errors.invalid(("resource.mac_address", "required", "required key not provided"))
+    ip.holder, ip.modified = holder, cloud.now
     return answer(cloud, call, ip)
 
 

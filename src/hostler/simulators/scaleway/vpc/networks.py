@@ -4,12 +4,13 @@ An id that nobody made names a network that was there before, but for that of ze
 """
 
 from collections.abc import Callable
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Network
 
 from hostler.simulators.scaleway.api.checks import (
     flag_of,
     id_of,
     labels_of,
+    net_of,
     owner_of,
     tags_of,
     text_of,
@@ -105,7 +106,7 @@ def filter_of(call: Call) -> Callable[[PrivateNetwork], bool]:
     """Return the filter that a query asks for; all of the tags must be there."""
     name, tags, ids = call.text("name"), call.texts("tags"), call.ids("private_network_ids")
     project, vpc, dhcp = call.id("project_id"), call.id("vpc_id"), call.flag("dhcp_enabled")
-    organization = call.id("organization_id")
+    organization, storage = call.id("organization_id"), call.flag("s3_integration_enabled")
     return lambda network: (
         name in network.name
         and all(tag in network.tags for tag in tags)
@@ -114,6 +115,7 @@ def filter_of(call: Call) -> Callable[[PrivateNetwork], bool]:
         and organization in ("", network.organization)
         and vpc in ("", network.vpc.id)
         and dhcp in ("", "true" if network.dhcp else "false")
+        and storage in ("", "false")
     )
 
 
@@ -138,6 +140,8 @@ def create(cloud: Cloud, call: Call) -> Answer:
     vpc_id = id_of(body, "vpc_id")
     vpc = cloud.find(cloud.vpcs, call, vpc_id, "vpc") if vpc_id else default_vpc(cloud, owner)
     asked = [subnet_of(text) for text in texts_of(body, "subnets")]
+    if len({net.version for net in asked}) < len(asked):
+        raise errors.invalid(("subnets", "constraint", "there is one subnet of each family"))
     network = new_network(cloud, vpc, owner)
     for net in asked:
         if isinstance(net, IPv4Network):
@@ -154,10 +158,7 @@ def create(cloud: Cloud, call: Call) -> Answer:
 
 def subnet_of(text: str) -> IPv4Network | IPv6Network:
     """Read a subnet; refuse what is none, and sizes that there are not."""
-    try:
-        net = ip_network(text)
-    except ValueError:
-        raise errors.invalid(("subnets", "format", "must be a range of addresses")) from None
+    net = net_of("subnets", text)
     least, most = LENGTHS if net.version == 4 else (64, 64)
     if not least <= net.prefixlen <= most:
         words = f"the prefix must have a length from {least} to {most}"
@@ -196,10 +197,12 @@ def delete(cloud: Cloud, call: Call) -> Answer:
 def subnet_list(cloud: Cloud, call: Call) -> Answer:
     """List the subnets of a region."""
     ids, vpc = call.ids("subnet_ids"), call.id("vpc_id")
+    project, organization = call.id("project_id"), call.id("organization_id")
     found = [
         subnet
         for network in cloud.private_networks.within(call.place)
         if network.organization == call.organization and vpc in ("", network.vpc.id)
+        if project in ("", network.project) and organization in ("", network.organization)
         for subnet in subnets_of(cloud, network)
         if not ids or subnet["id"] in ids
     ]

@@ -16,7 +16,7 @@ def free_address(network: PrivateNetwork, *, six: bool) -> str:
     base, size = int(net.network_address), min(net.num_addresses - FIRST - 1, 1 << 32)
     for _ in range(size):
         network.turn = network.turn % size + 1
-        number = base + FIRST + network.turn
+        number = base + FIRST + network.turn % size
         found = str(IPv6Address(number) if six else IPv4Address(number))
         if found not in network.used:
             return found

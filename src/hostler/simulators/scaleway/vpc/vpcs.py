@@ -1,12 +1,12 @@
 """VPCs: made, listed, changed and deleted; their routing, and the rules of their traffic."""
 
 from collections.abc import Callable
-from ipaddress import ip_network
 
 from hostler.simulators.scaleway.api.checks import (
     choice_of,
     flag_of,
     labels_of,
+    net_of,
     objects_of,
     owner_of,
     size_of,
@@ -52,12 +52,15 @@ def filter_of(call: Call) -> Callable[[Vpc], bool]:
     """Return the filter that a query asks for; all of the tags must be there."""
     name, tags, default = call.text("name"), call.texts("tags"), call.flag("is_default")
     project, organization = call.id("project_id"), call.id("organization_id")
+    routing, storage = call.flag("routing_enabled"), call.flag("s3_integration_enabled")
     return lambda vpc: (
         name in vpc.name
         and all(tag in vpc.tags for tag in tags)
         and default in ("", "true" if vpc.default else "false")
         and project in ("", vpc.project)
         and organization in ("", vpc.organization)
+        and routing in ("", "true" if vpc.routing else "false")
+        and storage in ("", "false")
     )
 
 
@@ -168,11 +171,7 @@ def rule_of(rule: Body) -> dict[str, object]:
 
 def network_text(body: Body, name: str) -> str:
     """Return a range of addresses of a body; refuse what is none."""
-    text = text_of(body, name)
-    try:
-        return str(ip_network(text))
-    except ValueError:
-        raise errors.invalid((name, "format", "must be a range of addresses")) from None
+    return str(net_of(name, text_of(body, name)))
 
 
 ROUTES = (

@@ -1,7 +1,8 @@
 """API keys: shown without their secret, which stands only in the answer to their creation."""
 
+import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 
 from hostler.simulators.scaleway.api.checks import id_of, text_of
 from hostler.simulators.scaleway.api.pages import NEWER
@@ -17,6 +18,7 @@ PATH = "/iam/v1alpha1/api-keys"
 SORT = "api_key"
 ACCESS_KEY = "SCWSIMULATOR00000000"
 """The access key that the simulator tells its clients; it is there from the start."""
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
 def stored(cloud: Cloud) -> Shelf[Plain]:
@@ -44,8 +46,10 @@ def filter_of(call: Call) -> Callable[[Plain], bool]:
     """Return the filter that a query asks for."""
     bearer, access = call.id("bearer_id"), call.text("access_key")
     description = call.text("description")
+    owners = {name: call.id(name) for name in ("user_id", "application_id")}
     return lambda key: (
-        access in ("", key.id)
+        all(one in ("", key.fields.get(name)) for name, one in owners.items())
+        and access in ("", key.id)
         and description in str(key.fields["description"])
         and bearer in ("", *(str(key.fields.get(name)) for name in ("user_id", "application_id")))
     )
@@ -80,18 +84,22 @@ def new_key(cloud: Cloud, call: Call, body: Body) -> Plain:
 
 
 def moment_of(body: Body, name: str) -> str | None:
-    """Return a moment of a body as it was written; refuse what is none."""
+    """Return a moment of a body as the API writes it; refuse what no client could read."""
     text = text_of(body, name)
+    if not text:
+        return None
     try:
-        datetime.fromisoformat(text or "2026-01-01")
-    except ValueError:
-        raise errors.invalid((name, "format", "must be a date")) from None
-    return text or None
+        if MOMENT.fullmatch(text):
+            moment = datetime.fromisoformat(text).astimezone(UTC)
+            return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    except (ValueError, OverflowError):
+        pass
+    raise errors.invalid((name, "format", "must be a date"))
 
 
 def known(cloud: Cloud, call: Call) -> None:
-    """Let the key that clients are told be there."""
-    if stored(cloud).get(ACCESS_KEY) is None:
+    """Let the key that clients are told be there from the start; deleted, it is gone."""
+    if SORT not in cloud.plain:
         key = new_key(cloud, call, {})
         key.id = ACCESS_KEY
         stored(cloud).put(key)
@@ -111,6 +119,7 @@ def get(cloud: Cloud, call: Call) -> Answer:
 
 def create(cloud: Cloud, call: Call) -> Answer:
     """Make a key; nobody is let in with it who is not already."""
+    known(cloud, call)
     key = new_key(cloud, call, call.body)
     stored(cloud).put(key)
     body = {**body_of(cloud, key), "secret_key": cloud.new_id()}
@@ -129,4 +138,12 @@ def update(cloud: Cloud, call: Call) -> Answer:
     return KEYS.answer(cloud, key)
 
 
-ROUTES = KEYS.routes("api_key", PATH, list=list_all, create=create, get=get, update=update)
+def delete(cloud: Cloud, call: Call) -> Answer:
+    """Delete a key; whoever has it is let in all the same."""
+    known(cloud, call)
+    return KEYS.delete(cloud, call)
+
+
+ROUTES = KEYS.routes(
+    "api_key", PATH, list=list_all, create=create, get=get, update=update, delete=delete
+)

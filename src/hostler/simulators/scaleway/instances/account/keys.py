@@ -49,11 +49,12 @@ def key_body(cloud: Cloud, key: SshKey) -> dict[str, object]:
 def filter_of(call: Call) -> Callable[[SshKey], bool]:
     """Return the filter that a query asks for."""
     name, disabled = call.text("name"), call.flag("disabled")
-    project = call.id("project_id")
+    project, organization = call.id("project_id"), call.id("organization_id")
 
     def keep(key: SshKey) -> bool:
         return (
-            name in key.name
+            organization in ("", key.organization)
+            and name in key.name
             and disabled in ("", "true" if key.disabled else "false")
             and project in ("", key.project)
         )
@@ -71,7 +72,9 @@ KEYS: Resource[SshKey] = Resource(
 
 
 def create(cloud: Cloud, call: Call) -> Answer:
-    """Add a key."""
+    """Add a key; a project that is said to be none is refused, as recorded."""
+    if call.body.get("project_id") == "":
+        raise errors.invalid(("project_id", "format", "value must be a valid UUID"))
     public_key = text_of(call.body, "public_key")
     fingerprint = fingerprint_of(public_key)
     owner = owner_of(call)

@@ -1,5 +1,7 @@
 """Security groups; every project has a default one in each zone."""
 
+from collections.abc import Callable
+
 from hostler.simulators.scaleway.api.bodies import instance_body
 from hostler.simulators.scaleway.api.checks import (
     choice_of,
@@ -8,7 +10,7 @@ from hostler.simulators.scaleway.api.checks import (
     tags_of,
     text_of,
 )
-from hostler.simulators.scaleway.api.pages import INSTANCE
+from hostler.simulators.scaleway.api.pages import INSTANCE, matching
 from hostler.simulators.scaleway.api.resource import Resource, Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Body, Call
@@ -63,12 +65,19 @@ def owns(server: object, group: SecurityGroup) -> bool:
     return getattr(server, "security_group", None) is group
 
 
+def filter_of(call: Call) -> Callable[[SecurityGroup], bool]:
+    """Return the filter that a query asks for."""
+    keep, default = matching(call), call.flag("project_default")
+    return lambda group: keep(group) and default in ("", "true" if group.default else "false")
+
+
 GROUPS: Resource[SecurityGroup] = Resource(
     stored=lambda cloud: cloud.groups,
     name="instance_security_group",
     body=body_of,
     style=INSTANCE.of("security_groups"),
     key="security_group",
+    keep=filter_of,
 )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from hostler.simulators.scaleway.api.checks import id_of, ids_of
-from hostler.simulators.scaleway.api.pages import NEWER
+from hostler.simulators.scaleway.api.pages import TOKENS
 from hostler.simulators.scaleway.api.resource import Resource
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
@@ -57,7 +57,7 @@ INTERFACES: Resource[Nic] = Resource(
     stored=lambda cloud: cloud.nics,
     name=RESOURCE,
     body=body_of,
-    style=NEWER.of("private_network_interfaces"),
+    style=TOKENS.of("private_network_interfaces"),
     keep=filter_of,
     newest_first=True,
 )

@@ -89,8 +89,10 @@ def find(cloud: Cloud, call: Call) -> Nic:
 
 
 def list_all(cloud: Cloud, call: Call) -> Answer:
-    """List the cards of a server."""
-    return NICS.page(cloud, call, list(cloud.server(call).nics.values()))
+    """List the cards of a server; all of the tags must be there."""
+    tags = [tag for tag in call.text("tags").split(",") if tag]
+    nics = cloud.server(call).nics.values()
+    return NICS.page(cloud, call, [nic for nic in nics if all(tag in nic.tags for tag in tags)])
 
 
 def get(cloud: Cloud, call: Call) -> Answer:

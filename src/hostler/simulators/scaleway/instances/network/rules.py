@@ -1,9 +1,8 @@
 """The rules of security groups: six that nobody may change, then one's own."""
 
-from ipaddress import ip_network
 from itertools import count
 
-from hostler.simulators.scaleway.api.checks import choice_of, objects_of, size_of, text_of
+from hostler.simulators.scaleway.api.checks import choice_of, net_of, objects_of, size_of, text_of
 from hostler.simulators.scaleway.api.pages import INSTANCE, window
 from hostler.simulators.scaleway.api.resource import Route, location, routes
 from hostler.simulators.scaleway.state import errors
@@ -110,10 +109,7 @@ def ports_of(body: Body, old: Body) -> tuple[object, object]:
 
 def range_of(text: str) -> str:
     """Return a range of addresses as it is shown: a single address without its length."""
-    try:
-        net = ip_network(text, strict=False)
-    except ValueError:
-        raise errors.invalid(("ip_range", "format", "must be a range of addresses")) from None
+    net = net_of("ip_range", text, strict=False)
     return str(net.network_address) if net.prefixlen == net.max_prefixlen else str(net)
 
 

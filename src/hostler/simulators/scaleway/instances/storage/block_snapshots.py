@@ -59,12 +59,13 @@ def reference_body(cloud: Cloud, image: Image) -> dict[str, object]:
 def filter_of(call: Call) -> Callable[[Snapshot], bool]:
     """Return the filter that a query asks for; any of the tags is enough."""
     tags, name, volume = call.texts("tags"), call.text("name"), call.id("volume_id")
-    project = call.id("project_id")
+    project, organization = call.id("project_id"), call.id("organization_id")
     return lambda found: (
         (not tags or any(tag in found.tags for tag in tags))
         and name in found.name
         and volume in ("", found.volume_id)
         and project in ("", found.project)
+        and organization in ("", found.organization)
     )
 
 

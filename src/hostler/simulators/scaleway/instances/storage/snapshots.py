@@ -1,5 +1,6 @@
 """Snapshots of local volumes, and the backups that make an image of a whole server."""
 
+from collections.abc import Callable
 from functools import partial
 
 from hostler.simulators.scaleway.api.bodies import instance_body, task_body
@@ -11,7 +12,7 @@ from hostler.simulators.scaleway.api.checks import (
     tags_of,
     text_of,
 )
-from hostler.simulators.scaleway.api.pages import INSTANCE
+from hostler.simulators.scaleway.api.pages import INSTANCE, matching
 from hostler.simulators.scaleway.api.resource import Resource, Route
 from hostler.simulators.scaleway.instances.images import new_image
 from hostler.simulators.scaleway.state import errors
@@ -43,12 +44,19 @@ def snapshot_body(cloud: Cloud, snapshot: Snapshot) -> dict[str, object]:
     }
 
 
+def filter_of(call: Call) -> Callable[[Snapshot], bool]:
+    """Return the filter that a query asks for."""
+    keep, base = matching(call), call.id("base_volume_id")
+    return lambda snapshot: keep(snapshot) and base in ("", snapshot.volume_id)
+
+
 SNAPSHOTS: Resource[Snapshot] = Resource(
     stored=lambda cloud: cloud.snapshots,
     name="instance_snapshot",
     body=snapshot_body,
     style=INSTANCE.of("snapshots"),
     key="snapshot",
+    keep=filter_of,
     newest_first=True,
 )
 

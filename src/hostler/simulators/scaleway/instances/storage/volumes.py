@@ -107,6 +107,7 @@ def list_all(cloud: Cloud, call: Call) -> Answer:
     """List volumes. Any of the tags is enough here, unlike in the Instance API."""
     tags, product = call.texts("tags"), call.id("product_resource_id")
     name, project, ids = call.text("name"), call.id("project_id"), call.ids("volume_ids")
+    organization, kind = call.id("organization_id"), call.text("volume_type")
 
     def keep(volume: BlockVolume) -> bool:
         return (
@@ -115,6 +116,8 @@ def list_all(cloud: Cloud, call: Call) -> Answer:
             and (not name or name in volume.name)
             and (not project or volume.project == project)
             and (not ids or volume.id in ids)
+            and organization in ("", volume.organization)
+            and kind in ("", type_name(volume.iops))
         )
 
     items = listing(cloud, call, cloud.volumes, keep)
