@@ -140,6 +140,7 @@ PAST_FAILURES = {
 """The same of seeds as they are drawn today."""
 
 FAILURES_OF_NEWER_DICE = {
+    5149: "S7: a release was answered well and came too late, and a list was empty (the judge)",
     717: "L1: hosts that were given up with their machines stayed so when a person put them back",
     113000120: "S5: two 403 for rate limits beside empty lists were believed, of a healthy host",
     94000104: "rollout: a list went on failing beside the next machine that it is tried on (the "

@@ -47,6 +47,7 @@ from .wipes import FailedWipes
 
 _ID = re.compile(r"/servers/([0-9a-f-]{36})(?:/(\w+))?")
 _REFUSED = 400
+_TOO_LATE = "mac_rename_too_late"
 _CLAIMS = frozenset({"pending", "claimed", "standby", "rested"})
 
 
@@ -165,6 +166,9 @@ class MacChecker(ScalewayChecker):
         self._classes.note_disguises(self.world.cloud.macs)
         self._wiped(request, source, line)
         self._update()
+        match = _ID.search(request.path)
+        if match is not None and line.fault == _TOO_LATE and line.status < _REFUSED:
+            self.truth.promise(HostId(match[1]))
 
     def _wiped(self, request: HttpRequest, source: str, line: Line) -> None:
         match = _ID.search(request.path)

@@ -74,7 +74,8 @@ class Fact:
     it next must find it written anew. `handled` is when a person last renamed it, `late` when
     something last took effect beyond the consistency delay, `named` since when it bears its name,
     `by_person` if a person gave it that. `lent` is the installation whose name a person gave it, or
-    that took it when a person had put it into the pool, until another one renames it.
+    that took it when a person had put it into the pool, until another one renames it. `promised`
+    says that a rename was answered well which takes effect later than the consistency delay.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Fact:
     late: float = NEVER
     by_person: bool = False
     lent: str = ""
+    promised: bool = False
     asked: list[Asked] = field(default_factory=list[Asked])
 
     @property
@@ -111,6 +113,11 @@ class GroundTruth:
         """Note a request that is about to be sent."""
         if host in self.hosts:
             self.hosts[host].asked.append(asked)
+
+    def promise(self, host: HostId) -> None:
+        """Note that a rename was answered well, and comes later than the consistency delay."""
+        if host in self.hosts:
+            self.hosts[host].promised = True
 
     def lend(self, host: HostId, installation: str) -> None:
         """Note that an installation took a host that a person had put where it could."""
@@ -200,6 +207,7 @@ class GroundTruth:
         before = replace(fact, asked=[])
         by = next((a for a in reversed(fact.asked) if a.name == mac.name), None)
         fact.name, fact.named, fact.by_person = mac.name, mac.modified, by is None
+        fact.promised = False
         late = by is not None and mac.modified - by.begun > self.consistency_delay
         if by is None:
             owner = parse_name(mac.name)

@@ -98,7 +98,8 @@ def left_of(machine: Machine, truth: GroundTruth) -> set[ResourceId]:
 
     A claim that shows after its machine let go of the host came later than the consistency delay:
     nobody may undo it, it is told as a double for as long as it shows, and the machine goes without
-    it.
+    it. So does one whose release was answered well and comes as late, while lists show nothing of
+    it: two answers say that it is gone, and both are wrong.
     """
     if machine.reason in _LET_GO:
         return set()
@@ -106,7 +107,7 @@ def left_of(machine: Machine, truth: GroundTruth) -> set[ResourceId]:
         ResourceId(host)
         for host, fact in truth.hosts.items()
         if (owner := fact.owner) is not None
-        and not fact.by_person
+        and not (fact.by_person or fact.promised)
         and (machine.host == host or (machine.host is None and not _left(machine, host, fact)))
         and (owner[0] in _TENANT and owner[1].machine == machine.id)
     }
