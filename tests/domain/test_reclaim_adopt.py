@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from hostler.domain.fleets.reclaim import CAP, LACKED, NO_CALL
 from hostler.domain.ids import ResourceId
+from hostler.domain.model.capabilities import HostCapabilities
 from hostler.domain.model.commands import Decision, Reclaim, SaveFleet, SaveOrphans
 from hostler.domain.model.fleet import Caps
 from hostler.domain.model.inventory import Inventory
@@ -559,6 +560,33 @@ def test_adopted_machine_goes_on_with_every_resource_bound_and_becomes_ready() -
     scene.reconcile()
     assert scene.the(7).phase is Phase.READY
     assert len(scene.machines) == 1, "it counts: nothing is bought twice"
+
+
+@pytest.mark.parametrize("dated", [True, False])
+@pytest.mark.parametrize("hosts", [False, True])
+def test_adopted_machine_has_cost_what_its_resources_have_cost_so_far(
+    *, hosts: bool, dated: bool
+) -> None:
+    """The orphan report had told it, and nobody's sum may fall; a host had tenants before."""
+    scene = strange()
+    if not dated:
+        scene.intrude(*(replace(one, created=None) for one in scene.resources.values()))
+    if hosts:
+        scene.capabilities = replace(scene.capabilities, hosts=HostCapabilities())
+    scene.observe()
+    scene.reconcile()
+    scene.later(timedelta(hours=2))
+    scene.observe()
+    scene.reconcile()
+    told = sum(orphan.cost for orphan in scene.orphans.values())
+    assert told > 0
+    adopt(scene)
+    entry = scene.the(7)
+    assert entry.billing.cost(scene.now) == pytest.approx(0 if hosts else told)
+    scene.reconcile()
+    scene.later(timedelta(hours=1))
+    later = scene.the(7).billing.cost(scene.now)
+    assert later == pytest.approx((0 if hosts else told) + scene.the(7).billing.price)
 
 
 def test_adopted_machine_binds_what_its_server_holds_and_not_what_was_left_behind() -> None:

@@ -260,8 +260,8 @@ def test_a_host_that_was_asked_into_its_pool_and_is_anothers_since_is_left_to_it
     bindings, living = {HostId("host-2"): HIS}, (on_host(machine=HIS),)
     transition = decided(hosts_snapshot(host, resource, bindings=bindings, living=living))
     assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, goal)
-    anothers = resource.host.holder == HIS
-    assert transition.host.reason.startswith("not put into the pool: ") is anothers
+    is_taken = resource.host.holder == HIS
+    assert transition.host.reason.startswith("not put into the pool: ") is is_taken
 
 
 @pytest.mark.parametrize(

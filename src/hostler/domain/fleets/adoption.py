@@ -18,6 +18,7 @@ from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 from hostler.domain.observation.certainty import unissued_of
+from hostler.domain.policy.billing import Billing, cost_between
 
 from .answers import RequestAnswer
 
@@ -205,11 +206,25 @@ def _record(
         health=MachineHealth(
             was_ready=snapshot.now if main is not None and main.condition is Condition.UP else None
         ),
+        billing=Billing(spent=_spent(resources, snapshot)),
     )
     held = main.id if main is not None else None
     for resource in sorted(resources, key=lambda one: (one.owner != held, one.id)):
         record = record.with_place(_place(record.place(resource.slot), resource, snapshot))
     return record
+
+
+def _spent(resources: Iterable[Resource], snapshot: Snapshot) -> float:
+    """Return what a machine's resources have cost so far, as the orphan report counted them.
+
+    A host's past is not its machine's: others had it before.
+    """
+    if snapshot.capabilities.hosts is not None:
+        return 0.0
+    first = {orphan.resource: orphan.first for orphan in snapshot.orphans}
+    return sum(
+        cost_between(one.price, one.created or first.get(one.id), snapshot.now) for one in resources
+    )
 
 
 def _place(place: Place, resource: Resource, snapshot: Snapshot) -> Place:

@@ -34,7 +34,7 @@ from . import allocation, cleaning, delivery, host_keys, idle, power
 from . import wiping as wipes
 from .allocation import ALONE, FAULT, STRANGER
 from .enrolment import described, late_holder, listed, ordered, unrecorded
-from .pool import anothers, of_pool
+from .pool import of_pool, taken_by_another
 
 
 def decide_hosts(snapshot: AccountSnapshot) -> tuple[HostTransition, ...]:
@@ -242,7 +242,7 @@ def _dirty(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
         return cleaning.followed(host, resource, snapshot)
     if host.goal is HostGoal.POOLED and resource.host.stage is Stage.POOL:
         return replace(host, goal=None)
-    if host.goal is HostGoal.POOLED and (why := anothers(resource, snapshot)):
+    if host.goal is HostGoal.POOLED and (why := taken_by_another(resource, snapshot)):
         return replace(host, goal=None, reason=f"not put into the pool: {why}")
     return host if host.goal is not None else cleaning.unused(host, resource, snapshot)
 

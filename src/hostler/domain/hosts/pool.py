@@ -83,7 +83,7 @@ def _other_tenant(resource: Resource, host: HostId, snapshot: Snapshot) -> Machi
     return holder if holder and snapshot.bindings.get(holder, host) != host else None
 
 
-def anothers(resource: Resource, account: AccountSnapshot) -> str:
+def taken_by_another(resource: Resource, account: AccountSnapshot) -> str:
     """Return whose a host is by its name, which may be newer than the request for the pool.
 
     What would be refused by now is not done any more. Empty where it may be put there.
