@@ -33,6 +33,7 @@ def test_a_size_within_the_maximum_is_accepted_under_its_authors_name() -> None:
         (BOUNDED, 4, "at most 3 machines"),
         (BOUNDED, -1, "-1 is not a size"),
         (replace(FLEET, renews=False), 1, "has no size of its own"),
+        (replace(FLEET, removed=True), 1, "put it back first, or end them: hostler delete"),
     ],
 )
 def test_a_size_that_cannot_be_is_refused(fleet: Fleet, size: int, why: str) -> None:

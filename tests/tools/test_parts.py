@@ -46,7 +46,7 @@ def script(folder: Path, *parts: str) -> list[str]:
 
 
 def run(folder: Path, *parts: str) -> str:
-    """Run parts to their end, and return what is said."""
+    """Run parts to their end, and return their output."""
     done = subprocess.run(  # noqa: S603 - our own script
         script(folder, *parts), capture_output=True, text=True, check=True
     )
@@ -55,38 +55,38 @@ def run(folder: Path, *parts: str) -> str:
 
 def test_a_patient_part_runs_beside_the_others_with_what_they_leave(tmp_path: Path) -> None:
     flag = tmp_path / "flag"
-    told = "import os; print('at', os.nice(0), os.environ['HOSTLER_TEST_PATIENCE'])"
-    said = run(
+    shows = "import os; print('at', os.nice(0), os.environ['HOSTLER_TEST_PATIENCE'])"
+    output = run(
         tmp_path,
         part("first", NOTE, flag, patient=True),
         part("second", AWAIT + "assert flag.exists()", flag),
         part("third", "print('third')", flag),
     )
-    rows = [line.split()[0] for line in said.splitlines() if line.endswith(" ok")]
+    rows = [line.split()[0] for line in output.splitlines() if line.endswith(" ok")]
     assert rows == ["second", "third", "first"]
     assert "at 19 20" in run(
         tmp_path,
-        part("one", AWAIT + told, flag, patient=True),
+        part("one", AWAIT + shows, flag, patient=True),
         part("two", NOTE, flag),
     )
 
 
 def test_a_patient_part_runs_as_any_where_it_is_alone(tmp_path: Path) -> None:
-    told = "import os; print('at', os.nice(0), 'HOSTLER_TEST_PATIENCE' in os.environ)"
-    assert f"at {os.nice(0)} False" in run(tmp_path, part("one", told, tmp_path, patient=True))
+    shows = "import os; print('at', os.nice(0), 'HOSTLER_TEST_PATIENCE' in os.environ)"
+    assert f"at {os.nice(0)} False" in run(tmp_path, part("one", shows, tmp_path, patient=True))
 
 
 @pytest.mark.parametrize("failing", ["one", "two"])
 def test_what_fails_says_so_wherever_it_runs(tmp_path: Path, failing: str) -> None:
     ends = {name: f"sys.exit({3 if name == failing else 0})" for name in ("one", "two")}
-    said = run(
+    output = run(
         tmp_path,
         part("one", "import sys; print('words of one'); " + ends["one"], tmp_path, patient=True),
         part("two", "import sys; " + ends["two"], tmp_path),
     )
-    assert "words of one" in said
-    assert f"not well: {failing}" in said
-    assert "FAILED (exit 3)" in said
+    assert "words of one" in output
+    assert f"not well: {failing}" in output
+    assert "FAILED (exit 3)" in output
 
 
 def test_an_interrupted_run_ends_its_patient_part_too(tmp_path: Path) -> None:

@@ -22,8 +22,14 @@ MOST_MACHINES = 100_000
 def scale(author: Author, fleet: Fleet, size: int) -> Accepted:
     """Ask for another size; it stays until the next such request, whatever the fleet file says.
 
-    Raises RequestRefused where the fleet has no size of its own, or allows fewer machines.
+    Raises RequestRefused where the fleet has no size of its own, allows fewer machines, or is not
+    in the file any more.
     """
+    if fleet.removed:
+        raise RequestRefused(
+            f"fleet {fleet.name} is not in the file any more, and its machines are kept as they "
+            f"are: put it back first, or end them: hostler delete FILE {fleet.name}"
+        )
     if not 0 <= size <= MOST_MACHINES:
         raise RequestRefused(
             f"{size} is not a size: it must be 0 or more, and {MOST_MACHINES:,} at most"
