@@ -567,7 +567,7 @@ def test_adopted_machine_goes_on_with_every_resource_bound_and_becomes_ready() -
 def test_adopted_machine_has_cost_what_its_resources_have_cost_so_far(
     *, hosts: bool, dated: bool
 ) -> None:
-    """The orphan report had told it, and nobody's sum may fall; a host had tenants before."""
+    """The orphan report had it, and nobody's sum may fall; a host had tenants before."""
     scene = strange()
     if not dated:
         scene.intrude(*(replace(one, created=None) for one in scene.resources.values()))
@@ -578,15 +578,15 @@ def test_adopted_machine_has_cost_what_its_resources_have_cost_so_far(
     scene.later(timedelta(hours=2))
     scene.observe()
     scene.reconcile()
-    told = sum(orphan.cost for orphan in scene.orphans.values())
-    assert told > 0
+    reported = sum(orphan.cost for orphan in scene.orphans.values())
+    assert reported > 0
     adopt(scene)
     entry = scene.the(7)
-    assert entry.billing.cost(scene.now) == pytest.approx(0 if hosts else told)
+    assert entry.billing.cost(scene.now) == pytest.approx(0 if hosts else reported)
     scene.reconcile()
     scene.later(timedelta(hours=1))
     later = scene.the(7).billing.cost(scene.now)
-    assert later == pytest.approx((0 if hosts else told) + scene.the(7).billing.price)
+    assert later == pytest.approx((0 if hosts else reported) + scene.the(7).billing.price)
 
 
 def test_adopted_machine_binds_what_its_server_holds_and_not_what_was_left_behind() -> None:
