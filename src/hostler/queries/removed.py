@@ -44,7 +44,7 @@ class RemovedFleet(Struct, frozen=True, kw_only=True):
         about = f"the fleet {name} is not in the file{since}, and has {self.what}{cost}"
         if why := unreadable.get(name):
             return f"{about}: nobody looks after them, for {why}"
-        if not (self.machines or self.hosts or self.orders):
+        if not self.needs_engine:
             return f"{about}: see hostler orphans FILE"
         if self.taker:
             return f"{about}: fleet {self.taker} takes them over"
@@ -57,6 +57,11 @@ class RemovedFleet(Struct, frozen=True, kw_only=True):
                 f"--fleet {self.successor} --from-fleet {name}"
             )
         return f"{about}: kept as they are; {ways}"
+
+    @property
+    def needs_engine(self) -> bool:
+        """Whether it has what an engine must see to its end, and not orphans alone."""
+        return bool(self.machines or self.hosts or self.orders)
 
     @property
     def what(self) -> str:

@@ -13,9 +13,9 @@ from hostler.app.store_registry import STORES
 from hostler.config.removed import with_removed
 from hostler.config.values import Config
 from hostler.domain.errors import HostRefused
-from hostler.domain.ids import AccountName, FleetName, HostId
-from hostler.domain.model.fleet import FleetRow
-from hostler.domain.model.host import Host
+from hostler.domain.ids import AccountName, FleetName, HostId, machine_id
+from hostler.domain.model.fleet import FleetRow, Order
+from hostler.domain.model.host import Host, HostCondition, Purchase
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.hosts import NOT_RUN
@@ -306,3 +306,43 @@ async def test_a_deleted_provider_that_is_not_in_force_stays_for_machines_and_fl
     assert await left(tmp_path, objects, MemoryStore(HOME)) == {"Provider rack"}
     objects.write("Fleet", "web", WEB)
     assert await left(tmp_path, objects, MemoryStore(HOME)) == set()
+
+
+BOUGHT = Host(
+    id=HostId("box"),
+    account=AccountName("rack"),
+    zone=FLEET.offers[0].zone,
+    purchase=Purchase(buyer=FleetName("web")),
+)
+ORDER = Order(id=machine_id(1), at=BEGIN, offer=FLEET.offers[0])
+
+
+@pytest.mark.parametrize("kind", [RACK, WRONG])
+@pytest.mark.parametrize(
+    ("host", "orders", "stays"),
+    [
+        (BOUGHT, (), True),
+        (None, (ORDER,), True),
+        (replace(BOUGHT, condition=HostCondition.ABSENT), (), False),
+        (replace(BOUGHT, purchase=Purchase()), (), False),
+        (None, (), False),
+    ],
+    ids=["a host", "an order", "a host that is gone", "another's host", "nothing"],
+)
+async def test_a_deleted_provider_stays_for_what_a_fleet_bought_that_has_no_machine_any_more(
+    tmp_path: Path, kind: Fields, host: Host | None, orders: tuple[Order, ...], *, stays: bool
+) -> None:
+    """It was let go with the last machine, and the host stayed on a bill that nobody looked at."""
+    objects, store = Objects(), MemoryStore(HOME)
+    objects.write("Provider", "rack", kind, ends=True)
+    lease = await store.take_lease("fleet/web", "test", None)
+    assert lease is not None
+    fence = Fence(lease="fleet/web", epoch=lease.epoch)
+    text = json.dumps({"provider": "rack", "size": 1, "types": ["small"], "zones": ["z"]})
+    row = FleetRow(
+        name=FleetName("web"), created=BEGIN, definition=text, removed=BEGIN, orders=orders
+    )
+    await store.add_fleet(row)
+    if host is not None:
+        await store.save_host(host, (), fence)
+    assert await left(tmp_path, objects, store) == (set() if stays else {"Provider rack"})

@@ -29,6 +29,7 @@ from hostler.ports.store import Store
 from hostler.queries.fleets import FleetStatus, fleet_status
 from hostler.queries.hosts import recorded_hosts
 from hostler.queries.power_states import power_statuses
+from hostler.queries.removed import held_of
 from hostler.requests.recording import Accepted, record
 
 from . import status as statuses
@@ -193,8 +194,8 @@ class Reporter:
         hosts = [h for h in of.followed.of(HOSTS.kind) if provider_key(h) == key_of(one)]
         if one.ends and not (
             self._is_named(one)
-            or await self._is_used(fleets)
-            or await self._has_machines(name, config, rows)
+            or await self._is_used(fleets, rows)
+            or await self._is_needed(name, config, rows)
         ):
             await self.writer.release(PROVIDERS, one)
             return
@@ -214,25 +215,35 @@ class Reporter:
         fleets = self.of.followed.of(FLEETS.kind)
         return any(provider_key(fleet) == key_of(one) for fleet in fleets if not fleet.ends)
 
-    async def _is_used(self, fleets: Iterable[Fleet]) -> bool:
-        """Tell whether anybody asks for machines of these fleets, or there are some still."""
+    async def _is_used(self, fleets: Iterable[Fleet], rows: Mapping[FleetName, FleetRow]) -> bool:
+        """Tell whether anybody asks for machines of these fleets, or they have something still."""
         for fleet in fleets:
-            if not fleet.removed or await self.of.store.machines(fleet.name):
+            row = rows.get(fleet.name)
+            if not fleet.removed or (row is not None and await self._has_any(row)):
                 return True
         return False
 
-    async def _has_machines(
+    async def _is_needed(
         self, name: str, config: Config, rows: Mapping[FleetName, FleetRow]
     ) -> bool:
-        """Tell whether fleets have machines of a provider that is not in force, and so is not run.
+        """Tell whether fleets have something of a provider that is not in force, and so is not run.
 
-        Nobody can say then how they are to be looked after; their rows tell whose they are.
+        Nobody can say then how it is to be looked after; their rows tell whose it is.
         """
         for fleet in config.unreadable:
             row = rows.get(fleet)
-            if row is not None and provider_of(row) == name and await self.of.store.machines(fleet):
+            if row is not None and provider_of(row) == name and await self._has_any(row):
                 return True
         return False
+
+    async def _has_any(self, row: FleetRow) -> bool:
+        """Tell whether a fleet has machines, hosts that it bought, or orders under way.
+
+        A host stays on the bill when its last machine has left it, until an engine gives it up.
+        """
+        store = self.of.store
+        held = await held_of(store, row, (await store.hosts(), ()), self.of.clock.now())
+        return held.needs_engine
 
     def _name(self, one: Written) -> str:
         """Return how the engine calls an object."""
