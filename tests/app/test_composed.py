@@ -14,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from hostler.app.compose import Composed
+from hostler.app.kubernetes.run import opener
 from hostler.config.values import Config, WrongFile
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account
@@ -117,6 +118,7 @@ hosts = [{ address = "192.0.2.1" }]
 [fleet.web]
 size = 1
 """
+REFUSED = pytest.raises(WrongFile, match="has 1 machine there")
 ELSEWHERE = {
     "another project": (FILE.replace(PROJECT, OTHER), "provider.scaleway"),
     "another account": (MOVED, "fleet.web.provider"),
@@ -198,6 +200,19 @@ async def test_orphans_that_are_ours_keep_a_fleet_in_its_account_too(
     why = pytest.raises(WrongFile, match="has 1 orphan there") if is_refused else nullcontext()
     with why:
         await _opened(file, ELSEWHERE["another project"][0], store)
+
+
+async def test_an_object_of_a_provider_is_refused_that_takes_its_fleets_to_another_project(
+    tmp_path: Path,
+) -> None:
+    """In Kubernetes what was right before stays in force, whether the fleet's object is there."""
+    file = tmp_path / "web.toml"
+    store = await _store(file)
+    for text, why in ((FILE, nullcontext()), (ELSEWHERE["another project"][0], REFUSED)):
+        composed, config = _read(file, text)
+        for fleets in (config.fleets, ()):
+            with why:
+                await opener(composed, store)(replace(config, fleets=fleets))
 
 
 async def test_a_fleet_that_has_nothing_left_may_go_anywhere(tmp_path: Path) -> None:

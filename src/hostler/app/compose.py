@@ -136,7 +136,7 @@ class Composed:
 
         if removed := await removed_fleets(store, config, self._clock.now()):
             config = with_removed(config, (one.row for one in removed), KINDS)
-        return config if self.own is not None else identified(config, KINDS, self._environment)
+        return identified(config, KINDS, self._environment)
 
     @asynccontextmanager
     async def store(self, config: Config, purpose: Purpose) -> AsyncGenerator[Store]:

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
+from hostler.config.errors import Fault
 from hostler.config.removed import with_removed
-from hostler.config.values import Config
+from hostler.config.values import Config, WrongFile
 from hostler.domain.errors import HostRefused
 from hostler.domain.ids import AccountName, FleetName, HostId, machine_id
 from hostler.domain.model.fleet import FleetRow, Order
@@ -184,6 +185,58 @@ async def test_a_host_that_cannot_be_opened_is_refused_alone_and_opened_once_it_
     assert [box.price for box in table_of(PowerTable, account.settings).boxes] == [0, 0]
     assert not source.judged.assembly.verdicts[Place("provider", "rack")].accepted
     assert source.judged.assembly.verdicts[Place("provider", "rack")].older
+
+
+async def test_an_account_is_opened_for_its_own_fleets(tmp_path: Path) -> None:
+    """What opens it may refuse it for what they have in the one that it was."""
+    objects, opened = Objects(), list[tuple[set[str], set[str]]]()
+
+    async def opens(config: Config) -> None:
+        opened.append(names(config))
+
+    for name, spec in (("rack", RACK), ("other", RACK)):
+        objects.write("Provider", name, spec)
+    objects.write("Fleet", "web", WEB)
+    objects.write("Host", "box", BOX)
+    source = source_of(tmp_path, objects, opens)
+    await source.first({})
+    assert ({"rack"}, {"web"}) in opened
+    assert all(found == {"web"} for accounts, found in opened if accounts == {"rack"})
+
+
+@pytest.mark.parametrize("path", ["provider.rack", "fleet.web.provider"])
+async def test_an_object_that_takes_a_fleet_away_from_its_machines_is_refused_alone(
+    tmp_path: Path, path: str
+) -> None:
+    """What was right before stays in force; only the object that is wrong says so."""
+    objects, wrong = Objects(), list[Fault]()
+
+    async def opens(config: Config) -> None:
+        about = {f"fleet.{fleet.name}.provider" for fleet in config.fleets}
+        about |= {f"provider.{account.name}" for account in config.accounts}
+        if faults := tuple(fault for fault in wrong if fault.path in about):
+            raise WrongFile(config.path, faults)
+
+    for name in ("rack", "other"):
+        objects.write("Provider", name, RACK)
+    objects.write("Fleet", "web", WEB)
+    objects.write("Host", "box", BOX)
+    objects.write("Host", "box2", {**BOX, "provider": "other"})
+    source = source_of(tmp_path, objects, opens)
+    await source.first({})
+    wrong.append(Fault(path=path, value="", expected="the other one", hint="put it back"))
+    if path.startswith("fleet"):
+        objects.write("Fleet", "web", {**WEB, "provider": "other"})
+    else:
+        objects.write("Host", "box3", BOX)
+    await source.take(base_in(tmp_path))
+    (fleet,) = source.config().fleets
+    assert fleet.account == "rack"
+    place = Place("fleet", "web") if path.startswith("fleet") else Place("provider", "rack")
+    verdicts = source.judged.assembly.verdicts
+    assert verdicts[place].reason is Reason.NOT_OPENED
+    assert "put it back" in verdicts[place].message
+    assert [one for one, verdict in verdicts.items() if not verdict.accepted] == [place]
 
 
 async def test_who_takes_over_runs_no_provider_without_a_host_that_the_other_one_took(

@@ -10,6 +10,7 @@ from datetime import timedelta
 
 import structlog
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.app.lending import Own
 from hostler.app.nodes import Nodes
@@ -31,7 +32,7 @@ from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.following import KINDS as OBJECTS
 from hostler.frontends.kubernetes.fleets.following import Followed, Selections
 from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
-from hostler.frontends.kubernetes.fleets.source import Base, Source, Surroundings
+from hostler.frontends.kubernetes.fleets.source import Base, Opens, Source, Surroundings
 from hostler.frontends.kubernetes.fleets.writing import Writer
 from hostler.frontends.kubernetes.install import DEFINITIONS, definition_of
 from hostler.frontends.kubernetes.leading import ALONE, LOOK, Election, Successor, elected
@@ -46,6 +47,7 @@ from hostler.kubernetes.objects import Key
 from hostler.kubernetes.requests import Selection
 from hostler.ports.engine_record import KeepsEngineRecord
 from hostler.ports.store import Store
+from hostler.queries.left_accounts import refuse_left_accounts
 
 from .beside import Beside, alone, base_of
 from .cluster_api import cluster_api
@@ -164,18 +166,28 @@ def _surroundings(process: Process, site: _Site, base: Base, store: Store) -> Su
     places = SecretPlaces(folder, process.variables, secrets.token_bytes(32))
     places.clear()
 
-    async def opens(config: Config) -> None:
-        async with process.services.accounts(config, store):
-            return
-
     return Surroundings(
         cluster=site.cluster,
         namespaces=site.namespaces,
         followed=site.followed,
         places=places,
-        opens=opens,
+        opens=opener(process.services, store),
         clock=process.services.clock(),
     )
+
+
+def opener(services: Services, store: Store) -> Opens:
+    """Return what opens accounts, and refuses one that is another by now than where its fleets are.
+
+    Fleets are opened by the engine: what is wrong with one is no matter of its account's.
+    """
+
+    async def opens(config: Config) -> None:
+        async with services.accounts(replace(config, fleets=(), templates={}), store):
+            known = await services.with_removed(config, store)
+            await refuse_left_accounts(store, known, services.clock().now())
+
+    return opens
 
 
 @asynccontextmanager

@@ -17,10 +17,11 @@ from msgspec.structs import replace
 from hostler.config.cluster_tables import AllowTable
 from hostler.config.decode import Raw, table
 from hostler.config.digests import differing, digests
+from hostler.config.errors import Fault
 from hostler.config.load import Kinds
 from hostler.config.node_tables import HostNodeTable
 from hostler.config.store_url import Stores
-from hostler.config.values import Config
+from hostler.config.values import Config, WrongFile
 from hostler.domain.errors import ConfigError, HostlerError, HostRefused
 from hostler.domain.ids import AccountName, HostId
 from hostler.frontends.kubernetes.connecting import Connected
@@ -84,7 +85,9 @@ class Judged(Struct, frozen=True, kw_only=True):
 
 
 Opens = Callable[[Config], Awaitable[None]]
-"""Opens the accounts of a configuration and closes them; ConfigError where one cannot be."""
+"""Opens the accounts of a configuration and closes them.
+
+ConfigError where one cannot be, or takes its fleets away from the machines that they have."""
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
@@ -346,20 +349,32 @@ class Source:
         return self._judged.nodes.get((str(account), str(host)))
 
     async def _unopened(self, assembly: Assembly) -> tuple[Place | None, ConfigError | None]:
-        """Return an account of an object that cannot be opened, and why; each is tried once."""
+        """Return an object because of which an account cannot be opened for its fleets, and why.
+
+        Each account is tried once for the same fleets.
+        """
         config = assembly.config
         for account in config.accounts:
             place = Place(PROVIDER, str(account.name))
-            digest = digests(config)[place.path]
-            if place not in assembly.verdicts or self._opened.get(place.path) == digest:
+            fleets = tuple(fleet for fleet in config.fleets if fleet.account == account.name)
+            tried = " ".join((digests(config)[place.path], *(str(one.name) for one in fleets)))
+            if place not in assembly.verdicts or self._opened.get(place.path) == tried:
                 continue
-            alone = replace(config, accounts=(account,), fleets=(), templates={})
             try:
-                await self._opens(alone)
+                await self._opens(replace(config, accounts=(account,), fleets=fleets))
+            except WrongFile as error:
+                (fault, *_) = error.faults
+                return _place_of(fault), ConfigError(f"expected {fault.expected}; {fault.hint}")
             except ConfigError as error:
                 return place, error
-            self._opened[place.path] = digest
+            self._opened[place.path] = tried
         return None, None
+
+
+def _place_of(fault: Fault) -> Place:
+    """Return the table that a fault is about: a provider's, or that of a fleet that changes it."""
+    name, _, rest = fault.path.removesuffix(f".{PROVIDER}").partition(".")
+    return Place(name, rest)
 
 
 def _verdicts(judged: Judged) -> Verdicts:
