@@ -551,4 +551,9 @@ def test_only_a_deletion_that_we_scheduled_is_called_off_for_a_wipe() -> None:
         assert host_kinds(HostGoal.CLEAN, leaving, asked=again) == [machine_calls.UNSCHEDULE]
         theirs = (*ours, asked(machine_calls.UNSCHEDULE, CallState.DONE, LATER))
         assert host_kinds(HostGoal.CLEAN, leaving, asked=theirs) == ["mac.rename.wiping"]
+        refused = (asked(kind, CallState.REFUSED, NOW),)
+        assert host_kinds(HostGoal.CLEAN, leaving, asked=refused) == ["mac.rename.wiping"]
+        for unsure in (CallState.OPEN, CallState.LAPSED):
+            late = (asked(kind, unsure, NOW),)
+            assert host_kinds(HostGoal.CLEAN, leaving, asked=late) == [machine_calls.UNSCHEDULE]
     assert host_kinds(HostGoal.CLEAN, leaving) == ["mac.rename.wiping"]

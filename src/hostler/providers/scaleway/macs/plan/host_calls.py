@@ -80,11 +80,15 @@ def _wiped(host: Host, resource: Resource) -> tuple[Call, ...]:
 
 
 def _is_scheduled_by_us(host: Host) -> bool:
-    """Tell whether we had its deletion scheduled, by either call, and did not call it off since."""
-    asked = [host.last_asked(kind) for kind in (SCHEDULE, DELETE)]
+    """Tell whether we had its deletion scheduled, by either call, and did not call it off since.
+
+    What was refused scheduled nothing: somebody else did, then.
+    """
+    known = [host.last_asked(kind) for kind in (SCHEDULE, DELETE)]
+    asked = [a for a in known if a is not None and a.call_state is not CallState.REFUSED]
     off = host.last_asked(UNSCHEDULE)
     done = off.at if off is not None and off.call_state is CallState.DONE else None
-    return any(one is not None and (done is None or one.at > done) for one in asked)
+    return any(done is None or one.at > done for one in asked)
 
 
 def _cleaned(host: Host, resource: Resource) -> tuple[Call, ...]:
