@@ -416,7 +416,7 @@ TIMES = {
     "google.protobuf.Timestamp expires": "2026-11-21T12:30:15Z",
     "int64 expires_at": str(UNIX),
     "int64 expires_at_unix_ms": str(UNIX * 1000),
-    "int64 expiry_ns": str(UNIX * 10**9),
+    "int64 expires_at_ns": str(UNIX * 10**9),
     "uint32 expires_unix": UNIX,
     "double expires_at": float(UNIX),
     "string expires": "2026-11-21T12:30:15Z",

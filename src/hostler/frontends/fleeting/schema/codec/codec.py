@@ -96,7 +96,7 @@ class Codec:
         """Return the answer with those that were accepted."""
         call = self._calls[name]
         reply = call.reply()
-        call.set_texts(reply, "succeeded", ids)
+        call.set_texts(reply, "succeeded", ids, always=True)
         return call.finish(reply)
 
     def instance(self, name: str, request: Message) -> str:
@@ -195,10 +195,12 @@ class _Call:
             raise Refused(f"{leaf.type} has no value for the protocol {value}")
         write(reply, value)
 
-    def set_texts(self, reply: Message, name: str, texts: Sequence[str]) -> None:
-        """Write texts into a list, if the schema has one for them."""
+    def set_texts(
+        self, reply: Message, name: str, texts: Sequence[str], *, always: bool = False
+    ) -> None:
+        """Write texts into a list, if the schema has one; `always`: what is around it is there."""
         leaf = self.leaf(REPLY, name)
-        if leaf is not None and texts:
+        if leaf is not None and (texts or always):
             put_texts(leaf)(reply, texts)
 
 

@@ -108,7 +108,9 @@ def put_texts(leaf: Leaf) -> Callable[[Message, Sequence[str]], None]:
     wrapped = leaf.wrapped and not behind
 
     def write(message: Message, texts: Sequence[str]) -> None:
-        entries = get(holder(message, around), listed)
+        held = holder(message, around)
+        held.SetInParent()
+        entries = get(held, listed)
         if inner is None and not wrapped:
             cast("list[str]", entries).extend(texts)
             return

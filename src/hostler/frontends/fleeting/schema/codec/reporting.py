@@ -56,7 +56,9 @@ def _singles(made: type[Message], fill: Fill) -> Report:
 def _listed(made: type[Message], path: Sequence[FieldDescriptor], fill: Fill) -> Report:
     def report(instances: Sequence[Instance]) -> Sequence[Message]:
         reply = made()
-        add = cast("Repeated", get(holder(reply, path[:-1]), path[-1])).add
+        around = holder(reply, path[:-1])
+        around.SetInParent()
+        add = cast("Repeated", get(around, path[-1])).add
         for instance in instances:
             fill(add(), instance)
         return (reply,)
@@ -74,7 +76,9 @@ def _mapped(
 
     def report(instances: Sequence[Instance]) -> Sequence[Message]:
         reply = made()
-        found = get(holder(reply, path[:-1]), path[-1])
+        around = holder(reply, path[:-1])
+        around.SetInParent()
+        found = get(around, path[-1])
         if behind:
             entries = cast("Mapping[str, Message]", found)
             for one in instances:

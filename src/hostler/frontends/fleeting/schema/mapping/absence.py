@@ -16,9 +16,12 @@ from hostler.frontends.fleeting.schema.vocabulary.naming import words
 from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
     GOOD,
     LISTED_WORDS,
+    NOERROR,
     NONE_WRONG,
+    OF_INSTANCES,
     VERDICT_WORDS,
     WELL_WORDS,
+    barring,
 )
 
 from .leaves import is_map
@@ -28,7 +31,9 @@ _DEEPEST = 6
 _GOOGLE = "google.protobuf."
 _FLAG = f"{_GOOGLE}BoolValue"
 _BOOLS = ("true", "false")
-_OF_ENUMS = VERDICT_WORDS | {"code"}
+_CODE = frozenset({"code"})
+_TIMES = frozenset({f"{_GOOGLE}Timestamp", f"{_GOOGLE}Duration"})
+_EMPTY = f"{_GOOGLE}Empty"
 _TEXTS = frozenset({FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES})
 _UNWRITTEN = frozenset(
     {FieldDescriptor.TYPE_BYTES, FieldDescriptor.TYPE_DOUBLE, FieldDescriptor.TYPE_FLOAT}
@@ -91,14 +96,22 @@ def denies(one: FieldDescriptor) -> bool:
         return _denies_all(one)
     kind = one.message_type
     if one.enum_type is not None:
-        named = _named(one, _OF_ENUMS) and not (GOOD | NONE_WRONG) & unset_words(one.enum_type, one)
-    elif one.type == FieldDescriptor.TYPE_BOOL or (kind and kind.full_name == _FLAG):
-        named = _named(one, VERDICT_WORDS) and not harmless_at_zero(one)
-    elif kind is not None and (kind.full_name == f"{_GOOGLE}Empty" or not _of_google(kind)):
+        named = _enum_denies(one, one.enum_type)
+    elif kind is None or kind.full_name.endswith("Value"):
+        named = _named(one, VERDICT_WORDS) and not (kind is None and harmless_at_zero(one))
+    elif kind.full_name in {_EMPTY, *_TIMES} or not _of_google(kind):
         named = _named(one, WELL_WORDS) or bool(WELL_WORDS.intersection(words(kind.name)))
     else:
         named = False
     return named or _is_beside_wrong(one)
+
+
+def _enum_denies(one: FieldDescriptor, kind: EnumDescriptor) -> bool:
+    """Tell whether an enum that is left out says no: `NONE` is good news of a code alone."""
+    unset = unset_words(kind, one)
+    if _named(one, VERDICT_WORDS):
+        return not (GOOD | NOERROR) & unset
+    return _named(one, _CODE) and not (GOOD | NONE_WRONG) & unset
 
 
 def _denies_all(one: FieldDescriptor) -> bool:
@@ -106,9 +119,14 @@ def _denies_all(one: FieldDescriptor) -> bool:
     kind = one.message_type
     if kind is not None and is_map(one):
         kind = kind.fields_by_name["value"].message_type
-    if _named(one, LISTED_WORDS):
+    if _named(one, LISTED_WORDS) or (not barring(one.name) and _of_instances(one.name)):
         return True
     return kind is not None and not _of_google(kind) and any(True for _ in denied(kind, (one,)))
+
+
+def _of_instances(name: str) -> bool:
+    """Tell whether a name says of instances, and of nothing else."""
+    return OF_INSTANCES.issuperset(words(name))
 
 
 def _is_beside_wrong(one: FieldDescriptor) -> bool:

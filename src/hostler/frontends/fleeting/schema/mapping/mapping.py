@@ -182,7 +182,7 @@ def _call(
         found = shape(method, chosen, known)
         reply, entries = found.matches, found.entries
     else:
-        message = Message(leaves=leaves(method.output_type), known=known)
+        message = Message(leaves=leaves(method.output_type), known=known, answer=True)
         reply = match(message, SLOTS[name, REPLY], chosen)
         reply = _addressed(reply) if name == "ConnectInfo" else reply
     extra = _extras(method, request, reply)
@@ -191,10 +191,22 @@ def _call(
 
 
 def _known(name: str, method: MethodDescriptor) -> frozenset[str]:
-    """Return the words that the messages of a call may be named by: the schema's own among them."""
+    """Return the words that the messages of a call may be named by: the schema's own among them.
+
+    A word of the service or the package says nothing only where it is in the names of several
+    calls: `Deficit` is not harmless for standing in a package named `deficit`.
+    """
     service = method.containing_service
-    own = {*words(method.name), *words(service.name), *words(service.file.package)}
+    house = {*words(service.name), *words(service.file.package)}
+    used = [set(_type_words(one)) for one in service.methods]
+    own = {*words(method.name), *(w for w in house if sum(w in one for one in used) > 1)}
     return OF_CALLS[name] | (own - NEVER)
+
+
+def _type_words(method: MethodDescriptor) -> Iterator[str]:
+    """Go through the words in the names of a method's messages."""
+    yield from words(method.input_type.name)
+    yield from words(method.output_type.name)
 
 
 def _addressed(reply: Mapping[str, Match]) -> Mapping[str, Match]:

@@ -10,7 +10,16 @@ from hostler.frontends.fleeting.schema.vocabulary.harmless import harmless_at_ze
 from hostler.frontends.fleeting.schema.vocabulary.slots import Kind, Need, Slot
 
 from .leaves import Leaf, besides
-from .placing import Message, is_hinted, is_named, is_neutral, objection, oddly_named, rivals
+from .placing import (
+    Message,
+    elsewhere,
+    is_hinted,
+    is_named,
+    is_neutral,
+    objection,
+    oddly_named,
+    rivals,
+)
 
 Chosen = Mapping[str, str]
 """What the operator says of one message: logical field to dotted name; "" is "there is none"."""
@@ -159,6 +168,8 @@ def _rest(message: Message, slot: Slot, taken: set[str]) -> Match:
     """Return a neutral match, or that there is none, or a refusal."""
     left = [leaf for leaf in message.suit(slot) if leaf.name not in taken]
     odd = besides(slot, left) or oddly_named(message, slot, left)
+    if odd is None and slot.need is Need.EXPECTED:
+        odd = elsewhere(message, slot, taken)
     if odd is None and slot.sole and len(left) == 1 and is_neutral(left[0], slot, message):
         reason = "its name says little; it is the only field of its type there"
         return Match(slot=slot, level=Level.NEUTRAL, leaf=left[0], reason=reason)

@@ -6,9 +6,10 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescript
 from msgspec import Struct
 
 from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
+from hostler.frontends.fleeting.schema.vocabulary.harmless import harmless_name
 from hostler.frontends.fleeting.schema.vocabulary.messages import stranger
 from hostler.frontends.fleeting.schema.vocabulary.names import ID_ALSO, ID_NAMES
-from hostler.frontends.fleeting.schema.vocabulary.naming import plain, timed, words
+from hostler.frontends.fleeting.schema.vocabulary.naming import is_span, plain, timed, words
 from hostler.frontends.fleeting.schema.vocabulary.slots import Kind, Slot
 from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
     ENUM_WORDS,
@@ -16,6 +17,7 @@ from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
     NEUTRAL,
     STATE_HINTS,
     STATES,
+    UNSETTLED,
     VERDICTS,
 )
 
@@ -27,17 +29,24 @@ _STATE_WORDS = frozenset(
 )
 
 
+_ANYTHING = frozenset({"Struct", "Any", "Value", "ListValue"})
+_NAMES_OF_PAIRS = frozenset({"key", "name", "type", "kind"})
+_SHORTEST = 3
+
+
 class Message(Struct, frozen=True, kw_only=True):
     """One message to be matched: its leaves, and from which place of their paths names count.
 
     `after` is 0, or for the entries of a list the place behind the list. `known` are the words
-    that the messages of this call may be named by.
+    that the messages of this call may be named by. `answer`: it is one, so that what is left over
+    is left empty.
     """
 
     leaves: tuple[Leaf, ...]
     after: int = 0
     entry: bool = False
     known: frozenset[str] = frozenset()
+    answer: bool = False
 
     def suit(self, slot: Slot) -> tuple[Leaf, ...]:
         """Return the leaves whose types can carry a logical field."""
@@ -76,7 +85,13 @@ def says_states(leaf: Leaf) -> bool:
 
 
 def good_value(kind: EnumDescriptor) -> int | None:
-    """Return the number of the one value that says that all went well; None for none or several."""
+    """Return the number of the one value that says that all went well; None for none or several.
+
+    None too where another value says that it went well in part, or will: which of them is true of a
+    call nobody knows.
+    """
+    if any(UNSETTLED.intersection(words(value.name)) for value in kind.values):
+        return None
     good = {n for word, meant in values(kind).items() if word in GOOD for _, n in meant}
     return good.pop() if len(good) == 1 else None
 
@@ -123,6 +138,8 @@ def is_named(leaf: Leaf, slot: Slot, message: Message) -> bool:
         own = plain(leaf.path[leaf.list_at].name)
         return own in slot.names and _is_id(leaf, frozenset(ID_NAMES))
     own = base(leaf.field.name, slot)
+    if slot.kind is Kind.TIME and leaf.shape != "Timestamp" and is_span(leaf.field.name):
+        return False
     verdict = slot.kind is Kind.FLAG and leaf.field.enum_type is not None and own in VERDICTS
     return verdict or own in slot.names
 
@@ -195,3 +212,56 @@ def oddly_named(message: Message, slot: Slot, left: Sequence[Leaf]) -> str | Non
         if not fits:
             return f"{leaf.name} has the name, but is {leaf.type}; {slot.kind} is needed"
     return None
+
+
+def elsewhere(message: Message, slot: Slot, taken: set[str]) -> str | None:
+    """Return what of an answer may hold a logical field in a shape that we cannot fill, or None.
+
+    That is a list or a message of its name, and whatever holds values under names of its own.
+    """
+    for leaf in message.leaves if message.answer else ():
+        if leaf.name in taken or leaf in message.suit(slot) or leaf.barred(message.after):
+            continue
+        if any(harmless_name(field.name) for field in leaf.path) or _is_beside(leaf, taken):
+            continue
+        if leaf.in_map or leaf.shape in _ANYTHING or _is_pair(leaf):
+            return f"{leaf.name} could hold it, which holds values under names of its own"
+        around = leaf.path if leaf.list_at is None else leaf.path[: leaf.list_at + 1]
+        if any(_is_name(field.name, slot) for field in leaf.path[:-1]):
+            return f"{leaf.name} is inside something of its name"
+        own = frozenset(_singular(word) for word in words(around[-1].name))
+        if leaf.list_at is not None and (own in slot.spelled or _is_name(around[-1].name, slot)):
+            return f"{leaf.name} has the name, but is {leaf.type}; {slot.kind} is needed"
+        if leaf.list_at is not None and own <= slot.words:
+            return f"{leaf.name} could hold it, but is {leaf.type}; {slot.kind} is needed"
+    return None
+
+
+def _is_name(name: str, slot: Slot) -> bool:
+    """Tell whether a name is one of a logical field's, or likely to be."""
+    return not {plain(name), _singular(name)}.isdisjoint((*slot.names, *slot.also, *slot.hints))
+
+
+def _singular(name: str) -> str:
+    """Return a name as it is of one, as far as that is seen: `addresses` is `address`."""
+    own = plain(name)
+    for end, rest in (("sses", "ss"), ("ss", "ss"), ("s", "")):
+        if own.endswith(end) and len(own) > _SHORTEST:
+            return own.removesuffix(end) + rest
+    return own
+
+
+def _is_beside(leaf: Leaf, taken: set[str]) -> bool:
+    """Tell whether a field is in a list of which another field is taken."""
+    at = leaf.list_at
+    start = ".".join(field.name for field in leaf.path[: at + 1]) if at is not None else ""
+    return bool(start) and any(name == start or name.startswith(f"{start}.") for name in taken)
+
+
+def _is_pair(leaf: Leaf) -> bool:
+    """Tell whether a field is in a list of names or kinds with their values."""
+    if leaf.list_at is None or leaf.list_at == len(leaf.path) - 1:
+        return False
+    inner = leaf.path[leaf.list_at].message_type
+    names = [field.name for field in inner.fields] if inner is not None else []
+    return any(plain(name) in _NAMES_OF_PAIRS for name in names)

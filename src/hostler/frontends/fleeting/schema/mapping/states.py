@@ -7,7 +7,12 @@ from msgspec import Struct
 
 from hostler.frontends.fleeting.contract import CORE, State
 from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
-from hostler.frontends.fleeting.schema.vocabulary.synonyms import STATE_HINTS, STATES, UNSAID
+from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
+    READY,
+    STATE_HINTS,
+    STATES,
+    UNSAID,
+)
 
 from .leaves import Leaf
 from .match import Chosen, Level
@@ -101,7 +106,7 @@ def _numbers(kind: EnumDescriptor, chosen: Chosen) -> Spoken:
     known = values(kind)
     found = {state: _number(kind, known, state, chosen) for state in State}
     proposals = {
-        state: _proposal(known, state)
+        state: None if any(word in known for word in STATES[state]) else _proposal(known, state)
         for state, (written, _, _, _) in found.items()
         if written is None
     }
@@ -130,6 +135,9 @@ def _number(
         return _chosen_number(kind, state, chosen[state.value])
     meant = [pair for word in STATES[state] for pair in known.get(word, ())]
     numbers = {number for _, number in meant}
+    ready = [pair for word in READY if state is State.RUNNING for pair in known.get(word, ())]
+    if numbers and {number for _, number in ready} - numbers:
+        meant, numbers = [*meant, *sorted(ready)], {*numbers, *(number for _, number in ready)}
     if len(numbers) == 1:
         return meant[0][1], meant[0][0], Level.EXACT, ""
     if numbers:

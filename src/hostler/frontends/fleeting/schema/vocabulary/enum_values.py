@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from google.protobuf.descriptor import EnumDescriptor
 
 from .naming import words
-from .synonyms import NEVER
+from .synonyms import NEVER, OTHERS_STATES
 
 
 def values(kind: EnumDescriptor) -> Mapping[str, tuple[tuple[str, int], ...]]:
@@ -31,7 +31,7 @@ def _without(
     A prefix that turns the meaning round stays: `NOT_RUNNING` and `DESIRED_RUNNING` are not ours.
     """
     for prefix in (cut, name, name[-1:]):
-        if not prefix or NEVER.intersection(prefix):
+        if not prefix or (NEVER | OTHERS_STATES).intersection(prefix):
             continue
         if parts[: len(prefix)] == prefix and len(parts) > len(prefix):
             parts = parts[len(prefix) :]

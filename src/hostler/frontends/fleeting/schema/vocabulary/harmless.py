@@ -76,6 +76,11 @@ def harmless_unread(field: FieldDescriptor) -> bool:
     return plain(field.name) in _ASKED
 
 
+def harmless_name(name: str) -> bool:
+    """Tell whether a name says of texts for persons, of tracing, or of what went wrong."""
+    return plain(name) in _TEXTS or about_wrong(name)
+
+
 def about_wrong(name: str) -> bool:
     """Tell whether a name says of what went wrong, and nothing else.
 

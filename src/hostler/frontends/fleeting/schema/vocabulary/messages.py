@@ -42,8 +42,8 @@ _DECREASE = word_set(
     "decrease decreased fewer less shrink shrunk remove removed delete deleted done accepted"
     " succeeded"
 )
-_SUSPEND = _DECREASE | word_set("suspend suspended")
-_RESUME = _DECREASE | word_set("resume resumed suspend suspended")
+_SUSPEND = word_set("suspend suspended decrease done accepted succeeded")
+_RESUME = word_set("resume resumed suspend decrease done accepted succeeded")
 _CONNECT = word_set(
     "connect connection connector reach reached door access endpoint address addresses login"
 )

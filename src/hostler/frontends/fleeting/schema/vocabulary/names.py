@@ -89,11 +89,11 @@ def _connector(*, reply: bool) -> tuple[Slot, ...]:
     some = Need.EXPECTED
     login = Need.CONVEYED if reply else Need.EXPECTED
     rows = (
-        ("os", Kind.WORD, some, "os operating_system | | platform guest"),
+        ("os", Kind.WORD, some, "os operating_system"),
         ("arch", Kind.WORD, some, "arch architecture | | cpu cpu_arch"),
         ("protocol", Kind.WORD, some, _PROTOCOL),
         ("protocol_port", Kind.COUNT, some, "protocol_port port connection_port | | ssh_port"),
-        ("username", Kind.TEXT, login, "username user user_name | | login account ssh_user"),
+        ("username", Kind.TEXT, login, "username user user_name | | login ssh_user"),
         ("password", Kind.SECRET, some, "password passwd | | pass pwd"),
         ("key", Kind.SECRET, login, _KEY),
         ("use_static_credentials", Kind.FLAG, some, _STATIC),
@@ -103,7 +103,7 @@ def _connector(*, reply: bool) -> tuple[Slot, ...]:
     return tuple(_slot(name, kind, known_by, within, need) for name, kind, need, known_by in rows)
 
 
-_PROTOCOL = "protocol proto connector_protocol connection_protocol | | transport scheme via"
+_PROTOCOL = "protocol proto connector_protocol connection_protocol"
 _KEY = "key private_key key_bytes private_key_pem | | pem ssh_private_key key_pem secret_key"
 _STATIC = "use_static_credentials static_credentials use_static_creds | | static fixed"
 
@@ -111,14 +111,20 @@ _OK = _slot("ok", Kind.FLAG, "ok success successful", _WRAP)
 """A flag or an enum beside an answer: an unset one would be read as a failure."""
 
 _IDS = _slot("ids", Kind.IDS, f"{_MANY} | instance name | {_MANY_HINTS}", _WRAP, Need.CRITICAL)
-_DONE = _slot(
-    "succeeded",
-    Kind.IDS,
-    "succeeded succeeded_ids succeeded_instances succeeded_instance_ids accepted"
-    f" | {_MANY} | victims removed deleted terminated done suspended resumed",
-    _WRAP,
-    Need.ANSWER,
-)
+
+
+def _done(hints: str) -> Slot:
+    """Return the list of those of which a call was accepted; `hints`: what they are by it."""
+    return _slot(
+        "succeeded",
+        Kind.IDS,
+        "succeeded succeeded_ids succeeded_instances succeeded_instance_ids accepted"
+        f" | {_MANY} | done {hints}",
+        _WRAP,
+        Need.ANSWER,
+    )
+
+
 _ID = _slot("id", Kind.TEXT, _AN_ID, _INSTANCE, Need.CRITICAL)
 
 _CONFIG = _slot(
@@ -180,7 +186,7 @@ _CONNECT_REPLY = (
         Kind.TEXT,
         "external external_addr external_address external_ip external_host"
         " public_addr public_address public_ip public_host"
-        " | | public wan outside outer public_ipv4",
+        " | | wan outside outer public_ipv4",
         _ADDRESS,
         Need.EXPECTED,
     ),
@@ -189,7 +195,7 @@ _CONNECT_REPLY = (
         Kind.TEXT,
         "internal internal_addr internal_address internal_ip internal_host"
         " private_addr private_address private_ip private_host"
-        " | | private lan inside inner local private_ipv4",
+        " | | lan inside inner private_ipv4",
         _ADDRESS,
         Need.EXPECTED,
     ),
@@ -221,7 +227,7 @@ UPDATE_ID = _slot("id", Kind.TEXT, _AN_ID, _ENTRY, Need.CRITICAL)
 UPDATE_STATE = _slot(
     "state",
     Kind.STATE,
-    "state instance_state | status phase | condition stage lifecycle mode st",
+    "state instance_state | status phase | condition stage st",
     _STATUS,
     Need.CRITICAL,
 )
@@ -243,11 +249,11 @@ SLOTS: Mapping[tuple[str, str], tuple[Slot, ...]] = {
     ("Increase", REQUEST): (_INCREASE_REQUEST,),
     ("Increase", REPLY): (_INCREASE_REPLY, _OK),
     ("Decrease", REQUEST): (_IDS,),
-    ("Decrease", REPLY): (_DONE, _OK),
+    ("Decrease", REPLY): (_done("victims removed deleted terminated"), _OK),
     ("Suspend", REQUEST): (_IDS,),
-    ("Suspend", REPLY): (_DONE, _OK),
+    ("Suspend", REPLY): (_done("suspended"), _OK),
     ("Resume", REQUEST): (_IDS,),
-    ("Resume", REPLY): (_DONE, _OK),
+    ("Resume", REPLY): (_done("resumed"), _OK),
     ("ConnectInfo", REQUEST): (_ID,),
     ("ConnectInfo", REPLY): _CONNECT_REPLY,
     ("Heartbeat", REQUEST): (_ID,),

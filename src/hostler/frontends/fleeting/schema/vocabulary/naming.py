@@ -11,6 +11,7 @@ _UNITS = {
     "ns": ("ns", "nsec", "nanos", "nanosecond", "nanoseconds"),
 }
 _UNIT_OF = {word: unit for unit, words in _UNITS.items() for word in words}
+_POINTS = frozenset({"at", "on", "time", "date", "unix", "epoch", "timestamp"})
 _SINCE = {"unix": "s", "epoch": "s", "timestamp": ""}
 
 
@@ -44,6 +45,16 @@ def timed(name: str) -> tuple[str, str]:
         word = rest.pop()
         unit = unit or _UNIT_OF.get(word, "") or _SINCE.get(word, "")
     return "".join(rest), unit
+
+
+def is_span(name: str) -> bool:
+    """Tell whether the name of a time may as well be of a span: it has a unit, and no point.
+
+    >>> [is_span(name) for name in ("expiration_seconds", "expires_at_seconds", "expires_unix_ms")]
+    [True, False, False]
+    """
+    parts = words(name)
+    return parts[-1] in _UNIT_OF and not _POINTS.intersection(parts)
 
 
 def word_set(text: str) -> frozenset[str]:

@@ -59,6 +59,10 @@ STATE_HINTS: Mapping[State, tuple[str, ...]] = {
     State.DELETING: ("terminating", "removing", "destroying", "ending"),
 }
 """What is proposed, and never taken, for a state that nothing works without."""
+OTHERS_STATES = word_set("target goal planned intended job task run build")
+"""Prefixes by which the values of an enum are what shall be, or of something else than machines."""
+READY = word_set("ready available online active up idle busy serving inservice")
+"""What an enum says beside *running* where that says less than that jobs may come."""
 UNSAID = frozenset({State.STOPPED})
 """Not offered where states are texts: nobody was seen to use it (reference/fleeting.md 3.2)."""
 
@@ -87,6 +91,15 @@ GOOD = word_set(
 """What such an enum says of a call that went well; one value alone may be of these."""
 NONE_WRONG = word_set("none noerror ok okay success no nothing")
 """What an enum of errors says where there is none."""
+NOERROR = word_set("noerror")
+"""What says by its whole word that nothing is wrong, whatever it is the value of."""
+UNSETTLED = word_set(
+    """
+    partial partially partly some mixed incomplete pending progress queued processing waiting
+    scheduled ongoing
+    """
+)
+"""What an enum may say of a call that went well in part, or not yet: beside it nobody knows."""
 UNSET = word_set(
     "unspecified unknown none unset undefined default any unset notset notspecified nil null"
 )
@@ -103,7 +116,15 @@ WELL_WORDS = VERDICT_WORDS - VERDICTS
 LISTED_WORDS = WELL_WORDS | word_set(
     """
     removed deleted gone terminated destroyed departed vanished dropped running active available
-    online current existing
+    online current existing created added launched started made granted provisioned new live idle
+    busy up service serving known
     """
 )
 """Words by which an empty list beside ours would say that there is none of the kind."""
+OF_INSTANCES = word_set(
+    """
+    instance instances machine machines server servers node nodes vm vms host hosts member members
+    id ids name names state states status statuses count counts all list
+    """
+)
+"""Words of which the name of a list of instances is made: empty, it says that there are none."""

@@ -1,0 +1,237 @@
+"""Other readings: what a name or an empty place could mean besides what we would take it for."""
+
+import pytest
+from google.protobuf.message import Message
+from schema_kit import BODIES, CONNECTOR, mapped, written
+
+from hostler.frontends.fleeting.contract import Instance
+from hostler.frontends.fleeting.schema.advice import override_lines
+from hostler.frontends.fleeting.schema.codec.codec import Codec
+from hostler.frontends.fleeting.schema.mapping.mapping import ServiceMap
+
+
+def unmapped(service: ServiceMap) -> set[str]:
+    """Return the fields that are refused."""
+    return {line.partition(": ")[0] for line in service.refused()}
+
+
+VERDICTS = {
+    "an optional text": "optional string status = 20;",
+    "a text in a wrapper": "google.protobuf.StringValue verdict = 20;",
+    "an optional number": "optional int32 status_code = 20;",
+    "a share": "optional double health = 20;",
+    "a number that is a flag": "optional uint32 healthy = 20;",
+    "a time": "google.protobuf.Timestamp alive_at = 20;",
+    "no, that is not nothing wrong": "optional Answer alive = 20;",
+    "none, that is not nothing wrong": "optional Level health = 20;",
+}
+
+
+@pytest.mark.parametrize("case", VERDICTS)
+def test_a_verdict_speaks_in_every_type(case: str) -> None:
+    name = VERDICTS[case].split(" = ", maxsplit=1)[0].split()[-1]
+    file = written({"HeartbeatReply": VERDICTS[case]}, enums="Answer NO YES\nLevel NONE FULL")
+    assert unmapped(mapped(file)) == {f"Heartbeat.reply.{name}"}
+
+
+def test_a_text_or_a_number_in_a_result_that_is_left_out_speaks() -> None:
+    bodies = {"ShutdownReply": "Other other = 1;", "Other": "string outcome = 1; int32 status = 2;"}
+    assert unmapped(mapped(written(bodies))) == {
+        "Shutdown.reply.other.outcome",
+        "Shutdown.reply.other.status",
+    }
+
+
+def test_a_code_of_errors_may_say_none() -> None:
+    bodies = {"HeartbeatReply": "optional Problem code = 1;"}
+    assert mapped(written(bodies, enums="Problem NONE BAD")).whole
+
+
+@pytest.mark.parametrize("word", ["PARTIAL", "IN_PROGRESS", "PENDING"])
+def test_an_enum_that_also_says_in_part_or_not_yet_is_asked_about(word: str) -> None:
+    bodies = {"DecreaseReply": f"{BODIES['DecreaseReply']} Status status = 2;"}
+    service = mapped(written(bodies, enums=f"Status UNKNOWN OK {word} FAILED"))
+    assert unmapped(service) == {"Decrease.reply.status"}
+    assert f'# "status" = "{word}"   # always' in override_lines(service, several=False)
+
+
+LISTS = {
+    "created": ("IncreaseReply", "repeated string created = 20;"),
+    "instances": ("IncreaseReply", "repeated string instances = 20;"),
+    "new_ids": ("IncreaseReply", "repeated string new_ids = 20;"),
+    "members": ("UpdateReply", "repeated string members = 20;"),
+    "state_counts": ("HeartbeatReply", "map<string, int32> state_counts = 20;"),
+    "idle": ("UpdateReply", "repeated string idle = 20;"),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_of_instances_that_is_left_empty_says_that_there_are_none(name: str) -> None:
+    message, added = LISTS[name]
+    service = mapped(written({message: f"{BODIES[message]} {added}"}))
+    assert unmapped(service) == {f"{message.removesuffix('Reply')}.reply.{name}"}
+
+
+def test_instances_inside_what_could_be_instances_are_refused() -> None:
+    bodies = {
+        "UpdateReply": "repeated N nodes = 1;",
+        "N": "string id = 1; State state = 2; repeated I instances = 3;",
+        "I": "string id = 1; State state = 2;",
+    }
+    service = mapped(written(bodies, stream=False))
+    assert unmapped(service) == {"Update.reply.nodes.instances"}
+
+
+def test_of_what_was_not_accepted_alone_an_empty_list_is_no_answer() -> None:
+    bodies = {"DecreaseReply": "repeated Failure failures = 1;", "Failure": "string id = 1;"}
+    none = '[Decrease.reply]\nsucceeded = ""'
+    lines = override_lines(mapped(written(bodies)), several=False)
+    assert '# "failures" = false   # always' in lines
+    assert unmapped(mapped(written(bodies), none)) == {"Decrease.reply.failures"}
+
+
+ELSEWHERE = {
+    "a list": ("external", "repeated string external_addresses = 20;"),
+    "a map": ("external", "map<string, string> addresses = 20;"),
+    "pairs": ("external", "repeated Address addresses = 20;"),
+    "a Struct": ("external", "google.protobuf.Struct attributes = 20;"),
+    "an Any": ("external", "google.protobuf.Any more = 20;"),
+    "passwords": ("password", "repeated string passwords = 20;"),
+}
+
+
+@pytest.mark.parametrize("case", ELSEWHERE)
+def test_what_is_missing_may_stand_where_we_cannot_write_it(case: str) -> None:
+    ours, added = ELSEWHERE[case]
+    bodies = {
+        "Reached": CONNECTOR.replace("string password = 6;", "")
+        if ours == "password"
+        else CONNECTOR,
+        "ConnectInfoReply": "string id = 1; Reached connector = 2; string internal_addr = 4;"
+        f" {'' if ours == 'external' else 'string external_addr = 3;'} {added}",
+        "Address": "string type = 1; string address = 2;",
+    }
+    assert unmapped(mapped(written(bodies))) == {f"ConnectInfo.reply.{ours}"}
+    settled = f'[ConnectInfo.reply]\n{ours} = ""'
+    assert mapped(written(bodies), settled).whole
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "Caps capabilities = 20;",
+        "map<string, bool> capabilities = 20;",
+        "repeated Feature features = 20;",
+    ],
+)
+def test_capabilities_that_are_no_texts_are_refused(added: str) -> None:
+    bodies = {
+        "InitReply": f"string id = 1; int64 max_size = 2; string version = 3; {added}",
+        "Caps": "bool suspend_resume = 1;",
+    }
+    service = mapped(written(bodies, enums="Feature UNSET SUSPEND_RESUME"))
+    assert "Init.reply.capabilities" in unmapped(service)
+
+
+@pytest.mark.parametrize("name", ["expiration_seconds", "expires_ms", "expiry_s"])
+def test_a_time_with_a_unit_may_as_well_be_a_span(name: str) -> None:
+    bodies = {
+        "ConnectInfoReply": f"string id = 1; Connector connector = 2; string external_addr = 3;"
+        f" string internal_addr = 4; int64 {name} = 5;"
+    }
+    assert unmapped(mapped(written(bodies))) == {f"ConnectInfo.reply.{name}"}
+
+
+OWN = {
+    "Deficit": ("IncreaseReply", "deficit.v1", "Increase.reply.succeeded"),
+    "SetTarget": ("IncreaseRequest", "target.v1", "Increase.request.count"),
+    "Survivors": ("DecreaseReply", "survivors", "Decrease.reply.succeeded"),
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_name_of_a_package_excuses_no_single_message(name: str) -> None:
+    message, package, field = OWN[name]
+    call = field.partition(".")[0]
+    types = (f"{call}Request", name) if message.endswith("Reply") else (name, f"{call}Reply")
+    bodies = {name: BODIES[message]}
+    service = mapped(written(bodies, package=package, methods={call: types}))
+    assert unmapped(service) == {field}
+
+
+NOT_THESE = {
+    "Suspended": ("Resume", "Suspended", "repeated string instances = 1;"),
+    "Deleted": ("Resume", "Deleted", "repeated string instances = 1;"),
+    "suspended": ("Resume", "ResumeReply", "repeated string suspended = 1;"),
+    "resumed": ("Suspend", "SuspendReply", "repeated string resumed = 1;"),
+    "terminated": ("Suspend", "SuspendReply", "repeated string terminated = 1;"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_THESE)
+def test_what_another_call_does_is_not_what_this_one_did(case: str) -> None:
+    call, reply, body = NOT_THESE[case]
+    ids = "DecreaseRequest"
+    both = {one: (ids, reply if one == call else "Done") for one in ("Suspend", "Resume")}
+    bodies = {reply: body, "Done": BODIES["DecreaseReply"]}
+    service = mapped(written(bodies, methods=both))
+    assert f"{call}.reply.succeeded" in unmapped(service)
+    lines = override_lines(service, several=False)
+    assert not [line for line in lines if line.startswith("succeeded")]
+
+
+GUESSES = {
+    "a platform": ("os", "platform"),
+    "an account": ("username", "account"),
+    "a transport": ("protocol", "transport"),
+}
+
+
+@pytest.mark.parametrize("case", GUESSES)
+def test_a_word_with_another_usual_meaning_is_a_question(case: str) -> None:
+    ours, name = GUESSES[case]
+    bodies = {"InitRequest": f"bytes config = 1; Set connector = 2; string {name} = 3;"}
+    parts = [part for part in CONNECTOR.split(";") if f" {ours} = " not in part]
+    bodies["Set"] = ";".join(parts)
+    lines = override_lines(mapped(written(bodies)), several=False)
+    assert any(line.startswith(f'# {ours} = "{name}"') for line in lines), lines
+    assert not [line for line in lines if line.startswith(f"{ours} =")]
+
+
+def test_a_kind_of_purchase_is_not_proposed_as_a_state() -> None:
+    bodies = {
+        "UpdateReply": "repeated I instances = 1;",
+        "I": "string id = 1; string lifecycle = 2; optional int32 state_code = 3;",
+    }
+    lines = override_lines(mapped(written(bodies, stream=False)), several=False)
+    assert not [line for line in lines if line.startswith("state")]
+
+
+@pytest.mark.parametrize("word", ["READY", "IDLE", "AVAILABLE"])
+def test_running_beside_what_is_ready_is_asked_about(word: str) -> None:
+    states = f"UNKNOWN CREATING RUNNING {word} DELETING"
+    service = mapped(written(states=states))
+    assert unmapped(service) == {"states.running"}
+    lines = override_lines(service, several=False)
+    assert {'# running = "RUNNING"', f'# running = "{word}"'} <= set(lines)
+
+
+@pytest.mark.parametrize("prefix", ["TARGET", "JOB"])
+def test_states_of_something_else_are_no_states(prefix: str) -> None:
+    states = " ".join(f"{prefix}_{one}" for one in ("NONE", "CREATING", "RUNNING", "DELETING"))
+    assert not mapped(written(states=states)).whole
+
+
+def test_the_message_around_an_empty_list_is_there() -> None:
+    bodies = {
+        "UpdateReply": "oneof end { Result result = 1; string error = 2; }",
+        "Result": "repeated I instances = 1;",
+        "I": "string id = 1; State state = 2;",
+        "DecreaseReply": "oneof end { Body body = 1; string error = 2; }",
+        "Body": "repeated string succeeded = 1;",
+    }
+    codec = Codec(mapped(written(bodies, stream=False)))
+    none: tuple[Instance, ...] = ()
+    (listed,) = codec.report(none)
+    taken: Message = codec.accepted("Decrease", ())
+    assert (listed.WhichOneof("end"), taken.WhichOneof("end")) == ("result", "body")
