@@ -135,8 +135,10 @@ def run_alone(part: Part) -> Result:
 def begun(part: Part) -> Generator["subprocess.Popen[bytes]"]:
     """Run one part in a session of its own, where it has only the time that nobody else wants.
 
-    A priority counts among the processes of one session; that of a session is Linux' alone.
+    A priority counts among the processes of one session; that of a session is Linux' alone. It ends
+    with this process, by whatever signal.
     """
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     with (
         part.log.open("wb") as log,
         subprocess.Popen(

@@ -58,7 +58,7 @@ def a_thing(resource: Resource[Any], name: str, namespace: str, **spec: object) 
     )
 
 
-async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 150) -> None:
+async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 300) -> None:
     """Wait until something holds."""
     async with asyncio.timeout(seconds):
         while not await holds():

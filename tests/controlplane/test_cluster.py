@@ -8,7 +8,7 @@ import pytest
 
 from hostler.lab.controlplane.kubectl import Kubectl
 
-LIMIT = 180.0
+LIMIT = 400.0
 pytestmark = pytest.mark.timeout(1900)  # the first test may have to build the programs
 
 

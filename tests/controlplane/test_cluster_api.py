@@ -99,7 +99,7 @@ class Site:
         found: list[dict[str, Any]] = self.kubectl.read(resource, *PLACE)["items"]
         return found
 
-    def until(self, holds: Any, what: str, seconds: float = 120) -> None:
+    def until(self, holds: Any, what: str, seconds: float = 300) -> None:
         end = time.monotonic() + seconds
         while not holds():
             if time.monotonic() > end:

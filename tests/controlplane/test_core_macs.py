@@ -33,7 +33,7 @@ PAUSED = "cluster.x-k8s.io/paused"
 HOOKS = {"pre-drain": "WaitingForPreDrainHook", "pre-terminate": "WaitingForPreTerminateHook"}
 """Core's hooks, each with the reason by which a Machine says that it waits for it."""
 OUR_MACHINES, MACHINES = f"hostlermachines.{OURS}", f"machines.{CORE}"
-LIMIT = 180.0
+LIMIT = 400.0
 PROJECT = "22222222-2222-2222-2222-222222222222"
 KEY = (Path(__file__).parents[2] / "examples" / "simulator.key").read_bytes().strip()
 TIMERS = {

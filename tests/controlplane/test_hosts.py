@@ -52,7 +52,7 @@ async def power_is(cluster: Cluster, rack: Rack, **numbers: int) -> None:
         found = [one.get("power") for one in await statuses(cluster, rack)]
         return all(found.count(power) == number for power, number in numbers.items())
 
-    await until(holds, 120)
+    await until(holds, 300)
 
 
 @pytest.mark.usefixtures("engine")
@@ -66,7 +66,7 @@ async def test_a_fleet_switches_hosts_on_and_they_say_whose_they_are(
                 *wanted
             }
 
-        await until(holds, 60)
+        await until(holds, 300)
 
     await furnish(cluster, rack)
     await reasons_are("NoFleet")

@@ -89,7 +89,8 @@ def test_what_fails_says_so_wherever_it_runs(tmp_path: Path, failing: str) -> No
     assert "FAILED (exit 3)" in output
 
 
-def test_an_interrupted_run_ends_its_patient_part_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_ends_its_patient_part_too(tmp_path: Path, by: signal.Signals) -> None:
     flag = tmp_path / "flag"
     command = script(
         tmp_path,
@@ -101,7 +102,7 @@ def test_an_interrupted_run_ends_its_patient_part_too(tmp_path: Path) -> None:
     ) as running:
         assert running.stdout is not None
         assert any(line.strip() == "ready" for line in running.stdout)
-        running.send_signal(signal.SIGINT)
+        running.send_signal(by)
         running.stdout.close()
     patient = int(flag.read_text())
     for _ in range(100):
