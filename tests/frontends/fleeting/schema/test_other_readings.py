@@ -82,14 +82,6 @@ def test_instances_inside_what_could_be_instances_are_refused() -> None:
     assert unmapped(service) == {"Update.reply.nodes.instances"}
 
 
-def test_of_what_was_not_accepted_alone_an_empty_list_is_no_answer() -> None:
-    bodies = {"DecreaseReply": "repeated Failure failures = 1;", "Failure": "string id = 1;"}
-    none = '[Decrease.reply]\nsucceeded = ""'
-    lines = override_lines(mapped(written(bodies)), several=False)
-    assert '# "failures" = false   # always' in lines
-    assert unmapped(mapped(written(bodies), none)) == {"Decrease.reply.failures"}
-
-
 ELSEWHERE = {
     "a list": ("external", "repeated string external_addresses = 20;"),
     "a map": ("external", "map<string, string> addresses = 20;"),

@@ -36,7 +36,6 @@ from .override import Constant
 Path = tuple[FieldDescriptor, ...]
 Found = Mapping[str, Match]
 _REQUIRED = "required, and nothing of ours is it"
-_ALONE = "left empty where nothing else tells what was accepted, it says that there is none"
 _ANNOUNCES = "it may have to come in a stream, and nobody knows when"
 
 
@@ -59,8 +58,6 @@ class _Account:
     """One side of a call while it is gone through.
 
     `streamed`: the way to an instance, or to the list of them, in the messages of a stream.
-    `alone`: what was accepted is told nowhere, or (REFUSED) perhaps nowhere, so that a list of what
-    was not says by being empty that all was.
     """
 
     side: str
@@ -68,7 +65,6 @@ class _Account:
     settled: Mapping[str, Constant]
     candidates: frozenset[str]
     streamed: Path = ()
-    alone: Level | None = None
     found: list[Unaccounted] = field(default_factory=list[Unaccounted])
 
     def holds_candidate(self, path: Path) -> bool:
@@ -122,7 +118,6 @@ def unaccounted(
             for name in (*one.candidates, *one.barred)
         ),
         streamed=_way(found) if streams else (),
-        alone=found["succeeded"].level if "succeeded" in found else None,
     )
     (_asked if side == REQUEST else _answered)(message, (), account)
     if side == REPLY:
@@ -191,9 +186,6 @@ def _left_out(one: FieldDescriptor, path: Path, account: _Account) -> None:
     if reason and not _otherwise_meant(one, path, account):
         later = account.holds_candidate(here)
         account.add(here, reason, values_of(one), later=later)
-    elif one.is_repeated and account.alone in {Level.ABSENT, Level.REFUSED}:
-        later = account.alone is Level.REFUSED
-        account.add(here, _ALONE, values_of(one), later=later)
     elif not one.is_repeated and one.message_type is not None:
         for verdict in denied(one.message_type, here):
             account.add(verdict, NO_VERDICT, values_of(verdict[-1]))

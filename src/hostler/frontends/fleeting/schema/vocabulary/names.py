@@ -227,7 +227,7 @@ UPDATE_ID = _slot("id", Kind.TEXT, _AN_ID, _ENTRY, Need.CRITICAL)
 UPDATE_STATE = _slot(
     "state",
     Kind.STATE,
-    "state instance_state | status phase | condition stage st",
+    "state instance_state | status phase | condition stage mode st",
     _STATUS,
     Need.CRITICAL,
 )
