@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 from msgspec import Struct
+from msgspec.structs import replace
 from rich.console import Group
 
 from hostler.config.digests import differing, digests
@@ -110,8 +111,9 @@ class ReloadCommand(Struct, frozen=True):
         self, config: Config, store: Store, screen: Screen, objects: Collection[str]
     ) -> list[Plan]:
         """Return what a cycle would do now by the new file, which is none of objects' fleets."""
-        fleets = [fleet for fleet in config.fleets if f"fleet.{fleet.name}" not in objects]
-        async with open_providers(self.services, config, store) as providers:
+        fleets = tuple(fleet for fleet in config.fleets if f"fleet.{fleet.name}" not in objects)
+        by_file = replace(config, fleets=fleets)
+        async with open_providers(self.services, by_file, store) as providers:
             with screen.waiting("observing the providers"):
                 return [await providers.plan(fleet) for fleet in fleets]
 
