@@ -6,6 +6,7 @@ The older provider's definitions are stood in for: of them core reads a label, a
 import json
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +153,12 @@ def test_a_machine_of_the_older_provider_goes_on_with_an_object_of_ours(
     assert ours["spec"]["providerID"] == PROVIDER_ID
     _follow(former)
 
+    looks = count()
+
     def is_owned() -> bool:
+        """Core may have read its Machine before it knew ours, and reads it again in ten minutes."""
+        look = f"hostler.test/look={next(looks)}"
+        former.run("annotate", f"machines.{CORE}", NAME, look, "--overwrite", *PLACE)
         found = former.read(f"hostlermachines.{OURS}", NAME, *PLACE)["metadata"]
         return any(o["kind"] == "Machine" for o in found.get("ownerReferences", ()))
 
