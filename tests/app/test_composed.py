@@ -25,6 +25,7 @@ from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Orphan
 from hostler.lab.scenes.fake import FakeScene
 from hostler.ports.store import Fence
+from hostler.queries.left_accounts import left_accounts
 from hostler.stores.memory import MemoryStore
 from hostler.testing.scenes.builders import BEGIN, FLEET, HOME, MIN, WEB, machine
 
@@ -135,15 +136,18 @@ def _read(file: Path, text: str, **variables: str) -> tuple[Composed, Config]:
     return composed, composed.load(file)
 
 
-async def _opened(file: Path, text: str, store: MemoryStore, **variables: str) -> None:
+async def _opened(file: Path, text: str, store: MemoryStore, **variables: str) -> list[str]:
+    """Open a file's accounts, and return their names."""
     composed, config = _read(file, text, **variables)
-    async with composed.accounts(await composed.with_removed(config, store), store):
-        return
+    async with composed.accounts(await composed.with_removed(config, store), store) as accounts:
+        return [account.name for account in accounts]
 
 
-async def _store(file: Path, *, machines: int = 1, orphans: tuple[Orphan, ...] = ()) -> MemoryStore:
-    """Return a store in which an engine recorded the fleet web in the first project."""
-    store, (composed, config) = MemoryStore(HOME), _read(file, FILE)
+async def _store(
+    file: Path, *, machines: int = 1, orphans: tuple[Orphan, ...] = (), text: str = FILE
+) -> MemoryStore:
+    """Return a store in which an engine recorded the fleet web, in the project of a file."""
+    store, (composed, config) = MemoryStore(HOME), _read(file, text)
     (fleet,) = (await composed.with_removed(config, store)).fleets
     row = await store.add_fleet(
         FleetRow(name=WEB, created=BEGIN, definition=fleet.definition, account_id=fleet.account_id)
@@ -177,6 +181,20 @@ async def test_a_project_of_the_environment_counts_as_one_of_the_file_does(tmp_p
     await _opened(file, text, store, SCW_DEFAULT_PROJECT_ID=PROJECT.upper())
     with pytest.raises(WrongFile, match="has 1 machine there"):
         await _opened(file, text, store, SCW_DEFAULT_PROJECT_ID=OTHER)
+
+
+NOWHERE = FILE.replace(f'project = "{PROJECT}"', "")
+
+
+@pytest.mark.parametrize(("recorded", "text"), [(FILE, NOWHERE), (NOWHERE, FILE)])
+async def test_a_project_that_one_side_does_not_know_refuses_nothing(
+    tmp_path: Path, recorded: str, text: str
+) -> None:
+    """A shell that has no project and only reads, and a row that an older hostler wrote."""
+    file = tmp_path / "web.toml"
+    store = await _store(file, text=recorded)
+    composed, config = _read(file, text)
+    assert not await left_accounts(store, await composed.with_removed(config, store), BEGIN)
 
 
 @pytest.mark.parametrize(
@@ -218,5 +236,5 @@ async def test_an_object_of_a_provider_is_refused_that_takes_its_fleets_to_anoth
 async def test_a_fleet_that_has_nothing_left_may_go_anywhere(tmp_path: Path) -> None:
     file = tmp_path / "web.toml"
     store = await _store(file, machines=0)
-    for text, _ in ELSEWHERE.values():
-        await _opened(file, text, store)
+    opened = [await _opened(file, text, store) for text, _ in ELSEWHERE.values()]
+    assert opened == [["scaleway"], ["other"], ["lab"]]

@@ -9,7 +9,6 @@ from datetime import datetime
 from hostler.config.definition import PROVIDER, table_of
 from hostler.config.errors import Fault
 from hostler.config.values import Config, WrongFile
-from hostler.domain.ids import FleetName
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.resource import OrphanClass
 from hostler.ports.store import Store
@@ -24,14 +23,15 @@ _OF_OTHERS = {OrphanClass.FOREIGN, OrphanClass.CLAIMED_LOOKING, OrphanClass.OUTS
 async def left_accounts(store: Store, config: Config, now: datetime) -> tuple[Fault, ...]:
     """Return a fault for each fleet that still has something in another account than its own."""
     rows = {row.name: row for row in await store.fleets()}
-    moved = [(fleet, rows[fleet.name]) for fleet in config.fleets if _moves(fleet, rows)]
+    known = [(fleet, rows[fleet.name]) for fleet in config.fleets if fleet.name in rows]
+    moved = [(fleet, row) for fleet, row in known if _moves(fleet, row)]
     if not moved:
         return ()
     hosts, found = await store.hosts(), list[Fault]()
     orphans = tuple(one for one in await store.orphans() if one.cls not in _OF_OTHERS)
     for fleet, row in moved:
         held = await held_of(store, row, (hosts, orphans), now)
-        if held.machines or held.hosts or held.orphans or held.orders:
+        if held.needs_engine or held.orphans:
             found.append(_fault(fleet, held))
     return tuple(found)
 
@@ -42,11 +42,9 @@ async def refuse_left_accounts(store: Store, config: Config, now: datetime) -> N
         raise WrongFile(config.path, faults)
 
 
-def _moves(fleet: Fleet, rows: dict[FleetName, FleetRow]) -> bool:
+def _moves(fleet: Fleet, row: FleetRow) -> bool:
     """Tell whether both accounts are known, and are two."""
-    row = rows.get(fleet.name)
-    known = row is not None and bool(row.account_id and fleet.account_id)
-    return known and row is not None and row.account_id != fleet.account_id
+    return "" not in {row.account_id, fleet.account_id} and row.account_id != fleet.account_id
 
 
 def _fault(fleet: Fleet, held: RemovedFleet) -> Fault:

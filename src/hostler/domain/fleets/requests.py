@@ -52,8 +52,7 @@ def by_file(row: FleetRow, snapshot: Snapshot) -> FleetRow:
     fleet = snapshot.fleet
     if not fleet.removed:
         at = fleet.account_id or row.account_id
-        changed = evolve(row, definition=fleet.definition, account_id=at)
-        return evolve(changed, removed=None, ends=False)
+        return evolve(row, definition=fleet.definition, account_id=at, removed=None, ends=False)
     if row.removed is None:
         return replace(row, removed=snapshot.now, ends=fleet.on_remove is OnRemove.END)
     return evolve(row, removed=min(row.removed, snapshot.now))

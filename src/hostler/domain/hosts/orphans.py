@@ -25,7 +25,7 @@ from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.observation.effects import claimed_late, is_unknown
 
 from .delivery import copies
-from .wiping import is_overdue
+from .overdue import is_overdue
 
 ACTIONABLE = frozenset(
     {OrphanClass.UNRECORDED, OrphanClass.PENDING_STALE, OrphanClass.RELEASING_STUCK}

@@ -35,8 +35,8 @@ from hostler.domain.policy.demand import demand_of
 from hostler.domain.policy.purchasing import Ended, Leased, Limits, Purchase, Situation, default
 
 from . import delivery
+from .overdue import is_overdue
 from .parking import wakes
-from .wiping import is_overdue
 
 ORDER_COUNTS = timedelta(days=1)
 """For so long a fleet's row remembers an order: within it its host may still come."""

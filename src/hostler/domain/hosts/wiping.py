@@ -4,12 +4,9 @@ A wipe is proved by what an observation shows of it, and counts only while the h
 that it was given for that: under any other name somebody may have used it since.
 """
 
-from datetime import datetime, timedelta
-
 from msgspec.structs import replace
 
 from hostler.domain.ids import ResourceId
-from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import (
     AT_HOME,
     GIVEN_UP,
@@ -24,49 +21,14 @@ from hostler.domain.model.machine import Asked, CallState
 from hostler.domain.model.resource import Condition, Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.observation import effects
-from hostler.domain.observation.blockers import paused_by
 from hostler.domain.policy.bootstrap_data import DataRun
 from hostler.domain.policy.remediation import LADDER, pause_after, wipe_failed
 from hostler.domain.policy.revisions import Drift
 
+from .overdue import is_overdue
+
 _IN_USE = TENANT - {Stage.RELEASING}
 """The stages of names that a wipe of ours never leaves."""
-
-LONGEST = timedelta(hours=3)
-"""How long a host's own work may take, by our guess: more needs somebody."""
-
-
-def is_overdue(host: Host, now: datetime, since: datetime, row: FleetRow | None) -> bool:
-    """Tell whether a host's own work did not end within its bound, while we could act.
-
-    `since` is the latest of our start and of a jump of the clock, and `row` the host's fleet's:
-    of what is paused nothing is done.
-    """
-    begun = _work_since(host)
-    if begun is None or (row is not None and paused_by(row, now)):
-        return False
-    resumed = row.at_work_since(now) if row is not None else None
-    return now - max(begun, since, resumed or since) >= LONGEST
-
-
-def _work_since(host: Host) -> datetime | None:
-    """Return since when a host could be wiped, put into its pool or given up; None: it is not.
-
-    What is paid for may not go before its date.
-    """
-    paid_until = host.purchase.paid_until or host.since
-    match host.goal:
-        case HostGoal.CLEAN if host.condition in _TO_WIPE:
-            return host.since
-        case HostGoal.POOLED:
-            return host.since
-        case HostGoal.RETIRED:
-            return max(host.since, paid_until) if host.since and paid_until else None
-        case _:
-            return None
-
-
-_TO_WIPE = frozenset({HostCondition.DIRTY, HostCondition.WIPING})
 
 
 def left(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:

@@ -87,7 +87,8 @@ class Judged(Struct, frozen=True, kw_only=True):
 Opens = Callable[[Config], Awaitable[None]]
 """Opens the accounts of a configuration and closes them.
 
-ConfigError where one cannot be, or takes its fleets away from the machines that they have."""
+ConfigError where one cannot be, or takes its fleets away from the machines that they have.
+"""
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):

@@ -121,8 +121,7 @@ def account_of(opening: Opening) -> Account:
 
 def account_id_of(settings: object, environment: Mapping[str, str]) -> str:
     """Return the project that everything of an account is in; empty where nothing names one."""
-    found = (environment.get(name, "") for name in PROJECTS)
-    project = table_of(AccountTable, settings).project or next((text for text in found if text), "")
+    project = _named(table_of(AccountTable, settings).project, PROJECTS, environment)
     return f"project {project.lower()}" if project else ""
 
 
@@ -135,11 +134,16 @@ def _id(
     setting: str | None, names: tuple[str, ...], environment: Mapping[str, str], path: str
 ) -> str:
     """Return an id of the file or the environment, or an empty string."""
-    found = (environment.get(name, "") for name in names)
-    text = setting or next((text for text in found if text), "")
+    text = _named(setting, names, environment)
     if text and not UUID.fullmatch(text):
         raise ConfigError(f"{path} is no UUID: {_set(names)}")
     return text
+
+
+def _named(setting: str | None, names: tuple[str, ...], environment: Mapping[str, str]) -> str:
+    """Return what the file says, else the first of these variables that does; else nothing."""
+    found = (environment.get(name, "") for name in names)
+    return setting or next((text for text in found if text), "")
 
 
 def _set(names: tuple[str, ...]) -> str:
