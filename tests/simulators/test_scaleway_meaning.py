@@ -189,6 +189,17 @@ def test_the_second_version_pages_by_tokens(bench: Bench) -> None:
     assert bench.ask("GET", path, query="page_token=junk").status == 400
 
 
+def test_no_other_api_tells_a_token_of_its_next_page(bench: Bench) -> None:
+    """Their pages have numbers alone: the client of each API reads what its own version says."""
+    for path in (f"{VPC}/private-networks", f"{BLOCK}/volumes"):
+        for n in range(3):
+            size = {"from_empty": {"size": 5_000_000_000}, "perf_iops": 5000}
+            bench.json("POST", path, {"name": f"n{n}", **(size if "volumes" in path else {})})
+        body = bench.json("GET", path, query="page_size=2")
+        assert body["total_count"] > 2
+        assert "next_page_token" not in body
+
+
 # ---- addresses
 
 

@@ -214,13 +214,15 @@ def test_states_of_something_else_are_no_states(prefix: str) -> None:
     assert not mapped(written(states=states)).whole
 
 
-def test_the_message_around_an_empty_list_is_there() -> None:
+@pytest.mark.parametrize("of", ["string", "Ref"])
+def test_the_message_around_an_empty_list_is_there(of: str) -> None:
     bodies = {
         "UpdateReply": "oneof end { Result result = 1; string error = 2; }",
         "Result": "repeated I instances = 1;",
         "I": "string id = 1; State state = 2;",
         "DecreaseReply": "oneof end { Body body = 1; string error = 2; }",
-        "Body": "repeated string succeeded = 1;",
+        "Body": f"repeated {of} succeeded = 1;",
+        "Ref": "string id = 1;",
     }
     codec = Codec(mapped(written(bodies, stream=False)))
     none: tuple[Instance, ...] = ()
