@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from hostler.lab.mutants.mutant import locate
 from hostler.lab.scenario.faults import Size
 from hostler.lab.simulate.names import AUTOSCALER, INSTANCES, KUBERNETES, MACS, METAL, POWER
 from hostler.lab.simulate.providers import PROVIDERS
@@ -20,12 +19,6 @@ SIZES = {
     KUBERNETES: Size(),
 }
 MUTANTS = [(provider, name) for provider in SIZES for name in PROVIDERS[provider].mutants]
-PLACES = {
-    place
-    for simulated in PROVIDERS.values()
-    for mutant in simulated.mutants.values()
-    for place, _ in mutant.puts
-}
 
 
 @pytest.mark.timeout(180)
@@ -54,13 +47,6 @@ def test_scenario_of_a_mutant_alone_breaks_nothing(
 ) -> None:
     result = PROVIDERS[provider].control(1, SIZES[provider], tmp_path, name)
     assert result.violation is None, "\n".join(result.story)
-
-
-@pytest.mark.parametrize("place", sorted(PLACES))
-def test_function_that_a_mutant_replaces_exists(place: str) -> None:
-    holder, name = locate(place)
-    found: object = getattr(holder, name)
-    assert callable(found) or isinstance(found, property)
 
 
 def test_mutant_is_removed_after_its_run() -> None:

@@ -306,7 +306,7 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
         summary="a deleted Provider goes while fleets name it, and have machines of it",
         puts=(
             (f"{_FLEETS}.reporting:Reporter._is_named", never),
-            (f"{_FLEETS}.reporting:Reporter._has_machines", _always_something),
+            (f"{_FLEETS}.reporting:Reporter._has_any", _always_something),
         ),
         scenario=_LOGIN_DELETED,
         caught=("kept",),
