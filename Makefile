@@ -61,7 +61,8 @@ format: $(STAMP)  ## repair what can be repaired by a tool
 	@$(BIN)/ruff format
 
 .PHONY: proof
-proof: $(STAMP)  ## simulate SEEDS disasters (10000 unless you say otherwise)
+proof: $(STAMP)  ## simulate SEEDS disasters (10000 unless you say otherwise), and what the lab once got wrong
+	@$(BIN)/pytest -n2 -m proof
 	@$(BIN)/hostler simulate --seeds $(SEEDS)
 
 .PHONY: schemas

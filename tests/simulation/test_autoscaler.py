@@ -14,7 +14,7 @@ MANY, AT_ONCE = 16, 8
 PAST_FAILURES = {
     11: "L1: an increase by two was refused for ever after one start had failed",
     24: "orders: the node of a machine that was lost stood in for one on its way",
-    74: "L1: a taint of the machine before stayed on a node that was never off (the model)",
+    74: "L1: a taint of the machine before stayed on a node that was never off (the lab)",
     139: "orders: what was given up just before a crash was still counted (the judge)",
     165: "power: a machine that was bound before a crash, and waits for its box, was not counted",
     66000085: "groups: a box whose machine had just ended was no room for a moment",

@@ -19,11 +19,11 @@ PAST_FAILURES = {
     216: "kept: who had only looked on ran a provider without a box that has a machine",
     296: "removed: the Node of a fleet's last machine stayed, for its process was started again",
     129: "power: a box was mended while it had no Host, so that nobody saw it go off (the judge)",
-    79000004: "E2: a machine was planned on a host that another one took by the same decision; L1: "
-    "two of five hosts whose wipes had failed were in quarantine (the judge)",
+    79000004: "L1: two of five hosts whose wipes had failed were in quarantine (the judge); E2: a "
+    "machine was planned on a host that another one took by the same decision",
     15: "same: a box was given on while an outage kept its old object from saying so (the judge)",
     19: "waits: whoever waited for bootstrap data that was made anew waited for ever",
-    24: "L1: what was lost was never replaced, for there was no health check (the model)",
+    24: "L1: what was lost was never replaced, for there was no health check (the lab)",
     34000025: "S2: ends and new machines by id in one pass are no more than were asked (the judge)",
     34000011: "power: two fleets of a rack, each by itself, started a box at the same moment",
     18: "L1: objects were written by another process than the one whose engine led",

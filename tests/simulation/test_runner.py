@@ -35,21 +35,21 @@ MANY = 20
 AT_ONCE = 5
 PAST_FAILURES = {
     12010149: "R8: one list showed four servers once more that were gone (the judge)",
-    5010354: "L: only people can know of a server that lost tags and name at once (of the lab)",
+    5010354: "L: only people can know of a server that lost tags and name at once (the lab)",
     2008: "R7: a machine that went down soon after its start was remembered to rest",
-    2288: "R4: a server on its way up cannot be deleted yet (the checker was wrong)",
-    300044: "R1: a guest that goes right after it answered did answer (the checker was wrong)",
+    2288: "R4: a server on its way up cannot be deleted yet (the judge)",
+    300044: "R1: a guest that goes right after it answered did answer (the judge)",
     100260: "R8: a machine that was stuck, its place given away, was made again",
     310029: "R2: a server that the provider locked was told to be deleting all the while",
-    2138: "R2: no delete may begin while its zone is dead (the checker was wrong)",
+    2138: "R2: no delete may begin while its zone is dead (the judge)",
     700769: "R2: a server that somebody protected was told to be deleting all the while",
-    700944: "R2: nobody could delete while no plugin ran (the checker was wrong)",
+    700944: "R2: nobody could delete while no plugin ran (the judge)",
     2100004: "S6: a person took an address away, so that its instance was failed (the judge)",
     98000227: "S6: two answers of one moment proved that a server was gone",
     111000679: "R2: nobody can tell whose a server is that lost tags and name (the judge)",
     84000004: "R4: no end could be tried while the network was down or the disk full (the judge)",
     108000016: "E1: a machine rested while lists showed an address that an answer had removed",
-    701384: "R2: a clock that is put back comes to old pauses again (the checker was wrong)",
+    701384: "R2: a clock that is put back comes to old pauses again (the judge)",
 }
 """Seeds of failures that were found and mended, and what each found."""
 
