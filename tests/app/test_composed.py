@@ -161,6 +161,38 @@ async def _store(
     return store
 
 
+RACKS = LAB.replace(
+    "[fleet.web]",
+    """[provider.attic]
+kind = "static"
+hosts = [{ address = "192.0.2.2" }]
+
+[fleet.web]
+provider = "lab"
+""",
+)
+
+
+async def test_a_fleet_of_hosts_that_the_file_names_is_not_taken_to_another_rack(
+    tmp_path: Path,
+) -> None:
+    """They have no id, and both counted as one: their machines were made anew in the other one."""
+    file = tmp_path / "web.toml"
+    store = await _store(file, text=RACKS)
+    moved = RACKS.replace('provider = "lab"', 'provider = "attic"')
+    with pytest.raises(WrongFile) as refused:
+        await _opened(file, moved, store)
+    (fault,) = refused.value.faults
+    assert (fault.path, fault.value) == ("fleet.web.provider", "attic (static)")
+    assert fault.expected.startswith("lab: fleet web has 1 machine there")
+    renamed = LAB.replace("provider.lab", "provider.attic")
+    composed, config = _read(file, renamed)
+    assert not await left_accounts(store, await composed.with_removed(config, store), BEGIN)
+    composed, config = _read(file, moved)
+    empty = await _store(file, text=RACKS, machines=0)
+    assert not await left_accounts(empty, await composed.with_removed(config, empty), BEGIN)
+
+
 @pytest.mark.parametrize(("text", "path"), ELSEWHERE.values(), ids=ELSEWHERE)
 async def test_a_file_that_takes_a_fleet_away_from_its_machines_is_refused(
     tmp_path: Path, text: str, path: str

@@ -4,11 +4,13 @@ Nobody would look for these machines where they are: each would count as lost, a
 its place, and all of them stay on the bill of an account that is never observed again.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from hostler.config.definition import PROVIDER, table_of
 from hostler.config.errors import Fault
 from hostler.config.values import Config, WrongFile
+from hostler.domain.ids import AccountName
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.resource import OrphanClass
 from hostler.ports.store import Store
@@ -24,7 +26,8 @@ async def left_accounts(store: Store, config: Config, now: datetime) -> tuple[Fa
     """Return a fault for each fleet that still has something in another account than its own."""
     rows = {row.name: row for row in await store.fleets()}
     known = [(fleet, rows[fleet.name]) for fleet in config.fleets if fleet.name in rows]
-    moved = [(fleet, row) for fleet, row in known if _moves(fleet, row)]
+    accounts = {account.name: account.kind for account in config.accounts}
+    moved = [(fleet, row) for fleet, row in known if _moves(fleet, row, accounts)]
     if not moved:
         return ()
     hosts, found = await store.hosts(), list[Fault]()
@@ -42,20 +45,29 @@ async def refuse_left_accounts(store: Store, config: Config, now: datetime) -> N
         raise WrongFile(config.path, faults)
 
 
-def _moves(fleet: Fleet, row: FleetRow) -> bool:
-    """Tell whether both accounts are known, and are two."""
-    return "" not in {row.account_id, fleet.account_id} and row.account_id != fleet.account_id
+def _moves(fleet: Fleet, row: FleetRow, accounts: Mapping[AccountName, str]) -> bool:
+    """Tell whether both accounts are known, and are two.
+
+    Those of hosts that the file names have no id, only their kind: they are two by their names,
+    where both stand in the file.
+    """
+    if "" in {row.account_id, fleet.account_id}:
+        return False
+    before = AccountName(_account_of(row))
+    named = before != fleet.account and accounts.get(before) == row.account_id
+    return named or row.account_id != fleet.account_id
 
 
 def _fault(fleet: Fleet, held: RemovedFleet) -> Fault:
     row, name = held.row, fleet.name
     moved = _account_of(row) not in {"", str(fleet.account)}
     cost = f", {euros(held.cost)} so far" if held.cost else ""
+    at = _account_of(row) if row.account_id == fleet.account_id else row.account_id
     return Fault(
         path=f"fleet.{name}.provider" if moved else f"provider.{fleet.account}",
         value=f"{fleet.account} ({fleet.account_id})" if moved else fleet.account_id,
-        expected=f"{row.account_id}: fleet {name} has {held.what} there{cost}, which nobody would "
-        "look after any more",
+        expected=f"{at}: fleet {name} has {held.what} there{cost}, which nobody would look after "
+        "any more",
         hint="put it back, and end them first; or give another account a [provider] and fleets of "
         "its own",
     )

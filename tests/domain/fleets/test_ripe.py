@@ -55,6 +55,22 @@ def test_what_was_seen_speaks_against_a_request_only_where_it_is_as_new() -> Non
     assert is_ripe(BEGIN + 1.1 * MIN)
 
 
+def test_a_host_that_a_list_lacks_is_waited_for_as_long_as_lists_may_lag() -> None:
+    """Whoever asked has seen it; one list without it refused what had been accepted."""
+    asked = request(1, RequestKind.POOL_ADD, HostId("host-3"))
+
+    def is_ripe(listed: datetime) -> bool:
+        account = account_snapshot((box("foreign"),), requests=(asked,))
+        whole = {(ZONE, account.capabilities.host_kind): listed}
+        inventory = replace(account.inventory, whole=whole)
+        account = replace(account, now=BEGIN + 5 * MIN, inventory=inventory)
+        return [found.number for found in ripe(account, WEB)] == [1]
+
+    delay = account_snapshot(()).capabilities.consistency_delay
+    assert not is_ripe(asked.at + delay)
+    assert is_ripe(asked.at + 1.1 * delay)
+
+
 BUILDERS = FleetName("builders")
 
 
@@ -81,7 +97,7 @@ def test_what_is_dated_in_the_future_waits_for_an_observation_and_not_for_its_da
 
     def is_ripe(one: Request, steady: datetime) -> bool:
         account = account_snapshot((box("foreign"),), requests=(one,))
-        whole = {("zone-1", account.capabilities.host_kind): BEGIN + 2 * MIN}
+        whole = {("zone-1", account.capabilities.host_kind): BEGIN + 2.1 * MIN}
         inventory = replace(account.inventory, whole=whole)
         account = replace(account, now=BEGIN + 3 * MIN, steady=steady, inventory=inventory)
         return [found.number for found in ripe(account, WEB)] == [1]

@@ -49,8 +49,9 @@ def _is_ripe(request: Request, account: AccountSnapshot) -> bool:
 def _is_host_seen(request: Request, host: HostId, account: AccountSnapshot) -> bool:
     """Tell whether what is asked of a host can be done, or be found to be about none that there is.
 
-    What speaks against it must be as new as the request. One that is dated in the future was
-    written before the clock jumped back.
+    What speaks against it must be as new as the request; that there is no such host, newer by as
+    much as lists may lag, for who asked has seen it. One that is dated in the future was written
+    before the clock jumped back.
     """
     asked = request.at if request.at <= account.now else account.steady
     if host in account.moving_hosts:
@@ -59,9 +60,9 @@ def _is_host_seen(request: Request, host: HostId, account: AccountSnapshot) -> b
     if sighting is not None:
         older = account.inventory.observed_at(sighting) <= asked
         return not older or not speaks_against(request.kind, sighting.resource)
-    kind = account.capabilities.host_kind
+    kind, settled = account.capabilities.host_kind, asked + account.capabilities.consistency_delay
     observations = [at for (_, observed), at in account.inventory.whole.items() if observed == kind]
-    return bool(observations) and all(at > asked for at in observations)
+    return bool(observations) and all(at > settled for at in observations)
 
 
 def speaks_against(kind: RequestKind, host: Resource) -> bool:
