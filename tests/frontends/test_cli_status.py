@@ -23,7 +23,7 @@ from hostler.domain.machines.drift import SEEN
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host, HostOwnership
-from hostler.domain.model.machine import Offer, Protection
+from hostler.domain.model.machine import Deletion, Offer, Protection
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, OrphanClass, OwnerTag, Resource, Slot
 from hostler.domain.model.snapshot import Orphan
@@ -34,6 +34,7 @@ from hostler.queries.fleets import FleetStatus
 
 Out = pytest.CaptureFixture[str]
 FIRST = machine_id(1)
+HOUR = timedelta(hours=1)
 
 
 def orphan(name: str = "server-9", **more: object) -> Orphan:
@@ -133,6 +134,29 @@ def test_status_says_that_a_machine_is_outdated_and_whether_that_replaces_it(cap
     assert asked()[1][0].endswith("; not replaced: the fleet is protected")
     past = FleetStatus(fleet=changed, row=None, machines=(old,), at=NOW, past=True)
     assert (past.outdated, past.next_step(old)) == ((), ""), "its template of that time is unknown"
+
+
+def test_status_says_what_a_machine_that_failed_waits_for() -> None:
+    """After a brown-out eleven machines were "deleted now" for minutes: the cap lets go of one."""
+    row = FleetRow(name=WEB, created=NOW, destructions=(NOW - timedelta(seconds=20),))
+    failed = made(1, Phase.FAILED)
+    failed = replace(failed, health=replace(failed.health, was_ready=NOW))
+    ended = replace(FLEET, timers=replace(FLEET.timers, keep_failed=timedelta()))
+    seen = FleetStatus(fleet=ended, row=row, machines=(failed,), at=NOW)
+    assert seen.next_step(failed) == "deleted when the cap has room, in 40 s"
+    for fleet, at in (
+        (replace(ended, protected=True), "not deleted: the fleet is protected: "),
+        (replace(FLEET, timers=replace(FLEET.timers, keep_failed=2 * HOUR)), "deleted in 115 min"),
+    ):
+        assert replace(seen, fleet=fleet).next_step(failed).startswith(at)
+    asked = replace(failed, deletion=Deletion(at=NOW, actor="ann", why=""))
+    for machine in (asked, made(2, Phase.FAILED)):
+        assert seen.next_step(machine) == "deleted now"
+    pause = Protection(until=NOW + timedelta(hours=1), why="to look", actor="ann")
+    paused = replace(seen, row=replace(row, pause=pause))
+    assert paused.next_step(failed) == "not deleted: the fleet is paused by ann: to look"
+    later = replace(seen, at=NOW + timedelta(seconds=41))
+    assert later.next_step(failed) == "deleted now"
 
 
 def test_status_says_that_no_engine_runs(capsys: Out) -> None:

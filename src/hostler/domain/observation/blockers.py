@@ -5,7 +5,7 @@ from datetime import datetime
 
 from hostler.domain.ids import FleetName, Zone
 from hostler.domain.model.capabilities import Ownership
-from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass
@@ -179,15 +179,20 @@ def protection(machine: Machine, row: FleetRow, snapshot: Snapshot) -> str:
 
     A rollback of what was never ready is kept from it by a hold of the machine alone.
     """
-    if held := protected_until(machine, snapshot.now):
+    return kept(machine, row, snapshot.fleet, snapshot.now)
+
+
+def kept(machine: Machine, row: FleetRow, fleet: Fleet, now: datetime) -> str:
+    """Return the same by what is on record, without what was observed."""
+    if held := protected_until(machine, now):
         return held
     if machine.health.was_ready is None:
         return ""
-    if snapshot.fleet.protected:
+    if fleet.protected:
         return "the fleet is protected: set `protected = false` to let its machines end"
     if machine.deletion is not None:  # a fleet that is kept keeps nobody from ending its machines
-        return paused_by(row, snapshot.now)
-    return paused(row, snapshot.now)
+        return paused_by(row, now)
+    return paused(row, now)
 
 
 def ends_at_once(machine: Machine) -> bool:
