@@ -6,9 +6,16 @@ import pytest
 from msgspec.structs import replace
 
 from hostler.controllers.expected_calls import SEE, MachineSteps, expected_calls
-from hostler.controllers.plan import Plan, observe_fleet, plan, planned_hosts, planned_machines
+from hostler.controllers.plan import (
+    Plan,
+    observe_fleet,
+    plan,
+    planned_hosts,
+    planned_later,
+    planned_machines,
+)
 from hostler.controllers.runtime.settings import Account, Ports, Settings
-from hostler.domain.decide import verdict_of
+from hostler.domain.decide import decide, verdict_of
 from hostler.domain.ids import AccountName, HostId, MachineId
 from hostler.domain.model.calls import Call, Effect, Shows
 from hostler.domain.model.capabilities import Cleaning, PowerLimits
@@ -256,6 +263,21 @@ def test_a_new_machine_is_not_planned_on_a_host_that_another_one_takes(
     decision = Decision(commands=(takes, makes))
     new = [one for one in planned_machines(decision, snapshot, Claiming()) if one.subject is None]
     assert [len(one.calls) for one in new] == [claims]
+
+
+def test_plan_names_what_the_engine_clears_away_when_the_cap_has_room() -> None:
+    """After a brown-out it said that there is nothing to do, while six machines were to go."""
+    failed = on_host(Phase.FAILED, was_ready=BEGIN - 60 * MIN)
+    failed = replace(failed, since=BEGIN - 50 * MIN)
+    snapshot = fleet_snapshot((failed,), [box("claimed", Condition.OFF)], bindings={MINE: BOX})
+    row = replace(snapshot.row, destructions=(BEGIN - 20 * S,))
+    snapshot = replace(snapshot, row=row)
+    decision = decide(snapshot, Claiming())
+    (later,) = planned_later(decision, snapshot, ())
+    at = BEGIN + 40 * S
+    assert later.next == Next(kind="wait", detail="stopping: when the cap has room", at=at)
+    assert (later.subject, later.stands, later.calls) == (failed.id, Phase.FAILED, ())
+    assert not list(planned_later(decision, snapshot, {failed.id}))
 
 
 class Still:

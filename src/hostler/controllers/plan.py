@@ -1,6 +1,6 @@
 """Plan: one observation and one decision, by the code that acts, and nothing done."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -129,8 +129,24 @@ async def plan(ports: Ports, account: Account, fleet: Fleet, settings: Settings)
     """Observe everything once, decide, and list the calls; nothing is recorded or sent."""
     snapshot = await observe_fleet(ports, account, fleet, settings)
     decision = decide(snapshot, account.provider)
-    machines = tuple(planned_machines(decision, snapshot, account.provider))
-    return Plan(snapshot=snapshot, decision=decision, machines=machines)
+    now = tuple(planned_machines(decision, snapshot, account.provider))
+    later = planned_later(decision, snapshot, {entry.subject for entry in now})
+    return Plan(snapshot=snapshot, decision=decision, machines=(*now, *later))
+
+
+def planned_later(
+    decision: Decision, snapshot: Snapshot, known: Collection[MachineId | HostId | None]
+) -> Iterator[Planned]:
+    """Yield the machines that the engine moves on by itself when a time has come.
+
+    No command of this cycle is about those that are not `known` yet.
+    """
+    machines = {machine.id: machine for machine in snapshot.machines}
+    for verdict in decision.verdicts:
+        step = verdict.next
+        if step.kind == "move" and verdict.machine not in known:
+            waits = Ready(waits=step.detail, at=step.at)
+            yield _of(machines[verdict.machine], waits)
 
 
 def planned_machines(decision: Decision, snapshot: Snapshot, planner: Planner) -> Iterator[Planned]:
