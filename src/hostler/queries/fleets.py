@@ -14,7 +14,7 @@ from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Orphan, Request
-from hostler.domain.observation.blockers import kept
+from hostler.domain.observation.blockers import recorded_protection
 from hostler.domain.reporting.usage import deleted_since
 from hostler.ports.store import Store
 
@@ -93,7 +93,7 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
 
     def next_step(self, machine: Machine) -> str:
         """Return what comes next for one of the machines, as far as the records say."""
-        step = self._kept(machine)
+        step = self._waits_for(machine)
         step = step or next_step(machine, self.fleet, self.at, self._held_until(machine))
         also = "" if self.past else outdated(machine, self.fleet)
         return "; ".join(words for words in (step, also) if words)
@@ -108,14 +108,14 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
             return None
         return broken + self.fleet.timers.longest_protection
 
-    def _kept(self, machine: Machine) -> str:
-        """Return why a machine that failed is not deleted, where its evidence is kept no longer."""
+    def _waits_for(self, machine: Machine) -> str:
+        """Return why a machine that failed is not deleted, where its time as evidence is over."""
         row, fleet = self.row, self.fleet
         if row is None or machine.phase is not Phase.FAILED or machine.health.was_ready is None:
             return ""
         if machine.deletion is None and self.at < machine.since + fleet.timers.keep_failed:
             return ""
-        if held := kept(machine, row, fleet, self.at):
+        if held := recorded_protection(machine, row, fleet, self.at):
             return f"not deleted: {held}"
         if machine.deletion is not None or destructions_left(fleet, row, self.at):
             return ""

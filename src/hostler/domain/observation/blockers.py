@@ -179,10 +179,10 @@ def protection(machine: Machine, row: FleetRow, snapshot: Snapshot) -> str:
 
     A rollback of what was never ready is kept from it by a hold of the machine alone.
     """
-    return kept(machine, row, snapshot.fleet, snapshot.now)
+    return recorded_protection(machine, row, snapshot.fleet, snapshot.now)
 
 
-def kept(machine: Machine, row: FleetRow, fleet: Fleet, now: datetime) -> str:
+def recorded_protection(machine: Machine, row: FleetRow, fleet: Fleet, now: datetime) -> str:
     """Return the same by what is on record, without what was observed."""
     if held := protected_until(machine, now):
         return held
