@@ -1,10 +1,17 @@
 """Engines over owned machines and their methods hold every invariant through seeded disasters."""
 
-import pytest
+from pathlib import Path
 
+import pytest
+from msgspec.structs import replace
+
+from hostler.lab.metal.faults import STRUCK
+from hostler.lab.power.environment import PowerEnvironment
 from hostler.lab.power.faults import ALL, DAYS, Wiring, draw_power
-from hostler.lab.scenario.faults import Size
+from hostler.lab.scenario.course import EngineCourse
+from hostler.lab.scenario.faults import Disruption, Size
 from hostler.lab.scenario.file_faults import FILE_FAULTS
+from hostler.lab.scenario.run import play
 from hostler.lab.scenario.store_faults import STORE_OF_HOSTS
 from hostler.lab.simulate.names import POWER
 from hostler.lab.simulate.providers import PROVIDERS
@@ -61,3 +68,15 @@ def test_every_fault_of_power_and_every_wiring_is_drawn() -> None:
     assert drawn - {*STORE_OF_HOSTS, *FILE_FAULTS} == set(ALL)
     assert {*PROVIDERS[POWER].faults} == {*ALL, *STORE_OF_HOSTS, *FILE_FAULTS}
     assert {wiring for one in scenarios for wiring in one.wiring} == {*Wiring}
+
+
+def test_all_that_befalls_a_process_is_counted(tmp_path: Path) -> None:
+    """A network that was down was not: each report called it a fault that never happened."""
+    drawn = draw_power(1, SIZE)
+    struck = tuple(
+        Disruption(at=120.0 + 300.0 * place, fault=fault, length=60.0)
+        for place, fault in enumerate(STRUCK)
+    )
+    base = replace(drawn.base, faults=STRUCK, disruptions=struck)
+    course = EngineCourse(PowerEnvironment(replace(drawn, base=base)), tmp_path)
+    assert {*STRUCK} <= play(course).faults.keys()

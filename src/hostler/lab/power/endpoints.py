@@ -130,7 +130,7 @@ class LabDevice:
                 case _:
                     world.obey(call, self.box, action)
             await self.run.gate.pass_through("http", before=False)
-            if fault == "power_lost" or self.run.down:
+            if fault == "power_lost" or self._is_cut_off():
                 raise NoAnswer("the answer was lost")
 
     async def read(self) -> Reading:
@@ -141,7 +141,7 @@ class LabDevice:
                 await self._hang()
             condition = self.rack.truth.condition(HostId(self.box))
             await self.run.gate.pass_through("http", before=False)
-            if self.run.down:
+            if self._is_cut_off():
                 raise NoAnswer("the answer was lost")
         state = _STATES.get(condition or Condition.UNKNOWN, PowerState.UNKNOWN)
         return Reading(state=state, text=str(condition))
@@ -154,12 +154,18 @@ class LabDevice:
         world = self.rack
         await self.run.gate.pass_through("http", before=True)
         await asyncio.sleep(_ANSWER if self.answers else 0.0)
-        if self.run.down or self.endpoint.name in world.away:
+        if self._is_cut_off() or self.endpoint.name in world.away:
             raise NotSent("there is no way to it")
         await asyncio.sleep(_SLOW if self.answers else 0.0)
         if self.endpoint.name in world.locked:
             self.endpoint.refused_at = world.truth.now
             raise refused(Refusal.DENIED, "the credentials are refused")
+
+    def _is_cut_off(self) -> bool:
+        """Tell whether the network of the process is down, and count that it was in the way."""
+        if self.run.down:
+            self.rack.judge.struck("network_down")
+        return self.run.down
 
     def _is_silent(self) -> bool:
         return self.answers and self.box in self.rack.truth.rack.silent
