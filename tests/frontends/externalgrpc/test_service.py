@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from google.protobuf.message import Message
@@ -10,9 +10,11 @@ from group_kit import Cluster
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
-from hostler.config.node_tables import NodeTable
+from hostler.config.node_tables import NodeTable, OptionsTable
 from hostler.frontends.externalgrpc.schema import (
     METHODS,
+    SERVICE,
+    class_of,
     field,
     inner,
     many,
@@ -133,6 +135,32 @@ async def test_what_is_no_pod_is_refused() -> None:
     provider = serving(Cluster(NodeTable(price=1.0, cpu="4", memory="8Gi")))
     status, why = await refused(provider, "PricingPodPrice", pod_bytes=b"\xff\xff", **HOUR)
     assert (status, why) == (Status.INVALID_ARGUMENT, "pod_bytes: no pod")
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_bytes_that_are_no_message_are_refused_in_a_sentence(method: str) -> None:
+    """They were a failure of ours, with a trace in the log for each call."""
+    handler: Any = serving(Cluster()).__mapping__()[f"/{SERVICE}/{method}"]
+    request = class_of(f"{METHODS[method]}Request")
+
+    class Garbage:
+        async def recv_message(self) -> Message:
+            return request.FromString(b"\xff\xff")
+
+    with pytest.raises(GRPCError) as caught:
+        await handler.func(Garbage())
+    status, why = caught.value.status, caught.value.message
+    assert (status, why) == (Status.INVALID_ARGUMENT, f"no message of {method}")
+
+
+async def test_a_default_that_no_number_of_nanoseconds_holds_is_the_longest_that_one_does() -> None:
+    cluster = Cluster(NodeTable(options=OptionsTable(zero_or_max=True)))
+    for seconds, nanoseconds in ((1 << 40, (1 << 63) - 1), (-(1 << 40), -(1 << 63))):
+        defaults = {"MaxNodeProvisionDuration": {"seconds": seconds}}
+        answer = await ask(serving(cluster), "NodeGroupGetOptions", id="web", defaults=defaults)
+        found = inner(answer, "nodeGroupAutoscalingOptions")
+        assert number(inner(found, "MaxNodeProvisionDuration"), "seconds") == seconds
+        assert number(inner(found, "maxNodeProvisionTime"), "duration") == nanoseconds
 
 
 async def gpu_types(provider: CloudProvider) -> set[str]:

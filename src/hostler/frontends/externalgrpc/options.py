@@ -1,7 +1,8 @@
 """Options: how Cluster Autoscaler treats one group, where the file says so.
 
 Its values are used as they are, and 0 means 0: so an answer has every one of them, beginning with
-those that the request says are the defaults, in both generations' fields.
+those that the request says are the defaults, in both generations' fields. The older one counts
+nanoseconds: what is longer than they can say is as long as they can.
 """
 
 from collections.abc import Mapping
@@ -27,6 +28,7 @@ _PLAIN: Mapping[str, str] = {
     "ignore_daemon_sets": "ignoreDaemonSetsUtilization",
 }
 _NANOSECOND = 1_000_000_000
+_LONGEST = (1 << 63) - 1
 
 
 def options(table: OptionsTable | None, defaults: Message) -> Message | None:
@@ -41,7 +43,7 @@ def options(table: OptionsTable | None, defaults: Message) -> Message | None:
         time = asked[key]
         whole = _nanoseconds(time) if time is not None else _default(defaults, newer, older)
         found[newer] = {"seconds": whole // _NANOSECOND, "nanos": whole % _NANOSECOND}
-        found[older] = {"duration": whole}
+        found[older] = {"duration": max(-_LONGEST - 1, min(whole, _LONGEST))}
     return message("NodeGroupAutoscalingOptions", **found)
 
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 import structlog
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 from grpclib.const import Cardinality, Handler, Status
 from grpclib.exceptions import GRPCError
 from grpclib.health.check import ServiceStatus
@@ -233,7 +233,10 @@ def _answering(name: str, answer: Answer) -> Callable[[Stream[Message, Message]]
     """Return what receives one call and answers it."""
 
     async def call(stream: Stream[Message, Message]) -> None:
-        request = await stream.recv_message()
+        try:
+            request = await stream.recv_message()
+        except DecodeError as error:
+            raise GRPCError(Status.INVALID_ARGUMENT, f"no message of {name}") from error
         if request is None:
             raise GRPCError(Status.INVALID_ARGUMENT, "no message was sent")
         try:
