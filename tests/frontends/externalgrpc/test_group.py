@@ -258,6 +258,22 @@ async def test_a_decrease_never_gives_up_what_has_come() -> None:
     assert cluster.states() == ["CREATING", "DELETING", "RUNNING"]
 
 
+async def test_a_decrease_leaves_what_somebody_protects() -> None:
+    """It would be told as one that is being deleted, and stay for as long as it is protected."""
+    cluster = Cluster()
+    await cluster.group.increase(2)
+    await cluster.take_requests()
+    older, newer = cluster.live.listed
+    held = Protection(until=BEGIN + MIN, why="I look at it", actor="eve")
+    cluster.change(newer, protection=held)
+    await cluster.group.decrease(-1)
+    await cluster.take_requests()
+    assert cluster.live.listed[older].deletion is not None
+    assert cluster.live.listed[newer].deletion is None
+    await cluster.group.decrease(-1)
+    assert cluster.target == 1
+
+
 @pytest.mark.parametrize("delta", [0, 1])
 async def test_a_decrease_by_nothing_is_refused(delta: int) -> None:
     await refused(Status.INVALID_ARGUMENT, Cluster().group.decrease(delta))

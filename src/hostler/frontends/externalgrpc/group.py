@@ -5,7 +5,7 @@ sentence; Cluster Autoscaler writes it into its log and its events.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -139,7 +139,10 @@ class NodeGroup:
         await self._request_deletions(tuple(leaving), "NodeGroupDeleteNodes")
 
     async def decrease(self, delta: int) -> None:
-        """Give up machines that have not come yet, the newest first, and no more than there are."""
+        """Give up machines that have not come yet, the newest first, and no more than there are.
+
+        What somebody protects is not given up.
+        """
         if delta >= 0:
             text = f"delta: expected less than 0, not {delta}"
             raise GRPCError(Status.INVALID_ARGUMENT, text)
@@ -148,7 +151,9 @@ class NodeGroup:
             for member in self.members().all
             if member.counts and member.state is State.CREATING and not member.came
         ]
-        newest = sorted(coming, key=lambda member: -member.serial)[:-delta]
+        held = self._protected({member.machine for member in coming})
+        free = [member for member in coming if member.machine not in held]
+        newest = sorted(free, key=lambda member: -member.serial)[:-delta]
         names = tuple(member.machine for member in newest)
         await self._request_deletions(names, "NodeGroupDecreaseTargetSize")
 
@@ -169,11 +174,14 @@ class NodeGroup:
         return None
 
     def _require_unprotected(self, leaving: Iterable[MachineId]) -> None:
-        now, names = self.machines.clock.now(), set(leaving)
-        held = [m.id for m in self.machines.machines() if m.id in names and m.is_protected(now)]
-        if held:
+        if held := self._protected(tuple(leaving)):
             text = f"somebody protects {', '.join(held)}: nothing of this call is carried out"
             raise GRPCError(Status.FAILED_PRECONDITION, text)
+
+    def _protected(self, names: Collection[MachineId]) -> list[MachineId]:
+        """Return which of these somebody protects: they would be deleted when that is over."""
+        now = self.machines.clock.now()
+        return [m.id for m in self.machines.machines() if m.id in names and m.is_protected(now)]
 
     async def _request_deletions(self, names: Sequence[MachineId], why: str) -> None:
         """Request these; they are out of the target from now on."""

@@ -9,6 +9,7 @@ ends    no machine goes for Cluster Autoscaler's sake that it did not give up.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 
 from msgspec.structs import replace
 
@@ -87,10 +88,11 @@ class AutoscalerChecker(PowerChecker):
         self.owed += delta
 
     def coming(self) -> int:
-        """Return how many nodes are on their way that never came."""
+        """Return how many nodes are on their way that never came, and that nobody protects."""
         return len(self._never_came()) + self.owed
 
     def _never_came(self) -> frozenset[MachineId]:
+        now = BEGINNING + timedelta(seconds=self.truth.now)
         return frozenset(
             machine.id
             for machine in self._living()
@@ -98,6 +100,7 @@ class AutoscalerChecker(PowerChecker):
             and machine.id not in self.asked
             and machine.health.was_ready is None
             and machine.phase in _COUNTS
+            and not machine.is_protected(now)
         )
 
     def gives_up(self, many: int) -> None:
