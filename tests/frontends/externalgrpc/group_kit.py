@@ -8,17 +8,20 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from hostler.config.node_tables import NodeTable
+from hostler.controllers.runtime.settings import Ports
 from hostler.domain.ids import HostId, InstallationId, MachineId, machine_id
 from hostler.domain.model.fleet import Fleet, FleetRow, Setback
 from hostler.domain.model.machine import Deletion, Machine, MachineHealth, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import RequestKind
 from hostler.frontends.externalgrpc.calls import NodeRef
-from hostler.frontends.externalgrpc.group import NodeGroup
+from hostler.frontends.externalgrpc.group import NodeGroup, open_group
 from hostler.frontends.externalgrpc.members import Gathering
 from hostler.ports.provider import Connection
 from hostler.requests.by_id import MachinesById
 from hostler.stores.memory import MemoryStore
+from hostler.testing.fakes.metrics import CountingMetrics
+from hostler.testing.fakes.prober import FakeProber
 from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER
 
 NODES = replace(FLEET, size=0, maximum=10, renews=False)
@@ -117,6 +120,17 @@ class Cluster:
             gathering=Gathering(machines, self.live, node, lambda: 0.0),
             hear=self._hear,
         )
+
+    async def reopened(self) -> NodeGroup:
+        """Return the group as the next engine's process opens it, over the same store."""
+        ports = Ports(
+            store=self.store,
+            clock=self.clock,
+            prober=FakeProber(),
+            metrics=CountingMetrics(),
+            fresh=self.group.machines.fresh,
+        )
+        return await open_group(self.fleet, self.group.node, self.live, ports, self._hear)
 
     def _hear(self) -> None:
         self.heard += 1

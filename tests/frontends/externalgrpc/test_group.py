@@ -217,6 +217,26 @@ async def test_a_deletion_that_somebody_else_asked_for_is_out_of_the_target() ->
     assert cluster.states() == ["DELETING", "RUNNING"]
 
 
+async def test_a_deletion_that_no_engine_took_before_a_restart_stays_out_of_the_target() -> None:
+    """It was in the target again, and its node in the group, until the next engine had decided."""
+    cluster = Cluster()
+    one, two = await cluster.with_ready(2)
+    await cluster.group.delete([cluster.node(one)])
+    cluster.group = await cluster.reopened()
+    assert cluster.target == 1
+    assert cluster.states() == ["DELETING", "RUNNING"]
+    assert not cluster.group.has(cluster.node(one))
+    assert cluster.group.has(cluster.node(two))
+
+
+async def test_what_was_given_up_before_it_was_on_record_stays_so_over_a_restart() -> None:
+    cluster = Cluster()
+    await cluster.group.increase(2)
+    await cluster.group.decrease(-1)
+    cluster.group = await cluster.reopened()
+    assert cluster.target == 1
+
+
 async def test_a_deletion_that_is_not_recorded_leaves_the_target() -> None:
     cluster = Cluster()
     (one,) = await cluster.with_ready(1)

@@ -17,6 +17,8 @@ from hostler.controllers.runtime.settings import Ports
 from hostler.domain.errors import RequestRefused, StoreError
 from hostler.domain.ids import MachineId, is_machine_id
 from hostler.domain.model.fleet import Fleet, FleetRow
+from hostler.domain.model.snapshot import RequestKind
+from hostler.ports.store import Store
 from hostler.queries.live import LiveRecords
 from hostler.requests.by_id import MachinesById, open_by_id
 
@@ -28,6 +30,8 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.externalgrpc")
 
 ACTOR = "cluster-autoscaler"
 """Who asks, in records and events."""
+
+_ENDS = frozenset({RequestKind.DELETE, RequestKind.RETIRE})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -212,17 +216,27 @@ async def open_group(  # noqa: PLR0913 - what it is opened with, the last of it 
     *,
     learnt: Callable[[], Mapping[str, str]] = dict[str, str],
 ) -> NodeGroup:
-    """Read a fleet's records, and the requests that nobody granted yet. Raises StoreError."""
+    """Read a fleet's records, and the requests that no engine took yet. Raises StoreError."""
     store, clock = ports.store, ports.clock
     row = await store.add_fleet(FleetRow(name=fleet.name, created=clock.now()))
     machines = await open_by_id(
         fleet=fleet, live=live, store=store, clock=clock, actor=ACTOR, fresh=ports.fresh, row=row
     )
+    machines.deleting |= await _deletions(store, fleet)
     time = asyncio.get_running_loop().time
     gathering = Gathering(machines, live, node, time)
     return NodeGroup(
         machines=machines, live=live, node=node, gathering=gathering, hear=hear, learnt=learnt
     )
+
+
+async def _deletions(store: Store, fleet: Fleet) -> set[MachineId]:
+    """Return the machines whose deletion is requested, by whomever, and on no record yet."""
+    return {
+        request.machine
+        for request in await store.requests()
+        if request.kind in _ENDS and request.fleet == fleet.name and request.machine is not None
+    }
 
 
 def _unrecorded(error: StoreError) -> GRPCError:
