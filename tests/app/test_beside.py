@@ -12,6 +12,7 @@ from hostler.app.clock import SystemClock
 from hostler.app.kubernetes.beside import Beside, base_of
 from hostler.app.lending import Own
 from hostler.config.digests import differing, digests
+from hostler.config.errors import Fault
 from hostler.config.values import Config
 from hostler.domain.errors import ConfigError, StoreError
 from hostler.frontends.cli.context import ClusterOptions
@@ -91,6 +92,7 @@ class Site:
             followed=self.objects,  # pyright: ignore[reportArgumentType] - what a source needs of it
             places=SecretPlaces(self.folder / "secrets", {}, b"salt"),
             opens=_opens,
+            leaves=_leaves,
             clock=SystemClock(),
         )
         source = Source(base, around)
@@ -100,6 +102,11 @@ class Site:
 
 async def _opens(config: Config) -> None:
     del config
+
+
+async def _leaves(config: Config) -> tuple[Fault, ...]:
+    del config
+    return ()
 
 
 def fleets(config: Config) -> dict[str, int]:

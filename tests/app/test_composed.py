@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from hostler.app.compose import Composed
-from hostler.app.kubernetes.run import opener
+from hostler.app.kubernetes.run import leaver
 from hostler.config.values import Config, WrongFile
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account
@@ -119,7 +119,7 @@ hosts = [{ address = "192.0.2.1" }]
 [fleet.web]
 size = 1
 """
-REFUSED = pytest.raises(WrongFile, match="has 1 machine there")
+OTHER_KIND = LAB.replace("lab", "scaleway")
 ELSEWHERE = {
     "another project": (FILE.replace(PROJECT, OTHER), "provider.scaleway"),
     "another account": (MOVED, "fleet.web.provider"),
@@ -252,17 +252,18 @@ async def test_orphans_that_are_ours_keep_a_fleet_in_its_account_too(
         await _opened(file, ELSEWHERE["another project"][0], store)
 
 
-async def test_an_object_of_a_provider_is_refused_that_takes_its_fleets_to_another_project(
-    tmp_path: Path,
+@pytest.mark.parametrize("text", [ELSEWHERE["another project"][0], OTHER_KIND])
+async def test_a_provider_takes_its_fleets_away_whether_they_are_still_asked_for(
+    tmp_path: Path, text: str
 ) -> None:
-    """In Kubernetes what was right before stays in force, whether the fleet's object is there."""
+    """In Kubernetes what was right before stays in force, though a fleet's object is gone."""
     file = tmp_path / "web.toml"
     store = await _store(file)
-    for text, why in ((FILE, nullcontext()), (ELSEWHERE["another project"][0], REFUSED)):
-        composed, config = _read(file, text)
+    for read, paths in ((FILE, []), (text, ["provider.scaleway"])):
+        composed, config = _read(file, read)
         for fleets in (config.fleets, ()):
-            with why:
-                await opener(composed, store)(replace(config, fleets=fleets))
+            faults = await leaver(composed, store)(replace(config, fleets=fleets))
+            assert [fault.path for fault in faults] == paths
 
 
 async def test_a_fleet_that_has_nothing_left_may_go_anywhere(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from .values import AccountConfig, Config
 
 
 def identified(config: Config, kinds: Kinds, environment: Mapping[str, str]) -> Config:
-    """Return the file's values, each fleet with the id of its account."""
+    """Return the file's values with the ids of its accounts, each fleet with that of its own."""
     ids = {account.name: _id(account, kinds, environment) for account in config.accounts}
     fleets = (replace(fleet, account_id=ids.get(fleet.account, "")) for fleet in config.fleets)
-    return replace(config, fleets=tuple(fleets))
+    return replace(config, fleets=tuple(fleets), account_ids=ids)
 
 
 def _id(account: AccountConfig, kinds: Kinds, environment: Mapping[str, str]) -> str:

@@ -61,8 +61,9 @@ class Config(Struct, frozen=True, kw_only=True):
     `nodes` are what fleets say of their machines as nodes. `warnings` tell of what the file may
     say, and hardly means. Beside the file's fleets may be some that only the store knows any more
     (`removed.with_removed`); `unreadable` are those of them of which nobody can say any more how
-    they are to be looked after, and why. `reclaims` is what the file says of fleets that do not say
-    whether they reclaim orphans.
+    they are to be looked after, and why. `account_ids` are what accounts are outside, as far as
+    that is known. `reclaims` is what the file says of fleets that do not say whether they reclaim
+    orphans.
     """
 
     path: Path
@@ -76,6 +77,7 @@ class Config(Struct, frozen=True, kw_only=True):
     nodes: Mapping[FleetName, NodeTable] = field(default_factory=dict[FleetName, NodeTable])
     warnings: tuple[str, ...] = ()
     unreadable: Mapping[FleetName, str] = field(default_factory=dict[FleetName, str])
+    account_ids: Mapping[AccountName, str] = field(default_factory=dict[AccountName, str])
     reclaims: bool = False
 
     @property

@@ -4,14 +4,14 @@ Nobody would look for these machines where they are: each would count as lost, a
 its place, and all of them stay on the bill of an account that is never observed again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from hostler.config.definition import PROVIDER, table_of
 from hostler.config.errors import Fault
 from hostler.config.values import Config, WrongFile
 from hostler.domain.ids import AccountName
-from hostler.domain.model.fleet import Fleet, FleetRow
+from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.resource import OrphanClass
 from hostler.ports.store import Store
 
@@ -24,18 +24,15 @@ _OF_OTHERS = {OrphanClass.FOREIGN, OrphanClass.CLAIMED_LOOKING, OrphanClass.OUTS
 
 async def left_accounts(store: Store, config: Config, now: datetime) -> tuple[Fault, ...]:
     """Return a fault for each fleet that still has something in another account than its own."""
-    rows = {row.name: row for row in await store.fleets()}
-    known = [(fleet, rows[fleet.name]) for fleet in config.fleets if fleet.name in rows]
-    accounts = {account.name: account.kind for account in config.accounts}
-    moved = [(fleet, row) for fleet, row in known if _moves(fleet, row, accounts)]
+    moved = tuple(_moved(await store.fleets(), config))
     if not moved:
         return ()
     hosts, found = await store.hosts(), list[Fault]()
     orphans = tuple(one for one in await store.orphans() if one.cls not in _OF_OTHERS)
-    for fleet, row in moved:
+    for row, account in moved:
         held = await held_of(store, row, (hosts, orphans), now)
         if held.needs_engine or held.orphans:
-            found.append(_fault(fleet, held))
+            found.append(_fault(account, config.account_ids[account], held))
     return tuple(found)
 
 
@@ -45,27 +42,40 @@ async def refuse_left_accounts(store: Store, config: Config, now: datetime) -> N
         raise WrongFile(config.path, faults)
 
 
-def _moves(fleet: Fleet, row: FleetRow, accounts: Mapping[AccountName, str]) -> bool:
-    """Tell whether both accounts are known, and are two.
+def _moved(rows: Iterable[FleetRow], config: Config) -> Iterator[tuple[FleetRow, AccountName]]:
+    """Yield the fleets whose accounts were others, as far as both are known, with those of now.
+
+    A table that cannot be read any more names its account all the same: of another kind it may be.
+    """
+    for row in rows:
+        fleet = config.known(row.name)
+        unread = row.name in config.unreadable
+        account = fleet.account if fleet is not None else AccountName(_account_of(row))
+        if (fleet is not None or unread) and _is_another(row, account, config):
+            yield row, account
+
+
+def _is_another(row: FleetRow, account: AccountName, config: Config) -> bool:
+    """Tell whether a fleet's account was another one than this.
 
     Those of hosts that the file names have no id, only their kind: they are two by their names,
     where both stand in the file.
     """
-    if "" in {row.account_id, fleet.account_id}:
+    now, before = config.account_ids.get(account, ""), _account_of(row)
+    if "" in {row.account_id, now}:
         return False
-    before = AccountName(_account_of(row))
-    named = before != fleet.account and accounts.get(before) == row.account_id
-    return named or row.account_id != fleet.account_id
+    stands = any(a.name == before and a.kind == row.account_id for a in config.accounts)
+    return row.account_id != now or (stands and before != account)
 
 
-def _fault(fleet: Fleet, held: RemovedFleet) -> Fault:
-    row, name = held.row, fleet.name
-    moved = _account_of(row) not in {"", str(fleet.account)}
+def _fault(account: AccountName, now: str, held: RemovedFleet) -> Fault:
+    row, name = held.row, held.row.name
+    moved = _account_of(row) not in {"", str(account)}
     cost = f", {euros(held.cost)} so far" if held.cost else ""
-    at = _account_of(row) if row.account_id == fleet.account_id else row.account_id
+    at = row.account_id if row.account_id != now else _account_of(row)
     return Fault(
-        path=f"fleet.{name}.provider" if moved else f"provider.{fleet.account}",
-        value=f"{fleet.account} ({fleet.account_id})" if moved else fleet.account_id,
+        path=f"fleet.{name}.provider" if moved else f"provider.{account}",
+        value=f"{account} ({now})" if moved else now,
         expected=f"{at}: fleet {name} has {held.what} there{cost}, which nobody would look after "
         "any more",
         hint="put it back, and end them first; or give another account a [provider] and fleets of "

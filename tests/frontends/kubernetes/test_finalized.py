@@ -10,18 +10,26 @@ from msgspec.structs import replace
 
 from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
+from hostler.config.account_ids import identified
+from hostler.config.decode import Raw
 from hostler.config.errors import Fault
 from hostler.config.removed import with_removed
-from hostler.config.values import Config, WrongFile
+from hostler.config.values import Config
 from hostler.domain.errors import HostRefused
 from hostler.domain.ids import AccountName, FleetName, HostId, machine_id
-from hostler.domain.model.fleet import FleetRow, Order
+from hostler.domain.model.fleet import Fleet, FleetRow, Order
 from hostler.domain.model.host import Host, HostCondition, Purchase
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.hosts import NOT_RUN
 from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
-from hostler.frontends.kubernetes.fleets.source import Base, Opens, Source, Surroundings
+from hostler.frontends.kubernetes.fleets.source import (
+    Base,
+    Leaves,
+    Opens,
+    Source,
+    Surroundings,
+)
 from hostler.frontends.kubernetes.fleets.status import written_conditions
 from hostler.frontends.kubernetes.fleets.writing import FINALIZER, Writer
 from hostler.frontends.kubernetes.namespaces import Namespaces
@@ -34,6 +42,7 @@ from hostler.kubernetes.resources import Resource
 from hostler.ports.kind import table_of
 from hostler.ports.store import Fence, Store
 from hostler.providers.power.settings import PowerTable
+from hostler.queries.left_accounts import left_accounts
 from hostler.queries.removed import removed_fleets
 from hostler.stores.memory import MemoryStore
 from hostler.testing.scenes.builders import BEGIN, FLEET, HOME, machine
@@ -103,20 +112,39 @@ async def _with_removed(config: Config, store: Store) -> Config:
     return with_removed(config, (one.row for one in removed), KINDS)
 
 
-def source_of(folder: Path, objects: Objects, opens: Opens = _opens) -> Source:
+async def leaves_known(config: Config, store: Store) -> Config:
+    """Return what is in force as the engine knows it: with ids, and what the store alone has."""
+    return identified(await _with_removed(config, store), KINDS, {})
+
+
+def leaves_of(store: Store) -> Leaves:
+    async def leaves(config: Config) -> tuple[Fault, ...]:
+        return await left_accounts(store, await leaves_known(config, store), BEGIN)
+
+    return leaves
+
+
+def source_of(
+    folder: Path,
+    objects: Objects,
+    opens: Opens = _opens,
+    leaves: Leaves | None = None,
+    base: Base | None = None,
+) -> Source:
     around = Surroundings(
         cluster=Connected(client=Client(), namespace="home", origin="a test"),  # pyright: ignore[reportArgumentType] - no object names a Secret
         namespaces=Namespaces(home="home"),
         followed=objects,  # pyright: ignore[reportArgumentType] - what a source needs of it
         places=SecretPlaces(folder / "secrets", {}, b"salt"),
         opens=opens,
+        leaves=leaves or leaves_of(MemoryStore(HOME)),
         clock=RigClock(),
     )
-    return Source(base_in(folder), around)
+    return Source(base or base_in(folder), around)
 
 
-def base_in(folder: Path) -> Base:
-    return Base(path=folder / "home.toml", raw={}, kinds=KINDS, stores=STORES)
+def base_in(folder: Path, raw: Raw | None = None) -> Base:
+    return Base(path=folder / "home.toml", raw=raw or {}, kinds=KINDS, stores=STORES)
 
 
 def names(config: Config) -> tuple[set[str], set[str]]:
@@ -187,56 +215,120 @@ async def test_a_host_that_cannot_be_opened_is_refused_alone_and_opened_once_it_
     assert source.judged.assembly.verdicts[Place("provider", "rack")].older
 
 
-async def test_an_account_is_opened_for_its_own_fleets(tmp_path: Path) -> None:
-    """What opens it may refuse it for what they have in the one that it was."""
-    objects, opened = Objects(), list[tuple[set[str], set[str]]]()
+@dataclass(frozen=True)
+class Left:
+    """An edit that takes the fleet web away from its machine: what is written, and who is wrong."""
 
-    async def opens(config: Config) -> None:
-        opened.append(names(config))
+    kind: str
+    name: str
+    spec: Fields
+    wrong: Place
 
-    for name, spec in (("rack", RACK), ("other", RACK)):
+
+BOXES: Fields = {"kind": "static"}
+STONE: Fields = {"provider": "other", "static": {"address": "192.0.2.1"}}
+FILE = {"provider": {"file": {"kind": "static", "hosts": [{"address": "192.0.2.2"}]}}}
+ELSEWHERE: Fields = {"size": 1, "surge": 0, "static": {}}
+LEFT = {
+    "another kind": Left("Provider", "rack", BOXES, Place("provider", "rack")),
+    "another Provider": Left(
+        "Fleet", "web", {"provider": "other", **ELSEWHERE}, Place("fleet", "web")
+    ),
+    "a provider of the file": Left(
+        "Fleet", "web", {"provider": "file", **ELSEWHERE}, Place("fleet", "web")
+    ),
+}
+
+
+async def _at_work(folder: Path) -> tuple[Objects, Source, Store]:
+    """Return a fleet of an object that has a machine, beside another account and a file's."""
+    objects, store = Objects(), MemoryStore(HOME)
+    for name, spec in (("rack", RACK), ("other", BOXES)):
         objects.write("Provider", name, spec)
     objects.write("Fleet", "web", WEB)
-    objects.write("Host", "box", BOX)
-    source = source_of(tmp_path, objects, opens)
-    await source.first({})
-    assert ({"rack"}, {"web"}) in opened
-    assert all(found == {"web"} for accounts, found in opened if accounts == {"rack"})
+    for name in ("box", "box2", "box3"):
+        objects.write("Host", name, BOX)
+    objects.write("Host", "stone", STONE)
+    source = source_of(folder, objects, leaves=leaves_of(store), base=base_in(folder, FILE))
+    (fleet,) = (await leaves_known(await source.first({}), store)).fleets
+    await _record(store, fleet, 1)
+    return objects, source, store
 
 
-@pytest.mark.parametrize("path", ["provider.rack", "fleet.web.provider"])
+async def _record(store: Store, fleet: Fleet, number: int) -> None:
+    """Have a fleet on record as an engine runs it, with a machine."""
+    row = FleetRow(
+        name=fleet.name,
+        created=BEGIN,
+        definition=fleet.definition,
+        account_id=fleet.account_id,
+    )
+    row = await store.add_fleet(row)
+    lease = await store.take_lease(f"fleet/{fleet.name}", "test", None)
+    assert lease is not None
+    fence = Fence(lease=f"fleet/{fleet.name}", epoch=lease.epoch)
+    made = replace(machine(number), fleet=fleet.name, serial=1)
+    await store.save_fleet(row, (made,), (), fence)
+
+
+def refused(source: Source) -> list[Place]:
+    verdicts = source.judged.assembly.verdicts
+    return [one for one, verdict in verdicts.items() if not verdict.accepted]
+
+
+@pytest.mark.parametrize("left", LEFT.values(), ids=LEFT)
 async def test_an_object_that_takes_a_fleet_away_from_its_machines_is_refused_alone(
-    tmp_path: Path, path: str
+    tmp_path: Path, left: Left
 ) -> None:
     """What was right before stays in force; only the object that is wrong says so."""
-    objects, wrong = Objects(), list[Fault]()
-
-    async def opens(config: Config) -> None:
-        about = {f"fleet.{fleet.name}.provider" for fleet in config.fleets}
-        about |= {f"provider.{account.name}" for account in config.accounts}
-        if faults := tuple(fault for fault in wrong if fault.path in about):
-            raise WrongFile(config.path, faults)
-
-    for name in ("rack", "other"):
-        objects.write("Provider", name, RACK)
-    objects.write("Fleet", "web", WEB)
-    objects.write("Host", "box", BOX)
-    objects.write("Host", "box2", {**BOX, "provider": "other"})
-    source = source_of(tmp_path, objects, opens)
-    await source.first({})
-    wrong.append(Fault(path=path, value="", expected="the other one", hint="put it back"))
-    if path.startswith("fleet"):
-        objects.write("Fleet", "web", {**WEB, "provider": "other"})
-    else:
-        objects.write("Host", "box3", BOX)
-    await source.take(base_in(tmp_path))
+    objects, source, _ = await _at_work(tmp_path)
+    objects.write(left.kind, left.name, left.spec)
+    await source.take(base_in(tmp_path, FILE))
     (fleet,) = source.config().fleets
-    assert fleet.account == "rack"
-    place = Place("fleet", "web") if path.startswith("fleet") else Place("provider", "rack")
-    verdicts = source.judged.assembly.verdicts
-    assert verdicts[place].reason is Reason.NOT_OPENED
-    assert "put it back" in verdicts[place].message
-    assert [one for one, verdict in verdicts.items() if not verdict.accepted] == [place]
+    assert (fleet.account, refused(source)) == ("rack", [left.wrong])
+    verdict = source.judged.assembly.verdicts[left.wrong]
+    assert verdict.reason is Reason.NOT_OPENED
+    assert "expected power: fleet web has 1 machine there" in verdict.message
+    assert verdict.older
+
+
+@pytest.mark.parametrize("spec", [BOXES, {**RACK, "static": {}}, {**BOXES, "power": {}}])
+async def test_a_fleet_is_changed_while_its_provider_is_refused(
+    tmp_path: Path, spec: Fields
+) -> None:
+    """It is read for the kind that its provider stays in force as."""
+    objects, source, _ = await _at_work(tmp_path)
+    objects.write("Provider", "rack", spec)
+    objects.write("Fleet", "web", {**WEB, "size": 2})
+    await source.take(base_in(tmp_path, FILE))
+    (fleet,) = source.config().fleets
+    assert (fleet.size, refused(source)) == (2, [Place("provider", "rack")])
+
+
+async def test_a_fleet_whose_object_is_gone_keeps_its_provider_in_its_account(
+    tmp_path: Path,
+) -> None:
+    objects, source, _ = await _at_work(tmp_path)
+    del objects.found["Fleet"]["web"]
+    objects.write("Provider", "rack", BOXES)
+    await source.take(base_in(tmp_path, FILE))
+    assert refused(source) == [Place("provider", "rack")]
+
+
+async def test_an_object_that_never_was_where_its_fleet_is_takes_no_other_down(
+    tmp_path: Path,
+) -> None:
+    """What was in force before, and no engine ran, is no better: then the object is not."""
+    objects, source, store = await _at_work(tmp_path)
+    (web,) = (await leaves_known(source.config(), store)).fleets
+    objects.write("Fleet", "db", {"provider": "other", **ELSEWHERE})
+    await source.take(base_in(tmp_path, FILE))
+    await _record(store, replace(web, name=FleetName("db")), 2)
+    objects.write("Fleet", "web", {**WEB, "size": 2})
+    await source.take(base_in(tmp_path, FILE))
+    (fleet,) = source.config().fleets
+    assert (fleet.name, fleet.size, refused(source)) == ("web", 2, [Place("fleet", "db")])
+    assert not source.judged.assembly.verdicts[Place("fleet", "db")].older
 
 
 async def test_who_takes_over_runs_no_provider_without_a_host_that_the_other_one_took(

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from hostler.app.provider_registry import KINDS
 from hostler.app.store_registry import STORES
+from hostler.config.errors import Fault
 from hostler.config.values import Config
 from hostler.domain.ids import AccountName, FleetName, HostId, Zone
 from hostler.domain.model.fleet import FleetRow
@@ -100,6 +101,11 @@ async def _opens(config: Config) -> None:
     del config
 
 
+async def _leaves(config: Config) -> tuple[Fault, ...]:
+    del config
+    return ()
+
+
 async def _as_it_is(config: Config, store: Store) -> Config:
     del store
     return config
@@ -120,6 +126,7 @@ async def reporter(folder: Path, client: Client, clock: RigClock) -> Reporter:
         followed=objects,  # pyright: ignore[reportArgumentType] - what a source needs of it
         places=SecretPlaces(folder / "secrets", {}, b"salt"),
         opens=_opens,
+        leaves=_leaves,
         clock=clock,
     )
     source = Source(base, around)

@@ -10,11 +10,11 @@ from datetime import timedelta
 
 import structlog
 from msgspec import Struct
-from msgspec.structs import replace
 
 from hostler.app.lending import Own
 from hostler.app.nodes import Nodes
 from hostler.app.provider_registry import KINDS
+from hostler.config.errors import Fault
 from hostler.config.values import Config
 from hostler.domain.errors import ConfigError
 from hostler.frontends.cli.context import ClusterOptions, Purpose, Services
@@ -32,7 +32,13 @@ from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.following import KINDS as OBJECTS
 from hostler.frontends.kubernetes.fleets.following import Followed, Selections
 from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
-from hostler.frontends.kubernetes.fleets.source import Base, Opens, Source, Surroundings
+from hostler.frontends.kubernetes.fleets.source import (
+    Base,
+    Leaves,
+    Opens,
+    Source,
+    Surroundings,
+)
 from hostler.frontends.kubernetes.fleets.writing import Writer
 from hostler.frontends.kubernetes.install import DEFINITIONS, definition_of
 from hostler.frontends.kubernetes.leading import ALONE, LOOK, Election, Successor, elected
@@ -47,7 +53,7 @@ from hostler.kubernetes.objects import Key
 from hostler.kubernetes.requests import Selection
 from hostler.ports.engine_record import KeepsEngineRecord
 from hostler.ports.store import Store
-from hostler.queries.left_accounts import refuse_left_accounts
+from hostler.queries.left_accounts import left_accounts
 
 from .beside import Beside, alone, base_of
 from .cluster_api import cluster_api
@@ -172,22 +178,29 @@ def _surroundings(process: Process, site: _Site, base: Base, store: Store) -> Su
         followed=site.followed,
         places=places,
         opens=opener(process.services, store),
+        leaves=leaver(process.services, store),
         clock=process.services.clock(),
     )
 
 
 def opener(services: Services, store: Store) -> Opens:
-    """Return what opens accounts, and refuses one that is another by now than where its fleets are.
-
-    Fleets are opened by the engine: what is wrong with one is no matter of its account's.
-    """
+    """Return what opens accounts, and closes them at once."""
 
     async def opens(config: Config) -> None:
-        async with services.accounts(replace(config, fleets=(), templates={}), store):
-            known = await services.with_removed(config, store)
-            await refuse_left_accounts(store, known, services.clock().now())
+        async with services.accounts(config, store):
+            return
 
     return opens
+
+
+def leaver(services: Services, store: Store) -> Leaves:
+    """Return what tells which fleets a configuration takes away, with or without objects."""
+
+    async def leaves(config: Config) -> tuple[Fault, ...]:
+        known = await services.with_removed(config, store)
+        return await left_accounts(store, known, services.clock().now())
+
+    return leaves
 
 
 @asynccontextmanager

@@ -21,7 +21,7 @@ from hostler.config.errors import Fault
 from hostler.config.load import Kinds
 from hostler.config.node_tables import HostNodeTable
 from hostler.config.store_url import Stores
-from hostler.config.values import Config, WrongFile
+from hostler.config.values import Config
 from hostler.domain.errors import ConfigError, HostlerError, HostRefused
 from hostler.domain.ids import AccountName, HostId
 from hostler.frontends.kubernetes.connecting import Connected
@@ -85,16 +85,17 @@ class Judged(Struct, frozen=True, kw_only=True):
 
 
 Opens = Callable[[Config], Awaitable[None]]
-"""Opens the accounts of a configuration and closes them.
+"""Opens the accounts of a configuration and closes them; ConfigError where one cannot be."""
 
-ConfigError where one cannot be, or takes its fleets away from the machines that they have.
-"""
+Leaves = Callable[[Config], Awaitable[tuple[Fault, ...]]]
+"""Returns a fault for each fleet that is taken away from the account in which its machines are."""
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
     """Where objects and Secrets are read, where secrets are put, and how accounts are tried.
 
-    `again` is how often Secrets are read again.
+    `leaves` tells which fleets would be taken away from what they have; `again` is how often
+    Secrets are read again.
     """
 
     cluster: Connected
@@ -102,6 +103,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     followed: Followed
     places: SecretPlaces
     opens: Opens
+    leaves: Leaves
     clock: Clock
     again: timedelta = AGAIN
 
@@ -116,7 +118,8 @@ class Source:
         self._base = base
         self._cluster, self._followed = surroundings.cluster, surroundings.followed
         self.namespaces = surroundings.namespaces
-        self._places, self._opens = surroundings.places, surroundings.opens
+        self._places = surroundings.places
+        self._opens, self._leaves = surroundings.opens, surroundings.leaves
         self._clock, self._again = surroundings.clock, surroundings.again
         self._before: dict[Place, Raw] = {}
         self._recorded: Collection[HostPlace] = frozenset()
@@ -269,11 +272,15 @@ class Source:
             return self._secrets.get(place, unread)
 
     async def _judge(self, objects: Objects) -> Judged:
-        """Return what is in force, once every account of it could be opened."""
-        base = self._base
+        """Return what is in force, once every account of it could be opened.
+
+        What was in force before is no longer, either, where it is no better than what replaces it.
+        """
+        base, before = self._base, dict(self._before)
         refused, hosts = dict[Place, Verdict](), dict[HostPlace, str]()
+        kinds = dict[str, str]()
         while True:
-            candidates = self._candidates(objects, hosts)
+            candidates = self._candidates(objects, hosts, kinds)
             assembler = Assembler(
                 namespaces=self.namespaces,
                 path=base.path,
@@ -282,12 +289,18 @@ class Source:
                 stores=base.stores,
             )
             assembler.verdicts.update(refused)
-            assembly = assembler.assemble(candidates, self._before)
+            assembly = assembler.assemble(candidates, before)
+            stay = self._other_kinds(objects, assembly)
+            if not stay.keys() <= kinds.keys():
+                kinds |= stay
+                continue
             place, error = await self._unopened(assembly)
-            if place is None or place in refused:
+            if place is None or (place in refused and place not in before):
                 break
             host = (place.name, error.host) if isinstance(error, HostRefused) else None
-            if isinstance(error, HostRefused) and host is not None and host not in hosts:
+            if place in refused:
+                del before[place]
+            elif isinstance(error, HostRefused) and host is not None and host not in hosts:
                 hosts[host] = error.why
             else:
                 refused[place] = Verdict(reason=Reason.NOT_OPENED, message=str(error))
@@ -299,8 +312,17 @@ class Source:
             nodes=self._nodes(candidates),
         )
 
+    def _other_kinds(self, objects: Objects, assembly: Assembly) -> Mapping[str, str]:
+        """Return the providers that stay of another kind than their objects say, with that kind."""
+        wanted = {
+            self.namespaces.name_of(p.metadata): p.wanted.get("kind") for p in objects.providers
+        }
+        stay = (place for place, one in assembly.verdicts.items() if one.older)
+        found = {p.name: assembly.tables[p].get("kind") for p in stay if p.table == PROVIDER}
+        return {name: str(kind) for name, kind in found.items() if kind != wanted[name]}
+
     def _candidates(
-        self, objects: Objects, refused: Mapping[HostPlace, str]
+        self, objects: Objects, refused: Mapping[HostPlace, str], stay: Mapping[str, str]
     ) -> Mapping[Place, Candidate]:
         base = self._base
         making = Candidates(
@@ -311,6 +333,7 @@ class Source:
             allow=base.allow,
             recorded=self._recorded,
             refused=refused,
+            stay=stay,
         )
         return making.of(objects, self._before)
 
@@ -350,25 +373,25 @@ class Source:
         return self._judged.nodes.get((str(account), str(host)))
 
     async def _unopened(self, assembly: Assembly) -> tuple[Place | None, ConfigError | None]:
-        """Return an object because of which an account cannot be opened for its fleets, and why.
+        """Return an object that cannot be in force for what is outside the objects, and why.
 
-        Each account is tried once for the same fleets.
+        It has an account that cannot be opened, each of which is tried once; or it takes a fleet
+        away from what it has. What the file alone does so is no matter of an object.
         """
         config = assembly.config
         for account in config.accounts:
             place = Place(PROVIDER, str(account.name))
-            fleets = tuple(fleet for fleet in config.fleets if fleet.account == account.name)
-            tried = " ".join((digests(config)[place.path], *(str(one.name) for one in fleets)))
-            if place not in assembly.verdicts or self._opened.get(place.path) == tried:
+            digest = digests(config)[place.path]
+            if place not in assembly.verdicts or self._opened.get(place.path) == digest:
                 continue
             try:
-                await self._opens(replace(config, accounts=(account,), fleets=fleets))
-            except WrongFile as error:
-                (fault, *_) = error.faults
-                return _place_of(fault), ConfigError(f"expected {fault.expected}; {fault.hint}")
+                await self._opens(replace(config, accounts=(account,), fleets=(), templates={}))
             except ConfigError as error:
                 return place, error
-            self._opened[place.path] = tried
+            self._opened[place.path] = digest
+        for fault in await self._leaves(config):
+            if (place := _place_of(fault)) in assembly.verdicts:
+                return place, ConfigError(f"expected {fault.expected}; {fault.hint}")
         return None, None
 
 

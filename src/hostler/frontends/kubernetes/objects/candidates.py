@@ -79,7 +79,8 @@ class Candidates(Struct, frozen=True, kw_only=True):
 
     `allow` is what objects may ask for though it takes rights of the engine. `recorded` are the
     hosts of the records: without one of them a provider does not come into force anew. `refused`
-    are hosts that could not be opened, with the reason.
+    are hosts that could not be opened, with the reason, and `stay` providers whose objects say
+    another kind than that which they stay in force as.
     """
 
     namespaces: Namespaces
@@ -89,6 +90,7 @@ class Candidates(Struct, frozen=True, kw_only=True):
     allow: AllowTable = AllowTable()
     recorded: Collection[HostPlace] = frozenset()
     refused: Mapping[HostPlace, str] = field(default_factory=dict[HostPlace, str])
+    stay: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def _reach(self) -> Reach:
@@ -118,11 +120,12 @@ class Candidates(Struct, frozen=True, kw_only=True):
         return _Secrets(self.places, objects.secret(place), stable=stable)
 
     def _kinds(self, providers: Iterable[Written]) -> dict[str, str]:
-        """Return the kind of each provider, of the file and of objects."""
+        """Return the kind of each provider, of the file and of objects, as fleets are read."""
         tables = table(self.base.get(PROVIDER, {}))
         found = {name: str(table(raw).get("kind", name)) for name, raw in tables.items()}
         name_of = self.namespaces.name_of
-        return {**found, **{name_of(p.metadata): str(p.wanted.get("kind", "")) for p in providers}}
+        own = {name_of(p.metadata): str(p.wanted.get("kind", "")) for p in providers}
+        return {**found, **own, **self.stay}
 
     def _provider(self, one: Written, objects: Objects, before: Raw) -> Candidate:
         kind = str(one.wanted.get("kind", ""))

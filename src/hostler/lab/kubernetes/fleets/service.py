@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 
 from hostler.config.decode import Raw
+from hostler.config.errors import Fault
 from hostler.config.removed import with_removed
 from hostler.config.values import Config
 from hostler.domain.errors import StoreError
@@ -145,6 +146,7 @@ class ObjectsService:
             followed=followed,
             places=SecretPlaces(self.folder, {}, b"salt"),
             opens=_opens,
+            leaves=_leaves,
             clock=clock,
             again=_SECRETS,
         )
@@ -234,3 +236,9 @@ async def _with_removed(clock: Clock, config: Config, store: Store) -> Config:
 async def _opens(config: Config) -> None:
     """Open nothing: a rack of methods that are simulated always opens."""
     del config
+
+
+async def _leaves(config: Config) -> tuple[Fault, ...]:
+    """Return that no fleet is taken away: all boxes are of one kind, whose accounts have no ids."""
+    del config
+    return ()
