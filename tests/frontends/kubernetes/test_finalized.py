@@ -16,7 +16,7 @@ from hostler.config.errors import Fault
 from hostler.config.removed import with_removed
 from hostler.config.values import Config
 from hostler.domain.errors import HostRefused
-from hostler.domain.ids import AccountName, FleetName, HostId, machine_id
+from hostler.domain.ids import AccountName, Epoch, FleetName, HostId, evolve, machine_id
 from hostler.domain.model.fleet import Fleet, FleetRow, Order
 from hostler.domain.model.host import Host, HostCondition, Purchase
 from hostler.frontends.kubernetes.connecting import Connected
@@ -491,3 +491,35 @@ async def test_a_deleted_provider_stays_for_what_a_fleet_bought_that_has_no_mach
     if host is not None:
         await store.save_host(host, (), fence)
     assert await left(tmp_path, objects, store) == (set() if stays else {"Provider rack"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "ends", "waits"),
+    [
+        (RACK, False, "fleet web has 1 machine, kept as it is: hostler delete FILE web ends it"),
+        (RACK, True, "fleet web has 1 machine, which ends"),
+        (WRONG, False, "fleet web has 1 machine, and nobody looks after that, for its table"),
+    ],
+    ids=["kept", "ends", "not in force"],
+)
+async def test_a_deleted_provider_says_what_it_waits_for(
+    tmp_path: Path, kind: Fields, *, ends: bool, waits: str
+) -> None:
+    """Whoever deletes a namespace with it would wait for ever, and find nothing wrong."""
+    objects, _, store = await _at_work(tmp_path)
+    row = next(iter(await store.fleets()))
+    fence = Fence(lease="fleet/web", epoch=Epoch(1))
+    await store.save_fleet(evolve(row, removed=BEGIN, ends=ends), (), (), fence)
+    objects.write("Provider", "rack", kind, ends=True)
+    message = await _deleting(tmp_path, objects, store)
+    assert message.startswith("its object was deleted: Fleet web names it")
+    del objects.found["Fleet"]["web"]
+    assert f"its object was deleted: {waits}" in await _deleting(tmp_path, objects, store)
+
+
+async def _deleting(folder: Path, objects: Objects, store: Store) -> str:
+    """Return why the provider rack waits for its end."""
+    client = await gone_over(folder, objects, store)
+    conditions = written_conditions(client.statuses["Provider rack"])
+    (found,) = (one for one in conditions if one["type"] == "Deleting")
+    return str(found["message"])

@@ -14,7 +14,7 @@ from hostler.simulators.kubernetes.faults import Fault
 
 from .clusterapi import Alone
 from .mutant import Mutant
-from .server_mutations import always, never, undone
+from .server_mutations import always, undone
 
 _MINUTE = 60.0
 _EDITS = (
@@ -304,10 +304,7 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
     ),
     "provider-left-with-machines": Mutant(
         summary="a deleted Provider goes while fleets name it, and have machines of it",
-        puts=(
-            (f"{_FLEETS}.reporting:Reporter._is_named", never),
-            (f"{_FLEETS}.reporting:Reporter._has_any", _always_something),
-        ),
+        puts=((f"{_FLEETS}.reporting:provider_left", _nothing_left),),
         scenario=_LOGIN_DELETED,
         caught=("kept",),
     ),

@@ -3,7 +3,7 @@
 Only differences are written. An object that is deleted stays until what it asked for is done.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -29,7 +29,7 @@ from hostler.ports.store import Store
 from hostler.queries.fleets import FleetStatus, fleet_status
 from hostler.queries.hosts import recorded_hosts
 from hostler.queries.power_states import power_statuses
-from hostler.queries.removed import held_of
+from hostler.queries.removed import RemovedFleet, held_of
 from hostler.requests.recording import Accepted, record
 
 from . import status as statuses
@@ -38,6 +38,7 @@ from .following import Followed, is_held
 from .host_ends import end_condition, left, wanted_at_end
 from .hosts import Around, Known, about_hold, host_condition, host_fields, wanted
 from .locks import annotations_for
+from .provider_ends import Needs, provider_left
 from .requests import Asked, about_end, about_pause
 from .source import Source
 from .writing import Writer
@@ -192,58 +193,58 @@ class Reporter:
         name, of = self._name(one), self.of
         fleets = [fleet for fleet in config.fleets if str(fleet.account) == name]
         hosts = [h for h in of.followed.of(HOSTS.kind) if provider_key(h) == key_of(one)]
-        if one.ends and not (
-            self._is_named(one)
-            or await self._is_used(fleets, rows)
-            or await self._is_needed(name, config, rows)
-        ):
+        waits = await self._provider_waits(one, fleets, config, rows) if one.ends else ""
+        if one.ends and not waits:
             await self.writer.release(PROVIDERS, one)
             return
         if not one.ends:
             await self.writer.hold(PROVIDERS, one)
         verdict, generation = self._verdict(Place(PROVIDER, name))
         fields = {"fleets": sum(not f.removed for f in fleets), "hosts": len(hosts)}
-        await self.writer.status(PROVIDERS, one, fields, (statuses.accepted(verdict),), generation)
+        accepted = statuses.accepted(verdict)
+        conditions = (accepted, end_condition(waits)) if waits else (accepted,)
+        await self.writer.status(PROVIDERS, one, fields, conditions, generation)
+
+    async def _provider_waits(
+        self,
+        one: Written,
+        fleets: Sequence[Fleet],
+        config: Config,
+        rows: Mapping[FleetName, FleetRow],
+    ) -> str:
+        """Return what a deleted provider waits for; empty where it may go.
+
+        A fleet whose provider is not in force is not run, and nobody can say how it is to be looked
+        after; its row tells whose it is.
+        """
+        removed = {fleet.name: "" for fleet in fleets if fleet.removed}
+        whose = {name for name, row in rows.items() if provider_of(row) == self._name(one)}
+        unread = {name: why for name, why in config.unreadable.items() if name in whose}
+        known = [(rows[name], why) for name, why in {**removed, **unread}.items() if name in rows]
+        needs = Needs(
+            named={self._name(fleet): fleet.metadata.name for fleet in self._naming(one)},
+            run=[str(fleet.name) for fleet in fleets if not fleet.removed],
+            held=[(await self._held(row), why) for row, why in known],
+        )
+        return provider_left(needs)
 
     def _named_providers(self) -> set[AccountName]:
         """Return the Providers that stay and that Fleets name, in force or not."""
         found = (one for one in self.of.followed.of(PROVIDERS.kind) if not one.ends)
-        return {AccountName(self._name(one)) for one in found if self._is_named(one)}
+        return {AccountName(self._name(one)) for one in found if self._naming(one)}
 
-    def _is_named(self, one: Written) -> bool:
-        """Tell whether a Fleet names a provider, in force or not."""
+    def _naming(self, one: Written) -> tuple[Written, ...]:
+        """Return the Fleets that name a provider, in force or not."""
         fleets = self.of.followed.of(FLEETS.kind)
-        return any(provider_key(fleet) == key_of(one) for fleet in fleets if not fleet.ends)
+        return tuple(f for f in fleets if not f.ends and provider_key(f) == key_of(one))
 
-    async def _is_used(self, fleets: Iterable[Fleet], rows: Mapping[FleetName, FleetRow]) -> bool:
-        """Tell whether anybody asks for machines of these fleets, or they have something still."""
-        for fleet in fleets:
-            row = rows.get(fleet.name)
-            if not fleet.removed or (row is not None and await self._has_any(row)):
-                return True
-        return False
-
-    async def _is_needed(
-        self, name: str, config: Config, rows: Mapping[FleetName, FleetRow]
-    ) -> bool:
-        """Tell whether fleets have something of a provider that is not in force, and so is not run.
-
-        Nobody can say then how it is to be looked after; their rows tell whose it is.
-        """
-        for fleet in config.unreadable:
-            row = rows.get(fleet)
-            if row is not None and provider_of(row) == name and await self._has_any(row):
-                return True
-        return False
-
-    async def _has_any(self, row: FleetRow) -> bool:
-        """Tell whether a fleet has machines, hosts that it bought, or orders under way.
+    async def _held(self, row: FleetRow) -> RemovedFleet:
+        """Return the machines of a fleet, the hosts that it bought, and its orders under way.
 
         A host stays on the bill when its last machine has left it, until an engine gives it up.
         """
         store = self.of.store
-        held = await held_of(store, row, (await store.hosts(), ()), self.of.clock.now())
-        return held.needs_engine
+        return await held_of(store, row, (await store.hosts(), ()), self.of.clock.now())
 
     def _name(self, one: Written) -> str:
         """Return how the engine calls an object."""
