@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from hostler.domain.model.fleet import Fleet, FleetRow
 
-from .definition import table_of
+from .definition import PROVIDER, table_of
 from .load import Bought, Kinds, Reading
 from .values import Config
 
@@ -47,6 +47,7 @@ def _read(
         return None, "the store does not say what its table was"
     found = reading.fleet(str(row.name), raw, accounts)
     if found is None or reading.faults.found:
-        faults = "; ".join(str(fault) for fault in reading.faults.found)
-        return None, f"its table can no longer be read: {faults}"
+        faults = "; ".join(" ".join(str(fault).split()) for fault in reading.faults.found)
+        why = faults or f"there is no provider {raw.get(PROVIDER, '')}"
+        return None, f"its table can no longer be read: {why}"
     return found, ""

@@ -523,3 +523,25 @@ async def _deleting(folder: Path, objects: Objects, store: Store) -> str:
     conditions = written_conditions(client.statuses["Provider rack"])
     (found,) = (one for one in conditions if one["type"] == "Deleting")
     return str(found["message"])
+
+
+@pytest.mark.parametrize(
+    ("others", "why"),
+    [
+        (("other",), 'fleet.web.provider = "rack" expected one of'),
+        ((), "there is no provider rack"),
+    ],
+)
+async def test_a_fleet_that_nobody_looks_after_says_so_with_its_machines(
+    tmp_path: Path, others: tuple[str, ...], why: str
+) -> None:
+    """They are on the bill, whatever is in force; no machines would be a lie."""
+    objects, _, store = await _at_work(tmp_path)
+    providers = objects.found["Provider"]
+    objects.found["Provider"] = {name: providers[name] for name in others}
+    status = (await gone_over(tmp_path, objects, store)).statuses["Fleet web"]
+    assert status["machines"] == 1
+    (ready,) = (one for one in written_conditions(status) if one["type"] == "Ready")
+    message = str(ready["message"])
+    assert message.startswith("no engine has it, and nobody looks after its machines, for its")
+    assert why in message

@@ -133,7 +133,8 @@ class Reporter:
         unread = config.unreadable.get(row.name, "") if row is not None else ""
         generation = one.metadata.generation if one.ends and verdict is None else generation
         conditions = statuses.fleet_conditions(found, verdict, ends=one.ends, unread=unread)
-        fields = statuses.fleet_fields(found)
+        count = len(await of.store.machines(row.name)) if found is None and row is not None else 0
+        fields = statuses.fleet_fields(found, count)
         await self.writer.status(FLEETS, one, fields, conditions, generation)
 
     async def _is_over(

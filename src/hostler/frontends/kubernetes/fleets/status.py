@@ -40,10 +40,13 @@ def accepted(verdict: Verdict | None) -> Condition:
     )
 
 
-def fleet_fields(status: FleetStatus | None) -> dict[str, object]:
-    """Return the numbers of a fleet, without conditions; none where nothing is known of it."""
+def fleet_fields(status: FleetStatus | None, machines: int = 0) -> dict[str, object]:
+    """Return the numbers of a fleet, without conditions.
+
+    Where it is not known how it stands, `machines` is how many the records have of it.
+    """
     if status is None:
-        return {"size": 0, "machines": 0, "ready": 0, "orphans": 0}
+        return {"size": 0, "machines": machines, "ready": 0, "orphans": 0}
     return {
         "size": status.desired,
         "machines": len(status.machines),
@@ -77,7 +80,9 @@ def _ready(status: FleetStatus | None, *, ends: bool, unread: str) -> Condition:
         message = f"its object was deleted; {stands}"
         return Condition(type=READY, holds=False, reason="Deleting", message=message)
     if status is None or status.row is None:
-        return Condition(type=READY, holds=False, reason="NotInForce", message="no engine has it")
+        alone = f", and nobody looks after its machines, for {unread}" if unread else ""
+        message = f"no engine has it{alone}"
+        return Condition(type=READY, holds=False, reason="NotInForce", message=message)
     message = f"{status.ready} of {_counted(status.desired, 'machine')} ready"
     if why := status.row.condition:
         message = f"{message}; {why}"
