@@ -2,7 +2,7 @@
 
 import pytest
 
-from hostler.lab.kubernetes.faults import ALL, NAMESPACE_DELETED, draw_cluster
+from hostler.lab.kubernetes.faults import ALL, CALLS, NAMESPACE_DELETED, draw_cluster
 from hostler.lab.kubernetes.fleets.edits import Write
 from hostler.lab.kubernetes.nodes.scenario import Guard, Naming
 from hostler.lab.scenario.faults import Size
@@ -52,6 +52,13 @@ def test_all_is_as_objects_ask_whatever_happens(first: int) -> None:
     for seed in range(first, first + AT_ONCE):
         result = run_seed(seed, SIZE, provider=KUBERNETES)
         assert result.violation is None, "\n".join(result.story)
+
+
+def test_what_befalls_calls_of_the_api_is_counted_in_a_roll_too() -> None:
+    drawn = draw_cluster(41, SIZE)
+    assert drawn.roll is not None
+    struck = {name for name in run_seed(41, SIZE, provider=KUBERNETES).faults if name in CALLS}
+    assert struck == {f"api_{fault}" for fault in drawn.api}
 
 
 @pytest.mark.parametrize("seed", [*PAST_FAILURES, *FAILURES_OF_NEWER_DICE])

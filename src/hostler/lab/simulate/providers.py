@@ -124,6 +124,7 @@ def _cluster_course(scenario: ClusterScenario, folder: Path) -> Course:
 
 _DELETED = {(EVERY_FAULT, Phase.DELETED.value): "a machine that is gone is no machine any more"}
 _STANDBY = {(EVERY_FAULT, Phase.STANDBY.value): "created servers are never kept while they are off"}
+_UNASKED = {(EVERY_FAULT, Phase.STANDBY.value): "no object asks for the standby of a machine"}
 
 PROVIDERS: Mapping[
     str,
@@ -202,7 +203,7 @@ PROVIDERS: Mapping[
             **roll_mutants.MUTANTS,
         },
         days=cluster_faults.DAYS,
-        impossible=_DELETED | _STANDBY,
+        impossible=_DELETED | _UNASKED,
     ),
 }
 """What `simulate --provider` knows."""

@@ -62,6 +62,8 @@ class RollCourse(EngineCourse):
                 await self._reach(self._roll.machines)
             if self.checker.first is None:
                 await self._reach(0)
+            for fault, times in site.gateway.faults.counts.items():
+                self.checker.struck(f"api_{fault.value}", times)
             for task in (serving, wanting, rolling):
                 task.cancel()
             await process.end()
