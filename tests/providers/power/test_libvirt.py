@@ -185,3 +185,14 @@ def test_a_name_that_a_shell_could_read_is_no_guest(name: str) -> None:
     known = {"address": "a", "fingerprint": f"SHA256:{'A' * 43}"}
     with pytest.raises(msgspec.ValidationError, match="guest"):
         msgspec.convert(known | {"guest": name}, LibvirtTable)
+
+
+@pytest.mark.parametrize("name", ["7", "101", "007"])
+def test_a_number_is_no_guest_for_it_means_another_one_after_each_start(name: str) -> None:
+    """`virsh` takes a number for the id that a running guest got at its start, before any name."""
+    known = {"address": "a", "fingerprint": f"SHA256:{'A' * 43}"}
+    with pytest.raises(msgspec.ValidationError, match="guest"):
+        msgspec.convert(known | {"guest": name}, LibvirtTable)
+    uuid = "00000000-0000-4000-8000-000000000101"
+    for fine in (f"vm-{name}", f"{name}a", uuid):
+        assert msgspec.convert(known | {"guest": fine}, LibvirtTable).guest == fine

@@ -44,9 +44,12 @@ class LibvirtTable(LoginTable, frozen=True, kw_only=True):
     guest: Annotated[
         str,
         Meta(
-            pattern=r"^[A-Za-z0-9_][A-Za-z0-9._+:-]{0,127}$",
-            description="the name or UUID of its domain",
-            extra={"expected": "letters, digits and . _ + : -"},
+            pattern=r"^(?![0-9]+$)[A-Za-z0-9_][A-Za-z0-9._+:-]{0,127}$",
+            description="the name or UUID of its domain; of one that is called by a number its "
+            "UUID, for `virsh` takes a number for whichever guest has that id since its start",
+            extra={
+                "expected": "letters, digits and . _ + : -, and no number alone: name its UUID then"
+            },
         ),
     ]
     uri: Annotated[
