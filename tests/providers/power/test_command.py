@@ -32,7 +32,7 @@ except urllib.error.HTTPError as error:
 except OSError:
     sys.exit(9)
 print(said, os.environ["SECRET"])
-known = {"{}": 0, '{"power": "on"}': 0, '{"power": "off"}': 1}
+known = {"{}": 0, '{"power": "on"}': 0, '{"power": "off"}': 3}
 sys.exit(known.get(said, 9))
 """
 
@@ -133,12 +133,47 @@ async def test_what_cannot_be_run_had_no_effect(words: tuple[str, ...], why: Ref
 
 
 async def test_other_statuses_promise_nothing() -> None:
-    settings = CommandTable(on=shell("echo no; exit 3"), query=shell("exit 3"))
+    settings = CommandTable(on=shell("echo no; exit 4"), query=shell("exit 4"))
     power = rig(settings).open()
     outcome = await power.act(PowerAction.ON)
     assert isinstance(outcome, Unknown)
-    assert outcome.text == "it ended with the exit status 3: no"
+    assert outcome.text == "it ended with the exit status 4: no"
     assert (await power.query()).state is PowerState.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (sys.executable, "-S", "-c", "raise OSError('no way to the plug')"),
+        ("grep", "off", "/dev/null"),
+        ("false",),
+        shell("exit 2"),
+        ("/no/such/program",),
+        shell("no-such-program"),
+    ],
+    ids=["python", "grep", "false", "usage", "absent", "not found"],
+)
+async def test_a_program_that_fails_does_not_say_that_a_machine_is_off(
+    words: tuple[str, ...],
+) -> None:
+    """Whatever goes wrong in a program ends with 1, as a rule: that must be no answer."""
+    reading = await rig(CommandTable(query=words, deadline=DEADLINE)).open().query()
+    assert reading.state is PowerState.UNKNOWN, reading
+
+
+async def test_a_program_says_off_by_a_status_that_means_nothing_else() -> None:
+    reading = await rig(CommandTable(query=shell("exit 3"))).open().query()
+    assert reading.state is PowerState.OFF
+
+
+@pytest.mark.parametrize("status", [126, 127])
+def test_what_could_not_be_run_is_no_answer(status: int) -> None:
+    off = CommandTable(query=("true",), status_off=status)
+    (fault,) = Command().check(off)
+    assert fault.startswith("status_off: expected another status than 126 and 127")
+    on = CommandTable(query=("true",), status_on=status)
+    (fault,) = Command().check(on)
+    assert fault.startswith("status_on: expected another status than 126 and 127")
 
 
 async def test_a_program_that_a_signal_ended_says_which() -> None:
@@ -155,7 +190,7 @@ def test_check_and_missing_name_every_fault() -> None:
     assert Command().check(CommandTable()) == (
         "on: expected a program for at least one action, or for a query",
     )
-    same = CommandTable(query=("true",), status_on=1)
+    same = CommandTable(query=("true",), status_on=3)
     assert Command().check(same) == ("status_off: expected another status than the others",)
     settings = CommandTable(on=("/no/such",), query=("true",), environment=("A",))
     lacks = Command().missing(settings, Path(), {"PATH": "/usr/bin:/bin"})

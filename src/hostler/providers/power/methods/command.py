@@ -37,7 +37,15 @@ class CommandTable(MethodTable, frozen=True, kw_only=True):
         Meta(description="the program that asks; its exit status says how the machine stands"),
     ] = ()
     status_on: Annotated[int, Meta(ge=0, le=255, description="the exit status of what is on")] = 0
-    status_off: Annotated[int, Meta(ge=0, le=255, description="and that of what is off")] = 1
+    status_off: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=255,
+            description="and that of what is off; not 1, by which most programs say that they "
+            "failed",
+        ),
+    ] = 3
     status_denied: Annotated[
         int, Meta(ge=1, le=255, description="that of wrong credentials (EX_NOPERM)")
     ] = 77
@@ -90,6 +98,11 @@ class Command:
         statuses = [table.status_on, table.status_off, *refusals]
         if len(set(statuses)) < len(statuses):
             found.append("status_off: expected another status than the others")
+        found += [
+            f"{key}: expected another status than 126 and 127: by those nothing was run"
+            for key, status in (("status_on", table.status_on), ("status_off", table.status_off))
+            if status in NOT_RUN
+        ]
         return tuple(found)
 
     def missing(
