@@ -52,13 +52,15 @@ class PowerState(StrEnum):
 class PowerCapabilities(Struct, frozen=True, kw_only=True):
     """What one method can do at its endpoint; constant for the life of the object.
 
-    Without `query` every reading is unknown, without `watts` none tells the draw. `settles` bounds
-    how long an effect may come after its answer, and `deadline` how long one call may take.
+    Without `query` every reading is unknown, without `watts` none tells the draw. What `feeds` is
+    an outlet: without its power a machine is dark, and with it the machine may be off. `settles`
+    bounds how long an effect may come after its answer, and `deadline` how long a call may take.
     """
 
     actions: frozenset[PowerAction]
     query: bool
     watts: bool = False
+    feeds: bool = False
     settles: timedelta = timedelta(seconds=15)
     deadline: timedelta = timedelta(seconds=20)
 

@@ -77,6 +77,56 @@ async def test_each_action_goes_the_first_way_that_can_and_a_query_until_one_kno
     assert outcome.why is Refusal.INVALID
 
 
+MAINS = replace(OUTLET, feeds=True)
+
+
+def behind_an_outlet(clock: SimClock, *, on: bool = False) -> tuple[FakeOutlet, FakeOutlet, Ways]:
+    """Return a network card, the outlet that its machine hangs on, and the ways by them."""
+    card, plug = FakeOutlet(clock), FakeOutlet(clock, on=on)
+    methods = {"card": FakePower(card, ON_ONLY), "plug": FakePower(plug, MAINS)}
+    return card, plug, Ways(methods, order("card", "plug"))
+
+
+@pytest.mark.looptime
+async def test_a_machine_has_its_outlet_on_before_anything_else_switches_it_on() -> None:
+    """Where its power was cut at the outlet, no packet ever woke it again."""
+    clock = SimClock(asyncio.get_running_loop())
+    card, plug, ways = behind_an_outlet(clock, on=True)
+    assert isinstance(await ways.act(PowerAction.OFF_HARD), Done)
+    assert isinstance(await ways.act(PowerAction.ON), Done)
+    assert plug.has_power()
+    assert card.has_power()
+    (_, (fed_at, _)), ((sent_at, _),) = plug.journal, card.journal
+    assert fed_at <= sent_at
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("fault", [PowerFault.UNREACHABLE, PowerFault.DENIED, PowerFault.HUNG])
+async def test_an_outlet_that_cannot_be_told_bars_nothing_else_from_switching_on(
+    fault: PowerFault,
+) -> None:
+    clock = SimClock(asyncio.get_running_loop())
+    card, plug, ways = behind_an_outlet(clock, on=True)
+    plug.befall(fault)
+    begun = clock.now()
+    assert isinstance(await ways.act(PowerAction.ON), Done)
+    assert card.has_power()
+    assert clock.now() - begun <= MAINS.deadline / 2 + timedelta(seconds=1)
+
+
+@pytest.mark.looptime
+async def test_where_the_outlet_was_told_a_refusal_does_not_say_that_nothing_happened() -> None:
+    """A machine may start as soon as its power comes: only a look can tell."""
+    clock = SimClock(asyncio.get_running_loop())
+    card, plug, ways = behind_an_outlet(clock)
+    card.befall(PowerFault.UNREACHABLE)
+    assert isinstance(await ways.act(PowerAction.ON), Unknown)
+    assert plug.has_power()
+    card.befall(PowerFault.UNREACHABLE)
+    plug.befall(PowerFault.BUSY)
+    assert isinstance(await ways.act(PowerAction.ON), Refused)
+
+
 @pytest.mark.looptime
 async def test_who_does_not_know_is_asked_before_the_next_and_all_reasons_are_told() -> None:
     clock = SimClock(asyncio.get_running_loop())
@@ -544,5 +594,35 @@ def test_a_box_that_nothing_switches_on_or_asks_is_refused(tmp_path: Path) -> No
 def test_a_box_whose_power_is_only_cut_is_warned_of(tmp_path: Path) -> None:
     settings = read(tmp_path, FILE).accounts[0].settings
     warnings = PowerKind().warnings_of(settings)
-    assert len(warnings) == 2
+    assert len(warnings) == 3
     assert warnings[0].startswith("boxes: a is switched off by cutting its power")
+
+
+PORT = '[provider.rack.boxes.reachability]\naddress = "10.0.0.9"\noff_after = "5m"'
+
+
+@pytest.mark.parametrize(
+    ("more", "warned"),
+    [
+        ("", True),
+        ('query = ["shelly"]', True),
+        ('on = ["shelly"]', False),
+        (PORT, True),
+        (f'query = ["reachability", "shelly"]\n{PORT}', False),
+        ('[provider.rack.boxes.redfish]\nurl = "https://10.0.0.10"', False),
+    ],
+)
+def test_a_box_of_which_its_outlet_tells_first_is_sent_no_packet_and_that_is_warned_of(
+    more: str, warned: bool, tmp_path: Path
+) -> None:
+    """An outlet that has power says nothing of a machine that was shut down: it counted as on."""
+    text = (
+        '[provider.rack]\nkind = "power"\n[[provider.rack.boxes]]\nname = "a"\n'
+        f"{more}\n"
+        '[provider.rack.boxes.wake-on-lan]\nmac = "52:54:00:12:34:56"\n'
+        '[provider.rack.boxes.shelly]\nurl = "http://10.0.0.7"\n[fleet.nodes]\nsize = 1\n'
+    )
+    warnings = PowerKind().warnings_of(read(tmp_path, text).accounts[0].settings)
+    found = [one for one in warnings if "its outlet has power" in one]
+    assert bool(found) is warned
+    assert all("wake-on-lan of a" in one for one in found)

@@ -214,6 +214,29 @@ def _hardly(box: BoxTable) -> Iterator[str]:
         yield f"boxes: nothing switches {box.name} off"
     elif PowerAction.OFF_SOFT not in able:
         yield f"boxes: {box.name} is switched off by cutting its power: no method asks it first"
+    if barred := _barred(box):
+        way, teller = barred
+        yield (
+            f"boxes: {way} of {box.name} is not used while its outlet has power: {teller}, asked "
+            "first, calls it on then, whether it runs or not; ask what knows more before that, "
+            f'such as query = ["reachability", "{teller}"], or let its firmware start it when its '
+            f"power comes, and leave {way} out"
+        )
+
+
+def _barred(box: BoxTable) -> tuple[str, str] | None:
+    """Return what switches a box on that counts as on before, and the outlet by which it does.
+
+    Whoever is asked after the outlet is asked only while that does not answer.
+    """
+    on = (
+        name for name in _named(box, PowerAction.ON) if PowerAction.ON in _able(box, name).actions
+    )
+    asked = (name for name in _named(box, None) if _able(box, name).query)
+    way, teller = next(on, None), next(asked, None)
+    if way is None or teller is None:
+        return None
+    return (way, teller) if _able(box, teller).feeds and not _able(box, way).feeds else None
 
 
 def _named(box: BoxTable, what: PowerAction | None) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
-from hostler.domain.model.calls import Outcome, Refusal, Refused
+from hostler.domain.model.calls import Outcome, Refusal, Refused, Unknown
 from hostler.ports.power import Power, PowerAction, PowerReading, PowerState
 
 from .switch import Guesses
@@ -41,11 +41,32 @@ class Ways:
         return tuple(self._methods[name] for name in self._order[None])
 
     async def act(self, action: PowerAction) -> Outcome:
-        """Ask for this once, by the first method that can."""
+        """Ask for this once, by the first method that can; its outlet is on before it goes on."""
         way = self._way(action)
         if way is None:
             return Refused(why=Refusal.INVALID, text=f"no method of this box can do {action}")
-        return await way.act(action)
+        fed = action is PowerAction.ON and await self._feed(way)
+        outcome = await way.act(action)
+        if fed and isinstance(outcome, Refused):
+            return Unknown(text=f"its outlet has power, and may have started it: {outcome.text}")
+        return outcome
+
+    async def _feed(self, way: Power) -> bool:
+        """Let each outlet but `way` itself have power; tell whether one was told that.
+
+        One that does not obey keeps nobody: it may have power all the time.
+        """
+        may_feed = False
+        for one in self._methods.values():
+            able = one.capabilities
+            if one is way or not able.feeds or PowerAction.ON not in able.actions:
+                continue
+            try:
+                async with asyncio.timeout(able.deadline.total_seconds() / 2):
+                    may_feed |= not isinstance(await one.act(PowerAction.ON), Refused)
+            except TimeoutError:
+                may_feed = True
+        return may_feed
 
     async def query(self, patience: timedelta) -> PowerReading:
         """Ask method by method until one knows; why nobody knows is all that they answered.

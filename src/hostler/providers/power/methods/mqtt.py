@@ -69,6 +69,7 @@ class Mqtt:
         return PowerCapabilities(
             actions=frozenset({PowerAction.ON, PowerAction.OFF_HARD}),
             query=True,
+            feeds=True,
             settles=table.settles,
             deadline=table.deadline,
         )

@@ -42,7 +42,12 @@ class Shelly:
         """Return that it switches at once, and tells the draw where it measures one."""
         table = table_of(ShellyTable, settings)
         return PowerCapabilities(
-            actions=_ACTIONS, query=True, watts=True, settles=table.settles, deadline=table.deadline
+            actions=_ACTIONS,
+            query=True,
+            watts=True,
+            feeds=True,
+            settles=table.settles,
+            deadline=table.deadline,
         )
 
     def endpoint(self, settings: object) -> str:

@@ -96,6 +96,7 @@ class Snmp:
         return PowerCapabilities(
             actions=frozenset({PowerAction.ON, PowerAction.OFF_HARD}),
             query=True,
+            feeds=True,
             settles=table.settles,
             deadline=table.deadline,
         )

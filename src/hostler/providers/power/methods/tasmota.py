@@ -36,6 +36,7 @@ class Tasmota:
         return PowerCapabilities(
             actions=frozenset({PowerAction.ON, PowerAction.OFF_HARD}),
             query=True,
+            feeds=True,
             watts=table.watts,
             settles=table.settles,
             deadline=table.deadline,
