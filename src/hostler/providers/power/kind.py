@@ -17,6 +17,7 @@ from hostler.ports.kind import Asked, Blueprint, Lack, Opening, Piece, Timing, t
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, Turn
 from hostler.ports.provider import Provider
 
+from .addresses import faults_of
 from .own_host import is_own_host
 from .packages import power_table
 from .provider import Box, Guests, PowerBoxes, Rack
@@ -193,6 +194,8 @@ def _unknown(key: str, asked: tuple[str, ...], known: set[str]) -> Iterator[str]
 def _faults(box: BoxTable) -> Iterator[str]:
     """Yield what is wrong with a box, each with its place."""
     place = f"boxes.{box.name}"
+    if box.address:
+        yield from faults_of(f"{place}.address", box.address)
     for name, table in box.methods().items():
         yield from (f"{place}.{name}.{fault}" for fault in METHODS[name]().check(table))
     for key, name in box.unknown():

@@ -10,6 +10,7 @@ from hostler.ports.files import unreadable
 from hostler.ports.kind import Lack
 from hostler.ports.shell import Denied, Login, Lost, NotReached, Printed, Shell, Stranger, pinned
 
+from .addresses import canonical
 from .switch import MethodTable, nonsense, refused
 
 _FINGERPRINT = r"^SHA256:[A-Za-z0-9+/]{43}=?$"
@@ -41,7 +42,7 @@ class LoginTable(MethodTable, frozen=True, kw_only=True):
 
 def place_of(table: LoginTable) -> str:
     """Return the host that a table leads to."""
-    return f"{table.address}:{table.port}"
+    return f"{canonical(table.address)}:{table.port}"
 
 
 def missing(table: LoginTable, folder: Path) -> tuple[Lack, ...]:

@@ -61,7 +61,9 @@ class BoxTable(Struct, frozen=True, kw_only=True):
     type: Annotated[Name, Meta(description="what sort of machine it is, as fleets ask for it")] = (
         BOX
     )
-    price: Annotated[float, Meta(ge=0, description="euros an hour while it is on")] = 0.0
+    price: Annotated[
+        float, Meta(ge=0, le=1_000_000, description="euros an hour while it is on")
+    ] = 0.0
     excluded: Annotated[
         Reason | None,
         Meta(

@@ -21,6 +21,7 @@ from hostler.ports.kind import Lack
 from hostler.ports.power import PowerOpening
 from hostler.ports.secret import Secret
 
+from .addresses import canonical, faults_of
 from .passwords import lacking, password_of
 from .switch import Failed, MethodTable, nonsense, refused
 
@@ -62,7 +63,7 @@ class WebTable(MethodTable, frozen=True, kw_only=True):
 def faults(table: WebTable) -> tuple[str, ...]:
     """Return what cannot be the address or the credentials of a device."""
     found, parts = list[str](), _parts(table.url)
-    if parts is None:
+    if parts is None or any(faults_of("url", parts.hostname or "")):
         found.append("url: expected http:// or https://, and a host")
     elif parts.username or parts.password or parts.query or parts.fragment:
         found.append(
@@ -257,4 +258,4 @@ def place_of(table: WebTable) -> str:
     """Return the device that a table leads to, whatever path stands in its address."""
     parts = urlsplit(table.url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    return f"{parts.hostname}:{port}"
+    return f"{canonical(parts.hostname or '')}:{port}"

@@ -11,6 +11,7 @@ from msgspec import Meta
 from hostler.domain.errors import ConfigError
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening
+from hostler.providers.power.addresses import canonical, faults_of
 from hostler.providers.power.ipmi.controller import SUITES, Client, Controller, Place
 from hostler.providers.power.ipmi.program import NAME, Program
 from hostler.providers.power.passwords import lacking, password_of
@@ -72,16 +73,11 @@ class Ipmi:
     def endpoint(self, settings: object) -> str:
         """Return the controller."""
         table = table_of(IpmiTable, settings)
-        return f"ipmi {table.address}:{table.port}"
+        return f"ipmi {canonical(table.address)}:{table.port}"
 
     def check(self, settings: object) -> tuple[str, ...]:
-        """Return whether one place holds the password."""
-        table = table_of(IpmiTable, settings)
-        if table.password_env and table.password_file:
-            return ("password_file: expected either this or password_env",)
-        if not (table.password_env or table.password_file):
-            return ("password_env: expected where the password is",)
-        return ()
+        """Return what is no address, and whether one place holds the password."""
+        return tuple(_faults(table_of(IpmiTable, settings)))
 
     def missing(
         self, settings: object, folder: Path, environment: Mapping[str, str]
@@ -104,6 +100,14 @@ class Ipmi:
         )
         device = Controller(_client(table, place, opening.environment), suites)
         return switch_of(device, self.capabilities(table), opening)
+
+
+def _faults(table: IpmiTable) -> Iterator[str]:
+    yield from faults_of("address", table.address)
+    if table.password_env and table.password_file:
+        yield "password_file: expected either this or password_env"
+    if not (table.password_env or table.password_file):
+        yield "password_env: expected where the password is"
 
 
 def _lacks(table: IpmiTable, folder: Path, environment: Mapping[str, str]) -> Iterator[Lack]:

@@ -15,6 +15,7 @@ from hostler.domain.model.calls import Refusal
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
 from hostler.ports.shell import Login, Shell
+from hostler.providers.power.addresses import faults_of
 from hostler.providers.power.logins import LoginTable, login_of, missing, place_of, run
 from hostler.providers.power.switch import Failed, Reading, nonsense, refused, switch_of
 
@@ -79,9 +80,8 @@ class Libvirt:
         return f"libvirt {place_of(table_of(LibvirtTable, settings))}"
 
     def check(self, settings: object) -> tuple[str, ...]:
-        """Return nothing: the patterns of the table say all that is wrong."""
-        del settings
-        return ()
+        """Return what is no address; the patterns of the table say all else that is wrong."""
+        return tuple(faults_of("address", table_of(LibvirtTable, settings).address))
 
     def missing(
         self, settings: object, folder: Path, environment: Mapping[str, str]

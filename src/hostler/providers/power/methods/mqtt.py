@@ -12,6 +12,7 @@ from hostler.domain.errors import ConfigError
 from hostler.ports.files import unreadable
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening
+from hostler.providers.power.addresses import canonical, faults_of
 from hostler.providers.power.mqtt.dialects import DIALECTS
 from hostler.providers.power.passwords import lacking, password_of
 from hostler.providers.power.switch import MethodTable, switch_of
@@ -77,7 +78,7 @@ class Mqtt:
     def endpoint(self, settings: object) -> str:
         """Return the device: the broker itself answers any number at once."""
         table = table_of(MqttTable, settings)
-        return f"mqtt {table.broker}:{table.place} {table.topic}"
+        return f"mqtt {canonical(table.broker)}:{table.place} {table.topic}"
 
     def check(self, settings: object) -> tuple[str, ...]:
         """Return what does not belong together."""
@@ -109,6 +110,7 @@ class Mqtt:
 
 
 def _faults(table: MqttTable) -> Iterator[str]:
+    yield from faults_of("broker", table.broker)
     if table.password_env and table.password_file:
         yield "password_file: expected either this or password_env"
     if (table.password_env or table.password_file) and table.user is None:

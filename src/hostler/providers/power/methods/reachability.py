@@ -16,6 +16,7 @@ from msgspec import Meta
 
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
+from hostler.providers.power.addresses import canonical, faults_of
 from hostler.providers.power.switch import MethodTable, Reading, switch_of
 
 _LEAST = timedelta(minutes=1)
@@ -80,11 +81,12 @@ class Reachability:
     def endpoint(self, settings: object) -> str:
         """Return the port."""
         table = table_of(ReachabilityTable, settings)
-        return f"reachability {table.address}:{table.port}"
+        return f"reachability {canonical(table.address)}:{table.port}"
 
     def check(self, settings: object) -> tuple[str, ...]:
         """Return a silence that is too short, and a witness that is no address and port."""
-        table, found = table_of(ReachabilityTable, settings), list[str]()
+        table = table_of(ReachabilityTable, settings)
+        found = [*faults_of("address", table.address)]
         if table.off_after < _LEAST:
             found.append("off_after: expected a minute at least: a system that restarts is silent")
         if table.witness is not None and _place(table.witness) is None:
@@ -114,7 +116,8 @@ def _place(text: str) -> Place | None:
         and len(port) < 6
         and 0 < int(port) < 1 << 16
     )
-    return (address.strip("[]"), int(port)) if known else None
+    host = address.strip("[]")
+    return (host, int(port)) if known and not any(faults_of("witness", host)) else None
 
 
 async def dial(address: str, port: int) -> None:

@@ -15,6 +15,7 @@ from hostler.ports.files import unreadable
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening
 from hostler.ports.secret import Secret, read_secret
+from hostler.providers.power.addresses import canonical, faults_of
 from hostler.providers.power.snmp.models import MODELS
 from hostler.providers.power.switch import MethodTable, switch_of
 
@@ -104,7 +105,7 @@ class Snmp:
     def endpoint(self, settings: object) -> str:
         """Return the strip, whichever outlet of it."""
         table = table_of(SnmpTable, settings)
-        return f"snmp {table.address}:{table.port}"
+        return f"snmp {canonical(table.address)}:{table.port}"
 
     def check(self, settings: object) -> tuple[str, ...]:
         """Return a model that nobody knows, and credentials that do not belong together."""
@@ -139,6 +140,7 @@ class Snmp:
 
 
 def _faults(table: SnmpTable) -> Iterator[str]:
+    yield from faults_of("address", table.address)
     if table.model not in {"auto", *MODELS}:
         yield f"model: expected one of auto, {', '.join(MODELS)}"
     known = MODELS.get(table.model)

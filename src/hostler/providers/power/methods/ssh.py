@@ -13,6 +13,7 @@ from hostler.domain.model.calls import Refusal
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
 from hostler.ports.shell import Login, Shell
+from hostler.providers.power.addresses import faults_of
 from hostler.providers.power.logins import LoginTable, login_of, missing, place_of, run
 from hostler.providers.power.programs import NOT_RUN
 from hostler.providers.power.switch import Reading, nonsense, refused, switch_of
@@ -52,9 +53,10 @@ class Ssh:
         return f"ssh {place_of(table_of(SshTable, settings))}"
 
     def check(self, settings: object) -> tuple[str, ...]:
-        """Return an empty command."""
-        empty = not table_of(SshTable, settings).command.strip()
-        return ("command: expected what shuts it down",) if empty else ()
+        """Return what is no address, and an empty command."""
+        table = table_of(SshTable, settings)
+        empty = () if table.command.strip() else ("command: expected what shuts it down",)
+        return (*faults_of("address", table.address), *empty)
 
     def missing(
         self, settings: object, folder: Path, environment: Mapping[str, str]

@@ -72,6 +72,10 @@ class WakeOnLan:
         found = list[str]()
         if _MAC.fullmatch(table.mac) is None:
             found.append("mac: expected six bytes, such as 52:54:00:12:34:56")
+        elif not _is_of_one_card(table.mac):
+            found.append(
+                "mac: expected the address of one card: this one is nobody's, or a group's"
+            )
         try:
             IPv4Address(table.broadcast)
         except ValueError:
@@ -113,6 +117,12 @@ class WakeOnLan:
 def packet(mac: str, password: str = "") -> bytes:
     """Return the magic packet: six times FF, sixteen times the address, then the password."""
     return b"\xff" * 6 + bytes.fromhex(_digits(mac)) * 16 + bytes.fromhex(_digits(password))
+
+
+def _is_of_one_card(mac: str) -> bool:
+    """Tell whether an address can be a card's: the lowest bit of its first byte makes a group's."""
+    content = bytes.fromhex(_digits(mac))
+    return any(content) and not content[0] & 1
 
 
 def _digits(mac: str) -> str:

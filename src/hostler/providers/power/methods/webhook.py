@@ -19,6 +19,8 @@ from hostler.providers.power.web import Web, WebTable, faults, missing, place_of
 
 _REQUEST = re.compile(r"(GET|POST|PUT|PATCH|DELETE) (/\S*)")
 _SEE_OTHER = frozenset({302, 303})
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""What a header may be called (RFC 9110, section 5.6.2)."""
 _READ = 16_384
 """Characters of an answer that the expressions are tried on."""
 Request = Annotated[
@@ -116,6 +118,13 @@ class Webhook:
             )
             if text is not None and (why := _fault(text))
         ]
+        found += [
+            f"headers: expected names of letters, digits and -, and values of one line: {name!r}"
+            for name, value in table.headers.items()
+            if _HEADER.fullmatch(name) is None or not (value.isprintable() and value.isascii())
+        ]
+        if table.token_header is not None and _HEADER.fullmatch(table.token_header) is None:
+            found.append("token_header: expected the name of a header alone, such as X-Token")
         return (*faults(table), *found)
 
     def missing(
