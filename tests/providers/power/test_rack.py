@@ -526,6 +526,21 @@ def test_every_fault_of_a_box_is_told_with_its_place(
             1,
         ),
         (
+            'ipmi = { address = "bmc.lan", user = "a", password_env = "A" }',
+            'ipmi = { address = "BMC.lan.", user = "a", password_env = "A" }',
+            1,
+        ),
+        (
+            'snmp = { address = "2001:db8::1", outlet = 1, community_env = "A" }',
+            'snmp = { address = "2001:DB8:0::1", outlet = 1, community_env = "A" }',
+            1,
+        ),
+        (
+            'redfish = { url = "https://bmc" }',
+            'redfish = { url = "https://BMC", system = "1" }',
+            1,
+        ),
+        (
             'shelly = { url = "http://10.0.0.7" }',
             'shelly = { url = "http://10.0.0.7" }\nexcluded = "it was replaced by the other one"',
             0,
@@ -550,6 +565,41 @@ def test_two_boxes_that_are_switched_by_the_same_are_warned_of(
     texts = [one for one in found if "leads where" in one]
     assert len(texts) == warnings
     assert all("of b leads where that of a does" in one for one in texts)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "warning"),
+    [
+        ('address = "10.0.0.9"', 'address = "10.0.0.9"', "b has the address of a"),
+        ('address = "a.lan"', 'address = "A.lan."', "b has the address of a"),
+        ('address = "a.lan"', 'address = "a.lan"\nexcluded = "it was replaced"', ""),
+        ('address = "a.lan"', 'address = "b.lan"', ""),
+        ('address = "a.lan"', "{ssh}", "ssh of b leads to the address of a"),
+        ('address = "a.lan"', 'address = "b.lan"\n{ssh}', "ssh of b leads to the address of a"),
+        ("{ssh}", 'address = "a.lan"', "ssh of a leads to the address of b"),
+        ('address = "a.lan"\n{ssh}', 'address = "b.lan"', ""),
+        (
+            'address = "a.lan"',
+            'reachability = { address = "a.lan", off_after = "5m" }',
+            "reachability of b leads to the address of a",
+        ),
+    ],
+)
+def test_two_boxes_that_answer_at_one_address_are_warned_of(
+    one: str, other: str, warning: str, tmp_path: Path
+) -> None:
+    """One that never started was ready as soon as the other one answered."""
+    ssh = f'ssh = {{ address = "a.lan", fingerprint = "SHA256:{"A" * 43}" }}'
+    tables = "".join(
+        f'[[provider.rack.boxes]]\nname = "{name}"\n'
+        f'shelly = {{ url = "http://plug-{name}" }}\n{table.replace("{ssh}", ssh)}\n'
+        for name, table in (("a", one), ("b", other))
+    )
+    text = f'[provider.rack]\nkind = "power"\n{tables}[fleet.nodes]\nsize = 1\n'
+    found = PowerKind().warnings_of(read(tmp_path, text).accounts[0].settings)
+    texts = [one for one in found if "the address of" in one]
+    assert len(texts) == bool(warning)
+    assert all(warning in one for one in texts)
 
 
 def test_what_one_method_has_wrong_hides_nothing_of_the_others(tmp_path: Path) -> None:
