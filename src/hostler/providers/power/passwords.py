@@ -1,5 +1,8 @@
-"""Passwords: where a method's table says that one is, whether it is there, and what it is."""
+"""Passwords: where a method's table says that one is, what it is, and how no text shows it."""
 
+import html
+import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
@@ -42,3 +45,26 @@ def password_of(table: NamesPassword, opening: PowerOpening) -> Secret:
         return read_secret(table.password_env, file, opening.environment)
     except ValueError as error:
         raise ConfigError(f"password: {error}") from None
+
+
+def hidden_in(text: str, secret: Secret) -> str:
+    """Return a text without a password, however it is written: plain, in a URL, in JSON or HTML.
+
+    Devices send back what they were asked, and a page its address.
+    """
+    pattern = "".join(f"(?:{'|'.join(_spellings(one))})" for one in secret.reveal())
+    return re.sub(pattern, "***", text) if pattern else text
+
+
+def _spellings(one: str) -> Iterator[str]:
+    """Yield the expressions for one character, the longer ones first."""
+    yield "(?i:" + "".join(f"%{byte:02x}" for byte in one.encode(errors="replace")) + ")"
+    units = one.encode("utf-16-be", errors="replace")
+    pairs = (units[at : at + 2].hex() for at in range(0, len(units), 2))
+    yield "(?i:" + "".join(rf"\\u{pair}" for pair in pairs) + ")"
+    yield f"(?i:&#(?:{ord(one)}|x0*{ord(one):x});)"
+    yield from (re.escape(text) for text in (json.dumps(one)[1:-1], html.escape(one)))
+    yield re.escape(f"\\{one}")
+    yield re.escape(one)
+    if one == " ":
+        yield re.escape("+")

@@ -22,7 +22,7 @@ from hostler.ports.power import PowerOpening
 from hostler.ports.secret import Secret
 
 from .addresses import canonical, faults_of
-from .passwords import lacking, password_of
+from .passwords import hidden_in, lacking, password_of
 from .switch import Failed, MethodTable, nonsense, refused
 
 T = TypeVar("T")
@@ -105,6 +105,11 @@ class Credentials(Struct, frozen=True, kw_only=True):
         """Return the header of basic authentication."""
         text = f"{self.user}:{self.password.reveal()}".encode()
         return "Authorization", f"Basic {base64.b64encode(text).decode()}"
+
+    def hidden_in(self, text: str) -> str:
+        """Return a text without the password, and without the header of basic authentication."""
+        _, _, encoded = self.basic()[1].partition(" ")
+        return hidden_in(text.replace(encoded, "***"), self.password)
 
     def digest(self, challenge: str, method: str, uri: str) -> tuple[str, str]:
         """Return the header that answers a challenge of digest authentication (RFC 7616)."""
@@ -215,7 +220,7 @@ class Web:
 
     def safe(self, text: str) -> str:
         """Return the beginning of what a device said, in one line, without the secret."""
-        hidden = self.credentials.password.hidden_in(text) if self.credentials else text
+        hidden = self.credentials.hidden_in(text) if self.credentials else text
         return " ".join(hidden.split())[:_SHOWN]
 
     def decoded(self, response: Response, kind: type[T]) -> T:

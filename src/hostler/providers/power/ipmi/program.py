@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from hostler.domain.model.calls import Refusal
 from hostler.ports.http import NoAnswer, NotSent
 from hostler.ports.power import PowerAction
+from hostler.providers.power.passwords import hidden_in
 from hostler.providers.power.programs import run
 from hostler.providers.power.switch import nonsense, refused
 
@@ -60,7 +61,7 @@ class Program:
             *("-N", str(max(1, round(place.patience))), "chassis", "power", verb),
         )
         status, output = await run(words, self._environment)
-        text = place.password.hidden_in(output.decode(errors="replace"))
+        text = hidden_in(output.decode(errors="replace"), place.password)
         printed = " ".join(text.split())
         if status == 0:
             return printed[-_SHOWN:]

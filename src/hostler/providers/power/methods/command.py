@@ -16,6 +16,7 @@ from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
 from hostler.ports.programs import killed
 from hostler.ports.secret import Secret
+from hostler.providers.power.passwords import hidden_in
 from hostler.providers.power.programs import NOT_RUN, PASSED, run
 from hostler.providers.power.switch import MethodTable, Reading, nonsense, refused, switch_of
 
@@ -176,5 +177,5 @@ class Programs:
     def _safe(self, output: bytes) -> str:
         text = output.decode(errors="replace")
         for secret in self._secrets:
-            text = secret.hidden_in(text)
+            text = hidden_in(text, secret)
         return " ".join(text.split())[:_SHOWN]
