@@ -143,6 +143,47 @@ async def test_no_answer_of_another_sort_is_taken_for_one(name: str, answer: str
     assert SECRET not in f"{reading}{outcome}"
 
 
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [
+        ("on", PowerState.ON),
+        ("OFF\r\n", PowerState.OFF),
+        ('"off"', PowerState.OFF),
+        ('{"power": "on"}', PowerState.ON),
+        ('{"a": 1, "state":"OFF", "watts": 3}', PowerState.OFF),
+        ("uptime: 3\npower = off\nmode: auto", PowerState.OFF),
+        ("Power: On.", PowerState.ON),
+        ('["on"]', PowerState.ON),
+        ('{"on": false}', PowerState.UNKNOWN),
+        ('{"a": 1, "off": false}', PowerState.UNKNOWN),
+        ('{"error": "you were logged off"}', PowerState.UNKNOWN),
+        ("you were logged off", PowerState.UNKNOWN),
+        ("<html><h1>Log on</h1></html>", PowerState.UNKNOWN),
+        ('<a href="/x?do=off">switch it off</a>', PowerState.UNKNOWN),
+        ("<button>Off</button>", PowerState.UNKNOWN),
+        ("<p>error: power off failed</p>", PowerState.UNKNOWN),
+        ('{"relay1": "on", "relay2": "off"}', PowerState.UNKNOWN),
+        ("offline", PowerState.UNKNOWN),
+        ("status: online", PowerState.UNKNOWN),
+        ("", PowerState.UNKNOWN),
+        (":" * 16_000, PowerState.UNKNOWN),
+        ("=\n" * 8_000, PowerState.UNKNOWN),
+        (" " * 16_000, PowerState.UNKNOWN),
+        ("\n" * 16_000, PowerState.UNKNOWN),
+    ],
+)
+async def test_a_webhook_takes_no_page_and_no_name_for_a_state(
+    answer: str, state: PowerState
+) -> None:
+    """As a word anywhere *off* stood in the answer of a device that asked to log in again."""
+    async with listening(saying("200 OK", answer.encode())) as url:
+        power = rig("webhook", url).open()
+        try:
+            assert (await power.query()).state is state
+        finally:
+            await power.close()
+
+
 async def test_a_link_of_a_controller_that_is_none_is_no_answer() -> None:
     async with listening(saying("200 OK", b'{"Systems": {"@odata.id": "http://["}}')) as url:
         settings = RedfishTable(url=url, deadline=DEADLINE, settles=SETTLES)

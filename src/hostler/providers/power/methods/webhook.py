@@ -23,6 +23,11 @@ _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """What a header may be called (RFC 9110, section 5.6.2)."""
 _READ = 16_384
 """Characters of an answer that the expressions are tried on."""
+_WORD = r"""(?im)^(.*[:=])?[ \t"'{{\[]*{}["']?[ \t]*(?![^\r\n,;}}\].])"""
+"""The word as all that a line says, or as the value of a name in it, in JSON or plain.
+
+As a word alone it stands in pages that ask to log on, and as the name of a value that is false.
+"""
 Request = Annotated[
     str | None,
     Meta(description='a method and a path, such as "POST /power/on"; left out: it cannot'),
@@ -46,11 +51,19 @@ class WebhookTable(WebTable, frozen=True, kw_only=True):
     cycle: Request = None
     query: Request = None
     is_on: Annotated[
-        str, Meta(description="the regular expression that is found in an answer of what is on")
-    ] = r"(?i)\bon\b"
+        str,
+        Meta(
+            description="the regular expression that is found in an answer of what is on; left "
+            "out: a line that is *on*, or a value that is"
+        ),
+    ] = _WORD.format("on")
     is_off: Annotated[
-        str, Meta(description="the regular expression that is found in an answer of what is off")
-    ] = r"(?i)\boff\b"
+        str,
+        Meta(
+            description="the regular expression that is found in an answer of what is off; left "
+            "out: a line that is *off*, or a value that is"
+        ),
+    ] = _WORD.format("off")
     accepted: Annotated[
         str | None,
         Meta(
