@@ -273,3 +273,110 @@ async def test_of_several_systems_one_is_named() -> None:
         assert isinstance(await rig.open().act(PowerAction.ON), Done)
     async with opened(Model(), system="9") as (rig, _):
         assert "no 9" in (await rig.open().query()).text
+
+
+@asynccontextmanager
+async def played(
+    more: dict[str, object] | None = None,
+    *,
+    link: str = "/redfish/v1/Systems/1",
+    login: tuple[int, object] | None = None,
+    settings: dict[str, object] | None = None,
+) -> AsyncGenerator[tuple[Power, list[str]]]:
+    """Play a controller of one system, which has `more` in it; yield the way, and its resets."""
+    resets = list[str]()
+    status, body = login or (201, {})
+
+    async def log_in(request: web.Request) -> web.Response:
+        del request
+        return web.json_response(body, status=status, headers={"X-Auth-Token": "t"})
+
+    async def answer(request: web.Request) -> web.Response:
+        path = request.raw_path
+        if request.method == "POST":
+            resets.append((await request.json())["ResetType"])
+            return web.Response(status=204)
+        if path == "/redfish/v1/":
+            return web.json_response({"Systems": {"@odata.id": "/redfish/v1/Systems"}})
+        if path == "/redfish/v1/Systems":
+            return web.json_response({"Members": [{"@odata.id": link}]})
+        if path != link:
+            return web.Response(status=404, text=path)
+        reset = {"target": f"{link}/Actions/ComputerSystem.Reset"}
+        actions = {"#ComputerSystem.Reset": reset}
+        system = {"PowerState": "Off", "UUID": "4c4c4544-AAAA", "Actions": actions}
+        return web.json_response(system | (more or {}))
+
+    app = web.Application()
+    app.router.add_post("/redfish/v1/SessionService/Sessions", log_in)
+    app.router.add_route("*", "/{tail:.*}", answer)
+    async with serving(app) as url:
+        known = {"url": url, "user": "admin", "password_env": "SECRET"} | (settings or {})
+        box = Box(name="box-1", time=asyncio.get_running_loop().time)
+        power = MethodRig(Redfish(), box, msgspec.convert(known, RedfishTable)).open()
+        yield power, resets
+        await power.close()
+
+
+@pytest.mark.parametrize(
+    ("more", "identity", "same"),
+    [
+        ({}, "4C4C4544-aaaa", True),
+        ({"SerialNumber": "CN-7"}, "cn-7", True),
+        ({"SerialNumber": 7, "UUID": []}, "7", True),
+        ({"UUID": "4c4c4544-BBBB"}, "4c4c4544-AAAA", False),
+        ({"UUID": None}, "4c4c4544-AAAA", False),
+        ({"UUID": ""}, "4c4c4544-AAAA", False),
+        ({"UUID": "4c4c4544-BBBB"}, None, True),
+    ],
+)
+async def test_another_machine_behind_the_address_is_neither_believed_nor_switched(
+    more: dict[str, object], identity: str | None, *, same: bool
+) -> None:
+    """Controllers change their addresses; what is off there says nothing of the box meant."""
+    settings: dict[str, object] = {"identity": identity} if identity is not None else {}
+    async with played(more, settings=settings) as (power, resets):
+        reading, outcome = await power.query(), await power.act(PowerAction.ON)
+    assert (reading.state is PowerState.OFF) is same
+    assert isinstance(outcome, Done) is same
+    assert resets == (["On"] if same else [])
+    if not same:
+        assert reading.state is PowerState.UNKNOWN
+        assert "it is another machine" in reading.text
+
+
+async def test_a_system_whose_name_is_escaped_in_its_link_is_found() -> None:
+    async with played(link="/redfish/v1/Systems/blade%201") as (power, resets):
+        assert (await power.query()).state is PowerState.OFF
+        assert isinstance(await power.act(PowerAction.ON), Done)
+    assert resets == ["On"]
+
+
+@pytest.mark.parametrize(
+    "text", ["Base.1.8.SessionLimitExceeded", "The maximum number of user sessions is reached."]
+)
+async def test_a_controller_without_a_session_left_does_not_say_that_a_login_is_wrong(
+    text: str,
+) -> None:
+    """It was not asked for an hour, and `explain` named the wrong cause."""
+    body = {"error": {"code": "x" * 200, "message": text}}
+    async with played(login=(400, body)) as (power, _):
+        reading, outcome = await power.query(), await power.act(PowerAction.ON)
+    assert reading.text == "400: it has no session left"
+    assert isinstance(outcome, Refused)
+    assert outcome.why is Refusal.BUSY
+
+
+async def test_a_controller_that_leads_elsewhere_is_named_with_where() -> None:
+    async def elsewhere(request: web.Request) -> web.Response:
+        raise web.HTTPMovedPermanently(f"https://bmc.lan{request.path}")
+
+    app = web.Application()
+    app.router.add_route("*", "/{tail:.*}", elsewhere)
+    box = Box(name="box-1", time=asyncio.get_running_loop().time)
+    async with serving(app) as url:
+        power = MethodRig(Redfish(), box, RedfishTable(url=url)).open()
+        reading = await power.query()
+        await power.close()
+    assert reading.state is PowerState.UNKNOWN
+    assert reading.text == "301: it leads to https://bmc.lan/redfish/v1/: is that its `url`?"

@@ -210,18 +210,21 @@ class Web:
         if status in _BUSY or status == _RATE:
             why = Refusal.RATE if status == _RATE else Refusal.BUSY
             return refused(why, f"{status}: {text}", _after(response))
+        if 300 <= status < 400 and (link := response.header("Location")):
+            where = self.safe(link)
+            return refused(Refusal.INVALID, f"{status}: it leads to {where}: is that its `url`?")
         if 300 <= status < 500:
             return refused(Refusal.INVALID, f"{status}: {text}")
         return nonsense(f"{status}: {text}")
 
-    def excerpt(self, response: Response) -> str:
+    def excerpt(self, response: Response, length: int = _SHOWN) -> str:
         """Return the beginning of an answer's text as it may be printed: in one line, no secret."""
-        return self.safe(response.body[:_READ].decode(errors="replace"))
+        return self.safe(response.body[:_READ].decode(errors="replace"), length)
 
-    def safe(self, text: str) -> str:
+    def safe(self, text: str, length: int = _SHOWN) -> str:
         """Return the beginning of what a device said, in one line, without the secret."""
         hidden = self.credentials.hidden_in(text) if self.credentials else text
-        return " ".join(hidden.split())[:_SHOWN]
+        return " ".join(hidden.split())[:length]
 
     def decoded(self, response: Response, kind: type[T]) -> T:
         """Return what an answer says; `Failed` where it is not what such a device says."""

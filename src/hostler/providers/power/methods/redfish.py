@@ -5,12 +5,13 @@ What stands already is left alone: some controllers take *on* of what is on for 
 """
 
 import asyncio
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from msgspec import Meta, Struct, field
 
@@ -46,8 +47,14 @@ _ENDS: Mapping[PowerAction, PowerState] = {
 _STATES = {"On": PowerState.ON, "Off": PowerState.OFF}
 """What is neither is on its way, or nobody knows: *PoweringOn*, *Paused*, null."""
 _NO_SESSIONS = frozenset({404, 405, 501})
+_FULL = re.compile(
+    r"SessionLimit|(maximum|limit)[^.]{0,40}session|session[^.]{0,60}(maximum|limit)", re.IGNORECASE
+)
+"""What controllers say that have no session left, some of them with a status of wrong requests."""
 _NOT_FOUND = 404
 _EXPECTS_MATCH = frozenset({412, 428})
+_MUCH = 4096
+"""Characters of a refusal: the reason stands deep in it."""
 _PARTING = 3.0
 """Seconds for the end of a session, when the way is closed."""
 
@@ -58,6 +65,14 @@ class RedfishTable(WebTable, frozen=True, kw_only=True):
     system: Annotated[
         str | None,
         Meta(description="the id of the system where it has several; left out: its only one"),
+    ] = None
+    identity: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(
+            description="the UUID or the serial number of the system, as the controller says it: "
+            "another one, such as behind an address that was given away, is neither believed nor "
+            "switched"
+        ),
     ] = None
     deadline: Annotated[
         timedelta, Meta(extra=POSITIVE, description="how long one call may take")
@@ -99,7 +114,7 @@ class Redfish:
     def open(self, opening: PowerOpening) -> Power:
         """Return the way to one system."""
         table = table_of(RedfishTable, opening.settings)
-        device = Controller(web_of(table, opening), table.system)
+        device = Controller(web_of(table, opening), table.system, table.identity)
         return switch_of(device, self.capabilities(table), opening)
 
 
@@ -139,6 +154,8 @@ class _System(Struct, frozen=True):
     """A system."""
 
     PowerState: str | None = None
+    UUID: object = None
+    SerialNumber: object = None
     Actions: _Actions | None = None
     etag: str | None = field(default=None, name="@odata.etag")
 
@@ -159,8 +176,8 @@ class _Info(Struct, frozen=True):
 class Controller:
     """Speaks to one system of one controller. Implements `Device`."""
 
-    def __init__(self, web: Web, system: str | None) -> None:
-        self._web, self._wanted = web, system
+    def __init__(self, web: Web, system: str | None, identity: str | None = None) -> None:
+        self._web, self._wanted, self._identity = web, system, identity
         self._path: str | None = None
         self._token: str | None = None
         self._session: str | None = None
@@ -222,7 +239,17 @@ class Controller:
                 return await self._system()
         if answer.status // 100 != 2:
             raise self._web.judged(answer)
-        return path, self._web.decoded(answer, _System)
+        return path, self._identified(self._web.decoded(answer, _System))
+
+    def _identified(self, system: _System) -> _System:
+        """Return a system that is the one which is meant; `Failed` for another one."""
+        if self._identity is None:
+            return system
+        known = [str(one) for one in (system.UUID, system.SerialNumber) if one]
+        if self._identity.casefold() not in {one.casefold() for one in known}:
+            text = self._web.safe(", ".join(known)) or "without UUID and serial number"
+            raise refused(Refusal.INVALID, f"it is another machine: {text}, not {self._identity}")
+        return system
 
     async def _found(self) -> str:
         root = self._web.decoded(await self._get(_ROOT), _Root)
@@ -294,6 +321,8 @@ class Controller:
         if answer.status in _NO_SESSIONS:
             self._basic = True
             return False
+        if answer.status in {400, 403} and _FULL.search(self._web.excerpt(answer, _MUCH)):
+            raise refused(Refusal.BUSY, f"{answer.status}: it has no session left")
         if answer.status in {400, 401, 403}:
             raise refused(Refusal.DENIED, f"{answer.status}: the credentials are refused")
         if answer.status // 100 != 2:
@@ -333,8 +362,8 @@ class Controller:
 
 
 def _path_of(link: str) -> str:
-    """Return the path of a link: some controllers write their own address before it."""
+    """Return the path of a link, unquoted: some controllers write their own address before it."""
     try:
-        return urlsplit(link).path
+        return unquote(urlsplit(link).path)
     except ValueError:
         raise nonsense("one of its links is none") from None
