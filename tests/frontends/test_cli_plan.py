@@ -1,12 +1,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from cli_kit import FILE, FLEET, HOME, OFFER, WEB, InMemory, cli, fill, made, run
 from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, ResourceId, Zone, machine_id
+from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Deletion, Known, Offer, Place, Protection
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, OwnerTag, Resource, Slot
@@ -16,22 +18,26 @@ Out = pytest.CaptureFixture[str]
 FIRST = machine_id(1)
 
 
-def with_server(services: InMemory, condition: Condition) -> None:
-    """Let the first machine have a server, in the record and in the world."""
-    resource = Resource(
-        id=ResourceId("server-1"),
-        slot=Slot("server"),
-        zone=OFFER.zone,
-        owner_tag=OwnerTag(installation=HOME, fleet=WEB, machine=FIRST, attempt=1),
-        condition=condition,
-        status=str(condition),
-        created=services.clock_.at,
-    )
-    services.cloud().world.add(resource)
-    known = Known(id=resource.id, zone=resource.zone, since=made(1).created, attempt=1)
-    place = Place(slot=resource.slot, attempt=1, bound=resource.id, known=(known,))
-    machine = made(1, places=(place,), was_ready=made(1).since)
-    run(fill(services.store_, machine))
+def with_server(
+    services: InMemory, condition: Condition, row: FleetRow | None = None, **more: Any
+) -> None:
+    """Let the first machine have a server and its address, in the record and in the world."""
+    places = list[Place]()
+    for kind in ("server", "address"):
+        resource = Resource(
+            id=ResourceId(f"{kind}-1"),
+            slot=Slot(kind),
+            zone=OFFER.zone,
+            owner_tag=OwnerTag(installation=HOME, fleet=WEB, machine=FIRST, attempt=1),
+            condition=condition,
+            status=str(condition),
+            created=services.clock_.at,
+        )
+        services.cloud().world.add(resource)
+        known = Known(id=resource.id, zone=resource.zone, since=made(1).created, attempt=1)
+        places.append(Place(slot=resource.slot, attempt=1, bound=resource.id, known=(known,)))
+    machine = made(1, places=tuple(places), was_ready=made(1).since, **more)
+    run(fill(services.store_, machine, row=row))
 
 
 def test_a_plan_lists_the_calls_and_changes_nothing(capsys: Out) -> None:
@@ -113,6 +119,44 @@ def test_explain_says_who_requested_a_deletion_that_a_protection_delays(capsys: 
     assert "requested by anna" in cli(services, capsys, "explain", str(FILE), FIRST).out
     (fleet,) = cli(services, capsys, "status", str(FILE), "--json").json["fleets"]
     assert fleet["machines"][0]["next"].endswith("; deleted then")
+
+
+@pytest.mark.parametrize(
+    ("protected", "paused", "after"),
+    [(1, None, "its protection"), (None, 1, "its fleet's pause"), (1, 2, "its fleet's pause")],
+)
+def test_what_delays_a_deletion_is_waited_for_and_not_for_nothing(
+    capsys: Out, protected: int | None, paused: int | None, after: str
+) -> None:
+    """Nothing was named as next, and the machine was deleted when its protection ended."""
+    services = InMemory()
+    now = services.clock_.at
+
+    def hold(hours: int | None) -> Protection | None:
+        until = now + timedelta(hours=hours or 0)
+        return Protection(until=until, why="a look", actor="bob") if hours else None
+
+    deletion = Deletion(at=now, actor="anna", why="enough")
+    row = FleetRow(name=WEB, created=now - timedelta(hours=2), pause=hold(paused))
+    with_server(services, Condition.UP, row, protection=hold(protected), deletion=deletion)
+    explained = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json
+    found = explained["next"]
+    until = now + timedelta(hours=max(protected or 0, paused or 0))
+    assert (found["kind"], found["detail"]) == ("wait", f"the end of {after}; it is deleted then")
+    assert datetime.fromisoformat(found["at"]) == until
+    (fleet,) = cli(services, capsys, "status", str(FILE), "--json").json["fleets"]
+    assert "deleted" in fleet["machines"][0]["next"]
+
+
+def test_a_try_that_comes_after_the_end_of_its_start_is_not_what_comes_next(capsys: Out) -> None:
+    services = InMemory()
+    now = services.clock_.at
+    begun = now + timedelta(minutes=1) - FLEET.timers.start
+    late = made(1, Phase.STARTING, since=begun, retry_at=now + timedelta(minutes=4))
+    run(fill(services.store_, late))
+    explained = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json
+    assert explained["next"]["kind"] == "move"
+    assert explained["next"]["at"] == explained["deadline"]
 
 
 def test_explain_of_nobody_is_an_error_of_usage(capsys: Out) -> None:

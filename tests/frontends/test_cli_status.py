@@ -151,12 +151,12 @@ def test_status_says_what_a_machine_that_failed_waits_for() -> None:
         assert replace(seen, fleet=fleet).next_step(failed).startswith(at)
     asked = replace(failed, deletion=Deletion(at=NOW, actor="ann", why=""))
     for machine in (asked, made(2, Phase.FAILED)):
-        assert seen.next_step(machine) == "deleted now"
+        assert seen.next_step(machine) == "to be deleted"
     pause = Protection(until=NOW + timedelta(hours=1), why="to look", actor="ann")
     paused = replace(seen, row=replace(row, pause=pause))
     assert paused.next_step(failed) == "not deleted: the fleet is paused by ann: to look"
     later = replace(seen, at=NOW + timedelta(seconds=41))
-    assert later.next_step(failed) == "deleted now"
+    assert later.next_step(failed) == "to be deleted"
 
 
 def test_status_says_that_no_engine_runs(capsys: Out) -> None:

@@ -136,6 +136,8 @@ def test_names_from_outside_cannot_draw_on_the_terminal() -> None:
         ({"phase": Phase.STARTING, "retry_at": NOW + timedelta(seconds=30)}, "tried again in 30 s"),
         ({"doubt": Doubt(what="vanished", since=NOW)}, "to be confirmed: vanished"),
         ({"phase": Phase.STARTING, "since": NOW - timedelta(hours=1)}, "times out now"),
+        ({"phase": Phase.STARTING, "retry_at": NOW + timedelta(hours=1)}, "times out in 5 min"),
+        ({"phase": Phase.FAILED}, "to be deleted"),
     ],
 )
 def test_the_next_step_follows_from_the_record(more: dict[str, Any], message: str) -> None:

@@ -9,18 +9,17 @@ from msgspec import Struct, field
 from hostler.domain.fleets.losses import doubts_of, in_words
 from hostler.domain.ids import HostId
 from hostler.domain.machines.rollout import keeps
-from hostler.domain.model.fleet import Fleet, FleetRow, destructions_left, next_room
+from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Orphan, Request
-from hostler.domain.observation.blockers import recorded_protection
 from hostler.domain.reporting.usage import deleted_since
 from hostler.ports.store import Store
 
 from .history import fleet_images
 from .machines import next_step, outdated
-from .wording import clock_time, until
+from .wording import clock_time
 
 
 class FleetStatus(Struct, frozen=True, kw_only=True):
@@ -93,8 +92,7 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
 
     def next_step(self, machine: Machine) -> str:
         """Return what comes next for one of the machines, as far as the records say."""
-        step = self._waits_for(machine)
-        step = step or next_step(machine, self.fleet, self.at, self._held_until(machine))
+        step = next_step(machine, self.fleet, self.at, self._held_until(machine), self.row)
         also = "" if self.past else outdated(machine, self.fleet)
         return "; ".join(words for words in (step, also) if words)
 
@@ -107,19 +105,6 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
         if broken is None or not keeps(host, row.revision):
             return None
         return broken + self.fleet.timers.longest_protection
-
-    def _waits_for(self, machine: Machine) -> str:
-        """Return why a machine that failed is not deleted, where its time as evidence is over."""
-        row, fleet = self.row, self.fleet
-        if row is None or machine.phase is not Phase.FAILED or machine.health.was_ready is None:
-            return ""
-        if machine.deletion is None and self.at < machine.since + fleet.timers.keep_failed:
-            return ""
-        if held := recorded_protection(machine, row, fleet, self.at):
-            return f"not deleted: {held}"
-        if machine.deletion is not None or destructions_left(fleet, row, self.at):
-            return ""
-        return f"deleted when the cap has room, {until(next_room(fleet, row, self.at), self.at)}"
 
     @property
     def pause(self) -> str:

@@ -11,14 +11,15 @@ from hostler.domain.ids import ResourceId
 from hostler.domain.machines.bootstrap import start_due
 from hostler.domain.machines.drift import noticed
 from hostler.domain.machines.rollout import with_revision
-from hostler.domain.model.commands import Next
-from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.commands import Next, Verdict
+from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import PHASES, Phase, sentence
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.observation.blockers import protected_until
 from hostler.domain.reporting.hosts import HostStatus, host_statuses
 
+from .delays import deletion_delay, failed_delay, held
 from .providers import Providers
 from .wording import clock_time, until
 
@@ -32,22 +33,29 @@ _AT_THE_LIMIT = {
 }
 """What happens to a machine that has been in its phase for as long as a timer allows."""
 
+_OVERDUE = {"max_age": "to be replaced", "keep_failed": "to be deleted"}
+"""What is said of it once that time is over, where a cap may keep it for longer."""
+
 _LONG = 80
 
 
 def next_step(
-    machine: Machine, fleet: Fleet, now: datetime, held_until: datetime | None = None
+    machine: Machine,
+    fleet: Fleet,
+    now: datetime,
+    held_until: datetime | None = None,
+    row: FleetRow | None = None,
 ) -> str:
     """Return what comes next as far as the record says; `explain_machine` asks decide().
 
-    `held_until` is until when it is kept because its setup script is at fault.
+    `held_until` is until when it is kept because its setup script is at fault; `row` is its
+    fleet's, where that is known.
     """
-    if machine.protection is not None and machine.is_protected(now):
-        protection = machine.protection
-        then = "; deleted then" if machine.deletion is not None else ""
-        return f"protected by {protection.actor} until {clock_time(protection.until, now)}{then}"
-    if machine.retry_at is not None and machine.retry_at > now:
-        return f"tried again {until(machine.retry_at, now)}"
+    failed = failed_delay(machine, fleet, row, now) if row is not None else ""
+    if words := held(machine, row, now) or failed:
+        return words
+    if (retry_at := _tried_again(machine, fleet, now)) is not None:
+        return f"tried again {until(retry_at, now)}"
     if machine.health.doubt is not None:
         return f"to be confirmed: {machine.health.doubt.what}"
     if words := noticed(machine):
@@ -55,6 +63,16 @@ def next_step(
     if held_until is not None:
         return f"its setup script is at fault; released {until(held_until, now)}"
     return _at_its_limit(machine, fleet, now)
+
+
+def _tried_again(machine: Machine, fleet: Fleet, now: datetime) -> datetime | None:
+    """Return when the machine is tried again; None where that is over, or its start is by then."""
+    at, limit = machine.retry_at, time_limit(machine, fleet)
+    if at is None or at <= now:
+        return None
+    if machine.phase is not Phase.STARTING or limit is None:
+        return at
+    return at if at <= machine.since + limit else None
 
 
 def outdated(machine: Machine, fleet: Fleet) -> str:
@@ -85,7 +103,10 @@ def _at_its_limit(machine: Machine, fleet: Fleet, now: datetime) -> str:
     limit = time_limit(machine, fleet)
     if limit is None:
         return ""
-    happens = _AT_THE_LIMIT.get(PHASES[machine.phase].bound or "", "")
+    bound = PHASES[machine.phase].bound or ""
+    if bound in _OVERDUE and machine.since + limit <= now:
+        return _OVERDUE[bound]
+    happens = _AT_THE_LIMIT.get(bound, "")
     return f"{happens} {until(machine.since + limit, now)}".strip()
 
 
@@ -155,14 +176,15 @@ async def explain_machine(
     if explained is None:
         raise ProviderError(f"{machine.id} changed while it was observed; ask again")
     current, verdict, now = explained.machine, explained.verdict, snapshot.now
+    deadline = _deadline(current, snapshot)
     return MachineExplanation(
         machine=current,
         at=now,
         reason=verdict.reason,
         blocker=verdict.blocker,
-        next=verdict.next,
+        next=_next(current, verdict, snapshot, deadline),
         time_limit=time_limit(current, fleet),
-        deadline=_deadline(current, snapshot),
+        deadline=deadline,
         deletion=deletion(current, now),
         protection=protected_until(current, now),
         alarm=_alarm(current, now),
@@ -171,6 +193,23 @@ async def explain_machine(
         host=host_of_machine(current, snapshot),
         condition=explained.condition,
     )
+
+
+def _next(
+    machine: Machine, verdict: Verdict, snapshot: Snapshot, deadline: datetime | None
+) -> Next:
+    """Return what comes next: what decide() names, unless time alone brings something before."""
+    step = verdict.next
+    if verdict.blocker:
+        delay = deletion_delay(machine, snapshot.row, snapshot.now)
+        only = step.kind == "nothing" or step.detail == verdict.blocker
+        if delay is None or not only or snapshot.fleet.protected:
+            return step
+        return Next(kind="wait", detail=f"{delay.what}; it is deleted then", at=delay.until)
+    waits = step.kind == "wait" and machine.phase is Phase.STARTING
+    if waits and step.at is not None and deadline is not None and deadline < step.at:
+        return Next(kind="move", detail="failed: its start takes too long", at=deadline)
+    return step
 
 
 def _deadline(machine: Machine, snapshot: Snapshot) -> datetime | None:
