@@ -61,7 +61,7 @@ format: $(STAMP)  ## repair what can be repaired by a tool
 	@$(BIN)/ruff format
 
 .PHONY: proof
-proof: $(STAMP)  ## simulate SEEDS disasters (10000 unless you say otherwise), and what the lab once got wrong
+proof: $(STAMP)  ## simulate SEEDS disasters (10000 unless you say otherwise), and what "make test" has no time for
 	@$(BIN)/pytest -n2 -m proof
 	@$(BIN)/hostler simulate --seeds $(SEEDS)
 

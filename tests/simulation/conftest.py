@@ -1,7 +1,8 @@
-"""Seeds in which the lab itself once erred: "make proof" asks them, and "make test" does not.
+"""Which seeds are for "make proof" alone: "make test" has an hour, and asks what tells it most.
 
-What the program once did wrong is asked by each "make test". A judge or a world that errs again
-costs a false alarm, which the thousands of seeds of a proof raise as well.
+What the program once did wrong is asked by each "make test", with the first seeds of each provider.
+Where the lab itself once erred is left to "make proof": a judge or a world that errs again costs a
+false alarm, which the thousands of seeds there raise as well.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,24 +11,28 @@ from typing import cast
 import pytest
 
 LAB = ("(the judge)", "(the lab)")
-"""How the text of such a seed ends, in the tables of the modules here."""
+"""How the text of a seed ends in which the lab erred, in the tables of the modules here."""
+OFTEN = "OFTEN"
+"""What modules here call the number of seeds that each "make test" asks, of those from 1 on."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the seeds of past failures that were the lab's own."""
+    """Mark what is asked by a proof alone."""
     for item in items:
-        if isinstance(item, pytest.Function) and any(map(_is_of_the_lab, _found(item))):
+        if isinstance(item, pytest.Function) and _is_for_proof(item):
             item.add_marker(pytest.mark.proof)
 
 
-def _is_of_the_lab(text: str) -> bool:
-    return text.endswith(LAB)
-
-
-def _found(item: pytest.Function) -> Iterator[str]:
-    """Yield what the seed of a test once found, by the tables of its module."""
+def _is_for_proof(item: pytest.Function) -> bool:
     call = getattr(item, "callspec", None)
-    seed: object = call.params.get("seed") if call is not None else None
+    asked: Mapping[str, object] = call.params if call is not None else {}
+    first, most = asked.get("first"), vars(item.module).get(OFTEN)
+    later = isinstance(first, int) and isinstance(most, int) and first > most
+    return later or any(text.endswith(LAB) for text in _found(item, asked.get("seed")))
+
+
+def _found(item: pytest.Function, seed: object) -> Iterator[str]:
+    """Yield what a seed once found, by the tables of a test's module."""
     for name, table in vars(item.module).items():
         if "FAILURES" in name and isinstance(table, Mapping) and seed in table:
             yield cast("Mapping[object, str]", table)[seed]

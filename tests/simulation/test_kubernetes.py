@@ -11,7 +11,7 @@ from hostler.lab.simulate.providers import PROVIDERS
 from hostler.lab.simulate.seeds import run_seed
 
 SIZE = Size(days=PROVIDERS[KUBERNETES].days)
-MANY, AT_ONCE = 17, 4
+MANY, OFTEN, AT_ONCE = 17, 8, 4
 
 PAST_FAILURES = {
     90000105: "E2: a refusal kept the next machine of the fleet from what was planned (the judge)",

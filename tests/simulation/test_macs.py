@@ -20,7 +20,7 @@ from hostler.testing.time.loop import SimLoop
 
 DAY = Size(days=1.0)
 SIZE = Size(days=3.0)
-MANY = 40
+MANY, OFTEN = 40, 20
 AT_ONCE = 10
 
 FAILURES_BEFORE_DEMANDS = {

@@ -11,7 +11,7 @@ from hostler.lab.simulate.providers import METAL, PROVIDERS
 from hostler.lab.simulate.seeds import run_seed
 
 SIZE = Size(days=DAYS)
-MANY = 40
+MANY, OFTEN = 40, 20
 AT_ONCE = 10
 
 PAST_FAILURES = {

@@ -18,7 +18,7 @@ from hostler.lab.servers.large import HALF_DELETED, LEAST, draw_any_servers
 from hostler.lab.simulate.seeds import run_seed
 
 SIZE = Size()
-MANY = 200
+MANY, OFTEN = 200, 100
 AT_ONCE = 10
 
 PAST_FAILURES = {
