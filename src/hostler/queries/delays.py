@@ -37,8 +37,8 @@ def deletion_delay(machine: Machine, row: FleetRow | None, now: datetime) -> Del
     return max(found, default=None)
 
 
-def held(machine: Machine, row: FleetRow | None, now: datetime) -> str:
-    """Return by whom a machine is kept, until when, and what is then; empty where it is not."""
+def left_alone(machine: Machine, row: FleetRow | None, now: datetime) -> str:
+    """Return by whom a machine is left as it is, until when, and what is then; empty: by nobody."""
     protection, delay = machine.protection, deletion_delay(machine, row, now)
     if delay is not None and (protection is None or delay.until > protection.until):
         return f"deleted after {delay.what}, {until(delay.until, now)}"

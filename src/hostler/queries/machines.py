@@ -19,7 +19,7 @@ from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.observation.blockers import protected_until
 from hostler.domain.reporting.hosts import HostStatus, host_statuses
 
-from .delays import deletion_delay, failed_delay, held
+from .delays import deletion_delay, failed_delay, left_alone
 from .providers import Providers
 from .wording import clock_time, until
 
@@ -52,7 +52,7 @@ def next_step(
     fleet's, where that is known.
     """
     failed = failed_delay(machine, fleet, row, now) if row is not None else ""
-    if words := held(machine, row, now) or failed:
+    if words := left_alone(machine, row, now) or failed:
         return words
     if (retry_at := _tried_again(machine, fleet, now)) is not None:
         return f"tried again {until(retry_at, now)}"
