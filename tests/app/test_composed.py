@@ -18,7 +18,7 @@ from hostler.app.kubernetes.run import leaver
 from hostler.config.values import Config, WrongFile
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account
-from hostler.domain.ids import AccountName, ResourceId, Zone
+from hostler.domain.ids import AccountName, HostId, ResourceId, Zone
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass
@@ -144,7 +144,12 @@ async def _opened(file: Path, text: str, store: MemoryStore, **variables: str) -
 
 
 async def _store(
-    file: Path, *, machines: int = 1, orphans: tuple[Orphan, ...] = (), text: str = FILE
+    file: Path,
+    *,
+    machines: int = 1,
+    orphans: tuple[Orphan, ...] = (),
+    text: str = FILE,
+    host: tuple[str, str] = ("", ""),
 ) -> MemoryStore:
     """Return a store in which an engine recorded the fleet web, in the project of a file."""
     store, (composed, config) = MemoryStore(HOME), _read(file, text)
@@ -155,10 +160,50 @@ async def _store(
     lease = await store.take_lease("fleet/web", "test", None)
     assert lease is not None
     fence = Fence(lease="fleet/web", epoch=lease.epoch)
-    made = tuple(replace(machine(n), serial=n) for n in range(1, machines + 1))
+    at, address = HostId(host[0]) if host[0] else None, host[1]
+    made = tuple(
+        replace(machine(n), serial=n, host=at, address=address) for n in range(1, machines + 1)
+    )
     await store.save_fleet(row, made, (), fence)
     await store.save_orphans(orphans, (), fence)
     return store
+
+
+RACK = """
+[provider.rack]
+kind = "power"
+
+[[provider.rack.boxes]]
+name = "node-1"
+address = "node-1.lan"
+[provider.rack.boxes.tasmota]
+url = "http://192.0.2.9"
+
+[fleet.web]
+size = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("found", "text", "refused"),
+    [
+        (("node-1", "Node-1.lan"), RACK.replace('"node-1"', '"big"'), True),
+        (("node-1", "Node-1.lan"), RACK, False),
+        (("node-1", ""), RACK.replace('"node-1"', '"big"'), False),
+        (("node-0", "node-0.lan"), RACK, False),
+    ],
+)
+async def test_a_box_is_not_called_otherwise_while_a_machine_has_it(
+    tmp_path: Path, found: tuple[str, str], text: str, refused: bool
+) -> None:
+    """Its power was cut a second after the reload: under its new name nobody had it."""
+    file = tmp_path / "web.toml"
+    store = await _store(file, text=RACK, host=found)
+    composed, config = _read(file, text)
+    faults = await left_accounts(store, await composed.with_removed(config, store), BEGIN)
+    assert [(fault.path, fault.value) for fault in faults] == [("provider.rack", "big")] * refused
+    for fault in faults:
+        assert fault.expected.startswith("node-1, as the host at Node-1.lan was called: machine m-")
 
 
 RACKS = LAB.replace(

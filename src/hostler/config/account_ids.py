@@ -1,20 +1,29 @@
-"""Account ids: what a file's accounts are outside, so that no fleet is taken to another one."""
+"""Account ids: what a file's accounts and hosts are outside, whatever it calls them."""
 
 from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from hostler.ports.kind import IdentifiesAccounts
+from hostler.ports.kind import IdentifiesAccounts, TellsAddresses
 
 from .load import Kinds
 from .values import AccountConfig, Config
 
 
 def identified(config: Config, kinds: Kinds, environment: Mapping[str, str]) -> Config:
-    """Return the file's values with the ids of its accounts, each fleet with that of its own."""
+    """Return the file's values with the ids of its accounts, each fleet with that of its own.
+
+    And with the addresses of their hosts.
+    """
     ids = {account.name: _id(account, kinds, environment) for account in config.accounts}
     fleets = (replace(fleet, account_id=ids.get(fleet.account, "")) for fleet in config.fleets)
-    return replace(config, fleets=tuple(fleets), account_ids=ids)
+    at = {account.name: _addresses(account, kinds) for account in config.accounts}
+    return replace(config, fleets=tuple(fleets), account_ids=ids, host_addresses=at)
+
+
+def _addresses(account: AccountConfig, kinds: Kinds) -> Mapping[str, str]:
+    kind = kinds[account.kind]()
+    return kind.host_addresses(account.settings) if isinstance(kind, TellsAddresses) else {}
 
 
 def _id(account: AccountConfig, kinds: Kinds, environment: Mapping[str, str]) -> str:

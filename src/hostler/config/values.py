@@ -62,7 +62,8 @@ class Config(Struct, frozen=True, kw_only=True):
     say, and hardly means. Beside the file's fleets may be some that only the store knows any more
     (`removed.with_removed`); `unreadable` are those of them of which nobody can say any more how
     they are to be looked after, and why. `account_ids` are what accounts are outside, as far as
-    that is known. `reclaims` is what the file says of fleets that do not say whether they reclaim
+    that is known, and `host_addresses` where those of their hosts are that are switched off when
+    nobody has them. `reclaims` is what the file says of fleets that do not say whether they reclaim
     orphans.
     """
 
@@ -78,6 +79,9 @@ class Config(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     unreadable: Mapping[FleetName, str] = field(default_factory=dict[FleetName, str])
     account_ids: Mapping[AccountName, str] = field(default_factory=dict[AccountName, str])
+    host_addresses: Mapping[AccountName, Mapping[str, str]] = field(
+        default_factory=dict[AccountName, Mapping[str, str]]
+    )
     reclaims: bool = False
 
     @property

@@ -169,6 +169,15 @@ class NamesHosts(Protocol):
         ...
 
 
+@runtime_checkable
+class TellsAddresses(Protocol):
+    """A kind that switches its hosts off when nobody has them, and says where each of them is."""
+
+    def host_addresses(self, settings: object) -> Mapping[str, str]:
+        """Return the addresses of an account's hosts by their names; those without are left out."""
+        ...
+
+
 class Piece(Struct, frozen=True, kw_only=True):
     """A table within an account's table: its place there, its Struct, and what stands there.
 

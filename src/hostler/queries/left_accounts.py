@@ -16,6 +16,7 @@ from hostler.domain.model.resource import OrphanClass
 from hostler.ports.store import Store
 
 from .removed import RemovedFleet, held_of
+from .renamed_hosts import renamed_hosts
 from .wording import euros
 
 _OF_OTHERS = {OrphanClass.FOREIGN, OrphanClass.CLAIMED_LOOKING, OrphanClass.OUTSIDE}
@@ -23,11 +24,15 @@ _OF_OTHERS = {OrphanClass.FOREIGN, OrphanClass.CLAIMED_LOOKING, OrphanClass.OUTS
 
 
 async def left_accounts(store: Store, config: Config, now: datetime) -> tuple[Fault, ...]:
-    """Return a fault for each fleet that still has something in another account than its own."""
+    """Return a fault for each fleet that still has something in another account than its own.
+
+    And for each machine that has a host of its account under another name.
+    """
+    renamed = await renamed_hosts(store, config)
     moved = tuple(_moved(await store.fleets(), config))
     if not moved:
-        return ()
-    hosts, found = await store.hosts(), list[Fault]()
+        return renamed
+    hosts, found = await store.hosts(), [*renamed]
     orphans = tuple(one for one in await store.orphans() if one.cls not in _OF_OTHERS)
     for row, account in moved:
         held = await held_of(store, row, (hosts, orphans), now)

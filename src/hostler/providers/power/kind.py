@@ -17,7 +17,7 @@ from hostler.ports.kind import Asked, Blueprint, Lack, Opening, Piece, Timing, t
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, Turn
 from hostler.ports.provider import Provider
 
-from .addresses import faults_of
+from .addresses import canonical, faults_of
 from .own_host import is_own_host
 from .packages import power_table
 from .provider import Box, Guests, PowerBoxes, Rack
@@ -87,6 +87,11 @@ class PowerKind:
     def host_names(self, settings: object) -> tuple[str, ...]:
         """Return the name of each box."""
         return tuple(box.name for box in table_of(PowerTable, settings).boxes)
+
+    def host_addresses(self, settings: object) -> Mapping[str, str]:
+        """Return where each box is, as the same address is always written."""
+        boxes = table_of(PowerTable, settings).boxes
+        return {box.name: canonical(box.address) for box in boxes if box.address}
 
     def pieces(self, raw: Mapping[str, object]) -> Iterator[Piece]:
         """Yield the tables of the methods of all boxes that have a name."""
