@@ -17,7 +17,7 @@ from hostler.config.values import Config
 from hostler.domain.errors import ConfigError, StoreError
 from hostler.frontends.cli.context import ClusterOptions
 from hostler.frontends.kubernetes.connecting import Connected
-from hostler.frontends.kubernetes.fleets.source import Source, Surroundings
+from hostler.frontends.kubernetes.fleets.source import Opens, Source, Surroundings
 from hostler.frontends.kubernetes.fleets.writing import FINALIZER
 from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.objects.assembly import PROVIDER, Place
@@ -25,6 +25,8 @@ from hostler.frontends.kubernetes.objects.models import Fields, StoredSecret, Wr
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
 from hostler.kubernetes.errors import Unavailable
 from hostler.kubernetes.objects import Key, Metadata
+from hostler.ports.kind import table_of
+from hostler.providers.scaleway.common.config_tables import AccountTable
 
 STATIC = '[provider.static]\nhosts = [{address = "127.0.0.1"}, {address = "127.0.0.2"}]\n'
 BOXES = f"{STATIC}[fleet.boxes]\nsize = 0\n"
@@ -82,7 +84,7 @@ class Site:
         path.write_text(text)
         return path
 
-    async def begin(self, text: str | None) -> tuple[Beside, Source]:
+    async def begin(self, text: str | None, opens: Opens | None = None) -> tuple[Beside, Source]:
         """Start with a file, or with none."""
         options = ClusterOptions(file=None if text is None else self.file(text), state=self.folder)
         base = base_of(options, "home", {})
@@ -91,7 +93,7 @@ class Site:
             namespaces=Namespaces(home="home", others=("team",)),
             followed=self.objects,  # pyright: ignore[reportArgumentType] - what a source needs of it
             places=SecretPlaces(self.folder / "secrets", {}, b"salt"),
-            opens=_opens,
+            opens=opens or _opens,
             leaves=_leaves,
             clock=SystemClock(),
         )
@@ -432,3 +434,25 @@ async def test_what_secrets_were_before_is_removed_once_all_is_run(site: Site) -
     assert sorted(folder.rglob("ca")) == sorted([second, third])
     assert (second.read_bytes(), third.read_bytes()) == (b"an authority", b"another one")
     assert not first.exists()
+
+
+async def test_what_is_wrong_with_a_secret_is_told_by_its_key(site: Site) -> None:
+    """Who wrote it knows neither our variables nor our files."""
+
+    async def opens(config: Config) -> None:
+        settings = table_of(AccountTable, config.accounts[0].settings)
+        env, file = settings.secret_key_env, settings.ca_file
+        raise ConfigError(f"the environment variable {env} holds no key: set {env}; {file}: empty")
+
+    own = {
+        "project": "22222222-2222-2222-2222-222222222222",
+        "secretKeyEnv": "SCW_SECRET_KEY",
+        "caFile": "ca",
+    }
+    site.objects.write(
+        "Provider", "home", "cloud", kind="scaleway", secretName="cloud", scaleway=own
+    )
+    _, source = await site.begin(None, opens)
+    key = "the key SCW_SECRET_KEY of the Secret cloud"
+    message = source.judged.assembly.verdicts[Place(PROVIDER, "cloud")].message
+    assert message == f"{key} holds no key: set {key}; the key ca of the Secret cloud: empty"

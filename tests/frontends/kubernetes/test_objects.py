@@ -148,6 +148,14 @@ def test_the_file_of_a_fleet_is_kept_for_machines_that_outlive_it(tmp_path: Path
     assert (of_fleet.exists(), of_account.exists()) == (True, False)
 
 
+def test_the_files_of_two_keys_are_two_whatever_they_are_called(tmp_path: Path) -> None:
+    """One is written beside its place first, where another one's may be."""
+    places = SecretPlaces(tmp_path, {}, b"salt")
+    secret = dataclasses.replace(SECRET, values={"init": b"one", "init.new": b"two"})
+    files = [Path(places.file(secret, key, stable=True)) for key in ("init.new", "init")]
+    assert [file.read_bytes() for file in files] == [b"two", b"one"]
+
+
 def test_a_place_where_no_secrets_can_be_is_told_with_the_reason(tmp_path: Path) -> None:
     """As beside a fleet file in a folder that belongs to somebody else."""
     (tmp_path / "file").touch()

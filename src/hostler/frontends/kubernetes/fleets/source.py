@@ -301,9 +301,10 @@ class Source:
             if place in refused:
                 del before[place]
             elif isinstance(error, HostRefused) and host is not None and host not in hosts:
-                hosts[host] = error.why
+                hosts[host] = self._places.worded(error.why)
             else:
-                refused[place] = Verdict(reason=Reason.NOT_OPENED, message=str(error))
+                why = self._places.worded(str(error))
+                refused[place] = Verdict(reason=Reason.NOT_OPENED, message=why)
         self._before = dict(assembly.tables)
         return Judged(
             assembly=assembly,

@@ -87,6 +87,14 @@ class SecretPlaces:
     def __init__(self, folder: Path, variables: MutableMapping[str, str], salt: bytes) -> None:
         self._folder, self._variables, self._salt = folder, variables, salt
         self._changing = set[Path]()
+        self._where = dict[str, str]()
+
+    def worded(self, text: str) -> str:
+        """Return a text about our variables and files in the words of who wrote the Secrets."""
+        for place in sorted(self._where, key=len, reverse=True):
+            for named in (f"the environment variable {place}", place):
+                text = text.replace(named, self._where[place])
+        return text
 
     def clear(self) -> None:
         """Remove the files of an earlier process; ConfigError where there is no place for ours."""
@@ -102,6 +110,7 @@ class SecretPlaces:
         """Return the variable that has this value; ConfigError where the Secret lacks it."""
         value = self._value(secret, key)
         name = f"S{self._digest(_place(secret), key, value)}"
+        self._where[name] = _about(secret, key)
         try:
             self._variables[name] = value.decode().strip()
         except UnicodeDecodeError:
@@ -117,6 +126,7 @@ class SecretPlaces:
         suffix = "" if stable else f"-{self._digest(_place(secret), key, value)}"
         folder = self._folder / f"{_place(secret)}{suffix}"
         self._changing |= set[Path]() if stable else {folder}
+        self._where[str(folder / key)] = _about(secret, key)
         try:
             return self._written(folder, key, value)
         except OSError as error:
@@ -138,7 +148,7 @@ class SecretPlaces:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = folder / key
         if not path.exists() or path.read_bytes() != value:
-            fresh = folder / f"{key}.new"
+            fresh = folder / f"{key}~"  # no key has this letter
             fresh.touch(mode=0o600)
             fresh.write_bytes(value)
             fresh.replace(path)
@@ -158,6 +168,10 @@ class SecretPlaces:
     def _digest(self, name: str, key: str, value: bytes) -> str:
         text = b"\0".join((name.encode(), key.encode(), value))
         return hmac.new(self._salt, text, hashlib.sha256).hexdigest()[:24]
+
+
+def _about(secret: SecretData, key: str) -> str:
+    return f"the key {key} of the Secret {secret.name}"
 
 
 def _place(secret: SecretData) -> str:
