@@ -108,9 +108,14 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
 
     @property
     def pause(self) -> str:
-        """Who paused the fleet, why and until when; empty where nobody did."""
+        """Why the fleet is not looked after as its file says; empty where it is."""
         if self.fleet.removed:
             return "not in the file: " + ("ends" if self.row and self.row.ends else "kept as it is")
+        return self.paused
+
+    @property
+    def paused(self) -> str:
+        """Who paused the fleet, why and until when; empty where nobody did."""
         pause = self.row.pause if self.row else None
         if pause is None or pause.until <= self.at:
             return ""

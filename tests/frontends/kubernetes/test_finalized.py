@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ from hostler.domain.errors import HostRefused
 from hostler.domain.ids import AccountName, Epoch, FleetName, HostId, evolve, machine_id
 from hostler.domain.model.fleet import Fleet, FleetRow, Order
 from hostler.domain.model.host import Host, HostCondition, Purchase
+from hostler.domain.model.machine import Protection
+from hostler.domain.model.snapshot import RequestKind
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.hosts import NOT_RUN
@@ -63,12 +66,19 @@ class Objects:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def write(
-        self, kind: str, name: str, spec: Fields, *, held: bool = True, ends: bool = False
+        self,
+        kind: str,
+        name: str,
+        spec: Fields,
+        *,
+        held: bool = True,
+        ends: bool = False,
+        uid: str = "",
     ) -> None:
         metadata = Metadata(
             name=name,
             namespace="home",
-            uid=name,
+            uid=uid or name,
             generation=1,
             finalizers=(FINALIZER,) if held else (),
             deletion_timestamp=BEGIN if ends else None,
@@ -402,10 +412,13 @@ async def left(folder: Path, objects: Objects, store: Store) -> set[str]:
     return (await gone_over(folder, objects, store)).left
 
 
-async def gone_over(folder: Path, objects: Objects, store: Store) -> Client:
-    """Return what was written while all objects were gone over."""
-    source, client, clock = source_of(folder, objects), Client(), RigClock()
-    await source.first({})
+async def gone_over(
+    folder: Path, objects: Objects, store: Store, judged: Source | None = None
+) -> Client:
+    """Return what was written while all objects were gone over, judged now or earlier."""
+    source, client, clock = judged or source_of(folder, objects), Client(), RigClock()
+    if judged is None:
+        await source.first({})
     reported = Reported(
         followed=objects,  # pyright: ignore[reportArgumentType] - what a reporter needs of it
         source=source,
@@ -545,3 +558,20 @@ async def test_a_fleet_that_nobody_looks_after_says_so_with_its_machines(
     message = str(ready["message"])
     assert message.startswith("no engine has it, and nobody looks after its machines, for its")
     assert why in message
+
+
+@pytest.mark.parametrize("still", [True, False])
+async def test_a_deleted_fleet_is_no_longer_paused_once_its_object_says_so(
+    tmp_path: Path, *, still: bool
+) -> None:
+    """Its own pause kept its machines and its object, whatever was written there."""
+    objects, _, store = await _at_work(tmp_path)
+    row = next(iter(await store.fleets()))
+    pause = Protection(until=BEGIN + timedelta(days=1), actor="home/web (Fleet)", why="")
+    fence = Fence(lease="fleet/web", epoch=Epoch(1))
+    await store.save_fleet(evolve(row, removed=BEGIN, ends=True, pause=pause), (), (), fence)
+    ends = {**WEB, "deletionPolicy": "end", "paused": still}
+    objects.write("Fleet", "web", ends, ends=True)
+    await gone_over(tmp_path, objects, store)
+    asked = [request.kind for request in await store.requests()]
+    assert asked == ([] if still else [RequestKind.RESUME])

@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from hostler.domain.ids import AccountName, FleetName, Zone, machine_id
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import Machine, Offer, Protection
@@ -81,6 +83,27 @@ def test_a_deleted_object_says_what_is_left() -> None:
     spec = by_type(standing(), None, ends=True)["Accepted"]
     assert (spec.status, spec.reason) == ("Unknown", "Deleting")
     assert "not read yet" not in spec.message
+
+
+def test_a_deleted_object_says_what_keeps_its_machines_and_what_ends_that() -> None:
+    """It would stay, and its namespace, and nobody would find why."""
+    hold = Protection(until=NOW + timedelta(hours=1), actor="ann", why="moving house")
+    paused = replace(standing(Phase.READY, pause=hold), fleet=replace(FLEET, removed=True))
+    protected = replace(standing(Phase.READY), fleet=replace(FLEET, removed=True, protected=True))
+    alone = standing(Phase.READY, Phase.READY)
+    first, second = alone.machines
+    held = replace(alone, machines=(first, replace(second, protection=hold)))
+    messages = [by_type(one, ends=True)["Ready"].message for one in (paused, protected, held)]
+    assert "1 machine left, paused by ann until" in messages[0]
+    assert "set spec.paused to false" in messages[0]
+    assert "1 machine left, kept by spec.protected" in messages[1]
+    assert f"2 machines left; {second.id}: protected by ann until" in messages[2]
+
+
+def test_a_fleet_that_ends_is_not_paused_for_that() -> None:
+    ending = replace(standing(Phase.READY), fleet=replace(FLEET, removed=True))
+    paused = by_type(ending, None, ends=True)["Paused"]
+    assert (paused.holds, paused.message) == (False, "")
 
 
 def test_a_condition_holds_since_it_came_to() -> None:

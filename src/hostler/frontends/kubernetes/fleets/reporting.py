@@ -39,7 +39,7 @@ from .host_ends import end_condition, left, wanted_at_end
 from .hosts import Around, Known, about_hold, host_condition, host_fields, wanted
 from .locks import annotations_for
 from .provider_ends import Needs, provider_left
-from .requests import Asked, about_end, about_pause
+from .requests import Asked, about_pause, at_end
 from .source import Source
 from .writing import Writer
 
@@ -123,7 +123,8 @@ class Reporter:
             if not one.ends and not fleet.removed:
                 await self._request(about_pause(one, fleet, asked))
             elif one.ends and one.wanted.get("deletionPolicy") == "end":
-                await self._request(about_end(one, fleet, asked))
+                for accepted in at_end(one, fleet, asked):
+                    await self._request(accepted)
         if one.ends and await self._is_over(one, row, found, config):
             await self.writer.release(FLEETS, one)
             return

@@ -46,6 +46,15 @@ def about_pause(one: Written, fleet: Fleet, asked: Asked) -> Accepted | None:
     return _once(fleets.resume(author, fleet, asked.row), RequestKind.RESUME, asked.requests)
 
 
+def at_end(one: Written, fleet: Fleet, asked: Asked) -> tuple[Accepted | None, Accepted | None]:
+    """Return what an object asks for that was deleted and is to end all: that, and no pause.
+
+    Its own pause would keep its machines, and is not renewed; it is lifted where it says so.
+    """
+    still = one.wanted.get("paused") is True
+    return about_end(one, fleet, asked), None if still else about_pause(one, fleet, asked)
+
+
 def about_end(one: Written, fleet: Fleet, asked: Asked) -> Accepted | None:
     """Return the request that a fleet ends whose object was deleted, once it is not in force."""
     if asked.row is None or asked.row.ends or asked.row.removed is None:

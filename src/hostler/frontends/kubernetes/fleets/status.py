@@ -13,6 +13,7 @@ from hostler.queries.fleets import FleetStatus
 
 ACCEPTED, READY, PAUSED = "Accepted", "Ready", "Paused"
 _STAYS = "; what was in force before stays in force"
+_AFRESH = "take its finalizer off, write it again without that, and delete that one"
 FLEET_LABEL = "hostler.dev/fleet"
 
 
@@ -75,8 +76,7 @@ def _deleted() -> Condition:
 
 def _ready(status: FleetStatus | None, *, ends: bool, unread: str) -> Condition:
     if ends:
-        left = f"{_counted(len(status.machines) if status is not None else 0, 'machine')} left"
-        stands = f"nobody looks after it, for {unread}" if unread else left
+        stands = f"nobody looks after it, for {unread}" if unread else _left(status)
         message = f"its object was deleted; {stands}"
         return Condition(type=READY, holds=False, reason="Deleting", message=message)
     if status is None or status.row is None:
@@ -92,8 +92,22 @@ def _ready(status: FleetStatus | None, *, ends: bool, unread: str) -> Condition:
     )
 
 
+def _left(status: FleetStatus | None) -> str:
+    """Return how many machines a deleted fleet has, what keeps them, and what ends that."""
+    machines = status.machines if status is not None else ()
+    left = f"{_counted(len(machines), 'machine')} left"
+    if status is None or not machines:
+        return left
+    if pause := status.paused:
+        return f"{left}, {pause}: none ends before; set spec.paused to false, or hostler resume it"
+    if status.fleet.protected:
+        return f"{left}, kept by spec.protected, which was true when it was deleted: {_AFRESH}"
+    held = [machine for machine in machines if machine.is_protected(status.at)]
+    return f"{left}; {held[0].id}: {status.next_step(held[0])}" if held else left
+
+
 def _paused(status: FleetStatus | None) -> Condition:
-    pause = status.pause if status is not None else ""
+    pause = status.paused if status is not None else ""
     return Condition(
         type=PAUSED, holds=bool(pause), reason="Paused" if pause else "NotPaused", message=pause
     )
