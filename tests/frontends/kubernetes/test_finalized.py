@@ -575,3 +575,15 @@ async def test_a_deleted_fleet_is_no_longer_paused_once_its_object_says_so(
     await gone_over(tmp_path, objects, store)
     asked = [request.kind for request in await store.requests()]
     assert asked == ([] if still else [RequestKind.RESUME])
+
+
+@pytest.mark.parametrize(("kind", "name"), [("Fleet", "web"), ("Provider", "rack")])
+async def test_an_object_that_was_made_anew_is_not_told_what_its_forerunner_was(
+    tmp_path: Path, kind: str, name: str
+) -> None:
+    """Whoever waits for it to be accepted would be told so of another one of its name."""
+    objects, source, store = await _at_work(tmp_path)
+    objects.write(kind, name, {"size": 5}, uid="another")
+    written = (await gone_over(tmp_path, objects, store, source)).statuses[f"{kind} {name}"]
+    (accepted,) = (one for one in written_conditions(written) if one["type"] == "Accepted")
+    assert (accepted["status"], written["observedGeneration"]) == ("Unknown", 0)

@@ -130,7 +130,7 @@ class Reporter:
             return
         if not one.ends:
             await self.writer.hold(FLEETS, one)
-        verdict, generation = self._verdict(place)
+        verdict, generation = self._verdict(one, place)
         unread = config.unreadable.get(row.name, "") if row is not None else ""
         generation = one.metadata.generation if one.ends and verdict is None else generation
         conditions = statuses.fleet_conditions(found, verdict, ends=one.ends, unread=unread)
@@ -201,7 +201,7 @@ class Reporter:
             return
         if not one.ends:
             await self.writer.hold(PROVIDERS, one)
-        verdict, generation = self._verdict(Place(PROVIDER, name))
+        verdict, generation = self._verdict(one, Place(PROVIDER, name))
         fields = {"fleets": sum(not f.removed for f in fleets), "hosts": len(hosts)}
         accepted = statuses.accepted(verdict)
         conditions = (accepted, end_condition(waits)) if waits else (accepted,)
@@ -257,9 +257,11 @@ class Reporter:
         key = provider_key(host)
         return self.of.source.namespaces.name(key.namespace, key.name)
 
-    def _verdict(self, place: Place) -> tuple[Verdict | None, int]:
+    def _verdict(self, one: Written, place: Place) -> tuple[Verdict | None, int]:
         judged = self.of.source.judged
-        return judged.assembly.verdicts.get(place), judged.generations.get(place, 0)
+        if (generation := judged.generations.get(one.metadata.uid)) is None:
+            return None, 0
+        return judged.assembly.verdicts.get(place), generation
 
     # ------------------------------------------------------------ hosts
 
@@ -315,7 +317,7 @@ class Reporter:
             statuses.accepted(verdict) if verdict is not None else None,
             used=any(fleet.account == provider.name for fleet in around.fleets),
         )
-        generation = judged.generations.get(Place("host", name), 0)
+        generation = judged.generations.get(one.metadata.uid, 0)
         own = judged.hosts.get(name)
         if own is not None and not own.accepted:  # it may be why its Provider is not in force
             around = replace(around, waiting=frozenset())

@@ -38,7 +38,6 @@ from hostler.frontends.kubernetes.objects.assembly import (
 )
 from hostler.frontends.kubernetes.objects.candidates import Candidates, Objects, secret_keys
 from hostler.frontends.kubernetes.objects.host_entries import HostPlace
-from hostler.frontends.kubernetes.objects.models import Written
 from hostler.frontends.kubernetes.objects.secrets import (
     SecretData,
     SecretPlaces,
@@ -76,10 +75,13 @@ class Base(Struct, frozen=True, kw_only=True):
 
 
 class Judged(Struct, frozen=True, kw_only=True):
-    """What is in force, each object's generation that it was made from, and hosts' verdicts."""
+    """What is in force, each object's generation that it was made from, and hosts' verdicts.
+
+    Generations are by uid: another object of the same name was not judged yet.
+    """
 
     assembly: Assembly
-    generations: Mapping[Place, int] = field(default_factory=dict[Place, int])
+    generations: Mapping[str, int] = field(default_factory=dict[str, int])
     hosts: Mapping[str, Verdict] = field(default_factory=dict[str, Verdict])
     nodes: Mapping[HostPlace, HostNodeTable] = field(default_factory=dict[HostPlace, HostNodeTable])
 
@@ -308,7 +310,11 @@ class Source:
         self._before = dict(assembly.tables)
         return Judged(
             assembly=assembly,
-            generations=self._generations(objects),
+            generations={
+                one.metadata.uid: one.metadata.generation
+                for found in (objects.providers, objects.fleets, objects.hosts)
+                for one in found
+            },
             hosts={name: why for one in candidates.values() for name, why in one.hosts.items()},
             nodes=self._nodes(candidates),
         )
@@ -348,18 +354,6 @@ class Source:
             else before.get((place.name, name), HostNodeTable())
             for place, one in candidates.items()
             for name, verdict in one.hosts.items()
-        }
-
-    def _generations(self, objects: Objects) -> dict[Place, int]:
-        kinds: tuple[tuple[str, tuple[Written, ...]], ...] = (
-            ("provider", objects.providers),
-            ("fleet", objects.fleets),
-            ("host", objects.hosts),
-        )
-        return {
-            Place(table, self.namespaces.name_of(one.metadata)): one.metadata.generation
-            for table, found in kinds
-            for one in found
         }
 
     def lent(self) -> frozenset[str]:
