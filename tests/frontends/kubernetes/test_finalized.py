@@ -17,11 +17,12 @@ from hostler.config.errors import Fault
 from hostler.config.removed import with_removed
 from hostler.config.values import Config
 from hostler.domain.errors import HostRefused
-from hostler.domain.ids import AccountName, Epoch, FleetName, HostId, evolve, machine_id
+from hostler.domain.ids import AccountName, Epoch, FleetName, HostId, ResourceId, evolve, machine_id
 from hostler.domain.model.fleet import Fleet, FleetRow, Order
 from hostler.domain.model.host import Host, HostCondition, Purchase
 from hostler.domain.model.machine import Protection
-from hostler.domain.model.snapshot import RequestKind
+from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.snapshot import Orphan, RequestKind
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.hosts import NOT_RUN
@@ -42,6 +43,7 @@ from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
 from hostler.kubernetes.objects import Key, Metadata
 from hostler.kubernetes.requests import Patch, merge_patch
 from hostler.kubernetes.resources import Resource
+from hostler.ports.engine_record import EngineRecord
 from hostler.ports.kind import table_of
 from hostler.ports.store import Fence, Store
 from hostler.providers.power.settings import PowerTable
@@ -587,3 +589,32 @@ async def test_an_object_that_was_made_anew_is_not_told_what_its_forerunner_was(
     written = (await gone_over(tmp_path, objects, store, source)).statuses[f"{kind} {name}"]
     (accepted,) = (one for one in written_conditions(written) if one["type"] == "Accepted")
     assert (accepted["status"], written["observedGeneration"]) == ("Unknown", 0)
+
+
+OUTSIDE = Orphan(
+    resource=ResourceId("h-1"),
+    kind="host",
+    zone=FLEET.offers[0].zone,
+    fleet=FleetName("web"),
+    cls=OrphanClass.OUTSIDE,
+    first=BEGIN,
+    last=BEGIN,
+)
+
+
+@pytest.mark.parametrize("machines", [0, 1])
+async def test_a_deleted_fleet_without_a_provider_goes_with_its_last_machine(
+    tmp_path: Path, machines: int
+) -> None:
+    """One to which only orphans were ascribed stayed for ever: nobody could be asked to end it."""
+    objects, store = Objects(), MemoryStore(HOME)
+    lease = await store.take_lease("fleet/web", "test", None)
+    assert lease is not None
+    fence = Fence(lease="fleet/web", epoch=lease.epoch)
+    text = json.dumps({"provider": "rack", "size": 1})
+    row = await store.add_fleet(FleetRow(name=FleetName("web"), created=BEGIN, definition=text))
+    await store.save_fleet(row, tuple(machine(n) for n in range(1, machines + 1)), (), fence)
+    await store.save_orphans((OUTSIDE,), (), fence)
+    await store.save_engine_record(EngineRecord(file="x", since=BEGIN, tables={}))
+    objects.write("Fleet", "web", {**WEB, "deletionPolicy": "end"}, ends=True)
+    assert await left(tmp_path, objects, store) == (set() if machines else {"Fleet web"})

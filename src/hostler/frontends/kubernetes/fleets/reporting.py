@@ -169,13 +169,14 @@ class Reporter:
     async def _holds_nothing(self, row: FleetRow, config: Config) -> bool:
         """Tell whether an engine has let a fleet go that has nothing to look after.
 
-        It is never marked as removed then: no engine runs what holds nothing. The machines are
-        read after what is run, for an engine that still has the fleet may make one.
+        It is never marked as removed then: no engine runs what holds nothing, nor what has orphans
+        alone and no provider. What it holds is read after what is run, for an engine that still has
+        the fleet may make a machine.
         """
-        known = config.known(row.name) is not None or row.name in config.unreadable
+        known = config.known(row.name) is not None
         if known or await self._is_run(Place(FLEET, str(row.name)).path, unknown=True):
             return False
-        return not await self.of.store.machines(row.name)
+        return not (await self._held(row)).needs_engine
 
     async def _is_run(self, path: str, *, unknown: bool = False) -> bool:
         """Tell whether the engine has a table, or `unknown` where nobody has written which."""
