@@ -250,7 +250,7 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
     ),
     "fleet-end-not-asked": Mutant(
         summary="the machines of a Fleet that was deleted to end are kept for ever",
-        puts=((f"{_FLEETS}.reporting:about_end", _asks_nothing),),
+        puts=((f"{_FLEETS}.requests:about_end", _asks_nothing),),
         scenario=_ALONE,
         caught=("leaves", "L1"),
     ),
