@@ -14,7 +14,7 @@ from msgspec import Struct
 from hostler.domain.errors import UsageError
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
-from hostler.frontends.cli.console.logs import log_to
+from hostler.frontends.cli.console.logs import libraries_heard, log_to
 from hostler.frontends.cli.console.options import Json
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import ClusterOptions, Purpose, Services
@@ -92,9 +92,10 @@ class RunCommand(Struct, frozen=True):
         """
         log_to(sys.stdout, json=json or not sys.stdout.isatty(), level=log_level)
         named = cluster or ClusterArguments()
-        if named.kubernetes:
-            return self.guard(json, lambda screen: self._run_in_cluster(file, named, screen))
-        return self.guard(json, lambda screen: self._run(_named(file, named), screen))
+        with libraries_heard():
+            if named.kubernetes:
+                return self.guard(json, lambda screen: self._run_in_cluster(file, named, screen))
+            return self.guard(json, lambda screen: self._run(_named(file, named), screen))
 
     async def _run_in_cluster(
         self, file: Path | None, named: ClusterArguments, screen: Screen

@@ -1,7 +1,9 @@
 """Logs: structlog's events as lines for a person, or as JSON for a program."""
 
+import logging
 import sys
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 import structlog
@@ -62,6 +64,31 @@ def log_to(stream: TextIO, *, json: bool, level: str = "info") -> None:
         logger_factory=_Lines(stream),
         cache_logger_on_first_use=False,
     )
+
+
+class _Records(logging.Handler):
+    """Makes events of what libraries log."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log a record with its logger's name, and its traceback where it has one."""
+        try:
+            text = record.getMessage()
+        except (TypeError, ValueError):  # arguments that do not fit their format
+            text = f"{record.msg} {record.args!r}"
+        trace = {"exc_info": record.exc_info} if record.exc_info else {}
+        log: structlog.stdlib.BoundLogger = structlog.get_logger()
+        log.log(record.levelno, text, logger=record.name, **trace)
+
+
+@contextmanager
+def libraries_heard() -> Generator[None]:
+    """Log in the block what libraries warn of as events too: nobody else reads their lines."""
+    records, root = _Records(logging.WARNING), logging.getLogger()
+    root.addHandler(records)
+    try:
+        yield
+    finally:
+        root.removeHandler(records)
 
 
 def _printable(_: object, __: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
