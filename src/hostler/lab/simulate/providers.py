@@ -125,6 +125,9 @@ def _cluster_course(scenario: ClusterScenario, folder: Path) -> Course:
 _DELETED = {(EVERY_FAULT, Phase.DELETED.value): "a machine that is gone is no machine any more"}
 _STANDBY = {(EVERY_FAULT, Phase.STANDBY.value): "created servers are never kept while they are off"}
 _UNASKED = {(EVERY_FAULT, Phase.STANDBY.value): "no object asks for the standby of a machine"}
+_ALL_ASKED_FOR = {
+    (EVERY_FAULT, Phase.STANDBY.value): "each node is asked for, and nobody asks for standby"
+}
 
 PROVIDERS: Mapping[
     str,
@@ -189,7 +192,7 @@ PROVIDERS: Mapping[
         faults=autoscaler_faults.ALL,
         mutants=autoscaler_mutants.MUTANTS,
         days=autoscaler_faults.DAYS,
-        impossible=_DELETED | _STANDBY,
+        impossible=_DELETED | _ALL_ASKED_FOR,
     ),
     KUBERNETES: Simulated(
         draw=draw_cluster,
