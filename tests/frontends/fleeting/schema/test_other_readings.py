@@ -151,6 +151,48 @@ def test_the_name_of_a_package_excuses_no_single_message(name: str) -> None:
     assert unmapped(service) == {field}
 
 
+WHOLES = {
+    "Group": ("Heartbeat", "string id = 1;", "id"),
+    "GroupRef": ("ConnectInfo", "string id = 1;", "id"),
+    "Provider": ("Heartbeat", "string id = 1;", "id"),
+    "InstanceGroup": ("Increase", "int32 count = 1;", "count"),
+    "PluginSpec": ("Increase", "int32 count = 1;", "count"),
+    "NodeSet": ("Increase", "int32 count = 1;", "count"),
+    "GroupInfo": ("Decrease", "repeated string instances = 1;", "ids"),
+}
+
+
+@pytest.mark.parametrize("name", WHOLES)
+def test_what_is_said_of_a_whole_is_not_said_of_instances(name: str) -> None:
+    call, body, ours = WHOLES[name]
+    asked = {call: (name, f"{call}Reply")}
+    assert unmapped(mapped(written({name: body}, methods=asked))) == {f"{call}.request.{ours}"}
+
+
+@pytest.mark.parametrize("name", ["GroupInfo", "InstanceSet"])
+def test_what_a_whole_has_left_is_not_what_was_done(name: str) -> None:
+    call, body = {"GroupInfo": ("Decrease", "repeated string instances = 1;")}.get(
+        name, ("Increase", "int32 count = 1;")
+    )
+    answered = {call: (f"{call}Request", name)}
+    file = written({name: body}, methods=answered)
+    assert unmapped(mapped(file)) == {f"{call}.reply.succeeded"}
+
+
+@pytest.mark.parametrize("name", ["PluginHeartbeatRequest", "GroupInstance", "ProviderHeartbeat"])
+def test_what_belongs_to_a_whole_is_not_the_whole(name: str) -> None:
+    asked = {"Heartbeat": (name, "HeartbeatReply")}
+    assert mapped(written({name: "string id = 1;"}, methods=asked)).whole
+
+
+@pytest.mark.parametrize("call", ["Init", "Update"])
+def test_a_whole_may_be_named_where_it_is_spoken_of(call: str) -> None:
+    answered = {call: (f"{call}Request", "InstanceGroup")}
+    entry = {"I": "string id = 1; State state = 2;"}
+    body = BODIES["InitReply"] if call == "Init" else "repeated I instances = 1;"
+    assert mapped(written({"InstanceGroup": body, **entry}, methods=answered)).whole
+
+
 NOT_THESE = {
     "Suspended": ("Resume", "Suspended", "repeated string instances = 1;"),
     "Deleted": ("Resume", "Deleted", "repeated string instances = 1;"),

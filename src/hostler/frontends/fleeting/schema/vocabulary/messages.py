@@ -2,6 +2,7 @@
 
 `Shortfall {int64 count}` says the opposite of `IncreaseReply {int64 count}`. No list of such words
 would ever be whole, so the list is of those that are known to say nothing else than the call does.
+What a message is counts as well: the `count` of a `Group` is its size, and its `id` no instance's.
 """
 
 from collections.abc import Mapping
@@ -18,12 +19,20 @@ _STRUCTURE = word_set(
     value values item items element elements entry entries record records row object tuple pair one
     ref refs reference list listing set map collection info information detail details spec type
     kind enum empty void nothing ack pb proto protobuf dto the a an of for by to with and which
-    instance instances machine machines server servers node nodes vm vms host hosts id ids name
-    names text string number num integer int count n identifier identifiers fleeting plugin provider
-    group
+    id ids name names text string number num integer int count n identifier identifiers fleeting
     """
 )
-"""Words that say how a message is built, or what everything here is about."""
+"""Words that say how a message is built."""
+_MACHINES = word_set(
+    """
+    instance instances machine machines server servers node nodes vm vms host hosts
+    """
+)
+"""Words for what everything here is about."""
+_WHOLES = word_set("plugin provider group")
+"""Words for what instances are of: it has an id, a count and instances of its own."""
+_MANY = word_set("list listing set map collection")
+"""Words for several of a thing: a count of theirs is how many there are."""
 _INIT = word_set(
     """
     init initialize initialise initialization begin beginning begun start started open opened setup
@@ -51,15 +60,15 @@ _HEARTBEAT = word_set("heartbeat heart beat pulse ping pong alive health healthy
 _SHUTDOWN = word_set("shutdown shut down stop stopped end ended close closed finish finished")
 
 OF_CALLS: Mapping[str, frozenset[str]] = {
-    "Init": _STRUCTURE | _INIT,
-    "Update": _STRUCTURE | _UPDATE,
-    "Increase": _STRUCTURE | _INCREASE,
-    "Decrease": _STRUCTURE | _DECREASE,
-    "Suspend": _STRUCTURE | _SUSPEND,
-    "Resume": _STRUCTURE | _RESUME,
-    "ConnectInfo": _STRUCTURE | _CONNECT,
-    "Heartbeat": _STRUCTURE | _HEARTBEAT,
-    "Shutdown": _STRUCTURE | _SHUTDOWN,
+    "Init": _STRUCTURE | _MACHINES | _WHOLES | _INIT,
+    "Update": _STRUCTURE | _MACHINES | _WHOLES | _UPDATE,
+    "Increase": (_STRUCTURE - _MANY) | _MACHINES | _INCREASE,
+    "Decrease": _STRUCTURE | _MACHINES | _DECREASE,
+    "Suspend": _STRUCTURE | _MACHINES | _SUSPEND,
+    "Resume": _STRUCTURE | _MACHINES | _RESUME,
+    "ConnectInfo": _STRUCTURE | _MACHINES | _CONNECT,
+    "Heartbeat": _STRUCTURE | _MACHINES | _HEARTBEAT,
+    "Shutdown": _STRUCTURE | _MACHINES | _SHUTDOWN,
 }
 """By call, the words of which the names of its messages may be made."""
 _GOOGLE = "google.protobuf."
@@ -71,11 +80,24 @@ def stranger(kind: Descriptor | EnumDescriptor | None, known: frozenset[str]) ->
     Empty where every word is known. Single letters and figures say nothing; google's types are
     what they are, and the entries of a map have no name of their own.
     """
+    after: tuple[str, ...] = ()
     while kind is not None:
         own = not (isinstance(kind, Descriptor) and kind.GetOptions().map_entry)
         if own and not kind.full_name.startswith(_GOOGLE):
-            unknown = (w for w in words(kind.name) if len(w) > 1 and not w.isdigit())
-            if any(word not in known for word in unknown):
+            after = (*words(kind.name), *after)
+            if not all(_known(after, at, known) for at in range(len(words(kind.name)))):
                 return str(kind.name)
         kind = kind.containing_type
     return ""
+
+
+def _known(parts: tuple[str, ...], at: int, known: frozenset[str]) -> bool:
+    """Tell whether a word of a name is known, or is what a known thing behind it belongs to.
+
+    A `PluginHeartbeat` and a `GroupInstance` are no plugin and no group; `GroupRef` is of one.
+    """
+    word = parts[at]
+    if len(word) == 1 or word.isdigit() or word in known:
+        return True
+    of = word in _WHOLES or word in _MANY
+    return of and any(len(one) > 1 and one in known - _STRUCTURE for one in parts[at + 1 :])
