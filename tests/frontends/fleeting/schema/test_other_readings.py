@@ -42,6 +42,68 @@ def test_a_text_or_a_number_in_a_result_that_is_left_out_speaks() -> None:
     }
 
 
+READ = {
+    "a flag": ("IncreaseReply", "bool committed = 1; string zone = 2;", "part.committed"),
+    "an enum whose first value is real": ("InitReply", "Level level = 1;", "part.level"),
+    "none, beside what is well": ("DecreaseReply", "Code code = 1;", "part.code"),
+    "a text of a result": ("IncreaseReply", "string kind = 1;", "outcome.kind"),
+    "a number of a verdict": ("HeartbeatReply", "int32 score = 1;", "health.score"),
+    "a flag about the answer": ("DecreaseReply", "bool final = 1;", "meta.final"),
+    "an enum of no known state": ("HeartbeatReply", "State phase = 1;", "part.phase"),
+}
+
+
+@pytest.mark.parametrize("case", READ)
+def test_what_generated_code_reads_of_a_message_that_is_missing_speaks(case: str) -> None:
+    """Go's getters answer for a message that is not there, too."""
+    message, inner, name = READ[case]
+    around, call = name.partition(".")[0], message.removesuffix("Reply")
+    bodies = {message: f"{BODIES[message]} Part {around} = 20;", "Part": inner}
+    file = written(bodies, enums="Level LOW HIGH\nCode NONE OK BAD")
+    assert unmapped(mapped(file)) == {f"{call}.reply.{name}"}
+    assert mapped(file, f"[{call}.reply.always]\n{around} = false").whole
+
+
+UNREAD = {
+    "texts and numbers": "Part part = 20;",
+    "what went wrong": "Flags error = 20;",
+    "what is not ours": "Flags proxy = 20;",
+    "one of several": "oneof how { Flags one = 20; Part two = 21; }",
+    "entries of a list": "repeated Flags networks = 20;",
+    "a code of the usual kind": "Status status = 20;",
+}
+
+
+@pytest.mark.parametrize("case", UNREAD)
+@pytest.mark.parametrize("message", ["IncreaseReply", "DecreaseReply"])
+def test_what_is_rightly_missing_says_nothing_by_what_is_in_it(message: str, case: str) -> None:
+    bodies = {
+        message: f"{BODIES[message]} {UNREAD[case]}",
+        "Part": "string text = 1; int64 at = 2; Level level = 3; optional bool spot = 4;",
+        "Flags": "bool fatal = 1; Level level = 2; Level mood = 3;",
+        "Status": "int32 code = 1; string message = 2;",
+    }
+    file = written(bodies, enums="Level LEVEL_UNSPECIFIED LEVEL_HIGH")
+    assert unmapped(mapped(file)) == set()
+
+
+JUDGED = {
+    "a flag": ("optional bool drained = 1;", "drained"),
+    "a flag in a wrapper": ("google.protobuf.BoolValue fit = 1;", "fit"),
+    "an enum": ("optional State state = 1;", "state"),
+    "an empty message": ("Usable usable = 1;", "usable"),
+    "a state of an instance": ("One instance = 1;", "instance.state"),
+}
+
+
+@pytest.mark.parametrize("case", JUDGED)
+@pytest.mark.parametrize("call", ["Heartbeat", "Shutdown"])
+def test_what_says_only_how_a_call_went_says_it_by_whatever_it_has(call: str, case: str) -> None:
+    body, name = JUDGED[case]
+    bodies = {"Usable": "", "One": "string id = 1; State state = 2;"}
+    assert unmapped(mapped(written({f"{call}Reply": body, **bodies}))) == {f"{call}.reply.{name}"}
+
+
 def test_a_code_of_errors_may_say_none() -> None:
     bodies = {"HeartbeatReply": "optional Problem code = 1;"}
     assert mapped(written(bodies, enums="Problem NONE BAD")).whole

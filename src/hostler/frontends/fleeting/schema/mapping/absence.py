@@ -2,11 +2,12 @@
 
 Where a schema gives a field a default (proto2, editions), a reader takes that for what was said,
 though it can be seen that nothing was. A verdict speaks wherever it stands: an `ok` that is not
-there says that it did not go well.
+there says that it did not go well. A flag and an enum speak in a message that is left out, too:
+generated code reads them without a look at whether the message is there.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
@@ -19,6 +20,7 @@ from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
     NOERROR,
     NONE_WRONG,
     OF_INSTANCES,
+    UNSET,
     VERDICT_WORDS,
     WELL_WORDS,
     barring,
@@ -26,6 +28,8 @@ from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
 
 from .leaves import is_map
 
+Path = tuple[FieldDescriptor, ...]
+Also = Callable[[FieldDescriptor], bool]
 NO_VERDICT = "left out, it does not say that all went well"
 _DEEPEST = 6
 _GOOGLE = "google.protobuf."
@@ -34,6 +38,8 @@ _BOOLS = ("true", "false")
 _CODE = frozenset({"code"})
 _TIMES = frozenset({f"{_GOOGLE}Timestamp", f"{_GOOGLE}Duration"})
 _EMPTY = f"{_GOOGLE}Empty"
+_OF_ANSWER = frozenset({"meta", "metadata"})
+"""Words that bar a field from being ours, though what they name is about the answer itself."""
 _TEXTS = frozenset({FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES})
 _UNWRITTEN = frozenset(
     {FieldDescriptor.TYPE_BYTES, FieldDescriptor.TYPE_DOUBLE, FieldDescriptor.TYPE_FLOAT}
@@ -79,13 +85,21 @@ def unset_text(one: FieldDescriptor) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def missing(one: FieldDescriptor) -> str:
-    """Return what a field says by its absence, that can be seen, or an empty string."""
-    if not denies(one):
+def absent_text(one: FieldDescriptor) -> str:
+    """Return what a field says in a message that is left out."""
+    return NO_VERDICT if denies(one) else f"left out, it says {unset_text(one)}"
+
+
+def missing(one: FieldDescriptor, also: Also) -> str:
+    """Return what a field says by its absence, that can be seen, or an empty string.
+
+    `also`: what speaks in this answer beside verdicts.
+    """
+    if not (denies(one) or also(one)):
         return ""
     if one.is_repeated:
         return "left empty, it says that there is none"
-    return NO_VERDICT if one.has_presence else ""
+    return absent_text(one) if one.has_presence else ""
 
 
 def denies(one: FieldDescriptor) -> bool:
@@ -107,11 +121,45 @@ def denies(one: FieldDescriptor) -> bool:
 
 
 def _enum_denies(one: FieldDescriptor, kind: EnumDescriptor) -> bool:
-    """Tell whether an enum that is left out says no: `NONE` is good news of a code alone."""
+    """Tell whether an enum that is left out says no.
+
+    `NONE` is good news of a code alone, and not beside `OK`.
+    """
     unset = unset_words(kind, one)
     if _named(one, VERDICT_WORDS):
         return not (GOOD | NOERROR) & unset
-    return _named(one, _CODE) and not (GOOD | NONE_WRONG) & unset
+    good = GOOD | NOERROR if GOOD.intersection(values(kind)) else GOOD | NONE_WRONG
+    return _named(one, _CODE) and not good & unset
+
+
+def nothing(one: FieldDescriptor) -> bool:
+    """Tell that nothing speaks beside verdicts."""
+    del one
+    return False
+
+
+def judges(one: FieldDescriptor) -> bool:
+    """Tell whether a field is a flag, an enum or a marker, whatever its name.
+
+    Where an answer says nothing but how a call went, that is what it says.
+    """
+    if one.is_repeated or about_wrong(one.name) or harmless_at_zero(one):
+        return False
+    kind = one.enum_type
+    if kind is not None:
+        good = GOOD | NOERROR | (NONE_WRONG if _named(one, _CODE) else frozenset[str]())
+        return not good & unset_words(kind, one)
+    return one.type == FieldDescriptor.TYPE_BOOL or is_marker(one)
+
+
+def _is_read(one: FieldDescriptor) -> bool:
+    """Tell whether a flag or an enum says something by being read where its message is not."""
+    if one.is_repeated or not speaks(one):
+        return False
+    kind = one.enum_type
+    if kind is not None:
+        return not (UNSET | NONE_WRONG | GOOD) & unset_words(kind, one)
+    return one.type == FieldDescriptor.TYPE_BOOL
 
 
 def _denies_all(one: FieldDescriptor) -> bool:
@@ -121,7 +169,16 @@ def _denies_all(one: FieldDescriptor) -> bool:
         kind = kind.fields_by_name["value"].message_type
     if _named(one, LISTED_WORDS) or (not barring(one.name) and _of_instances(one.name)):
         return True
-    return kind is not None and not _of_google(kind) and any(True for _ in denied(kind, (one,)))
+    return kind is not None and not _of_google(kind) and _holds_verdict(kind, _DEEPEST)
+
+
+def _holds_verdict(kind: Descriptor, deep: int) -> bool:
+    """Tell whether the entries of a list say of each how it went."""
+    plain = [one for one in kind.fields if not one.is_repeated]
+    inner = [one.message_type for one in plain if one.message_type is not None]
+    return any(denies(one) for one in plain) or (
+        deep > 0 and any(_holds_verdict(one, deep - 1) for one in inner)
+    )
 
 
 def _of_instances(name: str) -> bool:
@@ -143,9 +200,6 @@ def _of_google(kind: Descriptor) -> bool:
     return bool(kind.full_name.startswith(_GOOGLE))
 
 
-Path = tuple[FieldDescriptor, ...]
-
-
 def is_marker(one: FieldDescriptor) -> bool:
     """Tell whether a field says something by being there, and nothing else."""
     if one.message_type is not None:
@@ -153,15 +207,51 @@ def is_marker(one: FieldDescriptor) -> bool:
     return one.type == FieldDescriptor.TYPE_BOOL and one.has_presence and not harmless_at_zero(one)
 
 
-def denied(message: Descriptor, path: Path) -> Iterator[Path]:
-    """Go through what says in a message that we leave out that something did not go well."""
+def denied(message: Descriptor, path: Path, also: Also) -> Iterator[Path]:
+    """Go through what says in a message that we leave out that something did not go well.
+
+    `also`: what speaks in this answer beside verdicts.
+    """
+    named, other = _is_verdict(path[-1]), _is_other(path)
     for one in message.fields:
         if one.is_repeated:
             continue
-        if denies(one):
+        says = _is_read(one) or also(one) or (named and _is_of_verdict(one))
+        if denies(one) or (says and not other):
             yield (*path, one)
         elif one.message_type is not None and len(path) < _DEEPEST:
-            yield from denied(one.message_type, (*path, one))
+            yield from denied(one.message_type, (*path, one), also)
+
+
+def _is_of_verdict(one: FieldDescriptor) -> bool:
+    """Tell whether a field of a verdict says something at zero; a code that is zero says none."""
+    kind = one.enum_type
+    if kind is not None:
+        return speaks(one) and not GOOD & unset_words(kind, one)
+    return speaks(one) and not _named(one, _CODE)
+
+
+def _is_verdict(one: FieldDescriptor) -> bool:
+    """Tell whether a message is called a verdict, so that whatever is in it is of one."""
+    kind = one.message_type
+    return _named(one, VERDICT_WORDS) or (
+        kind is not None and bool(VERDICT_WORDS.intersection(words(kind.name)))
+    )
+
+
+def _is_other(path: Path) -> bool:
+    """Tell whether a message is of what went wrong, of something else, or one of several.
+
+    That it is not there is the truth.
+    """
+    for one in path:
+        oneof, kind = one.containing_oneof, one.message_type
+        names = (one.name, kind.name if kind is not None else "")
+        if oneof is not None and len(oneof.fields) > 1:
+            return True
+        if any(about_wrong(name) or not {"", *_OF_ANSWER} & {barring(name)} for name in names):
+            return True
+    return False
 
 
 def required(one: FieldDescriptor, path: Path) -> Iterator[Path]:

@@ -13,15 +13,18 @@ from msgspec import Struct
 
 from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
 from hostler.frontends.fleeting.schema.vocabulary.harmless import about_wrong, harmless_unread
-from hostler.frontends.fleeting.schema.vocabulary.names import REPLY, REQUEST
+from hostler.frontends.fleeting.schema.vocabulary.names import REPLY, REQUEST, VERDICT_SLOTS
 from hostler.frontends.fleeting.schema.vocabulary.slots import Kind
 from hostler.frontends.fleeting.schema.vocabulary.synonyms import UNSET
 
 from .absence import (
-    NO_VERDICT,
+    Also,
+    absent_text,
     denied,
     is_marker,
+    judges,
     missing,
+    nothing,
     required,
     speaks,
     speaks_when_unset,
@@ -58,6 +61,7 @@ class _Account:
     """One side of a call while it is gone through.
 
     `streamed`: the way to an instance, or to the list of them, in the messages of a stream.
+    `also`: what speaks in it beside verdicts.
     """
 
     side: str
@@ -65,6 +69,7 @@ class _Account:
     settled: Mapping[str, Constant]
     candidates: frozenset[str]
     streamed: Path = ()
+    also: Also = nothing
     found: list[Unaccounted] = field(default_factory=list[Unaccounted])
 
     def holds_candidate(self, path: Path) -> bool:
@@ -80,7 +85,8 @@ class _Account:
         `later`: it will speak once a field beside it is the answer to a question.
         """
         name = _dotted(path)
-        if name not in self.settled:
+        around = (_dotted(path[:at]) for at in range(1, len(path)))
+        if name not in self.settled and not any(self.settled.get(n) is False for n in around):
             self.found.append(
                 Unaccounted(
                     side=self.side,
@@ -118,6 +124,7 @@ def unaccounted(
             for name in (*one.candidates, *one.barred)
         ),
         streamed=_way(found) if streams else (),
+        also=judges if set(VERDICT_SLOTS).issuperset(found) else nothing,
     )
     (_asked if side == REQUEST else _answered)(message, (), account)
     if side == REPLY:
@@ -182,13 +189,13 @@ def _answered(message: Descriptor, path: Path, account: _Account) -> None:
 def _left_out(one: FieldDescriptor, path: Path, account: _Account) -> None:
     """Take down what a field says by being left out, or what is inside it."""
     here = (*path, one)
-    reason = missing(one)
+    reason = missing(one, account.also)
     if reason and not _otherwise_meant(one, path, account):
         later = account.holds_candidate(here)
         account.add(here, reason, values_of(one), later=later)
     elif not one.is_repeated and one.message_type is not None:
-        for verdict in denied(one.message_type, here):
-            account.add(verdict, NO_VERDICT, values_of(verdict[-1]))
+        for each in denied(one.message_type, here, account.also):
+            account.add(each, absent_text(each[-1]), values_of(each[-1]))
     elif speaks(one):
         account.add(here, f"left out, it says {unset_text(one)}", values_of(one))
     _speaks_later(one, here, account)
