@@ -104,6 +104,34 @@ def test_what_says_only_how_a_call_went_says_it_by_whatever_it_has(call: str, ca
     assert unmapped(mapped(written({f"{call}Reply": body, **bodies}))) == {f"{call}.reply.{name}"}
 
 
+COUNTS: dict[str, tuple[str, set[str]]] = {
+    "in a message that is missing": ("Counts counts = 20;", {"counts.running", "counts.total"}),
+    "optional": ("optional int32 running_count = 20;", {"running_count"}),
+    "in a wrapper": ("google.protobuf.UInt32Value active = 20;", {"active"}),
+    "of something else": ("optional int32 page_size = 20; optional int64 created_at = 21;", set()),
+}
+
+
+@pytest.mark.parametrize("case", COUNTS)
+def test_a_number_of_instances_that_is_missing_says_that_there_are_none(case: str) -> None:
+    added, names = COUNTS[case]
+    bodies = {
+        "UpdateReply": f"repeated I instances = 1; {added}",
+        "I": "string id = 1; State state = 2;",
+        "Counts": "int32 running = 1; int32 total = 2;",
+    }
+    service = mapped(written(bodies, stream=False))
+    assert unmapped(service) == {f"Update.reply.{name}" for name in names}
+
+
+@pytest.mark.parametrize("added", ["string url = 20;", "optional string ssh_uri = 20;"])
+def test_an_address_of_another_form_is_asked_about(added: str) -> None:
+    name = added.split(" = ", maxsplit=1)[0].rsplit(maxsplit=1)[-1]
+    bodies = {"ConnectInfoReply": f"{BODIES['ConnectInfoReply']} {added}"}
+    assert unmapped(mapped(written(bodies))) == {f"ConnectInfo.reply.{name}"}
+    assert mapped(written({"InitReply": f"{BODIES['InitReply']} string url = 20;"})).whole
+
+
 def test_a_code_of_errors_may_say_none() -> None:
     bodies = {"HeartbeatReply": "optional Problem code = 1;"}
     assert mapped(written(bodies, enums="Problem NONE BAD")).whole

@@ -15,6 +15,7 @@ from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
 from hostler.frontends.fleeting.schema.vocabulary.harmless import about_wrong, harmless_at_zero
 from hostler.frontends.fleeting.schema.vocabulary.naming import words
 from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
+    COUNTED_WORDS,
     GOOD,
     LISTED_WORDS,
     NOERROR,
@@ -26,7 +27,7 @@ from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
     barring,
 )
 
-from .leaves import is_map
+from .leaves import Leaf, is_map
 
 Path = tuple[FieldDescriptor, ...]
 Also = Callable[[FieldDescriptor], bool]
@@ -38,6 +39,7 @@ _BOOLS = ("true", "false")
 _CODE = frozenset({"code"})
 _TIMES = frozenset({f"{_GOOGLE}Timestamp", f"{_GOOGLE}Duration"})
 _EMPTY = f"{_GOOGLE}Empty"
+_WAYS = frozenset({"url", "uri"})
 _OF_ANSWER = frozenset({"meta", "metadata"})
 """Words that bar a field from being ours, though what they name is about the answer itself."""
 _TEXTS = frozenset({FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES})
@@ -99,7 +101,7 @@ def missing(one: FieldDescriptor, also: Also) -> str:
         return ""
     if one.is_repeated:
         return "left empty, it says that there is none"
-    return absent_text(one) if one.has_presence else ""
+    return absent_text(one) if one.has_presence or not speaks(one) else ""
 
 
 def denies(one: FieldDescriptor) -> bool:
@@ -150,6 +152,18 @@ def judges(one: FieldDescriptor) -> bool:
         good = GOOD | NOERROR | (NONE_WRONG if _named(one, _CODE) else frozenset[str]())
         return not good & unset_words(kind, one)
     return one.type == FieldDescriptor.TYPE_BOOL or is_marker(one)
+
+
+def counts(one: FieldDescriptor) -> bool:
+    """Tell whether a field says by its name how many instances there are."""
+    if one.is_repeated or Leaf((one,)).shape != "integer":
+        return False
+    return COUNTED_WORDS.issuperset(words(one.name))
+
+
+def reaches(one: FieldDescriptor) -> bool:
+    """Tell whether a field is a text that says how to get at something: here, at the instance."""
+    return not one.is_repeated and Leaf((one,)).shape == "string" and _named(one, _WAYS)
 
 
 def _is_read(one: FieldDescriptor) -> bool:
@@ -212,7 +226,7 @@ def denied(message: Descriptor, path: Path, also: Also) -> Iterator[Path]:
 
     `also`: what speaks in this answer beside verdicts.
     """
-    named, other = _is_verdict(path[-1]), _is_other(path)
+    named, other = _is_verdict(path[-1]), _of_google(message) or _is_other(path)
     for one in message.fields:
         if one.is_repeated:
             continue

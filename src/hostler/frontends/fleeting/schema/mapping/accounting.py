@@ -13,18 +13,25 @@ from msgspec import Struct
 
 from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
 from hostler.frontends.fleeting.schema.vocabulary.harmless import about_wrong, harmless_unread
-from hostler.frontends.fleeting.schema.vocabulary.names import REPLY, REQUEST, VERDICT_SLOTS
+from hostler.frontends.fleeting.schema.vocabulary.names import (
+    REPLY,
+    REQUEST,
+    UPDATE_TOTAL,
+    VERDICT_SLOTS,
+)
 from hostler.frontends.fleeting.schema.vocabulary.slots import Kind
 from hostler.frontends.fleeting.schema.vocabulary.synonyms import UNSET
 
 from .absence import (
     Also,
     absent_text,
+    counts,
     denied,
     is_marker,
     judges,
     missing,
     nothing,
+    reaches,
     required,
     speaks,
     speaks_when_unset,
@@ -124,13 +131,22 @@ def unaccounted(
             for name in (*one.candidates, *one.barred)
         ),
         streamed=_way(found) if streams else (),
-        also=judges if set(VERDICT_SLOTS).issuperset(found) else nothing,
+        also=_also(found),
     )
     (_asked if side == REQUEST else _answered)(message, (), account)
     if side == REPLY:
         for one in found.values():
             _first_value(one, account)
     return tuple(account.found)
+
+
+def _also(found: Found) -> Also:
+    """Return what speaks in an answer beside verdicts, by what of ours there is in it."""
+    if set(VERDICT_SLOTS).issuperset(found):
+        return judges
+    if UPDATE_TOTAL.name in found:
+        return counts
+    return reaches if "external" in found else nothing
 
 
 def _asked(message: Descriptor, path: Path, account: _Account) -> None:

@@ -128,3 +128,9 @@ OF_INSTANCES = word_set(
     """
 )
 """Words of which the name of a list of instances is made: empty, it says that there are none."""
+COUNTED_WORDS = (
+    (OF_INSTANCES - word_set("id ids name names state states status statuses list"))
+    | LISTED_WORDS
+    | word_set("total size length num number creating deleting stopped suspended of")
+)
+"""Words of which the name of a number of instances is made: zero, it says that there are none."""
