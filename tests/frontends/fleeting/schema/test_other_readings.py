@@ -4,7 +4,7 @@ import pytest
 from google.protobuf.message import Message
 from schema_kit import BODIES, CONNECTOR, mapped, written
 
-from hostler.frontends.fleeting.contract import Instance
+from hostler.frontends.fleeting.contract import Instance, Refused
 from hostler.frontends.fleeting.schema.advice import override_lines
 from hostler.frontends.fleeting.schema.codec.codec import Codec
 from hostler.frontends.fleeting.schema.mapping.mapping import ServiceMap
@@ -239,6 +239,38 @@ def test_the_name_of_a_package_excuses_no_single_message(name: str) -> None:
     bodies = {name: BODIES[message]}
     service = mapped(written(bodies, package=package, methods={call: types}))
     assert unmapped(service) == {field}
+
+
+NOWHERE = {
+    "a map of results": ("DecreaseReply", "map<string, bytes> marks = 1;", "marks"),
+    "those that were kept": ("DecreaseReply", "repeated string survivors = 1;", "survivors"),
+    "a message": ("IncreaseReply", "Part size = 1;", "size"),
+    "an optional number": ("IncreaseReply", "optional int32 shortfall = 1;", "shortfall"),
+}
+
+
+@pytest.mark.parametrize("case", NOWHERE)
+def test_that_there_is_no_place_for_what_was_done_is_no_answer_for_the_rest(case: str) -> None:
+    message, body, name = NOWHERE[case]
+    call = message.removesuffix("Reply")
+    file = written({message: body, "Part": "int32 count = 1;"})
+    none = f'[{call}.reply]\nsucceeded = ""'
+    assert unmapped(mapped(file, none)) == {f"{call}.reply.{name}"}
+    zero = "0" if call == "Increase" and "optional" in body else "false"
+    assert mapped(file, f"{none}\n[{call}.reply.always]\n{name} = {zero}").whole
+
+
+def test_an_answer_without_a_place_for_what_was_done_goes_only_where_all_was() -> None:
+    bodies = {"IncreaseReply": "string note = 1;", "DecreaseReply": "repeated string failed = 1;"}
+    none = "\n".join(f'[{call}.reply]\nsucceeded = ""' for call in ("Increase", "Decrease"))
+    codec = Codec(mapped(written(bodies), none))
+    assert codec.counted(3, 3) is not None
+    assert codec.accepted("Decrease", ("b", "a"), ("a", "b")) is not None
+    with pytest.raises(Refused, match="2 of 3"):
+        codec.counted(2, 3)
+    with pytest.raises(Refused, match="1 of 2"):
+        codec.accepted("Decrease", ("a",), ("a", "b"))
+    assert Codec(mapped(written())).counted(2, 3) is not None
 
 
 WHOLES = {

@@ -81,8 +81,9 @@ class _Bound:
         return self._codec.report(await self._group.update())
 
     async def _increase(self, request: Message) -> Sequence[Message]:
-        accepted = await self._group.increase(self._codec.count(request))
-        return (self._codec.counted(accepted),)
+        asked = self._codec.count(request)
+        accepted = await self._group.increase(asked)
+        return (self._codec.counted(accepted, asked),)
 
     async def _connect_info(self, request: Message) -> Sequence[Message]:
         info = await self._group.connect_info(self._codec.instance("ConnectInfo", request))
@@ -101,7 +102,8 @@ class _Bound:
         self, name: str, call: Callable[[Sequence[str]], Awaitable[Sequence[str]]]
     ) -> Handler:
         async def answer(request: Message) -> Sequence[Message]:
-            accepted = await call(self._codec.ids(name, request))
-            return (self._codec.accepted(name, accepted),)
+            asked = self._codec.ids(name, request)
+            accepted = await call(asked)
+            return (self._codec.accepted(name, accepted, asked),)
 
         return answer

@@ -81,9 +81,10 @@ class Codec:
             raise Refused(f"Increase asks for {value} instances")
         return value
 
-    def counted(self, count: int) -> Message:
-        """Return Increase's answer."""
+    def counted(self, count: int, asked: int = 0) -> Message:
+        """Return Increase's answer; Refused where no field could say that it was not all."""
         call = self._calls["Increase"]
+        _require_place(call, count, asked)
         reply = call.reply()
         call.set(reply, "succeeded", count)
         return call.finish(reply)
@@ -92,9 +93,10 @@ class Codec:
         """Return the instances that a call is about."""
         return self._calls[name].texts(request, "ids")
 
-    def accepted(self, name: str, ids: Sequence[str]) -> Message:
-        """Return the answer with those that were accepted."""
+    def accepted(self, name: str, ids: Sequence[str], asked: Sequence[str] = ()) -> Message:
+        """Return the answer with those accepted; Refused where no field could say which."""
         call = self._calls[name]
+        _require_place(call, len({*ids} & {*asked}), len({*asked}))
         reply = call.reply()
         call.set_texts(reply, "succeeded", ids, always=True)
         return call.finish(reply)
@@ -210,6 +212,12 @@ def _require_address(call: _Call, info: ConnectInfo) -> None:
     known = {name: address for name, address in addresses.items() if address}
     if known and not any(call.leaf(REPLY, name) is not None for name in known):
         raise Refused(f"{info.id} has only an {' and '.join(known)} address, and no field holds it")
+
+
+def _require_place(call: _Call, count: int, asked: int) -> None:
+    """Refuse to answer for less than what was asked where the schema has no place to say so."""
+    if count < asked and call.leaf(REPLY, "succeeded") is None:
+        raise Refused(f"{count} of {asked} were accepted, and no field of the answer can say so")
 
 
 def _must(leaf: Leaf) -> bool:

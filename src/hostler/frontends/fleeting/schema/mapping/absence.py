@@ -12,7 +12,11 @@ from collections.abc import Callable, Iterator
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
 from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
-from hostler.frontends.fleeting.schema.vocabulary.harmless import about_wrong, harmless_at_zero
+from hostler.frontends.fleeting.schema.vocabulary.harmless import (
+    about_wrong,
+    harmless_at_zero,
+    harmless_name,
+)
 from hostler.frontends.fleeting.schema.vocabulary.naming import words
 from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
     COUNTED_WORDS,
@@ -159,6 +163,16 @@ def counts(one: FieldDescriptor) -> bool:
     if one.is_repeated or Leaf((one,)).shape != "integer":
         return False
     return COUNTED_WORDS.issuperset(words(one.name))
+
+
+def may_say(one: FieldDescriptor) -> bool:
+    """Tell whether a field whose absence can be seen may be what says what was done.
+
+    Not what went wrong: such an answer goes only where all was accepted.
+    """
+    if harmless_name(one.name) or not (one.is_repeated or one.has_presence):
+        return False
+    return one.message_type is None or one.message_type.full_name not in _TIMES
 
 
 def reaches(one: FieldDescriptor) -> bool:

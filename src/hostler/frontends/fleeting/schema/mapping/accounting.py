@@ -29,6 +29,7 @@ from .absence import (
     denied,
     is_marker,
     judges,
+    may_say,
     missing,
     nothing,
     reaches,
@@ -46,6 +47,7 @@ from .override import Constant
 Path = tuple[FieldDescriptor, ...]
 Found = Mapping[str, Match]
 _REQUIRED = "required, and nothing of ours is it"
+_MAY_SAY = "nothing else says what was done, and left out, it may say that nothing was"
 _ANNOUNCES = "it may have to come in a stream, and nobody knows when"
 
 
@@ -69,6 +71,7 @@ class _Account:
 
     `streamed`: the way to an instance, or to the list of them, in the messages of a stream.
     `also`: what speaks in it beside verdicts.
+    `bare`: the operator says that nothing in it says what was done.
     """
 
     side: str
@@ -77,6 +80,7 @@ class _Account:
     candidates: frozenset[str]
     streamed: Path = ()
     also: Also = nothing
+    bare: bool = False
     found: list[Unaccounted] = field(default_factory=list[Unaccounted])
 
     def holds_candidate(self, path: Path) -> bool:
@@ -132,6 +136,7 @@ def unaccounted(
         ),
         streamed=_way(found) if streams else (),
         also=_also(found),
+        bare="succeeded" in found and found["succeeded"].settled and not found["succeeded"].leaf,
     )
     (_asked if side == REQUEST else _answered)(message, (), account)
     if side == REPLY:
@@ -206,6 +211,8 @@ def _left_out(one: FieldDescriptor, path: Path, account: _Account) -> None:
     """Take down what a field says by being left out, or what is inside it."""
     here = (*path, one)
     reason = missing(one, account.also)
+    if account.bare and may_say(one):
+        reason = reason or _MAY_SAY
     if reason and not _otherwise_meant(one, path, account):
         later = account.holds_candidate(here)
         account.add(here, reason, values_of(one), later=later)
