@@ -49,6 +49,7 @@ READ = {
     "a text of a result": ("IncreaseReply", "string kind = 1;", "outcome.kind"),
     "a number of a verdict": ("HeartbeatReply", "int32 score = 1;", "health.score"),
     "a flag about the answer": ("DecreaseReply", "bool final = 1;", "meta.final"),
+    "a flag about a part of it": ("DecreaseReply", "bool last = 1;", "page.last"),
     "an enum of no known state": ("HeartbeatReply", "State phase = 1;", "part.phase"),
 }
 

@@ -44,7 +44,7 @@ _CODE = frozenset({"code"})
 _TIMES = frozenset({f"{_GOOGLE}Timestamp", f"{_GOOGLE}Duration"})
 _EMPTY = f"{_GOOGLE}Empty"
 _WAYS = frozenset({"url", "uri"})
-_OF_ANSWER = frozenset({"meta", "metadata"})
+_OF_ANSWER = frozenset({"meta", "metadata", "page"})
 """Words that bar a field from being ours, though what they name is about the answer itself."""
 _TEXTS = frozenset({FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES})
 _UNWRITTEN = frozenset(
