@@ -385,7 +385,7 @@ class Source:
                 return place, error
             self._opened[place.path] = digest
         for fault in await self._leaves(config):
-            if (place := _place_of(fault)) in assembly.verdicts:
+            if (place := _place_of(fault)) in assembly.tables:
                 return place, ConfigError(f"expected {fault.expected}; {fault.hint}")
         return None, None
 
