@@ -141,12 +141,11 @@ def planned_later(
 
     No command of this cycle is about those that are not `known` yet.
     """
-    machines = {machine.id: machine for machine in snapshot.machines}
-    for verdict in decision.verdicts:
-        step = verdict.next
-        if step.kind == "move" and verdict.machine not in known:
-            waits = Ready(waits=step.detail, at=step.at)
-            yield _of(machines[verdict.machine], waits)
+    moving = {v.machine: v.next for v in decision.verdicts if v.next.kind == "move"}
+    for machine in snapshot.machines:
+        step = moving.get(machine.id)
+        if step is not None and machine.id not in known:
+            yield _of(machine, Ready(waits=step.detail, at=step.at))
 
 
 def planned_machines(decision: Decision, snapshot: Snapshot, planner: Planner) -> Iterator[Planned]:
