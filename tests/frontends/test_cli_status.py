@@ -155,6 +155,8 @@ def test_status_says_what_a_machine_that_failed_waits_for() -> None:
     pause = Protection(until=NOW + timedelta(hours=1), why="to look", actor="ann")
     paused = replace(seen, row=replace(row, pause=pause))
     assert paused.next_step(failed) == "not deleted: the fleet is paused by ann: to look"
+    silent = replace(seen, row=replace(row, pause=replace(pause, why="")))
+    assert silent.next_step(failed) == "not deleted: the fleet is paused by ann"
     later = replace(seen, at=NOW + timedelta(seconds=41))
     assert later.next_step(failed) == "to be deleted"
 

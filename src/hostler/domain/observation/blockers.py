@@ -171,7 +171,7 @@ def paused_by(row: FleetRow, now: datetime) -> str:
     """Return the sentence that says who paused the fleet, or an empty one."""
     if row.pause is None or now >= row.pause.until:
         return ""
-    return f"the fleet is paused by {row.pause.actor}: {row.pause.why}"
+    return f"the fleet is paused by {row.pause.actor}: {row.pause.why}".removesuffix(": ")
 
 
 def protection(machine: Machine, row: FleetRow, snapshot: Snapshot) -> str:
