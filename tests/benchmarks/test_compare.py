@@ -7,15 +7,30 @@ from pathlib import Path
 
 import pytest
 
-TOOL = Path(__file__).resolve().parents[2] / "tools" / "bench.py"
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+STEADY = f"""
+import sys
+sys.path.insert(0, {str(TOOLS)!r})
+import bench
+assert 0.0 < bench.yardstick() < 60.0
+bench.yardstick = lambda: YARDSTICK
+bench.main()
+"""
+"""Runs the tool on a machine that is always as fast: beside other work this one is not."""
 
 
 def run(
-    folder: Path, figure: float, unit: str, *options: str, name: str = "a thing"
+    folder: Path,
+    figure: float,
+    unit: str,
+    *options: str,
+    name: str = "a thing",
+    yardstick: float = 1.0,
 ) -> subprocess.CompletedProcess[str]:
     row = {"name": name, "goal": 10.0, "figure": figure, "unit": unit}
     (folder / "thing.py").write_text(f"print({json.dumps(json.dumps(row))})\n")
-    command = (sys.executable, TOOL, "--folder", folder, "--only", "thing", *options)
+    code = STEADY.replace("YARDSTICK", str(yardstick))
+    command = (sys.executable, "-c", code, "--folder", folder, "--only", "thing", *options)
     return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - ours
 
 
@@ -49,6 +64,12 @@ def test_what_is_worse_than_the_baseline_fails_and_nothing_else(
     row = json.loads(compared.stdout)
     assert row.keys() == {"name", "goal", "figure", "unit", "baseline", "ratio"}
     assert (row["baseline"], row["figure"]) == (before, after)
+
+
+@pytest.mark.parametrize(("yardstick", "code"), [(4.0, 0), (1.0, 1)])
+def test_a_slower_machine_makes_nothing_worse(tmp_path: Path, yardstick: float, code: int):
+    run(tmp_path, 2.0, "s", "--save")
+    assert run(tmp_path, 8.0, "s", "--compare", yardstick=yardstick).returncode == code
 
 
 def test_what_a_gap_is_made_of_is_never_worse(tmp_path: Path):
