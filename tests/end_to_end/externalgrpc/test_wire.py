@@ -58,6 +58,7 @@ settles = "1s"
 on = ["touch", "{folder}/box-{n}"]
 off_hard = ["rm", "-f", "{folder}/box-{n}"]
 query = ["test", "-e", "{folder}/box-{n}"]
+status_off = 1
 """
 
 
