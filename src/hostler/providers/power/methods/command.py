@@ -160,6 +160,9 @@ class Programs:
         states = {self._table.status_on: PowerState.ON, self._table.status_off: PowerState.OFF}
         state = states.get(status, PowerState.UNKNOWN)
         ended = killed(status) or f"exit status {status}"
+        if state is PowerState.UNKNOWN and not killed(status):
+            on, off = states
+            ended = f"{ended}, which is neither status_on ({on}) nor status_off ({off})"
         return Reading(state=state, text=f"{ended}: {text}".removesuffix(": "))
 
     async def close(self) -> None:
