@@ -184,6 +184,15 @@ size = 1
 """
 
 
+SECOND = """
+[[provider.rack.boxes]]
+name = "node-2"
+address = "node-1.lan"
+[provider.rack.boxes.tasmota]
+url = "http://192.0.2.8"
+"""
+
+
 @pytest.mark.parametrize(
     ("found", "text", "refused"),
     [
@@ -191,6 +200,9 @@ size = 1
         (("node-1", "Node-1.lan"), RACK, False),
         (("node-1", ""), RACK.replace('"node-1"', '"big"'), False),
         (("node-0", "node-0.lan"), RACK, False),
+        (("node-2", "node-1.lan"), RACK, True),
+        (("node-1", "node-2.lan"), RACK, False),
+        (("node-2", "node-1.lan"), f"{RACK}{SECOND}", False),
     ],
 )
 async def test_a_box_is_not_called_otherwise_while_a_machine_has_it(
@@ -201,9 +213,9 @@ async def test_a_box_is_not_called_otherwise_while_a_machine_has_it(
     store = await _store(file, text=RACK, host=found)
     composed, config = _read(file, text)
     faults = await left_accounts(store, await composed.with_removed(config, store), BEGIN)
-    assert [(fault.path, fault.value) for fault in faults] == [("provider.rack", "big")] * refused
+    assert [fault.path for fault in faults] == ["provider.rack"] * refused
     for fault in faults:
-        assert fault.expected.startswith("node-1, as the host at Node-1.lan was called: machine m-")
+        assert fault.expected.startswith(f"{found[0]}, as the host at {found[1]} was called: ")
 
 
 RACKS = LAB.replace(

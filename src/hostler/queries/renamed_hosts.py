@@ -1,7 +1,10 @@
 """Renamed hosts: those that a file calls otherwise while machines have them.
 
-Under a new name a host is one that nobody has: it would be switched off with the machine on it.
+Under another name a host is one that nobody has, or that another machine has: it would be switched
+off with the machine on it.
 """
+
+from collections import defaultdict
 
 from hostler.config.errors import Fault
 from hostler.config.values import Config
@@ -13,18 +16,16 @@ from hostler.ports.store import Store
 
 async def renamed_hosts(store: Store, config: Config) -> tuple[Fault, ...]:
     """Return a fault for each host with another name by now, and a machine under the old one."""
-    fleets = [fleet for fleet in config.fleets if config.host_addresses.get(fleet.account)]
-    if not fleets:
-        return ()
-    recorded = {str(host.id) for host in await store.hosts()}
     found = list[Fault]()
-    for fleet in fleets:
-        at = config.host_addresses[fleet.account]
-        new = {where: name for name, where in at.items() if name not in recorded}
-        for machine in await store.machines(fleet.name):
-            name = new.get(machine.address.lower())
-            if name is not None and machine.phase is not Phase.DELETED and machine.host not in at:
-                found.append(_fault(fleet, machine, name))
+    for fleet in config.fleets:
+        names = defaultdict[str, list[str]](list)
+        for name, address in config.host_addresses.get(fleet.account, {}).items():
+            names[address].append(name)
+        for machine in await store.machines(fleet.name) if names else ():
+            called = names.get(machine.address.lower(), [])
+            living = machine.phase is not Phase.DELETED and machine.host is not None
+            if living and called and machine.host not in called:
+                found.append(_fault(fleet, machine, called[0]))
     return tuple(found)
 
 
@@ -33,6 +34,7 @@ def _fault(fleet: Fleet, machine: Machine, name: str) -> Fault:
         path=f"provider.{fleet.account}",
         value=name,
         expected=f"{machine.host}, as the host at {machine.address} was called: machine "
-        f"{machine.id} has it, and under another name nobody has it, and it is switched off",
-        hint=f"call it {machine.host} again, and rename it when no machine has it",
+        f"{machine.id} has it, and under another name it is switched off for want of a machine",
+        hint=f"call it {machine.host} again, and rename it when no machine has it; or give the "
+        "address to another host only once the engine has taken the new one of this",
     )
