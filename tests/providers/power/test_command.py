@@ -86,16 +86,16 @@ async def test_a_program_sees_what_is_named_and_nothing_else() -> None:
     assert SECRET not in text
 
 
-@pytest.mark.parametrize(("status", "off", "told"), [(1, 3, True), (3, 3, False), (1, 1, False)])
-async def test_a_status_that_says_nothing_is_told_with_those_that_do(
-    status: int, off: int, *, told: bool
+@pytest.mark.parametrize(("status", "off", "known"), [(1, 3, False), (3, 3, True), (1, 1, True)])
+async def test_a_status_that_says_nothing_is_named_with_those_that_do(
+    status: int, off: int, *, known: bool
 ) -> None:
     """Of a file that relied on 1 for off nobody could see why its boxes were never known."""
     settings = CommandTable(query=shell(f"exit {status}"), on=shell("true"), status_off=off)
     reading = await rig(settings).open().query()
-    words = f", which is neither status_on (0) nor status_off ({off})" if told else ""
+    words = "" if known else f", which is neither status_on (0) nor status_off ({off})"
     assert reading.text == f"exit status {status}{words}"
-    assert reading.state is (PowerState.UNKNOWN if told else PowerState.OFF)
+    assert reading.state is (PowerState.OFF if known else PowerState.UNKNOWN)
 
 
 async def test_what_hangs_is_ended_with_all_that_it_began(tmp_path: Path) -> None:
