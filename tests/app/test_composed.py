@@ -192,6 +192,14 @@ address = "node-1.lan"
 url = "http://192.0.2.8"
 """
 
+ATTIC = "".join(
+    (
+        RACK.replace("node-1", "node-3").replace("size = 1", 'size = 1\nprovider = "rack"'),
+        '[provider.attic]\nkind = "power"\n',
+        SECOND.replace("provider.rack", "provider.attic"),
+    )
+)
+
 
 @pytest.mark.parametrize(
     ("found", "text", "refused"),
@@ -203,6 +211,7 @@ url = "http://192.0.2.8"
         (("node-2", "node-1.lan"), RACK, True),
         (("node-1", "node-2.lan"), RACK, False),
         (("node-2", "node-1.lan"), f"{RACK}{SECOND}", False),
+        (("node-2", "node-1.lan"), ATTIC, True),
     ],
 )
 async def test_a_box_is_not_called_otherwise_while_a_machine_has_it(
@@ -213,9 +222,11 @@ async def test_a_box_is_not_called_otherwise_while_a_machine_has_it(
     store = await _store(file, text=RACK, host=found)
     composed, config = _read(file, text)
     faults = await left_accounts(store, await composed.with_removed(config, store), BEGIN)
-    assert [fault.path for fault in faults] == ["provider.rack"] * refused
+    at = "provider.attic" if text == ATTIC else "provider.rack"
+    assert [fault.path for fault in faults] == [at] * refused
     for fault in faults:
-        assert fault.expected.startswith(f"{found[0]}, as the host at {found[1]} was called: ")
+        words = f"{found[0]} of rack, as the host at {found[1]} was called: machine m-"
+        assert fault.expected.startswith(words)
 
 
 RACKS = LAB.replace(

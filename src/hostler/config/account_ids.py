@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from hostler.domain.ids import AccountName
 from hostler.ports.kind import IdentifiesAccounts, TellsAddresses
 
 from .load import Kinds
@@ -17,13 +18,18 @@ def identified(config: Config, kinds: Kinds, environment: Mapping[str, str]) -> 
     """
     ids = {account.name: _id(account, kinds, environment) for account in config.accounts}
     fleets = (replace(fleet, account_id=ids.get(fleet.account, "")) for fleet in config.fleets)
-    at = {account.name: _addresses(account, kinds) for account in config.accounts}
-    return replace(config, fleets=tuple(fleets), account_ids=ids, host_addresses=at)
+    return replace(
+        config, fleets=tuple(fleets), account_ids=ids, host_addresses=_addresses(config, kinds)
+    )
 
 
-def _addresses(account: AccountConfig, kinds: Kinds) -> Mapping[str, str]:
-    kind = kinds[account.kind]()
-    return kind.host_addresses(account.settings) if isinstance(kind, TellsAddresses) else {}
+def _addresses(config: Config, kinds: Kinds) -> dict[AccountName, Mapping[str, str]]:
+    opened = ((account, kinds[account.kind]()) for account in config.accounts)
+    return {
+        account.name: kind.host_addresses(account.settings)
+        for account, kind in opened
+        if isinstance(kind, TellsAddresses)
+    }
 
 
 def _id(account: AccountConfig, kinds: Kinds, environment: Mapping[str, str]) -> str:
