@@ -41,7 +41,7 @@ def _fault(fleet: Fleet, machine: Machine, place: Place) -> Fault:
         path=f"provider.{account}",
         value=name,
         expected=f"{machine.host} of {fleet.account}, as the host at {machine.address} was called: "
-        f"machine {machine.id} has it, and under another name it is switched off for want of one",
+        f"machine {machine.id} has it; under another name nobody has it, and it is switched off",
         hint=f"call it {machine.host} again, and rename it when no machine has it; or give the "
         "address to another host only once the engine has taken the new one of this",
     )
