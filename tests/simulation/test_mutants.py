@@ -41,12 +41,7 @@ def distinct() -> Iterator[tuple[str, str]]:
             yield provider, name
 
 
-SLOW = {KUBERNETES: pytest.mark.proof}
-"""Whose scenarios are left to "make proof" where nothing is planted: they are the longest here."""
-ALONE = [pytest.param(*one, marks=SLOW.get(one[0], ())) for one in distinct()]
-
-
-@pytest.mark.parametrize(("provider", "name"), ALONE)
+@pytest.mark.parametrize(("provider", "name"), [*distinct()])
 def test_scenario_of_a_mutant_alone_breaks_nothing(
     provider: str, name: str, tmp_path: Path
 ) -> None:
