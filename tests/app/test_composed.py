@@ -150,6 +150,7 @@ async def _store(
     orphans: tuple[Orphan, ...] = (),
     text: str = FILE,
     host: tuple[str, str] = ("", ""),
+    phase: Phase = Phase.READY,
 ) -> MemoryStore:
     """Return a store in which an engine recorded the fleet web, in the project of a file."""
     store, (composed, config) = MemoryStore(HOME), _read(file, text)
@@ -162,7 +163,8 @@ async def _store(
     fence = Fence(lease="fleet/web", epoch=lease.epoch)
     at, address = HostId(host[0]) if host[0] else None, host[1]
     made = tuple(
-        replace(machine(n), serial=n, host=at, address=address) for n in range(1, machines + 1)
+        replace(machine(n, phase), serial=n, host=at, address=address)
+        for n in range(1, machines + 1)
     )
     await store.save_fleet(row, made, (), fence)
     await store.save_orphans(orphans, (), fence)
@@ -208,10 +210,12 @@ ATTIC = "".join(
         (("node-1", "Node-1.lan"), RACK, False),
         (("node-1", ""), RACK.replace('"node-1"', '"big"'), False),
         (("node-0", "node-0.lan"), RACK, False),
+        (("", "node-1.lan"), RACK, False),
         (("node-2", "node-1.lan"), RACK, True),
         (("node-1", "node-2.lan"), RACK, False),
         (("node-2", "node-1.lan"), f"{RACK}{SECOND}", False),
         (("node-2", "node-1.lan"), ATTIC, True),
+        (("node-2", "2001:DB8:0::1"), RACK.replace("node-1.lan", "2001:db8:0:0::1"), True),
     ],
 )
 async def test_a_box_is_not_called_otherwise_while_a_machine_has_it(
@@ -227,6 +231,20 @@ async def test_a_box_is_not_called_otherwise_while_a_machine_has_it(
     for fault in faults:
         words = f"{found[0]} of rack, as the host at {found[1]} was called: machine m-"
         assert fault.expected.startswith(words)
+
+
+@pytest.mark.parametrize("phase", [Phase.READY, Phase.DELETED])
+async def test_no_address_of_a_cloud_and_no_machine_that_is_gone_keeps_a_box_from_a_name(
+    tmp_path: Path, phase: Phase
+) -> None:
+    """Private addresses of two networks may be the same."""
+    file, box = tmp_path / "web.toml", RACK.partition("[fleet.web]")[0].replace("node-1", "node-2")
+    own = FILE if phase is Phase.READY else RACK
+    store = await _store(file, text=own, host=("node-1", "node-2.lan"), phase=phase)
+    beside = box + FILE.replace("[fleet.web]", '[fleet.web]\nprovider = "scaleway"')
+    text = beside if phase is Phase.READY else RACK.replace("node-1", "node-2")
+    composed, config = _read(file, text)
+    assert not await left_accounts(store, await composed.with_removed(config, store), BEGIN)
 
 
 RACKS = LAB.replace(

@@ -174,7 +174,10 @@ class TellsAddresses(Protocol):
     """A kind that switches its hosts off when nobody has them, and says where each of them is."""
 
     def host_addresses(self, settings: object) -> Mapping[str, str]:
-        """Return the addresses of an account's hosts by their names; those without are left out."""
+        """Return where an account's hosts are by their names, as `canonical` writes addresses.
+
+        Those without an address are left out.
+        """
         ...
 
 

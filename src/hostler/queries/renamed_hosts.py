@@ -11,7 +11,7 @@ from hostler.config.values import Config
 from hostler.domain.ids import AccountName
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.phases import Phase
+from hostler.ports.addresses import canonical
 from hostler.ports.store import Store
 
 Place = tuple[AccountName, str]
@@ -28,9 +28,8 @@ async def renamed_hosts(store: Store, config: Config) -> tuple[Fault, ...]:
     for fleet in config.fleets:
         switched = names and fleet.account in config.host_addresses
         for machine in await store.machines(fleet.name) if switched else ():
-            called = names.get(machine.address.lower(), [])
-            living = machine.phase is not Phase.DELETED and machine.host is not None
-            if living and called and (fleet.account, machine.host) not in called:
+            called = names.get(canonical(machine.address), [])
+            if machine.host and called and (fleet.account, machine.host) not in called:
                 found.append(_fault(fleet, machine, called[0]))
     return tuple(found)
 

@@ -6,7 +6,8 @@ import pytest
 
 from hostler.app.compose import Composed
 from hostler.domain.errors import ConfigError
-from hostler.providers.power.addresses import canonical, faults_of
+from hostler.ports.addresses import canonical
+from hostler.providers.power.addresses import faults_of
 
 NAMES = (
     "bmc-1",

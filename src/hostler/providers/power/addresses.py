@@ -1,4 +1,4 @@
-"""Addresses: how devices are named in the network: what can be a name, and which are the same."""
+"""Addresses: how devices are named in the network, and what can be no name."""
 
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -35,11 +35,3 @@ def _is_ip(address: str) -> bool:
         return bool(ip_address(address))
     except ValueError:
         return False
-
-
-def canonical(address: str) -> str:
-    """Return the one way to write an address: names have no case, and IPv6 has many spellings."""
-    try:
-        return str(ip_address(address.strip("[]")))
-    except ValueError:
-        return address.lower().rstrip(".")

@@ -13,11 +13,12 @@ from hostler.domain.ids import FleetName, Zone
 from hostler.domain.model.capabilities import Cleaning, PowerLimits, Preference
 from hostler.domain.model.machine import Offer
 from hostler.domain.policy.capacity import unplaced
+from hostler.ports.addresses import canonical
 from hostler.ports.kind import Asked, Blueprint, Lack, Opening, Piece, Timing, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, Turn
 from hostler.ports.provider import Provider
 
-from .addresses import canonical, faults_of
+from .addresses import faults_of
 from .own_host import is_own_host
 from .packages import power_table
 from .provider import Box, Guests, PowerBoxes, Rack

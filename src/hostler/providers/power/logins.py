@@ -6,11 +6,11 @@ from typing import Annotated
 from msgspec import Meta
 
 from hostler.domain.model.calls import Refusal
+from hostler.ports.addresses import canonical
 from hostler.ports.files import unreadable
 from hostler.ports.kind import Lack
 from hostler.ports.shell import Denied, Login, Lost, NotReached, Printed, Shell, Stranger, pinned
 
-from .addresses import canonical
 from .switch import MethodTable, nonsense, refused
 
 _FINGERPRINT = r"^SHA256:[A-Za-z0-9+/]{43}=?$"

@@ -3,7 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from .addresses import canonical
+from hostler.ports.addresses import canonical
+
 from .registry import BUILT_IN, METHODS
 from .settings import BoxTable
 

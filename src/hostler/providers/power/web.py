@@ -15,13 +15,14 @@ from msgspec import Meta, Struct
 
 from hostler.domain.errors import ConfigError
 from hostler.domain.model.calls import Refusal
+from hostler.ports.addresses import canonical
 from hostler.ports.files import unreadable
 from hostler.ports.http import Endpoint, HttpRequest, NoAnswer, NotSent, Response, Transport
 from hostler.ports.kind import Lack
 from hostler.ports.power import PowerOpening
 from hostler.ports.secret import Secret
 
-from .addresses import canonical, faults_of
+from .addresses import faults_of
 from .passwords import hidden_in, lacking, password_of
 from .switch import Failed, MethodTable, nonsense, refused
 

@@ -9,9 +9,10 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from hostler.domain.errors import ConfigError
+from hostler.ports.addresses import canonical
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening
-from hostler.providers.power.addresses import canonical, faults_of
+from hostler.providers.power.addresses import faults_of
 from hostler.providers.power.ipmi.controller import SUITES, Client, Controller, Place
 from hostler.providers.power.ipmi.program import NAME, Program
 from hostler.providers.power.passwords import lacking, password_of

@@ -14,9 +14,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from hostler.ports.addresses import canonical
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening, PowerState
-from hostler.providers.power.addresses import canonical, faults_of
+from hostler.providers.power.addresses import faults_of
 from hostler.providers.power.switch import MethodTable, Reading, switch_of
 
 _LEAST = timedelta(minutes=1)

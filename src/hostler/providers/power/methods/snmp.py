@@ -11,11 +11,12 @@ from typing import Annotated, Literal
 from msgspec import Meta, structs
 
 from hostler.domain.errors import ConfigError
+from hostler.ports.addresses import canonical
 from hostler.ports.files import unreadable
 from hostler.ports.kind import Lack, table_of
 from hostler.ports.power import Power, PowerAction, PowerCapabilities, PowerOpening
 from hostler.ports.secret import Secret, read_secret
-from hostler.providers.power.addresses import canonical, faults_of
+from hostler.providers.power.addresses import faults_of
 from hostler.providers.power.snmp.models import MODELS
 from hostler.providers.power.switch import MethodTable, switch_of
 
