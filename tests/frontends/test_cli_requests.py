@@ -286,6 +286,22 @@ def test_a_wrong_command_line_is_an_error_of_usage(capsys: Out, argv: tuple[str,
     assert cli(filled(), capsys, verb, str(FILE), *rest).code == 2
 
 
+def test_a_mistake_at_the_command_line_is_told_in_one_line_as_every_error_is(capsys: Out) -> None:
+    surplus = cli(filled(), capsys, "status", str(FILE), "x", "y")
+    assert (surplus.code, surplus.err) == (2, "hostler: unexpected argument: x y\n")
+    lacking = cli(filled(), capsys, "scale", str(FILE))
+    assert lacking.err == 'hostler: Command "scale" parameter SIZE requires an argument.\n'
+
+
+def test_a_terminal_breaks_the_lines_of_a_help_and_its_docstring_does_not(
+    capsys: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = cli(InMemory(), capsys, "run", "--help").out
+    sentence = text[text.index("SIGHUP") : text.index("without any file")].splitlines()
+    assert all(len(line) > 60 for line in sentence[:-1])
+
+
 def test_a_wrong_file_is_reported_on_standard_error_and_as_json(capsys: Out) -> None:
     services = filled(wrong=ConfigError("web.toml: there is no such file"))
     plain = cli(services, capsys, "status", str(FILE))
@@ -313,11 +329,15 @@ def test_every_remedy_is_a_command_or_an_option_here() -> None:
 
 
 @pytest.mark.parametrize("argv", [("pause",), ("protect", FIRST)])
-def test_an_empty_duration_is_none_and_not_the_longest(capsys: Out, argv: tuple[str, ...]) -> None:
+def test_no_duration_at_all_is_refused_and_is_not_the_longest(
+    capsys: Out, argv: tuple[str, ...]
+) -> None:
     """A script's variable that is not set must not stop a fleet for days."""
     services = InMemory()
     run(fill(services.store_, made(1)))
     verb, *names = argv
     refused = cli(services, capsys, verb, str(FILE), *names, "--for", "", "--no-wait")
     assert (refused.code, "'' is no duration" in refused.err) == (2, True)
+    refused = cli(services, capsys, verb, str(FILE), *names, "--for", "0s", "--no-wait")
+    assert (refused.code, "'0s' is no time at all" in refused.err) == (2, True)
     assert run(services.store_.requests()) == ()

@@ -27,7 +27,7 @@ class Purpose(StrEnum):
     READ = "read"
     """Records are read; where there is no store yet, an empty one in memory is given."""
     REQUEST = "request"
-    """Requests are recorded, beside a running engine or before the first."""
+    """Requests are recorded, beside a running engine or without one; only an engine makes it."""
     ENGINE = "engine"
     """This process is the engine; StoreHeld where another one is."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import cyclopts
-from cyclopts import App, CycloptsError, Group
+from cyclopts import App, CycloptsError, Group, UnusedCliTokensError
 
 from hostler.domain.errors import UsageError
 
@@ -96,12 +96,20 @@ def application(groups: CommandGroups) -> App:
         for place, (name, command) in enumerate(found.items()):
             parent, _, inner = name.rpartition(" ")
             if parent:
-                _subcommands(app, parent, title, group).command(command, name=inner, sort_key=place)
+                _subcommands(app, parent, title, group).command(
+                    command, name=inner, help=_help(command), sort_key=place
+                )
             elif name in parents:
                 _subcommands(app, name, title, group).default(command)
             else:
-                app.command(command, name=name, group=group, sort_key=place)
+                app.command(command, name=name, help=_help(command), group=group, sort_key=place)
     return app
+
+
+def _help(command: Command) -> str:
+    """Return a command's docstring with each paragraph in one line, which a terminal breaks."""
+    paragraphs = (command.__doc__ or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def _subcommands(app: App, name: str, title: str, group: Group) -> App:
@@ -115,17 +123,24 @@ def _subcommands(app: App, name: str, title: str, group: Group) -> App:
 
 
 def main(app: App, argv: Sequence[str]) -> int:
-    """Run one command line and return its exit code; with --json, mistakes are JSON too."""
+    """Run one command line and return its exit code; mistakes are told as all errors are."""
     json = "--json" in argv
     if not all(_is_text(word) for word in argv):
         return Screen(json=json).fail(UsageError("an argument is not text in UTF-8"))
     try:
         code: object = app(
-            list(argv), exit_on_error=False, print_error=not json, result_action="return_value"
+            list(argv), exit_on_error=False, print_error=False, result_action="return_value"
         )
     except CycloptsError as error:
-        return Screen(json=True).fail(UsageError(str(error))) if json else int(Exit.USAGE)
+        return Screen(json=json).fail(UsageError(_mistake(error)))
     return code if isinstance(code, int) else int(Exit.OK)
+
+
+def _mistake(error: CycloptsError) -> str:
+    """Return what is wrong with a command line."""
+    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
+        return f"unexpected argument: {' '.join(error.unused_tokens)}"
+    return str(error)
 
 
 def _is_text(word: str) -> bool:

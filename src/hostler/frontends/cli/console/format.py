@@ -34,8 +34,11 @@ def parse_time(text: str, now: datetime) -> datetime:
 
 
 def parse_span(text: str) -> timedelta:
-    """Return the duration that a person means."""
+    """Return the duration that a person means, which is longer than nothing."""
     try:
-        return parse_duration(text)
+        span = parse_duration(text)
     except ValueError as error:
         raise RequestRefused(f"{text!r} is no duration: write 30s, 10m or 1h30m") from error
+    if not span:
+        raise RequestRefused(f"{text!r} is no time at all: write 30s, 10m or 1h30m")
+    return span

@@ -26,7 +26,10 @@ class ReadOptions:
     """Which fleet, and how to print."""
 
     fleet: Annotated[
-        str | None, Parameter(help="the fleet's name; required if the file has several")
+        str | None,
+        Parameter(
+            help="this fleet alone; required if the file has several and only one can be shown"
+        ),
     ] = None
     json: Json = False
 
@@ -37,7 +40,11 @@ class RequestOptions:
     """Which fleet, how to print, and whether to wait until an engine has taken the request."""
 
     fleet: Annotated[
-        str | None, Parameter(help="the fleet's name; required if the file has several")
+        str | None,
+        Parameter(
+            help="the fleet's name; required if the file has several and no machine or host "
+            "says which"
+        ),
     ] = None
     why: Annotated[str, Parameter(help="the reason, kept in the history")] = ""
     wait: Annotated[
