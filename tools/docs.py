@@ -13,7 +13,7 @@ from typing import Annotated, cast, get_args, get_origin
 
 import flow
 import msgspec
-from cyclopts import App
+from cyclopts import App, Argument
 
 from hostler.app.command_line import groups
 from hostler.app.provider_registry import BUILT_IN
@@ -21,6 +21,7 @@ from hostler.config.cluster_tables import AllowTable
 from hostler.config.decode import expected
 from hostler.config.node_tables import (
     ExternalGrpcTable,
+    ManagedTable,
     NodeTable,
     OptionsTable,
     TaintTable,
@@ -282,11 +283,12 @@ def settings() -> str:
         f"## `[fleet.NAME]`\n\n{FLEETS}\n\n{table((FleetTable,))}",
         *(kind_section(name, "template") for name in BUILT_IN),
         section("`ready`", (ReadyTable,)),
-        section("`[fleet.NAME.timers]`", (TimersTable,)),
+        section("`[fleet.NAME.timers]`", (TimersTable,)) + usual_timers(),
         section("`[fleet.NAME.caps]`", (CapsTable,)),
         section("`[engine]`", (EngineTable,)),
         section("`[fleet.NAME.node]`", (NodeTable,)),
         section("`[[fleet.NAME.node.taints]]`", (TaintTable,)),
+        section("`[fleet.NAME.node.managed]`", (ManagedTable,)),
         section("`[fleet.NAME.node.options]`", (OptionsTable,)),
         section("`[metrics]`", (MetricsTable,)),
         section("`[frontend.externalgrpc]`", (ExternalGrpcTable,)),
@@ -303,6 +305,18 @@ def kind_section(name: str, half: str) -> str:
     where = "its accounts take" if half == "settings" else "fleets that are bought there take"
     nested = "".join(f"\n{inner}" for inner in inner_tables(struct))
     return f"### kind `{name}`: {where}\n\n{table((struct,))}{nested}"
+
+
+def usual_timers() -> str:
+    """Return the defaults of kinds whose machines usually take another time than the table's."""
+    rows = list[str]()
+    for name, made in BUILT_IN.items():
+        kind = made()
+        needed = {field.encode_name: ["M2-L"] for field in fields(kind.template) if field.required}
+        blueprint = kind.blueprint(None, msgspec.convert(needed, kind.template), FOLDER)
+        usual = (f"`{key} = {written(time)}`" for key, time in blueprint.timers.items())
+        rows += [f"- of `{name}`: {' and '.join(usual)}"] if blueprint.timers else []
+    return "\n".join(["\nOther defaults, by the kind of the fleet's provider:\n", *rows, ""])
 
 
 def section(title: str, structs: tuple[type[object], ...]) -> str:
@@ -434,10 +448,22 @@ def command(app: App, name: str, summary: str) -> str:
             word = argument.names[0].lstrip("-").upper()
             needed.append(word if argument.required else f"[{word}]")
             names = f"`{word}`"
-        rows.append(f"| {names} | {help_} |")
+        elif argument.required:
+            needed.append(f"{argument.names[0]} {argument.names[0].lstrip('-').upper()}")
+        rows.append(f"| {names} | {help_}{values(argument, help_)} |")
     usage = " ".join(["hostler", name, *needed])
     head = f"### {name}\n\n```text\n{usage}\n```\n\n{summary.strip().splitlines()[0]}\n"
     return "\n".join([head, "| parameter | meaning |", "|---|---|", *rows, ""])
+
+
+def values(argument: Argument, help_: str) -> str:
+    """Return the words that an option takes, where its help lacks them, and its default."""
+    choices = argument.get_choices() or ()
+    words = "" if all(word in help_ for word in choices) else f"; one of {', '.join(choices)}"
+    value: object = argument.field_info.default
+    if argument.required or not isinstance(value, str | int | float) or isinstance(value, bool):
+        return words
+    return f"{words}; default: `{value}`" if value != "" else words
 
 
 def exit_codes() -> str:
