@@ -102,7 +102,7 @@ def test_orphans_are_listed_like_this_the_most_expensive_first() -> None:
         )
 
     report = OrphanReport(orphans=(one("a", 0.1, "too young"), one("b", 1.0, "")))
-    lines = drawn(tables.orphans(report, NOW, "as of now"))
+    lines = drawn(tables.orphans(report, NOW, "as of now", whole=True))
     assert lines == [
         "resource  kind    zone  fleet  class       age  owner  €/h      so far   blocked by",
         "b         server  z-1   web    unrecorded  3 h         €1.00    €3.00    nothing: reclaimed next",  # noqa: E501 - a line of the table

@@ -193,10 +193,11 @@ class StatusCommands(Struct, frozen=True):
         note = "; ".join((note, *(f"{name}: {why}" for name, why in unseen)))
         now = self.services.clock().now()
         value = {**documents.orphan_report(report, now), "note": note}
-        screen.show(tables.orphans(report, now, note), value)
+        whole = not (report.incomplete or unseen)
+        screen.show(tables.orphans(report, now, note, whole=whole), value)
         if report.needs_attention:
             return Exit.ORPHANS
-        return Exit.PROVIDER if report.incomplete or unseen else Exit.OK
+        return Exit.OK if whole else Exit.PROVIDER
 
 
 _ZONE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")

@@ -181,10 +181,14 @@ def _next(entry: Machine, status: FleetStatus) -> Text:
     return text
 
 
-def orphans(report: OrphanReport, now: datetime, note: str) -> RenderableType:
-    """Return the orphan report, the most expensive first, with what they cost together."""
+def orphans(report: OrphanReport, now: datetime, note: str, *, whole: bool) -> RenderableType:
+    """Return the orphan report, the most expensive first, with what they cost together.
+
+    Where it is not `whole`, there may be orphans although it has none.
+    """
     if not report.orphans:
-        return Group(ink("no orphans", "green"), ink(note, "dim"))
+        none = ink("no orphans", "green") if whole else ink("no orphans are known", "yellow")
+        return Group(none, ink(note, "dim"))
     made = table(
         "resource", "kind", "zone", "fleet", "class", "age", "owner", "€/h", "so far", "blocked by"
     )
