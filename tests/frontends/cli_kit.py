@@ -131,6 +131,12 @@ class InMemory:
         del config
         return ""
 
+    def back_up(self, config: Config, to: Path | None) -> Path:
+        del config
+        assert to is not None
+        to.write_bytes(b"all of it")
+        return to
+
     def clock(self) -> Clock:
         return self.clock_
 

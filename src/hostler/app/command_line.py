@@ -25,7 +25,7 @@ def groups(verb: str = "") -> CommandGroups:
         name, made = own[verb]
         return {name: made()}
     found = commands(Composed(), verb)
-    if any(verb in names for names in GROUPS.values()):
+    if any(verb in name.split()[:1] for names in GROUPS.values() for name in names):
         return found
     return {
         **found,

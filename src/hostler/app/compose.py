@@ -17,7 +17,7 @@ from hostler.config.errors import Faults
 from hostler.config.load import load
 from hostler.config.values import AccountConfig, Config, WrongFile
 from hostler.controllers.runtime.settings import Account, Ports
-from hostler.domain.errors import RequestRefused, StoreError
+from hostler.domain.errors import RequestRefused, StoreError, StoreTooOld
 from hostler.domain.ids import AccountName, FleetName, InstallationId, machine_id
 from hostler.frontends.cli.context import ClusterOptions, Frontends, Purpose, Runnable
 from hostler.ports.bootstrap import NoBootstraps, ReadsBootstraps
@@ -112,6 +112,8 @@ class Composed:
         try:
             async with self.store(config, Purpose.READ) as store:
                 await store.fleets()
+        except StoreTooOld:
+            return ""
         except StoreError as error:
             return str(error)
         return ""
@@ -146,6 +148,11 @@ class Composed:
             yield opened
         finally:
             await opened.close()
+
+    def back_up(self, config: Config, to: Path | None) -> Path:
+        """Copy the store to a file."""
+        kind = STORES[config.store.scheme]
+        return kind.back_up(config.store, to, self._clock.now())
 
     def engine_runs(self, config: Config) -> bool:
         """Tell whether an engine holds the store now."""

@@ -4,13 +4,14 @@ import asyncio
 import os
 import secrets
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
 from hostler.config.store_url import StoreUrl
-from hostler.domain.errors import ConfigError, HostlerError, StoreMissing
+from hostler.domain.errors import ConfigError, HostlerError, RequestRefused, StoreMissing
 from hostler.domain.ids import InstallationId
 from hostler.frontends.cli.context import Purpose
 from hostler.ports.store import Store
@@ -45,6 +46,13 @@ class StoreKind(Protocol):
 
     def holder(self, url: StoreUrl) -> int | None:
         """Return the process id of the engine that holds the store now; None where none does."""
+        ...
+
+    def back_up(self, url: StoreUrl, to: Path | None, now: datetime) -> Path:
+        """Copy the store beside its engine to a new file, or to one that is named by `now`.
+
+        Returns the file. StoreError says why not; RequestRefused, what does it for this kind.
+        """
         ...
 
 
@@ -102,6 +110,12 @@ class SqliteStores:
 
         return holder(url.path)
 
+    def back_up(self, url: StoreUrl, to: Path | None, now: datetime) -> Path:
+        """Have SQLite copy it."""
+        from hostler.stores.sqlite.backup import back_up
+
+        return back_up(url.path, to, now)
+
 
 class MemoryStores:
     """`memory:`, which keeps nothing and is known to its engine alone."""
@@ -142,6 +156,11 @@ class MemoryStores:
         """Nobody can be found."""
         del url
         return None
+
+    def back_up(self, url: StoreUrl, to: Path | None, now: datetime) -> Path:
+        """There is nothing that could be copied."""
+        del to, now
+        raise RequestRefused(f'store = "{url}" keeps nothing: there is nothing to copy')
 
 
 class KubernetesStores:
@@ -191,6 +210,14 @@ class KubernetesStores:
         """No process of a cluster can be found from here."""
         del url
         return None
+
+    def back_up(self, url: StoreUrl, to: Path | None, now: datetime) -> Path:
+        """Its records are objects, which are backed up with the others of their cluster."""
+        del to, now
+        raise RequestRefused(
+            f"the records of {url} are objects of its cluster: they are backed up with it (etcd, "
+            "or what copies the objects of a namespace)"
+        )
 
     def _place(self, url: StoreUrl) -> tuple["ClusterPlace", "Surroundings"]:
         from hostler.stores.kubernetes.opening import ClusterPlace, Surroundings

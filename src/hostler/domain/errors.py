@@ -71,6 +71,10 @@ class StoreMissing(StoreError):
     """There is no store at this place yet, or none whose making is finished."""
 
 
+class StoreTooOld(StoreError):
+    """The store was written by an older hostler: an engine of this one brings it forward."""
+
+
 class StoreHeld(StoreError):
     """Another engine runs on this store."""
 

@@ -96,6 +96,13 @@ class Services(Protocol):
         """Open the store and close it at the end; StoreError says why it cannot be used."""
         ...
 
+    def back_up(self, config: Config, to: Path | None) -> Path:
+        """Copy the store, beside its engine, to a new file (in a folder: named by the time).
+
+        Returns the file. Raises StoreError, or RequestRefused for a store that is no file.
+        """
+        ...
+
     def engine_runs(self, config: Config) -> bool:
         """Tell whether an engine holds the store now; it is not disturbed."""
         ...

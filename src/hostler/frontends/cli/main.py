@@ -16,7 +16,7 @@ Command = Callable[..., int]
 CommandGroups = Mapping[str, Mapping[str, Command]]
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Run a fleet": ("run", "check", "reload"),
+    "Run a fleet": ("run", "check", "reload", "store backup"),
     "Read": ("status", "top", "plan", "explain", "history", "orphans"),
     "Request": (
         "scale",
@@ -32,13 +32,17 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """Every command that needs a fleet file, in the order of the help."""
-_ABOUT = {"simulator": "Serve what is simulated on loopback, until Ctrl-C."}
+_ABOUT = {
+    "simulator": "Serve what is simulated on loopback, until Ctrl-C.",
+    "store": "Copy the records, beside the engine.",
+}
 """What is told of a command of two words, where its group does not say it."""
 
 
 def commands(services: Services, verb: str = "") -> CommandGroups:
     """Return the command of this name, or all of them where it names none of ours."""
-    chosen = {name for names in GROUPS.values() for name in names if verb in {"", name}}
+    every = (name for names in GROUPS.values() for name in names)
+    chosen = {name for name in every if verb in {"", name.partition(" ")[0]}}
     if not chosen:
         return commands(services)
     return {
@@ -62,13 +66,15 @@ def _command(name: str, services: Services) -> Command:
             from .commands.plan import PlanCommands as Owner
         case "host":
             from .commands.host import HostCommand as Owner
+        case "store backup":
+            from .commands.store import StoreCommands as Owner
         case "pool":
             from .commands.pool import PoolCommand as Owner
         case "status" | "history" | "orphans":
             from .commands.status import StatusCommands as Owner
         case _:
             from .commands.requests import RequestCommands as Owner
-    command: Command = getattr(Owner(services, guarded), name)
+    command: Command = getattr(Owner(services, guarded), name.rpartition(" ")[2])
     return command
 
 

@@ -33,7 +33,7 @@ def open_engine(
     `fresh_id` is the installation's id if the file is new. Raises StoreHeld when another engine
     has it, StoreTooNew, StoreDamaged, or StoreError with what to do.
     """
-    path = _resolved(path)
+    path = resolved(path)
     held = take(path)
     try:
         database = _opened(path, fresh_id, patience, durable=True)
@@ -50,7 +50,7 @@ def open_beside(
 
     Makes and migrates nothing: a missing or empty file is StoreMissing, an older one a StoreError.
     """
-    path = _resolved(path)
+    path = resolved(path)
     _require_there(path)
     with _translated(path), _closed_on_error(_connect(path, "mode=rw", patience)) as connection:
         check_current(connection, path)
@@ -64,19 +64,30 @@ def open_reading(
 ) -> SqliteStore:
     """Open a store that exists only to read it: no right to write is needed, and none is used.
 
-    Makes and migrates nothing, as `open_beside`. Where not even SQLite's own files beside the store
-    may be made, and none are there, no engine runs: the file alone is read, as it stands.
+    Makes and migrates nothing, as `open_beside`.
     """
-    path = _resolved(path)
-    _require_there(path)
+    path = resolved(path)
     with _translated(path):
-        try:
-            database = _reading(path, "mode=ro", patience)
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF not in _NO_RIGHT or _log_of(path).exists():
-                raise
-            database = _reading(path, "mode=ro&immutable=1", patience)
+        connection = reading_connection(path, patience)
+        with _closed_on_error(connection):
+            check_current(connection, path)
+            database = Database(connection, path)
     return SqliteStore(runner(database), exclusive=False)
+
+
+def reading_connection(path: Path, patience: timedelta = PATIENCE) -> sqlite3.Connection:
+    """Connect to a file that is only read; StoreMissing where none is. SQLite's errors are raised.
+
+    Where not even SQLite's own files beside the store may be made, and none are there, no engine
+    runs: the file alone is read, as it stands.
+    """
+    _require_there(path)
+    try:
+        return _reading(path, "mode=ro", patience)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF not in _NO_RIGHT or _log_of(path).exists():
+            raise
+        return _reading(path, "mode=ro&immutable=1", patience)
 
 
 def is_made(path: Path) -> bool:
@@ -92,11 +103,10 @@ def is_made(path: Path) -> bool:
     return True
 
 
-def _reading(path: Path, options: str, patience: timedelta) -> Database:
+def _reading(path: Path, options: str, patience: timedelta) -> sqlite3.Connection:
     with _closed_on_error(_connect(path, options, patience)) as connection:
-        check_current(connection, path)
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-        return Database(connection, path)
+        return connection
 
 
 def _log_of(path: Path) -> Path:
@@ -116,12 +126,12 @@ def open_shared(
     Unless `durable`, nothing waits for the disk: a crash of the process loses nothing, one of
     the computer may.
     """
-    path = _resolved(path)
+    path = resolved(path)
     database = _opened(path, fresh_id, patience, durable=durable)
     return SqliteStore(runner(database), exclusive=False)
 
 
-def _resolved(path: Path) -> Path:
+def resolved(path: Path) -> Path:
     """Return the one true path of a file that could be a store: links must not fool the lock."""
     path = path.resolve()
     if path.is_dir():
