@@ -1,6 +1,8 @@
 """`check` says in order only of what an engine could run, here and as it is."""
 
+import asyncio
 import os
+import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ from cli_kit import Result
 
 from hostler.app.compose import Composed
 from hostler.frontends.cli.main import application, commands, main
+from hostler.stores.sqlite.opening import open_engine
+from hostler.stores.sqlite.worker import Inline
 
 KEY = {"SCW_SECRET_KEY": "5ec5ec5e-0000-4000-8000-5ec5ec5ec5ec"}
 HERE = {**KEY, "SCW_DEFAULT_PROJECT_ID": "0b5e6f1a-5d3c-4f0e-9a51-3c1f7d2e8a10"}
@@ -96,6 +100,18 @@ def test_a_store_that_cannot_be_written_is_not_in_order(
     monkeypatch.setattr(os, "access", denied)
     found = findings(check(tmp_path, cloud(), capsys), ok=False)
     assert "must be writable by the user that hostler runs as" in found["store"]
+
+
+async def test_a_store_that_the_engine_brings_forward_is_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await open_engine(tmp_path / "web.db", "i-1", runner=Inline).close()
+    older = sqlite3.connect(tmp_path / "web.db")
+    older.execute("PRAGMA user_version = 2")
+    older.close()
+    result = await asyncio.to_thread(check, tmp_path, cloud("store = 'sqlite:web.db'"), capsys)
+    assert (result.code, result.json["ok"]) == (0, True)
+    assert "written by an older hostler" in findings(result, ok=True, warning=True)["store"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from sqlite3 import Connection
 
-from hostler.domain.errors import StoreError, StoreMissing, StoreTooNew
+from hostler.domain.errors import StoreMissing, StoreTooNew, StoreTooOld
 from hostler.domain.ids import InstallationId
 
 from .file import damaged
@@ -36,7 +36,7 @@ def version(db: Connection, path: Path, newest: int) -> int:
 
 
 def check_current(db: Connection, path: Path) -> None:
-    """Raise StoreError unless the file has our version: only an engine brings it forward.
+    """Raise StoreTooOld unless the file has our version: only an engine brings it forward.
 
     A file without any tables is StoreMissing: an engine is just making it, or never finished.
     """
@@ -44,7 +44,7 @@ def check_current(db: Connection, path: Path) -> None:
     if found == 0:
         raise StoreMissing(f"{path} holds no store yet; an engine makes it: hostler run")
     if found < len(STEPS):
-        raise StoreError(
+        raise StoreTooOld(
             f"{path} was written by an older hostler (schema {found}, ours is {len(STEPS)}); "
             "start the engine of this version once: hostler run"
         )

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hostler.config.values import Config
+from hostler.domain.errors import StoreTooOld
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
 from hostler.frontends.cli.console.options import File, Json
@@ -48,7 +49,10 @@ class CheckCommand(Struct, frozen=True):
         if problem := await self.services.store_problem(config):
             checks.append(Check(about="store", text=problem, ok=False))
         else:
-            checks += await self._recorded(config)
+            try:
+                checks += await self._recorded(config)
+            except StoreTooOld as error:
+                checks.append(Check(about="store", text=str(error), ok=True, warning=True))
         if online:
             async with (
                 self.services.store(config, Purpose.READ) as store,
