@@ -26,6 +26,7 @@ def test_magic_packets_leave(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["wake-on-lan", "52:54"], "mac"),
         (["wake-on-lan", MAC, "--broadcast", "there"], "broadcast"),
+        (["wake-on-lan", MAC, "--port", "99999"], "port: expected a whole number of at least 1"),
         (["ssh-shutdown", "127.0.0.1", "--fingerprint", "MD5:00"], "fingerprint"),
         (["ssh-shutdown", "127.0.0.1", "--fingerprint", FINGERPRINT, "--command", " "], "command"),
     ],
@@ -34,7 +35,9 @@ def test_what_cannot_be_is_refused_before_anything_is_sent(
     words: list[str], named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(words) == 2
-    assert named in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert named in printed
+    assert "$." not in printed
 
 
 def test_a_machine_that_is_not_reached_fails_the_job(capsys: pytest.CaptureFixture[str]) -> None:

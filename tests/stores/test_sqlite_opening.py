@@ -368,6 +368,15 @@ async def test_who_may_only_read_reads(*, running: bool):
     assert found == (100, int(running))
 
 
+async def test_who_may_not_read_is_sent_to_the_user_of_the_engine():
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "hostler.db"
+        await written(path)
+        give_rights(path.parent)
+        with as_nobody(), pytest.raises(StoreError, match="may not be read by this user"):
+            reading(path)
+
+
 async def test_a_reader_sees_what_an_engine_writes_that_starts_after_it(tmp_path: Path):
     path = tmp_path / "hostler.db"
     await written(path)

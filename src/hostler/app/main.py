@@ -50,3 +50,7 @@ def _run(argv: list[str]) -> int:
     from .command_line import run
 
     return run(argv)
+
+
+if __name__ == "__main__":
+    main()

@@ -56,7 +56,7 @@ def _hello(server: RackServer, written: Path | None, *, as_json: bool) -> str:
         drive = f"hostler run {written}"
     lines = (
         f"# {len(server.rack.machines)} simulated machines; Ctrl-C ends them",
-        f"# lights:  {server.url}/",
+        f"# page:  {server.url}/",
         f"# faults:  curl {server.url}/_sim/faults",
         f"# driven by:  {drive}",
     )

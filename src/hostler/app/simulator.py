@@ -40,7 +40,7 @@ def main(**options: Unpack[Options]) -> int:
     try:
         return asyncio.run(_serve(Settings(**options, project=PROJECT)))
     except BadFaultRates as error:
-        sys.stderr.write(f"hostler: weather: {error}\n")
+        sys.stderr.write(f"hostler: --fault-rates: {error}\n")
     except ValueError as error:
         sys.stderr.write(f"hostler: simulator: {error}\n")
     except OSError as error:

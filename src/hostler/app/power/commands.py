@@ -20,7 +20,7 @@ def wake_on_lan(
     interface: Annotated[
         str | None, Parameter(help="the network interface that the packets leave by")
     ] = None,
-    port: Annotated[int, Parameter(help="the port, of which nobody cares")] = 9,
+    port: Annotated[int, Parameter(help="the UDP port: any will do")] = 9,
     json: Json = False,
 ) -> int:
     """Send magic packets to one machine; whether it starts, nobody answers."""

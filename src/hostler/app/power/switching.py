@@ -4,11 +4,11 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
-
 from hostler.access.http import AiohttpTransport
 from hostler.access.shell import SshShell
 from hostler.app.clock import SystemClock
+from hostler.config.decode import decode_table
+from hostler.config.errors import Faults
 from hostler.domain.errors import UsageError
 from hostler.domain.model.calls import Done
 from hostler.frontends.cli.console.exits import Exit
@@ -32,10 +32,10 @@ async def _act(
     method: PowerMethod, action: PowerAction, keys: Mapping[str, object], screen: Screen
 ) -> int:
     """Do it once; UsageError where the command line names what cannot be."""
-    try:
-        settings = msgspec.convert(keys, method.settings)
-    except msgspec.ValidationError as error:
-        raise UsageError(str(error)) from None
+    wrong = Faults()
+    (settings,) = decode_table(dict(keys), (method.settings,), "", wrong)
+    if settings is None or wrong.found:
+        raise UsageError("; ".join(f"{one.path}: expected {one.expected}" for one in wrong.found))
     if faults := method.check(settings):
         raise UsageError("; ".join(faults))
     power = method.open(

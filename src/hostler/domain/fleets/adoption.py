@@ -116,9 +116,6 @@ def answered(
     )
 
 
-_NOTHING = "nothing in its name was found that could be adopted"
-
-
 def _why_none(request: Request, snapshot: Snapshot) -> str:
     covered = _covered(replace(snapshot, requests=(request,)))
     doubles = _doubles(covered, snapshot.capabilities)
@@ -129,7 +126,8 @@ def _why_none(request: Request, snapshot: Snapshot) -> str:
             "it: delete that by hand once nobody uses it"
         )
     if not doubles:
-        return _NOTHING
+        whose = f"of the installation {request.installation} " if request.installation else ""
+        return f"nothing {whose}was found that could be adopted"
     machine, hosts = min(doubles.items())
     return (
         f"{len(hosts)} hosts bear the name of {machine} ({', '.join(sorted(hosts))}): "

@@ -2,9 +2,10 @@
 
 from msgspec.structs import replace
 
+from hostler.domain.model.commands import RESIZE
 from hostler.domain.model.fleet import FleetRow, destructions_left, next_room
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.phases import Phase, Reason
+from hostler.domain.model.phases import Phase, Reason, sentence
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, event, move, wait
 from hostler.domain.observation.blockers import ends_at_once, protection
@@ -118,5 +119,8 @@ def _drained(transition: Transition, snapshot: Snapshot) -> Transition:
 
 
 def _why(machine: Machine) -> str:
-    deletion = machine.deletion
-    return f"{deletion.why} ({deletion.actor})" if deletion else ""
+    """Return why it is to go, and who asked for that where it was not the engine itself."""
+    if (deletion := machine.deletion) is None:
+        return ""
+    why = sentence(deletion.why)
+    return why if deletion.actor == RESIZE else f"{why} ({deletion.actor})"

@@ -226,7 +226,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.TO_STANDBY: "somebody asked for standby",
     Reason.IN_STANDBY: "it is observed in standby",
     Reason.WOKEN: "somebody asked for it back",
-    Reason.ENDED: "somebody asked for its deletion",
+    Reason.ENDED: "its deletion was asked for",
     Reason.SCALED_DOWN: "the fleet has more machines than its size",
     Reason.MAX_AGE: "it reached its maximum age",
     Reason.OUTDATED: "the fleet's template changed since it was made",

@@ -36,6 +36,10 @@ def _of_sqlite(fault: sqlite3.Error, path: Path) -> StoreError:
             )
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             return damaged(path, str(fault))
+        case sqlite3.SQLITE_CANTOPEN if _is_forbidden(path):
+            return StoreError(
+                f"{path} may not be read by this user: use the one that hostler runs as (sudo -u …)"
+            )
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
             return StoreError(
                 f"{path} cannot be opened for writing ({fault}): the file and its folder must be "
@@ -43,6 +47,17 @@ def _of_sqlite(fault: sqlite3.Error, path: Path) -> StoreError:
             )
         case _:
             return StoreError(f"{path}: the database failed: {fault}")
+
+
+def _is_forbidden(path: Path) -> bool:
+    """Tell whether this user may not even read a file."""
+    try:
+        os.close(os.open(path, os.O_RDONLY))
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def damaged(path: Path, why: str) -> StoreDamaged:

@@ -19,7 +19,7 @@ from hostler.providers.power.passwords import lacking, password_of
 from hostler.providers.power.programs import PASSED
 from hostler.providers.power.switch import MethodTable, switch_of
 
-_CURE = "install it with `pip install 'hostler[ipmi]'`, or the program ipmitool"
+_CURE = "install it (`pip install python-ipmi`), or the program ipmitool"
 _MESSAGES = 8
 """How many answers a call waits for at most: those of its session, and its own."""
 
@@ -50,7 +50,7 @@ class IpmiTable(MethodTable, frozen=True, kw_only=True):
     client: Annotated[
         Literal["auto", "python-ipmi", "ipmitool"],
         Meta(
-            description="what speaks IPMI: the extra `hostler[ipmi]`, or the program; auto: the "
+            description="what speaks IPMI: the library python-ipmi, or the program; auto: the "
             "first one that is installed"
         ),
     ] = "auto"

@@ -18,7 +18,7 @@ from hostler.providers.power.mqtt.dialects import DIALECTS
 from hostler.providers.power.passwords import lacking, password_of
 from hostler.providers.power.switch import MethodTable, switch_of
 
-_CURE = "aiomqtt is not here: install it with `pip install 'hostler[mqtt]'`"
+_CURE = "aiomqtt is not here: install it with `pip install aiomqtt`"
 
 
 class MqttTable(MethodTable, frozen=True, kw_only=True):

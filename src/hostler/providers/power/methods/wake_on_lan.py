@@ -35,7 +35,7 @@ class WakeOnLanTable(MethodTable, frozen=True, kw_only=True):
             "its own address fails once switches have forgotten it"
         ),
     ] = "255.255.255.255"
-    port: Annotated[int, Meta(ge=1, le=65535, description="the port, of which nobody cares")] = 9
+    port: Annotated[int, Meta(ge=1, le=65535, description="the UDP port: any will do")] = 9
     interface: Annotated[
         str | None,
         Meta(description="the network interface that it leaves by (needs CAP_NET_RAW)"),

@@ -163,7 +163,7 @@ def _secret(table: AccountTable, opening: Opening, path: str) -> Secret:
         try:
             text = read_text(place)
         except (OSError, ValueError) as error:
-            where = f"in {place.parent} (relative names begin at the fleet file)"
+            where = f"in {place.parent.absolute()} (relative names begin at the fleet file)"
             raise ConfigError(
                 f"{source} cannot be read {where}: {why_not_read(error)}; {cure}"
             ) from None
