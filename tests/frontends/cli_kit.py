@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -105,6 +105,7 @@ class InMemory:
     reloads: Callable[[Config], None] = lambda _: None
     clock_: StillClock = field(default_factory=StillClock)
     provider: FakeProvider | None = None
+    became: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
 
     def load(self, path: Path, *, partial: bool = False) -> Config:
         del partial
@@ -136,6 +137,9 @@ class InMemory:
         assert to is not None
         to.write_bytes(b"all of it")
         return to
+
+    def become(self, words: Sequence[str]) -> None:
+        self.became.append(tuple(words))
 
     def clock(self) -> Clock:
         return self.clock_

@@ -28,7 +28,8 @@ def test_every_command_of_the_pages_exists() -> None:
         text = page.read_text()
         code = "\n".join(re.findall(r"```(?:sh|console|text)\n(.*?)```", text, re.DOTALL))
         message = re.findall(
-            r"^(?:\$ )?(?:\.venv/bin/)?hostler ((?:fleeting |kubernetes )?[a-z]+(?:-[a-z]+)*)",
+            r"^(?:\$ )?(?:\.venv/bin/)?hostler "
+            r"((?:fleeting |kubernetes |store )?[a-z]+(?:-[a-z]+)*)",
             code,
             re.MULTILINE,
         )

@@ -1,6 +1,6 @@
 """Services: what the command line needs from the rest of the program, handed to it by app."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -101,6 +101,10 @@ class Services(Protocol):
 
         Returns the file. Raises StoreError, or RequestRefused for a store that is no file.
         """
+        ...
+
+    def become(self, words: Sequence[str]) -> None:
+        """Go on as another program, which ends this one; RequestRefused where it cannot be run."""
         ...
 
     def engine_runs(self, config: Config) -> bool:

@@ -17,7 +17,7 @@ CommandGroups = Mapping[str, Mapping[str, Command]]
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Run a fleet": ("run", "check", "reload", "store backup"),
-    "Read": ("status", "top", "plan", "explain", "history", "orphans"),
+    "Read": ("status", "top", "plan", "explain", "history", "orphans", "connect"),
     "Request": (
         "scale",
         "delete",
@@ -53,29 +53,45 @@ def commands(services: Services, verb: str = "") -> CommandGroups:
 
 def _command(name: str, services: Services) -> Command:
     """Import one command: nobody should wait for what the others need."""
+    owner = _of_engine(name, services) or _of_records(name, services)
+    command: Command = getattr(owner, name.rpartition(" ")[2])
+    return command
+
+
+def _of_engine(name: str, services: Services) -> object | None:
+    """Return what has a command about an engine and its store; None for the others."""
     match name:
         case "run":
             from .commands.run import RunCommand as Owner
         case "reload":
             from .commands.reload import ReloadCommand as Owner
-        case "top":
-            from .commands.top import TopCommand as Owner
         case "check":
             from .commands.check import CheckCommand as Owner
-        case "plan" | "explain":
-            from .commands.plan import PlanCommands as Owner
-        case "host":
-            from .commands.host import HostCommand as Owner
         case "store backup":
             from .commands.store import StoreCommands as Owner
+        case _:
+            return None
+    return Owner(services, guarded)
+
+
+def _of_records(name: str, services: Services) -> object:
+    """Return what has a command that reads records or asks for something."""
+    match name:
+        case "top":
+            from .commands.top import TopCommand as Owner
+        case "plan" | "explain":
+            from .commands.plan import PlanCommands as Owner
+        case "connect":
+            from .commands.connect import ConnectCommand as Owner
+        case "host":
+            from .commands.host import HostCommand as Owner
         case "pool":
             from .commands.pool import PoolCommand as Owner
         case "status" | "history" | "orphans":
             from .commands.status import StatusCommands as Owner
         case _:
             from .commands.requests import RequestCommands as Owner
-    command: Command = getattr(Owner(services, guarded), name.rpartition(" ")[2])
-    return command
+    return Owner(services, guarded)
 
 
 def _version() -> str:
