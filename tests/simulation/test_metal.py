@@ -48,6 +48,7 @@ PAST_FAILURES = {
 
 FAILURES_OF_NEWER_DICE = {
     110000547: "hold: a box stayed on, as its fleet was paused (the judge)",
+    115200033: "hold: a box was gone by the name by which it was to be held (the judge)",
 }
 """The same of seeds that draw what people hold."""
 

@@ -198,6 +198,10 @@ class MacChecker(ScalewayChecker):
 
     # ------------------------------------------------------------ what happens to hosts
 
+    def has_host(self, host: HostId) -> bool:
+        """Tell whether a host is there: people delete them."""
+        return self.truth.mac(host) is not None
+
     def happened(self, fault: str, *, done: bool) -> None:
         """Note what a person did."""
         super().happened(fault, done=done)

@@ -78,6 +78,10 @@ class MetalChecker(Checker):
             for box in self.truth.rack.boxes()
         ]
 
+    def has_host(self, host: HostId) -> bool:
+        """Tell whether a box is there under this name: people rename and remove them."""
+        return self.truth.rack.box(ResourceId(host)) is not None
+
     def _thing(self, box: HostId, owner: tuple[ShadowStore, MachineId] | None) -> Thing:
         if owner is None:
             return Thing(id=ResourceId(box), kind="host", created=0.0)
