@@ -1,6 +1,6 @@
 """Which machine takes which host: what is free, what is chosen first, and what is let go again."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
@@ -257,6 +257,49 @@ def test_a_clean_host_is_so_under_the_name_that_it_bore_and_under_no_other() -> 
     assert clean_name(after.machine) == ""
     assert after.machine.host == BOX
     assert after.events[0].reason == Reason.HOST_USED
+
+
+@pytest.mark.parametrize(
+    ("stage", "was_ready", "clean"),
+    [
+        (Stage.POOL, None, False),
+        (Stage.PARKED, None, False),
+        (Stage.CLAIMED, None, True),
+        (Stage.NONE, None, True),
+        (Stage.POOL, BEGIN, True),
+    ],
+)
+def test_a_clean_host_that_somebody_pools_before_its_machine_is_ready_is_wiped_after_all(
+    stage: Stage, was_ready: datetime | None, *, clean: bool
+) -> None:
+    """Whoever made it anybody's may have used it; a machine that was ready has its own disk."""
+    (machine,), _ = assigned(waiting(), hosts=(choice(known=FREE, clean=True),))
+    machine = replace(machine, places=(Place(slot=SERVER, attempt=1),))
+    machine = machine.with_health(was_ready=was_ready)
+    renamed = replace(box(), name="by hand", host=replace(box().host, stage=stage))
+    transition = Transition(before=machine, machine=machine, resources=())
+    after = doubted(transition, fleet_snapshot((machine,), (renamed,))).machine
+    assert (after.fact(CLEAN) is not None) == clean
+
+
+@pytest.mark.parametrize(
+    ("state", "later", "clean"),
+    [
+        (CallState.DONE, CONSISTENCY_DELAY, True),
+        (CallState.DONE, CONSISTENCY_DELAY + timedelta(seconds=1), False),
+        (CallState.OPEN, 2 * CONSISTENCY_DELAY, True),
+        (CallState.REFUSED, 2 * CONSISTENCY_DELAY, True),
+    ],
+)
+def test_so_is_one_that_bears_its_old_name_again_once_the_claim_must_be_seen(
+    state: CallState, later: timedelta, *, clean: bool
+) -> None:
+    (machine,), _ = assigned(waiting(), hosts=(choice(known=FREE, clean=True),))
+    claim = call("mark", state, aim=Stage.PENDING)
+    machine = replace(machine, places=(Place(slot=SERVER, attempt=1),), asked=(claim,))
+    snapshot = fleet_snapshot((machine,), (box(),), now=BEGIN + later)
+    transition = Transition(before=machine, machine=machine, resources=())
+    assert (doubted(transition, snapshot).machine.fact(CLEAN) is not None) == clean
 
 
 def test_a_host_whose_disk_is_kept_is_clean_under_any_name() -> None:

@@ -168,11 +168,17 @@ def _unproved(machine: Machine) -> Machine:
 def doubted(transition: Transition, snapshot: Snapshot) -> Transition:
     """Take back that the host is clean where it is called otherwise before it is claimed.
 
-    Somebody gave it that name, and may have used it: it is wiped first, as any other.
+    Somebody gave it that name, and may have used it: it is wiped first, as any other. So it is with
+    one that somebody made anybody's again before its machine was ready.
     """
     name, machine = clean_name(transition.machine), transition.machine
     resource = snapshot.inventory.resource(ResourceId(machine.host or ""))
-    if not name or machine.places or resource is None or resource.name == name:
+    if not name or resource is None:
+        return transition
+    if resource.name == name and not _is_named_back(machine, snapshot):
+        return transition
+    was_ready = machine.health.was_ready is not None
+    if machine.places and (was_ready or resource.host.stage not in AT_HOME):
         return transition
     notice = event(
         "host", machine, snapshot, str(Reason.HOST_USED), f"it is called {resource.name!r} now"
@@ -256,19 +262,28 @@ def _has_it(transition: Transition, snapshot: Snapshot) -> bool:
         or sighting.resource.host.holder == machine.id
     ):
         return True
-    owner_tags = (
-        a.closed or a.at for a in machine.asked if a.aim and a.call_state is CallState.DONE
-    )
-    observed_at = snapshot.inventory.observed_at(sighting)
-    if any(
-        observed_at <= tagged + snapshot.capabilities.consistency_delay for tagged in owner_tags
-    ):
+    if _may_lag(machine, snapshot.inventory.observed_at(sighting), snapshot):
         return True
     stage = sighting.resource.host.stage
     if stage is Stage.NONE and _may_show(machine):  # nobody can ask it: it has what it had
         return True
     named = machine.fact(ADOPTED) is not None and stage is not Stage.FOREIGN
     return not machine.places and (named or stage in AT_HOME)
+
+
+def _may_lag(machine: Machine, observed: datetime, snapshot: Snapshot) -> bool:
+    """Tell whether an observation of then may still lack an owner tag that was answered well."""
+    tagged = (a.closed or a.at for a in machine.asked if a.aim and a.call_state is CallState.DONE)
+    return any(observed <= at + snapshot.capabilities.consistency_delay for at in tagged)
+
+
+def _is_named_back(machine: Machine, snapshot: Snapshot) -> bool:
+    """Tell whether somebody gave a host the name again that it bore before its machine had it."""
+    sighting = snapshot.inventory.sightings.get(ResourceId(machine.host or ""))
+    tagged = any(a.aim and a.call_state is CallState.DONE for a in machine.asked)
+    if sighting is None or not tagged:
+        return False
+    return not _may_lag(machine, snapshot.inventory.observed_at(sighting), snapshot)
 
 
 def _taken_at(machine: Machine, snapshot: Snapshot) -> Iterator[datetime]:
