@@ -26,14 +26,10 @@ from hostler.domain.model.snapshot import Orphan, RequestKind
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.hosts import NOT_RUN
-from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
-from hostler.frontends.kubernetes.fleets.source import (
-    Base,
-    Leaves,
-    Opens,
-    Source,
-    Surroundings,
-)
+from hostler.frontends.kubernetes.fleets.judging import Base, Leaves, Opens
+from hostler.frontends.kubernetes.fleets.reported import Reported
+from hostler.frontends.kubernetes.fleets.reporting import Reporter
+from hostler.frontends.kubernetes.fleets.source import Source, Surroundings
 from hostler.frontends.kubernetes.fleets.status import written_conditions
 from hostler.frontends.kubernetes.fleets.writing import FINALIZER, Writer
 from hostler.frontends.kubernetes.namespaces import Namespaces

@@ -21,8 +21,10 @@ from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host, HostCondition
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
-from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
-from hostler.frontends.kubernetes.fleets.source import Base, Source, Surroundings
+from hostler.frontends.kubernetes.fleets.judging import Base
+from hostler.frontends.kubernetes.fleets.reported import Reported
+from hostler.frontends.kubernetes.fleets.reporting import Reporter
+from hostler.frontends.kubernetes.fleets.source import Source, Surroundings
 from hostler.frontends.kubernetes.fleets.status import written_conditions
 from hostler.frontends.kubernetes.fleets.writing import REFUSED, Writer
 from hostler.frontends.kubernetes.namespaces import Namespaces

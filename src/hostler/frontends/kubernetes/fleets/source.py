@@ -7,36 +7,21 @@ API server cannot tell for a while stays as it was.
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from datetime import timedelta
-from pathlib import Path
 from typing import cast
 
 import structlog
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct
 
-from hostler.config.cluster_tables import AllowTable
 from hostler.config.decode import Raw, table
 from hostler.config.digests import differing, digests
-from hostler.config.errors import Fault
-from hostler.config.load import Kinds
 from hostler.config.node_tables import HostNodeTable
-from hostler.config.store_url import Stores
 from hostler.config.values import Config
-from hostler.domain.errors import ConfigError, HostlerError, HostRefused
+from hostler.domain.errors import ConfigError, HostlerError
 from hostler.domain.ids import AccountName, HostId
 from hostler.frontends.kubernetes.connecting import Connected
 from hostler.frontends.kubernetes.namespaces import Namespaces
-from hostler.frontends.kubernetes.objects.assembly import (
-    FLEET,
-    PROVIDER,
-    Assembler,
-    Assembly,
-    Candidate,
-    Place,
-    Reason,
-    Verdict,
-)
-from hostler.frontends.kubernetes.objects.candidates import Candidates, Objects, secret_keys
+from hostler.frontends.kubernetes.objects.assembly import FLEET, Place
+from hostler.frontends.kubernetes.objects.candidates import Objects, secret_keys
 from hostler.frontends.kubernetes.objects.host_entries import HostPlace
 from hostler.frontends.kubernetes.objects.secrets import (
     SecretData,
@@ -50,6 +35,7 @@ from hostler.ports.clock import Clock
 from .exchange import Verdicts, objections
 from .finalized import HeldObjects
 from .following import Followed
+from .judging import Base, Judge, Judged, Leaves, Nodes, Opens
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.kubernetes")
 
@@ -58,39 +44,6 @@ GATHER = timedelta(milliseconds=200)
 
 AGAIN = timedelta(minutes=1)
 """How often Secrets are read again."""
-
-
-class Base(Struct, frozen=True, kw_only=True):
-    """The file beside the objects: its path, also where none is `written`, and its tables.
-
-    `allow` is what it allows objects to ask for.
-    """
-
-    path: Path
-    raw: Raw
-    kinds: Kinds
-    stores: Stores
-    allow: AllowTable = AllowTable()
-    written: bool = False
-
-
-class Judged(Struct, frozen=True, kw_only=True):
-    """What is in force, each object's generation that it was made from, and hosts' verdicts.
-
-    Generations are by uid: another object of the same name was not judged yet.
-    """
-
-    assembly: Assembly
-    generations: Mapping[str, int] = field(default_factory=dict[str, int])
-    hosts: Mapping[str, Verdict] = field(default_factory=dict[str, Verdict])
-    nodes: Mapping[HostPlace, HostNodeTable] = field(default_factory=dict[HostPlace, HostNodeTable])
-
-
-Opens = Callable[[Config], Awaitable[None]]
-"""Opens the accounts of a configuration and closes them; ConfigError where one cannot be."""
-
-Leaves = Callable[[Config], Awaitable[tuple[Fault, ...]]]
-"""Returns a fault for each fleet that is taken away from the account in which its machines are."""
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
@@ -117,16 +70,18 @@ class Source:
     """
 
     def __init__(self, base: Base, surroundings: Surroundings) -> None:
-        self._base = base
         self._cluster, self._followed = surroundings.cluster, surroundings.followed
         self.namespaces = surroundings.namespaces
         self._places = surroundings.places
-        self._opens, self._leaves = surroundings.opens, surroundings.leaves
         self._clock, self._again = surroundings.clock, surroundings.again
-        self._before: dict[Place, Raw] = {}
-        self._recorded: Collection[HostPlace] = frozenset()
         self._held = HeldObjects(self._followed, self.namespaces)
-        self._opened: dict[str, str] = {}
+        self._judge = Judge(
+            base=base,
+            namespaces=self.namespaces,
+            places=self._places,
+            opens=surroundings.opens,
+            leaves=surroundings.leaves,
+        )
         self._judged: Judged | None = None
         self._heard: Mapping[str, str] | None = None
         self._secrets: Mapping[str, SecretData] = {}
@@ -151,7 +106,7 @@ class Source:
 
         `recorded` are the hosts that were.
         """
-        self._before, self._recorded = dict(before), recorded
+        self._judge.before, self._judge.recorded = dict(before), recorded
         await self._followed.synced()
         await self._make()
         return self.config()
@@ -163,8 +118,9 @@ class Source:
         otherwise by now `on_new` has heard of when this returns.
         """
         async with self._making:
-            fleets = {place: one for place, one in self._before.items() if place.table == FLEET}
-            self._before, self._recorded = {**fleets, **before}, recorded
+            stood = self._judge.before.items()
+            fleets = {place: one for place, one in stood if place.table == FLEET}
+            self._judge.before, self._judge.recorded = {**fleets, **before}, recorded
             self._held = HeldObjects(self._followed, self.namespaces)
         await self._make()
 
@@ -189,7 +145,7 @@ class Source:
         async with self._making:
             self._followed.changed.clear()
             objects = await self._objects()
-            self._judged = await self._judge(objects)
+            self._judged = await self._judge.judged(objects, self._nodes())
         for place, verdict in self._judged.assembly.verdicts.items():
             if not verdict.accepted:
                 log.warning("kubernetes.refused", object=place.path, why=verdict.message)
@@ -210,10 +166,10 @@ class Source:
         """
         async with self._making:
             objects = await self._objects()
-            stood = self._judged = await self._judge(objects)
-            undo, self._base = self._undoing(), base
+            stood = self._judged = await self._judge.judged(objects, self._nodes())
+            undo, self._judge.base = self._undoing(), base
             try:
-                self._judged = await self._judge(objects)
+                self._judged = await self._judge.judged(objects, self._nodes())
                 found = objections(_verdicts(stood), _verdicts(self._judged), self.namespaces)
                 if texts := tuple(found):
                     raise ConfigError("; ".join(texts))
@@ -224,10 +180,11 @@ class Source:
 
     def _undoing(self) -> Callable[[], None]:
         """Return what makes all be as it is now; objects that changed meanwhile are read again."""
-        base, judged, before = self._base, self._judged, self._before
+        judge, judged = self._judge, self._judged
+        base, before = judge.base, judge.before
 
         def undo() -> None:
-            self._base, self._judged, self._before = base, judged, before
+            judge.base, judge.before, self._judged = base, before, judged
             self._followed.changed.set()
 
         return undo
@@ -248,7 +205,7 @@ class Source:
 
     async def _objects(self) -> Objects:
         """Read what may be in force, and the Secrets that it names."""
-        held = self._held.now(self._before, self._recorded)
+        held = self._held.now(self._judge.before, self._judge.recorded)
         fleets = tuple(one for one in held.fleets if not one.ends)
         keys = sorted(secret_keys((*held.providers, *fleets, *held.hosts)))
         places = {key: self.namespaces.name(key.namespace, key.name) for key in keys}
@@ -273,127 +230,18 @@ class Source:
             unread = SecretData(name=key.name, place=place, problem=why)
             return self._secrets.get(place, unread)
 
-    async def _judge(self, objects: Objects) -> Judged:
-        """Return what is in force, once every account of it could be opened.
-
-        What was in force before is no longer, either, where it is no better than what replaces it.
-        """
-        base, before = self._base, dict(self._before)
-        refused, hosts = dict[Place, Verdict](), dict[HostPlace, str]()
-        kinds = dict[str, str]()
-        while True:
-            candidates = self._candidates(objects, hosts, kinds)
-            assembler = Assembler(
-                namespaces=self.namespaces,
-                path=base.path,
-                base=base.raw,
-                kinds=base.kinds,
-                stores=base.stores,
-            )
-            assembler.verdicts.update(refused)
-            assembly = assembler.assemble(candidates, before)
-            stay = self._other_kinds(objects, assembly)
-            if not stay.keys() <= kinds.keys():
-                kinds |= stay
-                continue
-            place, error = await self._unopened(assembly)
-            if place is None or (place in refused and place not in before):
-                break
-            host = (place.name, error.host) if isinstance(error, HostRefused) else None
-            if place in refused:
-                del before[place]
-            elif isinstance(error, HostRefused) and host is not None and host not in hosts:
-                hosts[host] = self._places.worded(error.why)
-            else:
-                why = self._places.worded(str(error))
-                refused[place] = Verdict(reason=Reason.NOT_OPENED, message=why)
-        self._before = dict(assembly.tables)
-        return Judged(
-            assembly=assembly,
-            generations={
-                one.metadata.uid: one.metadata.generation
-                for found in (objects.providers, objects.fleets, objects.hosts)
-                for one in found
-            },
-            hosts={name: why for one in candidates.values() for name, why in one.hosts.items()},
-            nodes=self._nodes(candidates),
-        )
-
-    def _other_kinds(self, objects: Objects, assembly: Assembly) -> Mapping[str, str]:
-        """Return the providers that stay of another kind than their objects say, with that kind."""
-        wanted = {
-            self.namespaces.name_of(p.metadata): p.wanted.get("kind") for p in objects.providers
-        }
-        stay = (place for place, one in assembly.verdicts.items() if one.older)
-        found = {p.name: assembly.tables[p].get("kind") for p in stay if p.table == PROVIDER}
-        return {name: str(kind) for name, kind in found.items() if kind != wanted[name]}
-
-    def _candidates(
-        self, objects: Objects, refused: Mapping[HostPlace, str], stay: Mapping[str, str]
-    ) -> Mapping[Place, Candidate]:
-        base = self._base
-        making = Candidates(
-            namespaces=self.namespaces,
-            kinds=base.kinds,
-            base=base.raw,
-            places=self._places,
-            allow=base.allow,
-            recorded=self._recorded,
-            refused=refused,
-            stay=stay,
-        )
-        return making.of(objects, self._before)
-
-    def _nodes(self, candidates: Mapping[Place, Candidate]) -> dict[HostPlace, HostNodeTable]:
-        """Return what hosts are as Nodes; those that are wrong as they were."""
-        judged = self._judged
-        before = judged.nodes if judged is not None else dict[HostPlace, HostNodeTable]()
-        return {
-            (place.name, name): one.nodes[name]
-            if verdict.accepted
-            else before.get((place.name, name), HostNodeTable())
-            for place, one in candidates.items()
-            for name, verdict in one.hosts.items()
-        }
-
     def lent(self) -> frozenset[str]:
         """Return the fleets of the file of which objects of all namespaces may ask for machines."""
-        base = self._base
+        base = self._judge.base
         return frozenset(base.allow.fleets).intersection(table(base.raw.get("fleet", {})))
 
     def node_of(self, account: AccountName, host: HostId) -> HostNodeTable | None:
         """Return what the object of a host says of its Node; None without one."""
-        if self._judged is None:
-            return None
-        return self._judged.nodes.get((str(account), str(host)))
+        return self._nodes().get((str(account), str(host)))
 
-    async def _unopened(self, assembly: Assembly) -> tuple[Place | None, ConfigError | None]:
-        """Return an object that cannot be in force for what is outside the objects, and why.
-
-        It has an account that cannot be opened, each of which is tried once; or it takes a fleet
-        away from what it has. What the file alone does so is no matter of an object.
-        """
-        config = assembly.config
-        for account in config.accounts:
-            place = Place(PROVIDER, str(account.name))
-            digest = digests(config)[place.path]
-            if place not in assembly.verdicts or self._opened.get(place.path) == digest:
-                continue
-            try:
-                await self._opens(replace(config, accounts=(account,), fleets=(), templates={}))
-            except ConfigError as error:
-                return place, error
-            self._opened[place.path] = digest
-        for fault in await self._leaves(config):
-            if (place := _place_of(fault)) in assembly.tables:
-                return place, ConfigError(f"expected {fault.expected}; {fault.hint}")
-        return None, None
-
-
-def _place_of(fault: Fault) -> Place:
-    """Return the table that a fault is about: a provider's, or that of a fleet that changes it."""
-    name, _, rest = fault.path.removesuffix(f".{PROVIDER}").partition(".")
-    return Place(name, rest)
+    def _nodes(self) -> Nodes:
+        """Return what hosts are as Nodes; nothing before anything was judged."""
+        return self._judged.nodes if self._judged is not None else {}
 
 
 def _verdicts(judged: Judged) -> Verdicts:

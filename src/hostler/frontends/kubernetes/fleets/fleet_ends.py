@@ -1,0 +1,43 @@
+"""The end of a Fleet's object: it stays until no engine looks after anything of its fleet.
+
+What engines run is read before what a fleet has: one that still runs it may make a machine.
+"""
+
+from hostler.config.values import Config
+from hostler.domain.model.fleet import FleetRow
+from hostler.frontends.kubernetes.objects.assembly import FLEET, Place
+from hostler.ports.engine_record import KeepsEngineRecord
+from hostler.ports.store import Store
+
+from .reported import Reported
+
+
+async def never_ran(of: Reported, name: str) -> bool:
+    """Tell whether no engine has had a fleet, and none is about to. StoreError goes through.
+
+    One that is deleted right after it was made may be run for a moment still: then it gets a
+    row, and maybe machines, and its object says what becomes of them. The rows are read last.
+    """
+    path = Place(FLEET, name).path
+    if path in of.source.paths() or of.reloads() or await _is_run(of.store, path):
+        return False
+    return all(str(row.name) != name for row in await of.store.fleets())
+
+
+async def holds_nothing(of: Reported, row: FleetRow, config: Config) -> bool:
+    """Tell whether an engine has let a fleet go that has nothing to look after.
+
+    It is never marked as removed then: no engine runs what holds nothing, nor what has orphans
+    alone and no provider. What it holds is read after what is run, for an engine that still has
+    the fleet may make a machine. StoreError goes through.
+    """
+    known = config.known(row.name) is not None
+    if known or await _is_run(of.store, Place(FLEET, str(row.name)).path, unknown=True):
+        return False
+    return not (await of.held(row)).needs_engine
+
+
+async def _is_run(store: Store, path: str, *, unknown: bool = False) -> bool:
+    """Tell whether the engine has a table, or `unknown` where nobody has written which."""
+    runs = await store.engine_record() if isinstance(store, KeepsEngineRecord) else None
+    return unknown if runs is None else path in runs.tables
