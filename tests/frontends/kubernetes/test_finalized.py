@@ -24,7 +24,9 @@ from hostler.domain.model.machine import Protection
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Orphan, RequestKind
 from hostler.frontends.kubernetes.connecting import Connected
+from hostler.frontends.kubernetes.fleets.earlier import earlier_tables
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
+from hostler.frontends.kubernetes.fleets.following import Followed
 from hostler.frontends.kubernetes.fleets.hosts import NOT_RUN
 from hostler.frontends.kubernetes.fleets.judging import Base, Leaves, Opens
 from hostler.frontends.kubernetes.fleets.reported import Reported
@@ -614,3 +616,118 @@ async def test_a_deleted_fleet_without_a_provider_goes_with_its_last_machine(
     await store.save_engine_record(EngineRecord(file="x", since=BEGIN, tables={}))
     objects.write("Fleet", "web", {**WEB, "deletionPolicy": "end"}, ends=True)
     assert await left(tmp_path, objects, store) == (set() if machines else {"Fleet web"})
+
+
+KEPT: Fields = {**WEB, "deletionPolicy": "end", "protected": True}
+
+
+async def _protected(folder: Path) -> tuple[Objects, Source, Store]:
+    """Return a protected fleet that is in force and on record, whose object was deleted."""
+    objects, store = Objects(), MemoryStore(HOME)
+    objects.write("Provider", "rack", RACK)
+    objects.write("Host", "box", BOX)
+    objects.write("Fleet", "web", KEPT)
+    source = source_of(folder, objects, leaves=leaves_of(store))
+    (fleet,) = (await leaves_known(await source.first({}), store)).fleets
+    await _record(store, fleet, 1)
+    objects.write("Fleet", "web", KEPT, ends=True)
+    await source.take(base_in(folder))
+    return objects, source, store
+
+
+async def _ran(store: Store, config: Config) -> None:
+    """Have an engine note which fleet it runs, or that it has it no longer."""
+    (row,) = await store.fleets()
+    fleet = config.known("web")
+    changed = (
+        evolve(row, removed=BEGIN) if fleet is None else evolve(row, definition=fleet.definition)
+    )
+    await store.save_fleet(changed, (), (), Fence(lease="fleet/web", epoch=Epoch(1)))
+
+
+async def test_a_deleted_fleet_that_is_protected_ends_once_its_object_says_so(
+    tmp_path: Path,
+) -> None:
+    """It was protected for ever by what it said when it was deleted, whatever was written there.
+
+    What a removed fleet is says its table of then: so an engine has to have run it unprotected.
+    """
+    objects, source, store = await _protected(tmp_path)
+    (fleet,) = source.config().fleets
+    assert fleet.protected
+    written = (await gone_over(tmp_path, objects, store, source)).statuses["Fleet web"]
+    (ready,) = (one for one in written_conditions(written) if one["type"] == "Ready")
+    assert ready["reason"] == "Deleting"
+    assert "1 machine left, kept by spec.protected: set it to false" in str(ready["message"])
+    objects.write("Fleet", "web", {**KEPT, "protected": False}, ends=True)
+    await source.take(base_in(tmp_path))
+    assert [one.protected for one in source.config().fleets] == [False]
+    await gone_over(tmp_path, objects, store, source)
+    await source.take(base_in(tmp_path))
+    assert names(source.config())[1] == {"web"}, "no engine has run it unprotected yet"
+    await _ran(store, source.config())
+    objects.changed.clear()
+    await gone_over(tmp_path, objects, store, source)
+    assert objects.changed.is_set()
+    await source.take(base_in(tmp_path))
+    assert names(source.config())[1] == set()
+    await _ran(store, source.config())
+    await gone_over(tmp_path, objects, store, source)
+    assert [request.kind for request in await store.requests()] == [RequestKind.DELETE]
+    (removed,) = (await leaves_known(source.config(), store)).fleets
+    assert removed.removed
+    assert not removed.protected
+
+
+@pytest.mark.parametrize("edit", [{"size": 0}, {"deletionPolicy": "leave"}])
+async def test_a_deleted_fleet_that_is_protected_follows_what_is_written_on_it(
+    tmp_path: Path, edit: Fields
+) -> None:
+    objects, source, store = await _protected(tmp_path)
+    objects.write("Fleet", "web", {**KEPT, **edit}, ends=True)
+    await source.take(base_in(tmp_path))
+    assert [one.size for one in source.config().fleets] == ([0] if "size" in edit else [])
+    await _ran(store, source.config())
+    left_ = (await gone_over(tmp_path, objects, store, source)).left
+    assert left_ == (set() if "size" in edit else {"Fleet web"})
+
+
+async def test_a_deleted_fleet_stays_protected_when_another_process_begins(tmp_path: Path) -> None:
+    """Its table of before is that on record; one that has ended already comes back for nothing."""
+    objects, _, store = await _protected(tmp_path)
+    followed: Followed = objects  # pyright: ignore[reportAssignmentType] - what is needed of it
+    for removed in (False, True):
+        begun = source_of(tmp_path, objects, leaves=leaves_of(store))
+        earlier = await earlier_tables(store, followed, begun.namespaces)
+        assert names(await begun.first(earlier))[1] == (set() if removed else {"web"})
+        await _ran(store, begun.config() if removed else replace(begun.config(), fleets=()))
+
+
+async def test_a_deleted_fleet_is_protected_while_its_provider_was_not_in_force(
+    tmp_path: Path,
+) -> None:
+    objects, source, store = await _protected(tmp_path)
+    await gone_over(tmp_path, objects, store, source)
+    providers = objects.found.pop("Provider")
+    await source._make()
+    assert names(source.config())[1] == set()
+    objects.found["Provider"] = providers
+    await gone_over(tmp_path, objects, store, source)
+    await source.take(base_in(tmp_path))
+    assert [one.protected for one in source.config().fleets] == [True]
+
+
+@pytest.mark.parametrize("paused", [True, False])
+async def test_a_deleted_fleet_that_is_protected_stays_paused_as_its_object_says(
+    tmp_path: Path, *, paused: bool
+) -> None:
+    """It is in force, and would be worked at again once the pause of before had run out."""
+    objects, source, store = await _protected(tmp_path)
+    objects.write("Fleet", "web", {**KEPT, "paused": paused}, ends=True)
+    (row,) = await store.fleets()
+    pause = Protection(until=BEGIN + timedelta(minutes=30), actor="home/web (Fleet)", why="")
+    fence = Fence(lease="fleet/web", epoch=Epoch(1))
+    await store.save_fleet(evolve(row, pause=pause), (), (), fence)
+    await gone_over(tmp_path, objects, store, source)
+    asked = [request.kind for request in await store.requests()]
+    assert asked == [RequestKind.PAUSE if paused else RequestKind.RESUME]

@@ -11,7 +11,7 @@ from hostler.config.definition import table_of
 from hostler.domain.ids import AccountName
 from hostler.domain.model.fleet import FleetRow
 from hostler.frontends.kubernetes.namespaces import Namespaces
-from hostler.frontends.kubernetes.objects.assembly import FLEET, PROVIDER, Place
+from hostler.frontends.kubernetes.objects.assembly import PROVIDER, Place
 from hostler.frontends.kubernetes.objects.host_entries import HostPlace
 from hostler.frontends.kubernetes.objects.models import FLEETS, PROVIDERS
 from hostler.ports.store import Store
@@ -19,6 +19,7 @@ from hostler.queries.hosts import recorded_hosts
 
 from .following import Followed
 from .hosts import is_absent
+from .protected import run_tables
 from .source import Source
 
 
@@ -26,9 +27,7 @@ async def earlier_tables(
     store: Store, followed: Followed, namespaces: Namespaces
 ) -> Mapping[Place, Raw]:
     """Return the tables that an engine last ran for the fleets that are objects now."""
-    names = {namespaces.name_of(one.metadata) for one in followed.of(FLEETS.kind)}
-    known = (row for row in await store.fleets() if str(row.name) in names and row.definition)
-    return {Place(FLEET, str(row.name)): table_of(row.definition) for row in known}
+    return run_tables(followed.of(FLEETS.kind), await store.fleets(), namespaces)
 
 
 async def read_again(source: Source, followed: Followed, store: Store) -> None:

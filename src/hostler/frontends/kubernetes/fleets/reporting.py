@@ -30,6 +30,7 @@ from .host_ends import end_condition, left, wanted_at_end
 from .host_records import known_hosts
 from .hosts import Around, Known, about_hold, host_condition, host_fields, wanted
 from .locks import annotations_for
+from .protected import END, POLICY, run_tables
 from .provider_ends import provider_left
 from .provider_needs import named_providers, needs_of
 from .reported import Reported
@@ -66,7 +67,7 @@ class Reporter:
         requests = await of.store.requests()
         for one in of.followed.of(FLEETS.kind):
             fleet = of.source.config().known(self.of.name(one))
-            if fleet is not None and not one.ends:
+            if fleet is not None:
                 asked = Asked(row=rows.get(fleet.name), requests=requests, now=of.clock.now())
                 await self._request(about_pause(one, fleet, asked))
 
@@ -75,7 +76,10 @@ class Reporter:
         of = self.of
         config = await of.with_removed(of.source.config(), of.store)
         rows = {row.name: row for row in await of.store.fleets()}
-        for one in of.followed.of(FLEETS.kind):
+        objects = of.followed.of(FLEETS.kind)
+        deleted = [one for one in objects if one.ends]
+        of.source.note_run(run_tables(deleted, rows.values(), of.source.namespaces))
+        for one in objects:
             row = rows.get(FleetName(self.of.name(one)))
             await self.writer.safely(one, partial(self._fleet, one, config, row))
         for one in of.followed.of(PROVIDERS.kind):
@@ -91,9 +95,9 @@ class Reporter:
         if fleet is not None:
             found = await fleet_status(of.store, fleet, of.clock.now(), runs=True)
             asked = Asked(row=row, requests=found.requests, now=found.at)
-            if not one.ends and not fleet.removed:
+            if not fleet.removed:
                 await self._request(about_pause(one, fleet, asked))
-            elif one.ends and one.wanted.get("deletionPolicy") == "end":
+            elif one.ends and one.wanted.get(POLICY) == END:
                 for accepted in at_end(one, fleet, asked):
                     await self._request(accepted)
         if one.ends and await self._is_over(one, row, found, config):
@@ -119,7 +123,7 @@ class Reporter:
         """
         if row is None:
             return await never_ran(self.of, self.of.name(one))
-        if one.wanted.get("deletionPolicy") != "end":
+        if one.wanted.get(POLICY) != END:
             over = row.removed is not None
         else:
             machines = found.machines if found else await self.of.store.machines(row.name)

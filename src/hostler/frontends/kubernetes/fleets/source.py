@@ -23,6 +23,7 @@ from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.objects.assembly import FLEET, Place
 from hostler.frontends.kubernetes.objects.candidates import Objects, secret_keys
 from hostler.frontends.kubernetes.objects.host_entries import HostPlace
+from hostler.frontends.kubernetes.objects.models import FLEETS, Written
 from hostler.frontends.kubernetes.objects.secrets import (
     SecretData,
     SecretPlaces,
@@ -36,6 +37,7 @@ from .exchange import Verdicts, objections
 from .finalized import HeldObjects
 from .following import Followed
 from .judging import Base, Judge, Judged, Leaves, Nodes, Opens
+from .protected import stays
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.kubernetes")
 
@@ -83,6 +85,7 @@ class Source:
             leaves=surroundings.leaves,
         )
         self._judged: Judged | None = None
+        self._run: Mapping[Place, Raw] = {}
         self._heard: Mapping[str, str] | None = None
         self._secrets: Mapping[str, SecretData] = {}
         self._making = asyncio.Lock()
@@ -108,6 +111,7 @@ class Source:
         """
         self._judge.before, self._judge.recorded = dict(before), recorded
         await self._followed.synced()
+        self._run = self._of_deleted(before)
         await self._make()
         return self.config()
 
@@ -121,8 +125,15 @@ class Source:
             stood = self._judge.before.items()
             fleets = {place: one for place, one in stood if place.table == FLEET}
             self._judge.before, self._judge.recorded = {**fleets, **before}, recorded
+            self._run = self._of_deleted(before)
             self._held = HeldObjects(self._followed, self.namespaces)
         await self._make()
+
+    def note_run(self, tables: Mapping[Place, Raw]) -> None:
+        """Note what engines run of the fleets whose objects were deleted: some stay in force."""
+        if tables != self._run:
+            self._run = tables
+            self._followed.changed.set()
 
     async def run(self) -> None:
         """Follow the objects for ever, after `first`; what cannot be read stays as it was."""
@@ -206,7 +217,7 @@ class Source:
     async def _objects(self) -> Objects:
         """Read what may be in force, and the Secrets that it names."""
         held = self._held.now(self._judge.before, self._judge.recorded)
-        fleets = tuple(one for one in held.fleets if not one.ends)
+        fleets = tuple(one for one in held.fleets if not one.ends or self._stays(one))
         keys = sorted(secret_keys((*held.providers, *fleets, *held.hosts)))
         places = {key: self.namespaces.name(key.namespace, key.name) for key in keys}
         self._secrets = {place: await self._secret(key, place) for key, place in places.items()}
@@ -214,6 +225,20 @@ class Source:
         return Objects(
             providers=held.providers, fleets=fleets, hosts=held.hosts, secrets=self._secrets
         )
+
+    def _stays(self, one: Written) -> bool:
+        """Tell whether a deleted Fleet is in force still, as one that no engine has noted yet is.
+
+        Nobody notes what is run while another process leads, and for a moment after a start.
+        """
+        place = Place(FLEET, self.namespaces.name_of(one.metadata))
+        return stays(one, self._run.get(place, self._judge.before.get(place)))
+
+    def _of_deleted(self, tables: Mapping[Place, Raw]) -> Mapping[Place, Raw]:
+        """Return the tables of the fleets whose objects were deleted."""
+        deleted = (one for one in self._followed.of(FLEETS.kind) if one.ends)
+        places = {Place(FLEET, self.namespaces.name_of(one.metadata)) for one in deleted}
+        return {place: raw for place, raw in tables.items() if place in places}
 
     async def _secret(self, key: Key, place: str) -> SecretData:
         """Read a Secret; one about which the server breaks stays as it was, and stops no other.

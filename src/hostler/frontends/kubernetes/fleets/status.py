@@ -13,6 +13,7 @@ from hostler.queries.fleets import FleetStatus
 
 ACCEPTED, READY, PAUSED = "Accepted", "Ready", "Paused"
 _STAYS = "; what was in force before stays in force"
+_UNPROTECT = "set it to false, and the fleet ends; or spec.deletionPolicy to leave, and it stays"
 _AFRESH = "take its finalizer off, write it again without that, and delete that one"
 FLEET_LABEL = "hostler.dev/fleet"
 
@@ -96,6 +97,8 @@ def _left(status: FleetStatus | None) -> str:
     """Return how many machines a deleted fleet has, what keeps them, and what ends that."""
     machines = status.machines if status is not None else ()
     left = f"{_counted(len(machines), 'machine')} left"
+    if status is not None and status.fleet.protected and not status.fleet.removed:
+        return f"{left}, kept by spec.protected: {_UNPROTECT}"
     if status is None or not machines:
         return left
     if pause := status.paused:
