@@ -261,6 +261,26 @@ async def test_a_deletion_ends_the_machines_or_leaves_them(
 
 
 @pytest.mark.usefixtures("engine")
+async def test_a_deleted_fleet_that_is_protected_ends_once_it_is_so_no_more(
+    cluster: Cluster,
+) -> None:
+    await cluster.cloud()
+    await cluster.fleet("web", 1, deletionPolicy="end", protected=True)
+    await cluster.counts("web", machines=1)
+    await cluster.client.delete(FLEETS, Key(cluster.namespace, "web"))
+
+    async def says() -> bool:
+        ready = await cluster.condition(FLEETS, "web", "Ready")
+        return "kept by spec.protected: set it to false" in ready["message"]
+
+    await until(says)
+    await cluster.fleet("web", 1, deletionPolicy="end", protected=False)
+    await cluster.goes(FLEETS, "web")
+    await cluster.fleet("web", 1, paused=True)
+    await cluster.counts("web", machines=0)
+
+
+@pytest.mark.usefixtures("engine")
 async def test_a_provider_stays_until_its_fleets_are_gone(cluster: Cluster) -> None:
     await cluster.cloud()
     await cluster.fleet("web", 1, deletionPolicy="end")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -29,6 +30,7 @@ from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.following import Followed
 from hostler.frontends.kubernetes.fleets.hosts import NOT_RUN
 from hostler.frontends.kubernetes.fleets.judging import Base, Leaves, Opens
+from hostler.frontends.kubernetes.fleets.provider_ends import LEAVE_ORPHANS
 from hostler.frontends.kubernetes.fleets.reported import Reported
 from hostler.frontends.kubernetes.fleets.reporting import Reporter
 from hostler.frontends.kubernetes.fleets.source import Source, Surroundings
@@ -74,6 +76,7 @@ class Objects:
         held: bool = True,
         ends: bool = False,
         uid: str = "",
+        annotations: Mapping[str, str] | None = None,
     ) -> None:
         metadata = Metadata(
             name=name,
@@ -82,6 +85,7 @@ class Objects:
             generation=1,
             finalizers=(FINALIZER,) if held else (),
             deletion_timestamp=BEGIN if ends else None,
+            annotations=annotations,
         )
         self.found.setdefault(kind, {})[name] = Written(metadata=metadata, spec=spec)
 
@@ -731,3 +735,48 @@ async def test_a_deleted_fleet_that_is_protected_stays_paused_as_its_object_says
     await gone_over(tmp_path, objects, store, source)
     asked = [request.kind for request in await store.requests()]
     assert asked == [RequestKind.PAUSE if paused else RequestKind.RESUME]
+
+
+@pytest.mark.parametrize(
+    ("cls", "kind", "annotated", "stays"),
+    [
+        (OrphanClass.UNRECORDED, RACK, False, True),
+        (OrphanClass.LOCKED, WRONG, False, True),
+        (OrphanClass.UNRECORDED, RACK, True, False),
+        (OrphanClass.UNRECORDED, WRONG, True, False),
+        (OrphanClass.FOREIGN, RACK, False, False),
+        (OrphanClass.OUTSIDE, RACK, False, False),
+        (OrphanClass.SCHEDULED, RACK, False, False),
+    ],
+)
+async def test_a_deleted_provider_stays_for_orphans_of_ours_unless_they_are_to_be_left(
+    tmp_path: Path, cls: OrphanClass, kind: Fields, *, annotated: bool, stays: bool
+) -> None:
+    """It was let go at once, and what was left stayed on a bill that nobody looked at any more."""
+    objects, store = Objects(), MemoryStore(HOME)
+    annotations = {LEAVE_ORPHANS: "true"} if annotated else {}
+    objects.write("Provider", "rack", kind, ends=True, annotations=annotations)
+    for name in ("rack", "another"):
+        definition = json.dumps({"provider": name, "size": 1, "types": ["s"], "zones": ["z"]})
+        await store.add_fleet(
+            FleetRow(name=FleetName(name), created=BEGIN, definition=definition, removed=BEGIN)
+        )
+    lease = await store.take_lease("fleet/rack", "test", None)
+    assert lease is not None
+    fence = Fence(lease="fleet/rack", epoch=lease.epoch)
+    theirs = replace(OUTSIDE, fleet=FleetName("another"), cls=OrphanClass.UNRECORDED)
+    await store.save_orphans((theirs,), (), fence)
+    assert await left(tmp_path, objects, store) == {"Provider rack"}
+    for number in range(4):
+        name = ResourceId(f"v-{number}")
+        of_ours = replace(
+            OUTSIDE, resource=name, kind="volume", fleet=FleetName("rack"), cls=cls, price=0.01
+        )
+        await store.save_orphans((of_ours,), (), fence)
+    assert await left(tmp_path, objects, store) == (set() if stays else {"Provider rack"})
+    if stays:
+        message = await _deleting(tmp_path, objects, store)
+        assert "fleet rack has 4 orphans (volume v-0, volume v-1, volume v-2 and 1 more)" in message
+        assert (
+            f"kubectl -n home annotate providers.hostler.dev rack {LEAVE_ORPHANS}=true" in message
+        )

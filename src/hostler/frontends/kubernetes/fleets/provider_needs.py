@@ -1,16 +1,17 @@
 """Provider needs: what objects and records say that still needs a provider."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from hostler.config.values import Config
 from hostler.domain.ids import AccountName, FleetName
 from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.snapshot import Orphan
 from hostler.frontends.kubernetes.objects.models import FLEETS, PROVIDERS, Written
 from hostler.frontends.kubernetes.objects.reach import provider_key
 from hostler.kubernetes.objects import key_of
 
 from .earlier import provider_of
-from .provider_ends import Needs
+from .provider_ends import LEAVE_ORPHANS, Needs
 from .reported import Reported
 
 
@@ -29,10 +30,19 @@ async def needs_of(
     unread = {fleet: why for fleet, why in config.unreadable.items() if fleet in whose}
     known = [(rows[fleet], why) for fleet, why in {**removed, **unread}.items() if fleet in rows]
     return Needs(
+        provider=key_of(one),
         named={of.name(fleet): fleet.metadata.name for fleet in naming(of, one)},
         run=[str(fleet.name) for fleet in fleets if not fleet.removed],
         held=[(await of.held(row), why) for row, why in known],
+        orphans=await _orphans(of, one, whose),
     )
+
+
+async def _orphans(of: Reported, one: Written, fleets: Collection[FleetName]) -> tuple[Orphan, ...]:
+    """Return the orphans of these fleets, unless whoever deleted their provider leaves them."""
+    if (one.metadata.annotations or {}).get(LEAVE_ORPHANS) == "true":
+        return ()
+    return tuple(orphan for orphan in await of.store.orphans() if orphan.fleet in fleets)
 
 
 def named_providers(of: Reported) -> set[AccountName]:
