@@ -94,3 +94,16 @@ def test_a_lock_goes_with_its_operation_and_expired_ones_go_whosever_they_are() 
 def test_a_foreign_lock_is_never_written_over() -> None:
     assert annotations_for(annotations(), operation(), NOW) == {}
     assert annotations_for(annotations(), None, NOW) == {}
+
+
+def test_a_lock_of_which_nobody_knows_since_when_stands_still_until_it_would_expire() -> None:
+    """Its date was another one each second, and the object was written each second."""
+    unknown = Operation(kind=OperationKind.SCALE_DOWN, owner="hostler", since=None, until=None)
+    displayed = annotations_for(None, unknown, NOW)
+    present = {name: value for name, value in displayed.items() if value is not None}
+    assert annotations_for(present, unknown, NOW + 2 * MINUTE) == displayed
+    renewed = annotations_for(present, unknown, NOW + 3 * MINUTE)
+    assert renewed[AT] == "2026-03-01T12:03:00Z"
+    assert annotations_for(present, operation(), NOW + MINUTE)[LOCK] == "scale-up"
+    another = Operation(kind=OperationKind.SCALE_DOWN, owner="ada", since=None, until=None)
+    assert annotations_for(present, another, NOW + MINUTE)[AT] == "2026-03-01T12:01:00Z"

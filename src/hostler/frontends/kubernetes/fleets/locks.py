@@ -67,17 +67,31 @@ def annotations_for(
 ) -> Mapping[str, str | None]:
     """Return what the annotations are to be: None for each that goes; empty to leave them.
 
-    Expired ones go, whoever wrote them.
+    Expired ones go, whoever wrote them. Where nobody knows since when an operation runs, it is
+    since it was first displayed; that is renewed before it expires, and stands still until then.
     """
     if foreign_lock(present, now) is not None:
         return {}
     if operation is None:
         return NONE if lock_of(present, now) is not None else {}
-    since = operation.since or now
     timeout = operation.timeout or USUAL
-    return {
+    ours = {
         LOCK: str(operation.kind),
         OWNER: OURS if operation.owner == OURS else f"{OURS}/{operation.owner}",
-        AT: f"{since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
         TIMEOUT: str(int(timeout.total_seconds())),
     }
+    begun = _written(operation.since or now)
+    if operation.since is None and _stands(present or {}, ours, now + timeout / 2):
+        begun = (present or {})[AT]
+    return {**ours, AT: begun}
+
+
+def _stands(present: Mapping[str, str], ours: Mapping[str, str], until: datetime) -> bool:
+    """Tell whether this lock of ours is displayed, and holds for longer than until then."""
+    lock = lock_of(present, until)
+    same = all(present.get(name) == text for name, text in ours.items())
+    return same and lock is not None and lock.until > until
+
+
+def _written(date: datetime) -> str:
+    return f"{date.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
