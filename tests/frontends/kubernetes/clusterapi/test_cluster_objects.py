@@ -122,3 +122,22 @@ async def test_a_capacity_in_whole_numbers_is_one_and_keeps_no_other_from_being_
         version = here.api.version
         await asyncio.sleep(600)
         assert here.api.version == version
+
+
+async def test_what_a_template_says_no_longer_of_its_nodes_is_not_counted_with() -> None:
+    """A patch that is merged in leaves what it does not name: a GPU that was taken out stayed."""
+    here = Site()
+    template = {"spec": {"fleetName": "web"}}
+    capacity, system = {"cpu": "8", "gpu": "1"}, {"architecture": "arm64", "operatingSystem": "x"}
+    spec = {"template": template, "capacity": capacity, "nodeInfo": system}
+    here.api.put("HostlerMachineTemplate", {"metadata": {"name": "c1"}, "spec": spec})
+    async with here.serving():
+        kind = "HostlerMachineTemplate"
+        await here.until(lambda: status(here, kind).get("capacity") == capacity)
+        left = {"capacity": {"cpu": "8", "gpu": None}, "nodeInfo": {"operatingSystem": None}}
+        here.api.change(kind, "c1", spec=left)
+        await here.until(lambda: status(here, kind)["capacity"] == {"cpu": "8"})
+        assert status(here, kind)["nodeInfo"] == {"architecture": "arm64"}
+        version = here.api.version
+        await asyncio.sleep(600)
+        assert here.api.version == version

@@ -93,9 +93,9 @@ class TemplateReconciler(Struct, frozen=True, kw_only=True):
         item = self.items.cache.get(key)
         if item is None or item.metadata.deletion_timestamp is not None:
             return None
-        status = clusters.template(item)
-        if status != (item.status or TemplateStatus()):
-            patch = patches.status_of_template(item.metadata, status)
+        before, status = item.status or TemplateStatus(), clusters.template(item)
+        if status != before:
+            patch = patches.status_of_template(item.metadata, before, status)
             await self.api.patch(TEMPLATES, key, patch, "status")
         return None
 

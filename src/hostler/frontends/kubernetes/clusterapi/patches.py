@@ -4,7 +4,7 @@ Core writes into them too, so that no field is touched but ours; and what was de
 copy is refused by the server as a conflict.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -80,11 +80,23 @@ def status_of_control_plane(read: Metadata, status: ControlPlaneStatus) -> Patch
     return merge_patch({"status": changes}, read)
 
 
-def status_of_template(read: Metadata, status: TemplateStatus) -> Patch:
-    """Return the patch that makes a template's status this one."""
-    node = msgspec.to_builtins(status.node_info)
-    changes = {"capacity": dict(status.capacity) or None, "nodeInfo": node or None}
+def status_of_template(read: Metadata, before: TemplateStatus, status: TemplateStatus) -> Patch:
+    """Return the patch that makes a template's status this one, where it was that of before."""
+    changes = {
+        "capacity": _instead(before.capacity, status.capacity),
+        "nodeInfo": _instead(_fields(before.node_info), _fields(status.node_info)),
+    }
     return merge_patch({"status": changes}, read)
+
+
+def _instead(before: Mapping[str, object], after: Mapping[str, object]) -> object:
+    """Return what makes one mapping another: what is merged in leaves what it does not name."""
+    return {**dict.fromkeys(before), **after} if after else None
+
+
+def _fields(part: msgspec.Struct) -> Mapping[str, object]:
+    fields: Mapping[str, object] = msgspec.to_builtins(part)
+    return fields
 
 
 def _once(name: str, *, holds: bool) -> dict[str, object]:
