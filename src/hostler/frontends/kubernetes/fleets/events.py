@@ -23,6 +23,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.kubernetes")
 
 CONTROLLER = "hostler.dev/hostler"
 _LONGEST = 1024
+"""How many bytes a note may have: Kubernetes' NoteLengthLimit (pkg/apis/core/validation)."""
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -76,7 +77,7 @@ class EventRecorder:
     def _event(
         self, resource: Resource[Written], one: Written, about: Condition, kind: str
     ) -> Happened:
-        note = about.message[:_LONGEST] or f"{about.type} is {about.status}"
+        note = _within(about.message) or f"{about.type} is {about.status}"
         parts = (one.metadata.uid, about.type, about.status, about.reason, note)
         digest = hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
         return Happened(
@@ -104,3 +105,8 @@ class EventRecorder:
         count = found.series.count if found.series is not None else 1
         series = {"count": count + 1, "lastObservedTime": micro_time(self._clock.now())}
         await self._client.patch(EVENTS, key, merge_patch({"series": series}, found.metadata))
+
+
+def _within(message: str) -> str:
+    """Return as many whole letters of a message as a note has room for."""
+    return message.encode()[:_LONGEST].decode(errors="ignore")
