@@ -148,6 +148,25 @@ def test_the_file_of_a_fleet_is_kept_for_machines_that_outlive_it(tmp_path: Path
     assert (of_fleet.exists(), of_account.exists()) == (True, False)
 
 
+def test_of_a_secret_that_changes_again_and_again_the_last_value_alone_is_kept(
+    tmp_path: Path,
+) -> None:
+    """What it was before stayed in the process, each of them, for as long as that ran."""
+    variables = {"PATH": "/bin"}
+    places, values, used = SecretPlaces(tmp_path, variables, b"salt"), dict[str, bytes](), ("", "")
+    for number in range(100):
+        values = {"key": b"%d" % number, "file": b"%d" % number}
+        changed = dataclasses.replace(SECRET, values=values)
+        used = (places.variable(changed, "key"), places.file(changed, "file", stable=False))
+        places.forget(used)
+    assert variables == {"PATH": "/bin", used[0]: "99"}
+    assert [file.read_bytes() for file in tmp_path.rglob("file")] == [b"99"]
+    assert places.worded(f"{used[0]} {used[1]}") == " ".join(
+        f"the key {key} of the Secret cloud" for key in values
+    )
+    assert len(places._where) == len(used)
+
+
 def test_the_files_of_two_keys_are_two_whatever_they_are_called(tmp_path: Path) -> None:
     """One is written beside its place first, where another one's may be."""
     places = SecretPlaces(tmp_path, {}, b"salt")

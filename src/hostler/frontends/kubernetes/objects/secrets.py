@@ -87,6 +87,7 @@ class SecretPlaces:
     def __init__(self, folder: Path, variables: MutableMapping[str, str], salt: bytes) -> None:
         self._folder, self._variables, self._salt = folder, variables, salt
         self._changing = set[Path]()
+        self._variable_names = set[str]()
         self._where = dict[str, str]()
 
     def worded(self, text: str) -> str:
@@ -110,11 +111,12 @@ class SecretPlaces:
         """Return the variable that has this value; ConfigError where the Secret lacks it."""
         value = self._value(secret, key)
         name = f"S{self._digest(_place(secret), key, value)}"
-        self._where[name] = _about(secret, key)
         try:
             self._variables[name] = value.decode().strip()
         except UnicodeDecodeError:
             raise ConfigError(f"the key {key} of the Secret {secret.name} is no text") from None
+        self._variable_names.add(name)
+        self._where[name] = _about(secret, key)
         return name
 
     def file(self, secret: SecretData, key: str, *, stable: bool) -> str:
@@ -135,14 +137,21 @@ class SecretPlaces:
             raise ConfigError(text) from None
 
     def forget(self, used: Collection[str]) -> None:
-        """Remove the files whose paths change, but for these: their Secrets are others by now.
+        """Remove variables, and files whose paths change, but for these: they are others by now.
 
         What cannot be removed is tried again with the next call.
         """
-        named = {Path(path).parent for path in used}
+        names = frozenset(used)
+        for name in self._variable_names - names:
+            self._variables.pop(name, None)
+            self._where.pop(name, None)
+        self._variable_names &= names
+        named = {Path(path).parent for path in names}
         for folder in self._changing - named:
             shutil.rmtree(folder, ignore_errors=True)
             self._changing -= set[Path]() if folder.exists() else {folder}
+            for path in [path for path in self._where if Path(path).parent == folder]:
+                del self._where[path]
 
     def _written(self, folder: Path, key: str, value: bytes) -> str:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
