@@ -5,6 +5,7 @@ import dataclasses
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -28,7 +29,7 @@ from hostler.frontends.kubernetes.fleets.source import Source, Surroundings
 from hostler.frontends.kubernetes.fleets.status import written_conditions
 from hostler.frontends.kubernetes.fleets.writing import REFUSED, Writer
 from hostler.frontends.kubernetes.namespaces import Namespaces
-from hostler.frontends.kubernetes.objects.models import Fields, Written
+from hostler.frontends.kubernetes.objects.models import FLEETS, Fields, Written
 from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
 from hostler.kubernetes.errors import ApiError, Timeout, TooManyRequests, Unavailable
 from hostler.kubernetes.objects import Key, Metadata
@@ -311,3 +312,18 @@ async def test_a_host_that_is_to_be_off_stays_while_its_provider_is_not_in_force
     if not goes:
         (message,) = (c["message"] for c in client.written["box"] if c["type"] == "Deleting")
         assert "its Provider is not in force" in str(message)
+
+
+async def test_of_objects_that_come_and_go_no_more_is_remembered_than_is_trusted() -> None:
+    """Whole statuses of all that ever were stayed in memory."""
+    client, clock = Client({f"w{number}": WEBHOOK for number in range(200)}), RigClock()
+    events = EventRecorder(client, clock, "test")  # pyright: ignore[reportArgumentType] - what events need
+    writer = Writer(client, clock, events)  # pyright: ignore[reportArgumentType] - what statuses need
+    for number in range(200):
+        for name in (f"o{number}", f"w{number}"):
+            one = Written(metadata=Metadata(name=name, namespace="home", uid=name))
+            await writer.safely(one, partial(writer.status, FLEETS, one, {"size": 0}, (), 1))
+        clock.pass_by(timedelta(seconds=1))
+    assert client.asked == dict.fromkeys((*client.breaks, *(f"o{n}" for n in range(200))), 1)
+    assert list(writer._written) == [f"o{number}" for number in range(200 - 15, 200)]
+    assert list(writer._refused) == [f"w{number}" for number in range(200 - 30, 200)]

@@ -4,8 +4,10 @@ A server that refuses one object, or breaks about it as a webhook may, is left a
 for a while, and stops no other.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 import structlog
 
@@ -29,6 +31,40 @@ REFUSED = 30.0
 """Seconds for which an object is left alone that could not be written."""
 
 
+V = TypeVar("V")
+
+
+class _Recent(Generic[V]):
+    """Values by the uids of objects, each for so many seconds of boot time and no longer."""
+
+    def __init__(self, lasts: float) -> None:
+        self._lasts = lasts
+        self._values = OrderedDict[str, tuple[V, float]]()
+
+    def get(self, uid: str, now: float) -> V | None:
+        """Return what was put there, while it lasts."""
+        self._forget(now)
+        found = self._values.get(uid)
+        return found[0] if found is not None else None
+
+    def put(self, uid: str, value: V, now: float) -> None:
+        """Put a value there; the last ones stand last."""
+        self._values[uid] = (value, now + self._lasts)
+        self._values.move_to_end(uid)
+
+    def pop(self, uid: str) -> None:
+        """Forget one."""
+        self._values.pop(uid, None)
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the uids, the oldest one first."""
+        return iter(self._values)
+
+    def _forget(self, now: float) -> None:
+        while self._values and next(iter(self._values.values()))[1] <= now:
+            self._values.popitem(last=False)
+
+
 @dataclass(slots=True)
 class Writer:
     """Writes on objects what they lack."""
@@ -36,15 +72,13 @@ class Writer:
     client: Client
     clock: Clock
     events: EventRecorder
-    _written: dict[str, tuple[Fields, float]] = field(
-        default_factory=dict[str, tuple[Fields, float]]
-    )
-    _refused: dict[str, float] = field(default_factory=dict[str, float])
+    _written: _Recent[Fields] = field(default_factory=lambda: _Recent[Fields](TRUSTED))
+    _refused: _Recent[bool] = field(default_factory=lambda: _Recent[bool](REFUSED))
 
     async def safely(self, one: Written, work: Callable[[], Awaitable[None]]) -> None:
         """Have one object that was written meanwhile, or is refused, stop no other."""
         uid = one.metadata.uid
-        if self._refused.get(uid, 0.0) > self.clock.boot():
+        if self._refused.get(uid, self.clock.boot()):
             return
         try:
             await work()
@@ -53,10 +87,10 @@ class Writer:
         except ApiError as error:
             if error.of_all:
                 raise
-            self._refused[uid] = self.clock.boot() + REFUSED
+            self._refused.put(uid, value=True, now=self.clock.boot())
             log.warning("kubernetes.not_written", object=str(key_of(one)), error=str(error))
         else:
-            self._refused.pop(uid, None)
+            self._refused.pop(uid)
 
     async def status(
         self,
@@ -68,8 +102,8 @@ class Writer:
     ) -> None:
         """Write a status where it differs from what is there, or is believed to be there."""
         uid, found = one.metadata.uid, tuple(conditions)
-        known, at = self._written.get(uid, (None, -TRUSTED))
-        before = known if known is not None and self.clock.boot() - at < TRUSTED else one.status
+        known = self._written.get(uid, self.clock.boot())
+        before = known if known is not None else one.status
         made = document(fields, found, generation, before, self.clock.now())
         if not differs(made, before):
             return
@@ -80,7 +114,7 @@ class Writer:
             status=made,
         )
         await self.client.apply(resource, item, "status", force=True)
-        self._written[uid] = (made, self.clock.boot())
+        self._written.put(uid, made, self.clock.boot())
         stood = {one["type"]: one["status"] for one in written_conditions(before)}
         for condition in found:
             if stood.get(condition.type, "False") != condition.status:
