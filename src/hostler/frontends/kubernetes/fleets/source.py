@@ -29,6 +29,7 @@ from hostler.frontends.kubernetes.objects.secrets import (
     SecretPlaces,
     read_secret_data,
 )
+from hostler.kubernetes.backoff import Backoff
 from hostler.kubernetes.errors import ApiError
 from hostler.kubernetes.objects import Key
 from hostler.ports.clock import Clock
@@ -46,6 +47,10 @@ GATHER = timedelta(milliseconds=200)
 
 AGAIN = timedelta(minutes=1)
 """How often Secrets are read again."""
+
+
+_AFTER_FAILURES = Backoff(first=timedelta(seconds=1), longest=AGAIN)
+"""How soon all is read again that could not be."""
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
@@ -136,17 +141,25 @@ class Source:
             self._followed.changed.set()
 
     async def run(self) -> None:
-        """Follow the objects for ever, after `first`; what cannot be read stays as it was."""
+        """Follow the objects for ever, after `first`; what cannot be read stays as it was.
+
+        It is read again soon, for what was written meanwhile is in force nowhere yet.
+        """
+        failures = 0
         while True:
-            await self._wait()
+            await self._wait(_AFTER_FAILURES.pause(failures) if failures else self._again)
             try:
                 await self._make()
             except HostlerError as error:
+                failures += 1
                 log.warning("kubernetes.not_read", error=str(error))
+            else:
+                failures = 0
 
-    async def _wait(self) -> None:
+    async def _wait(self, longest: timedelta) -> None:
+        """Wait until somebody writes an object, or as long as this."""
         try:
-            async with asyncio.timeout(self._again.total_seconds()):
+            async with asyncio.timeout(longest.total_seconds()):
                 await self._followed.changed.wait()
         except TimeoutError:
             return

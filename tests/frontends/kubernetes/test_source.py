@@ -1,0 +1,129 @@
+"""Source: what people wrote while the API server was away is taken soon after it is back."""
+
+import asyncio
+import base64
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from hostler.app.provider_registry import KINDS
+from hostler.app.store_registry import STORES
+from hostler.config.errors import Fault
+from hostler.config.values import Config
+from hostler.domain.errors import StoreError
+from hostler.frontends.kubernetes.connecting import Connected
+from hostler.frontends.kubernetes.fleets.judging import Base
+from hostler.frontends.kubernetes.fleets.source import Source, Surroundings
+from hostler.frontends.kubernetes.fleets.writing import FINALIZER
+from hostler.frontends.kubernetes.namespaces import Namespaces
+from hostler.frontends.kubernetes.objects.models import Fields, StoredSecret, Written
+from hostler.frontends.kubernetes.objects.secrets import SecretPlaces
+from hostler.kubernetes.errors import Unavailable
+from hostler.kubernetes.objects import Key, Metadata
+from hostler.testing.time.clock import SimClock
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
+
+CLOUD: Fields = {
+    "kind": "scaleway",
+    "secretName": "cloud",
+    "scaleway": {"project": "22222222-2222-2222-2222-222222222222"},
+}
+FLEET: Fields = {"size": 0, "provider": "cloud", "scaleway": {"types": ["DEV1-S"]}}
+
+
+@dataclass
+class Server:
+    """Objects of one namespace, as they are followed, and Secrets that may not be read for now."""
+
+    found: dict[str, dict[str, Written]] = field(default_factory=dict[str, dict[str, Written]])
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    away: bool = False
+    reads: list[float] = field(default_factory=list[float])
+
+    def write(self, kind: str, name: str, spec: Fields) -> None:
+        metadata = Metadata(name=name, namespace="home", uid=name, finalizers=(FINALIZER,))
+        self.found.setdefault(kind, {})[name] = Written(metadata=metadata, spec=spec)
+        self.changed.set()
+
+    def of(self, kind: str) -> tuple[Written, ...]:
+        return tuple(self.found.get(kind, {}).values())
+
+    async def synced(self) -> None:
+        return
+
+    async def get(self, _: object, key: Key) -> StoredSecret:
+        self.reads.append(asyncio.get_running_loop().time())
+        if self.away:
+            raise Unavailable("nobody answers")
+        value = base64.b64encode(b"secret").decode()
+        return StoredSecret(metadata=Metadata(name=key.name), data={"SCW_SECRET_KEY": value})
+
+
+async def _opens(config: Config) -> None:
+    del config
+
+
+async def _leaves(config: Config) -> tuple[Fault, ...]:
+    del config
+    return ()
+
+
+async def source_of(folder: Path, server: Server) -> Source:
+    """Return a source that has read everything once; Secrets are read again each hour."""
+    server.write("Provider", "cloud", CLOUD)
+    around = Surroundings(
+        cluster=Connected(client=server, namespace="home", origin="a test"),  # pyright: ignore[reportArgumentType] - what a source needs of it
+        namespaces=Namespaces(home="home"),
+        followed=server,  # pyright: ignore[reportArgumentType] - what a source needs of it
+        places=SecretPlaces(folder / "secrets", {}, b"salt"),
+        opens=_opens,
+        leaves=_leaves,
+        clock=SimClock(asyncio.get_running_loop()),
+        again=timedelta(hours=1),
+    )
+    base = Base(path=folder / "home.toml", raw={}, kinds=KINDS, stores=STORES)
+    source = Source(base, around)
+    await source.first({})
+    return source
+
+
+async def test_an_edit_while_the_server_was_away_is_taken_soon_after_it_is_back(
+    tmp_path: Path,
+) -> None:
+    """It was taken when Secrets were read again the next time, or with the next edit."""
+    server = Server()
+    source = await source_of(tmp_path, server)
+    running = asyncio.get_running_loop().create_task(source.run())
+    server.away, server.reads = True, []
+    server.write("Fleet", "web", FLEET)
+    await asyncio.sleep(600)
+    assert 5 < len(server.reads) < 40, "it is tried again, and not all the time"
+    server.away = False
+    await asyncio.sleep(61)
+    assert source.config().known("web") is not None
+    server.reads = []
+    await asyncio.sleep(600)
+    running.cancel()
+    assert server.reads == [], "all is well"
+
+
+async def test_who_could_not_hear_of_what_is_new_hears_of_it_soon(tmp_path: Path) -> None:
+    server = Server()
+    source = await source_of(tmp_path, server)
+    heard = list[float]()
+
+    async def on_new() -> None:
+        heard.append(asyncio.get_running_loop().time())
+        if len(heard) < 3:
+            raise StoreError("locked")
+
+    source.on_new = on_new
+    running = asyncio.get_running_loop().create_task(source.run())
+    server.write("Fleet", "web", FLEET)
+    await asyncio.sleep(600)
+    running.cancel()
+    assert len(heard) == 3
+    assert heard[-1] - heard[0] < 10
