@@ -780,3 +780,17 @@ async def test_a_deleted_provider_stays_for_orphans_of_ours_unless_they_are_to_b
         assert (
             f"kubectl -n home annotate providers.hostler.dev rack {LEAVE_ORPHANS}=true" in message
         )
+
+
+@pytest.mark.parametrize("definition", ["", "[]", "{", '{"provider": "rack"}'])
+async def test_a_deleted_fleet_of_which_no_table_can_be_read_stops_nobody(
+    tmp_path: Path, definition: str
+) -> None:
+    objects, source, store = await _protected(tmp_path)
+    (row,) = await store.fleets()
+    fence = Fence(lease="fleet/web", epoch=Epoch(1))
+    await store.save_fleet(evolve(row, definition=definition), (), (), fence)
+    await gone_over(tmp_path, objects, store, source)
+    followed: Followed = objects  # pyright: ignore[reportAssignmentType] - what is needed of it
+    tables = await earlier_tables(store, followed, source.namespaces)
+    assert len(tables) == (1 if "rack" in definition else 0)

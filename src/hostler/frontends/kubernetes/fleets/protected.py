@@ -39,9 +39,18 @@ def run_tables(
     What was removed after its object was deleted is run no more.
     """
     named = {namespaces.name_of(one.metadata): one for one in objects}
-    known = ((row, named.get(str(row.name))) for row in rows if row.definition)
-    return {
-        Place(FLEET, str(row.name)): table_of(row.definition)
+    known = ((row, named.get(str(row.name))) for row in rows)
+    tables = {
+        Place(FLEET, str(row.name)): _table(row)
         for row, one in known
         if one is not None and not (one.ends and row.removed is not None)
     }
+    return {place: table for place, table in tables.items() if table is not None}
+
+
+def _table(row: FleetRow) -> Raw | None:
+    """Return the table that an engine last ran; None where the store does not say it."""
+    try:
+        return table_of(row.definition)
+    except ValueError:
+        return None
