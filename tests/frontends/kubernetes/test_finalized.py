@@ -18,8 +18,19 @@ from hostler.config.errors import Fault
 from hostler.config.removed import with_removed
 from hostler.config.values import Config
 from hostler.domain.errors import HostRefused
-from hostler.domain.ids import AccountName, Epoch, FleetName, HostId, ResourceId, evolve, machine_id
+from hostler.domain.ids import (
+    AccountName,
+    CycleId,
+    Epoch,
+    FleetName,
+    HostId,
+    ResourceId,
+    evolve,
+    machine_id,
+)
+from hostler.domain.model.commands import REQUEST_REFUSED, Event
 from hostler.domain.model.fleet import Fleet, FleetRow, Order
+from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.host import Host, HostCondition, Purchase
 from hostler.domain.model.machine import Protection
 from hostler.domain.model.resource import OrphanClass
@@ -794,3 +805,95 @@ async def test_a_deleted_fleet_of_which_no_table_can_be_read_stops_nobody(
     followed: Followed = objects  # pyright: ignore[reportAssignmentType] - what is needed of it
     tables = await earlier_tables(store, followed, source.namespaces)
     assert len(tables) == (1 if "rack" in definition else 0)
+
+
+STONES: Fields = {"kind": "static"}
+STONE_BOX: Fields = {"provider": "rack", "static": {"address": "192.0.2.1"}}
+NOT_OURS = "its power is not ours to decide"
+
+
+async def _held_stone(folder: Path, spec: Fields, *, ends: bool) -> tuple[Objects, Reporter, Store]:
+    """Return a host of its own power, of which something is wanted, with a fleet beside it."""
+    objects, store, clock = Objects(), MemoryStore(HOME), RigClock()
+    objects.write("Provider", "rack", STONES)
+    objects.write("Fleet", "web", {"provider": "rack", "size": 0, "static": {}})
+    objects.write("Host", "box", {**STONE_BOX, **spec}, ends=ends)
+    source = source_of(folder, objects, leaves=leaves_of(store))
+    (fleet,) = (await leaves_known(await source.first({}), store)).fleets
+    await _record(store, fleet, 1)
+    box = Host(id=HostId("box"), account=AccountName("rack"), zone=FLEET.offers[0].zone)
+    await store.save_host(box, (), Fence(lease="fleet/web", epoch=Epoch(1)))
+    reported = Reported(
+        followed=objects,  # pyright: ignore[reportArgumentType] - what a reporter needs of it
+        source=source,
+        store=store,
+        clock=clock,
+        leads=lambda: True,
+        with_removed=_with_removed,
+        reloads=lambda: False,
+    )
+    client = Client()
+    events = EventRecorder(client, clock, "test")  # pyright: ignore[reportArgumentType] - what events need
+    writer = Writer(client, clock, events)  # pyright: ignore[reportArgumentType] - what statuses need
+    return objects, Reporter(reported, writer), store
+
+
+async def _refuse(store: Store) -> int:
+    """Refuse all requests, as an engine does; return how many there were."""
+    fence, waiting = Fence(lease="fleet/web", epoch=Epoch(1)), await store.requests()
+    (row,) = await store.fleets()
+    for one in waiting:
+        refusal = Event(
+            kind=REQUEST_REFUSED,
+            at=BEGIN,
+            fleet=row.name,
+            cycle=CycleId("c"),
+            host=one.host,
+            detail=NOT_OURS,
+            request=one.number,
+        )
+        row = await store.save_fleet(row, (), (refusal,), fence)
+    await store.take_requests(tuple(one.number for one in waiting), fence)
+    return len(waiting)
+
+
+async def _wanted(reporter: Reporter, store: Store, seconds: int) -> int:
+    """Report each second; return how often the engine had to refuse what was wanted."""
+    refused, clock = 0, reporter.of.clock
+    assert isinstance(clock, RigClock)
+    for _ in range(seconds):
+        await reporter.report()
+        refused += await _refuse(store)
+        clock.pass_by(timedelta(seconds=1))
+    return refused
+
+
+def _condition(reporter: Reporter, kind: str) -> str:
+    client: Client = reporter.writer.client  # pyright: ignore[reportAssignmentType] - that of these tests
+    found = written_conditions(client.statuses["Host box"])
+    return str(next(one["message"] for one in found if one["type"] == kind))
+
+
+async def test_what_the_engine_refuses_of_a_host_is_not_asked_for_each_second(
+    tmp_path: Path,
+) -> None:
+    """Each request, and each refusal, is an event in the records: a day had 86,400 of them."""
+    objects, reporter, store = await _held_stone(tmp_path, {"desiredPowerState": "on"}, ends=False)
+    assert await _wanted(reporter, store, 120) <= 6
+    assert _condition(reporter, "Accepted") == f"in force; but it is not held so: {NOT_OURS}"
+    objects.write("Host", "box", {**STONE_BOX, "maintenance": {"reason": "a fan"}})
+    await reporter.report()
+    assert [one.hold for one in await store.requests()] == [HoldKind.MAINTENANCE]
+
+
+async def test_a_deleted_host_whose_power_is_not_ours_says_what_to_do(tmp_path: Path) -> None:
+    """It stayed for ever, and did not say why."""
+    wants: Fields = {"deletionPolicy": "off"}
+    objects, reporter, store = await _held_stone(tmp_path, wants, ends=True)
+    assert await _wanted(reporter, store, 120) <= 6
+    message = _condition(reporter, "Deleting")
+    assert NOT_OURS in message
+    assert message.endswith("set spec.deletionPolicy to leave, and it is left as it is")
+    objects.write("Host", "box", {**STONE_BOX, "deletionPolicy": "leave"}, ends=True)
+    await reporter.report()
+    assert [one.hold for one in await store.requests()] == [HoldKind.RESERVED]

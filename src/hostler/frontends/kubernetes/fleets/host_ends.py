@@ -79,6 +79,12 @@ def _power_left(policy: str, known: Known) -> str:
     return ""
 
 
+def not_left(text: str, refused: str) -> str:
+    """Return what a deleted object waits for, with why the engine `refused` what would end that."""
+    cure = f"set spec.{POLICY} to leave, and it is left as it is"
+    return f"{text}; the engine refused that: {refused}: {cure}" if refused else text
+
+
 def end_condition(text: str) -> Condition:
     """Return that an object was deleted, and what it waits for."""
     return Condition(type="Deleting", holds=True, reason="Waiting", message=f"{_WHY}: {text}")

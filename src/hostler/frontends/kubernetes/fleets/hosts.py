@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hostler.domain.ids import AccountName
 from hostler.domain.machines.probing import Reachability, reachability
@@ -170,6 +171,13 @@ def _power(power: PowerStatus) -> dict[str, object]:
 
 def _date(date: datetime) -> str:
     return f"{date.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def not_held(condition: Condition, refused: str) -> Condition:
+    """Return what is told of a host whose engine `refused` to hold it as its object says."""
+    if not refused or not condition.holds:
+        return condition
+    return replace(condition, message=f"{condition.message}; but it is not held so: {refused}")
 
 
 def host_condition(

@@ -4,8 +4,8 @@ Only differences are written. An object that is deleted stays until what it aske
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
@@ -26,9 +26,10 @@ from hostler.requests.recording import Accepted, record
 from . import status as statuses
 from .fleet_ends import holds_nothing, never_ran
 from .following import is_held
-from .host_ends import end_condition, left, wanted_at_end
+from .hold_requests import HoldRequests
+from .host_ends import end_condition, left, not_left, wanted_at_end
 from .host_records import known_hosts
-from .hosts import Around, Known, about_hold, host_condition, host_fields, wanted
+from .hosts import Around, Known, Wanted, about_hold, host_condition, host_fields, not_held, wanted
 from .locks import annotations_for
 from .protected import END, POLICY, run_tables
 from .provider_ends import provider_left
@@ -49,6 +50,11 @@ class Reporter:
     of: Reported
     writer: Writer
     every: timedelta = EVERY
+    holds: HoldRequests = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Have one place for what is asked of hosts: it remembers what was refused."""
+        self.holds = HoldRequests(self.of.store, self.of.clock)
 
     async def run(self) -> None:
         """Report for ever; what fails is tried again with the next pass."""
@@ -176,6 +182,7 @@ class Reporter:
             requests=await of.store.requests(),
             now=of.clock.now(),
         )
+        self.holds.retain([one.host.id for one in known.values()])
         for one in objects:
             found = known.get((self.of.provider_name(one), self.of.name(one)))
             await self.writer.safely(one, partial(self._host, one, found, around))
@@ -199,32 +206,51 @@ class Reporter:
         own = judged.hosts.get(name)
         if own is not None and not own.accepted:  # it may be why its Provider is not in force
             around = replace(around, waiting=frozenset())
-        waits = await self._ends(one, known, around)
+        refused, again = await self._refusal(one, known, around)
+        waits = await self._ends(one, known, around, refused)
         if not is_held(one) or (one.ends and waits is None):
             return
         run = known is not None and known.host.account in around.accounts
         fields = host_fields(known, now, run=run)
+        condition = condition if waits is not None else not_held(condition, refused)
         conditions = (condition, waits) if waits is not None else (condition,)
         await self.writer.status(HOSTS, one, fields, conditions, generation)
         if known is None or not run:
             return
-        aim = wanted_at_end(one, known) if one.ends else wanted(one, now)
         try:
-            await self._request(about_hold(one, aim, known, around))
+            asked = about_hold(one, _aim(one, known, now), known, around) if again else None
+            if asked is not None:
+                await self.holds.ask(asked)
         except RequestRefused as error:
             log.debug("kubernetes.no_hold", host=one.metadata.name, why=str(error))
         operation = known.power.operation if known.power is not None else None
         locks = annotations_for(one.metadata.annotations, operation, now)
         await self.writer.annotate(HOSTS, one, locks)
 
+    async def _refusal(self, one: Written, known: Known | None, around: Around) -> tuple[str, bool]:
+        """Return why the engine refused what an object wants of its host, and if it may be asked.
+
+        Nothing was refused of a host that nobody knows.
+        """
+        if known is None:
+            return "", True
+        aim = _aim(one, known, around.now)
+        kind = aim.kind if aim is not None else None
+        return await self.holds.refusal(known.host.id, kind, around.requests)
+
     async def _ends(
-        self, one: Written, known: Known | None, around: Around
+        self, one: Written, known: Known | None, around: Around, refused: str
     ) -> statuses.Condition | None:
         """Hold an object, or let it go where it was deleted; return what it waits for."""
         if not one.ends:
             await self.writer.hold(HOSTS, one)
             return None
         if text := left(one, known, around):
-            return end_condition(text)
+            return end_condition(not_left(text, refused))
         await self.writer.release(HOSTS, one)
         return None
+
+
+def _aim(one: Written, known: Known, now: datetime) -> Wanted | None:
+    """Return how an object wants its host to be held, or as one that was deleted."""
+    return wanted_at_end(one, known) if one.ends else wanted(one, now)
