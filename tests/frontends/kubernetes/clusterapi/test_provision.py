@@ -187,6 +187,7 @@ def test_a_failure_domain_that_the_fleet_does_not_have_is_an_error() -> None:
     ("standing", "reason"),
     [
         (Standing(), ReadyReason.FLEET_NOT_FOUND),
+        (Standing(fleet=replace(WORKERS, removed=True)), ReadyReason.FLEET_NOT_FOUND),
         (Standing(fleet=replace(WORKERS, renews=True)), ReadyReason.FLEET_UNSUITABLE),
         (Standing(fleet=replace(WORKERS, offers=())), ReadyReason.NO_SUCH_OFFER),
         (Standing(fleet=WORKERS, blocker="at most 10"), ReadyReason.NO_CAPACITY),

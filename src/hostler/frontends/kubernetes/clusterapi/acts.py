@@ -112,6 +112,9 @@ def without_fleet(view: View) -> Decision | None:
         namespace = view.item.metadata.namespace
         text = f"there is no fleet {name} in {namespace}: make one, with `renews = false`"
         return unready(view, ReadyReason.FLEET_NOT_FOUND, text, _LATER)
+    if fleet.removed:
+        text = f"fleet {name} was deleted: nothing more is made for it before it is there again"
+        return unready(view, ReadyReason.FLEET_NOT_FOUND, text, _LATER)
     if fleet.renews:
         text = f"fleet {name} makes up for machines by itself: set `renews = false`"
         return unready(view, ReadyReason.FLEET_UNSUITABLE, text, _LATER)

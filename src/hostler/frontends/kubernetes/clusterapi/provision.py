@@ -73,7 +73,7 @@ def _held(view: View) -> Decision | None:
 def _unsuitable(view: View) -> Decision | None:
     """Return why this fleet can never have such a machine."""
     fleet, name = view.standing.fleet, view.wants.fleet_name
-    if fleet is None or fleet.renews:
+    if fleet is None or fleet.removed or fleet.renews:
         return without_fleet(view)
     capabilities = view.standing.capabilities
     if capabilities is not None and (why := bootstrap_problem(view.spec, capabilities, fleet)):
