@@ -121,6 +121,14 @@ def test_jobs_run_what_the_pods_ran() -> None:
     }
 
 
+@pytest.mark.parametrize("text", ["nan", "inf", "-Infinity", "1e999"])
+def test_what_is_a_number_to_python_alone_is_left_out_and_said(text: str) -> None:
+    """There is no such number in JSON: it was written as nothing, and nobody learned of it."""
+    found = imported(a_node("one", pricing={"hourlyRate": text}))
+    assert "price" not in spec_of(found, "Host", "one")["power"]
+    assert f"pricing.hourlyRate = {text!r} is no number" in "\n".join(found.remarks)
+
+
 def test_what_cannot_be_carried_over_is_said() -> None:
     volume = {"name": "more", "mountPath": "/more", "configMapName": "scripts"}
     spec = {**POD, "volumes": [volume]}

@@ -6,6 +6,7 @@ somebody takes that out.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from math import isfinite, nan
 
 import msgspec
 from msgspec import Struct, field
@@ -236,10 +237,13 @@ class Importer(Struct, kw_only=True):
         if not text:
             return None
         try:
-            return float(text)
+            number = float(text)
         except ValueError:
-            self.remarks.append(f"{name}: {key} = {text!r} is no number, and is left out")
-            return None
+            number = nan
+        if isfinite(number):
+            return number
+        self.remarks.append(f"{name}: {key} = {text!r} is no number, and is left out")
+        return None
 
     def _time(self, name: str, key: str, text: str) -> str | None:
         if not text:
