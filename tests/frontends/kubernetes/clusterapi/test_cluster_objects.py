@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from core_kit import Site
 
+from hostler.kubernetes.errors import Forbidden
+
 pytestmark = pytest.mark.looptime
 
 OWNED = {
@@ -141,3 +143,23 @@ async def test_what_a_template_says_no_longer_of_its_nodes_is_not_counted_with()
         version = here.api.version
         await asyncio.sleep(600)
         assert here.api.version == version
+
+
+async def test_a_control_plane_says_that_its_secret_may_not_be_read() -> None:
+    """As where the chart names the Secrets that may be: it said nothing at all."""
+    here, kind = Site(), "HostlerExternalControlPlane"
+    here.cluster()
+    here.api.put("Secret", KUBECONFIG)
+    here.api.put(kind, {"metadata": {"name": "c1", **OWNED}})
+    here.api.refusals["Secret"] = Forbidden("get secrets fleet/c1-kubeconfig: forbidden", code=403)
+
+    def available() -> dict[str, Any]:
+        found = status(here, kind).get("conditions", [])
+        return next((one for one in found if one["type"] == "Available"), {"status": ""})
+
+    async with here.serving():
+        await here.until(lambda: available()["status"] == "False")
+        assert available()["reason"] == "KubeconfigUnreadable"
+        assert "get secrets fleet/c1-kubeconfig: forbidden" in available()["message"]
+        here.api.refusals.clear()
+        await here.until(lambda: available()["status"] == "True")

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from hostler.kubernetes.errors import NotFound
+from hostler.kubernetes.errors import Forbidden, NotFound
 from hostler.kubernetes.informer import Informers
 from hostler.kubernetes.objects import Key, Metadata
 from hostler.ports.clock import Clock
@@ -67,19 +67,23 @@ class ControlPlaneReconciler(Struct, frozen=True, kw_only=True):
         if item is None:
             return None
         cluster = cluster_of(item.metadata, self.clusters)
-        secret = await self._kubeconfig(cluster) if cluster is not None else None
-        status = clusters.control_plane(item, cluster, secret, self.clock.now())
+        secret, unread = await self._kubeconfig(cluster) if cluster is not None else (None, "")
+        now = self.clock.now()
+        status = clusters.control_plane(item, cluster, secret, now, unread=unread)
         if status is not None and status != (item.status or ControlPlaneStatus()):
             patch = patches.status_of_control_plane(item.metadata, status)
             await self.api.patch(CONTROL_PLANES, key, patch, "status")
         return None if status is None or clusters.is_available(status) else _LATER
 
-    async def _kubeconfig(self, cluster: Cluster) -> Secret | None:
+    async def _kubeconfig(self, cluster: Cluster) -> tuple[Secret | None, str]:
+        """Return a cluster's secret, None where there is none; and why it may not be read."""
         name = clusters.kubeconfig_of(cluster)
         try:
-            return await self.api.get(SECRETS, Key(cluster.metadata.namespace, name))
+            return await self.api.get(SECRETS, Key(cluster.metadata.namespace, name)), ""
         except NotFound:
-            return None
+            return None, ""
+        except Forbidden as error:
+            return None, str(error)
 
 
 class TemplateReconciler(Struct, frozen=True, kw_only=True):

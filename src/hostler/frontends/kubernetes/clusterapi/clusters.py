@@ -62,11 +62,17 @@ def kubeconfig_of(cluster: Cluster) -> str:
 
 
 def control_plane(
-    item: ControlPlane, cluster: Cluster | None, kubeconfig: Secret | None, now: datetime
+    item: ControlPlane,
+    cluster: Cluster | None,
+    kubeconfig: Secret | None,
+    now: datetime,
+    *,
+    unread: str = "",
 ) -> ControlPlaneStatus | None:
     """Return the status that a control plane managed elsewhere is to have; None leaves it alone.
 
-    It counts as initialized once core can reach it, and for ever from then on.
+    It counts as initialized once core can reach it, and for ever from then on. `unread` is why its
+    secret may not be read, where that is so.
     """
     before = item.status or ControlPlaneStatus()
     if is_externally_managed(item.metadata) or cluster is None:
@@ -76,9 +82,10 @@ def control_plane(
     if is_paused(item.metadata, cluster):
         conditions = merged(before.conditions, (paused(holds=True),), now)
         return msgspec.structs.replace(before, conditions=conditions)
-    lacks = _lack(cluster, kubeconfig)
+    lacks = unread or _lack(cluster, kubeconfig)
     initialized = not lacks or before.initialization.control_plane_initialized
-    reason = "KubeconfigMissing" if lacks else "Available"
+    missing = "KubeconfigUnreadable" if unread else "KubeconfigMissing"
+    reason = missing if lacks else "Available"
     changes = (paused(holds=False), condition(AVAILABLE, reason, lacks, holds=not lacks))
     return ControlPlaneStatus(
         ready=initialized,
