@@ -897,3 +897,17 @@ async def test_a_deleted_host_whose_power_is_not_ours_says_what_to_do(tmp_path: 
     objects.write("Host", "box", {**STONE_BOX, "deletionPolicy": "leave"}, ends=True)
     await reporter.report()
     assert [one.hold for one in await store.requests()] == [HoldKind.RESERVED]
+
+
+@pytest.mark.parametrize(("policy", "run"), [("leave", False), ("leave", True), ("end", False)])
+async def test_a_deleted_fleet_whose_machines_are_left_waits_for_no_provider(
+    tmp_path: Path, policy: str, *, run: bool
+) -> None:
+    """It, and its namespace, stayed until somebody mended the provider that was deleted with it."""
+    objects, store = Objects(), await filled(bound=True)
+    tables = {"fleet.web": ""} if run else {}
+    await store.save_engine_record(EngineRecord(file="x", since=BEGIN, tables=tables))
+    objects.write("Provider", "rack", WRONG)
+    objects.write("Fleet", "web", {**WEB, "deletionPolicy": policy}, ends=True)
+    goes = policy == "leave" and not run
+    assert await left(tmp_path, objects, store) == ({"Fleet web"} if goes else set())

@@ -18,26 +18,36 @@ async def never_ran(of: Reported, name: str) -> bool:
     One that is deleted right after it was made may be run for a moment still: then it gets a
     row, and maybe machines, and its object says what becomes of them. The rows are read last.
     """
-    path = Place(FLEET, name).path
+    path = _path(name)
     if path in of.source.paths() or of.reloads() or await _is_run(of.store, path):
         return False
     return all(str(row.name) != name for row in await of.store.fleets())
 
 
+async def is_let_go(of: Reported, row: FleetRow, config: Config) -> bool:
+    """Tell whether no engine has a fleet any more, though it is not marked as removed.
+
+    No engine runs what holds nothing, nor that whose provider is not in force. StoreError goes
+    through.
+    """
+    known = config.known(row.name) is not None
+    return not known and not await _is_run(of.store, _path(str(row.name)), unknown=True)
+
+
 async def holds_nothing(of: Reported, row: FleetRow, config: Config) -> bool:
     """Tell whether an engine has let a fleet go that has nothing to look after.
 
-    It is never marked as removed then: no engine runs what holds nothing, nor what has orphans
-    alone and no provider. What it holds is read after what is run, for an engine that still has
-    the fleet may make a machine. StoreError goes through.
+    What it holds is read after what is run, for an engine that still has the fleet may make a
+    machine. StoreError goes through.
     """
-    known = config.known(row.name) is not None
-    if known or await _is_run(of.store, Place(FLEET, str(row.name)).path, unknown=True):
-        return False
-    return not (await of.held(row)).needs_engine
+    return await is_let_go(of, row, config) and not (await of.held(row)).needs_engine
 
 
 async def _is_run(store: Store, path: str, *, unknown: bool = False) -> bool:
     """Tell whether the engine has a table, or `unknown` where nobody has written which."""
     runs = await store.engine_record() if isinstance(store, KeepsEngineRecord) else None
     return unknown if runs is None else path in runs.tables
+
+
+def _path(fleet: str) -> str:
+    return Place(FLEET, fleet).path

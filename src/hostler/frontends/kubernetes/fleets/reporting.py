@@ -24,7 +24,7 @@ from hostler.queries.fleets import FleetStatus, fleet_status
 from hostler.requests.recording import Accepted, record
 
 from . import status as statuses
-from .fleet_ends import holds_nothing, never_ran
+from .fleet_ends import holds_nothing, is_let_go, never_ran
 from .following import is_held
 from .hold_requests import HoldRequests
 from .host_ends import end_condition, left, not_left, wanted_at_end
@@ -130,7 +130,7 @@ class Reporter:
         if row is None:
             return await never_ran(self.of, self.of.name(one))
         if one.wanted.get(POLICY) != END:
-            over = row.removed is not None
+            over = row.removed is not None or await is_let_go(self.of, row, config)
         else:
             machines = found.machines if found else await self.of.store.machines(row.name)
             over = row.ends and not machines
