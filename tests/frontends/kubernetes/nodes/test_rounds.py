@@ -72,6 +72,17 @@ async def test_a_node_gets_what_its_fleet_wants_and_is_then_left_alone() -> None
     assert len(scene.cluster.patches) == 1
 
 
+async def test_of_two_taints_of_one_key_and_effect_the_later_one_is_written_and_once() -> None:
+    """A Node has one of them: it was written anew each time, for it lacked the other one."""
+    pair = [TaintTable(key="web", effect="NoSchedule", value=value) for value in ("no", "yes")]
+    scene = Scene(msgspec.structs.replace(TABLE, taints=tuple(pair)))
+    for _ in range(3):
+        await scene.go_over()
+    taints = scene.cluster.nodes["n"]["spec"]["taints"]
+    assert [(one["key"], one["value"]) for one in taints] == [("web", "yes")]
+    assert len(scene.cluster.patches) == 1
+
+
 def of_two() -> Scene:
     """Return a scene with two machines and their Nodes, `a` before `b`."""
     scene, other = Scene(), machine(2)

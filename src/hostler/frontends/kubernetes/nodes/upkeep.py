@@ -139,15 +139,19 @@ def retained(node: Node, now: datetime) -> Change:
 def _tainted(
     node: Node, wanted: tuple[TaintTable, ...], outlived: Collection[Taint]
 ) -> list[dict[str, str]] | None:
-    """Return all taints of a Node, with those that are wanted; None where it has just them."""
+    """Return all taints of a Node, with those that are wanted; None where it has just them.
+
+    Of several that are wanted with one key and effect, of which a Node has one, the last one holds.
+    """
     there = {(one.key, one.effect): one for one in _taints(node) if one not in outlived}
+    ours = {(one.key, one.effect): one for one in wanted}
     if not outlived and all(
-        (known := there.get((one.key, one.effect))) is not None and known.value == one.value
-        for one in wanted
+        (known := there.get(place)) is not None and known.value == one.value
+        for place, one in ours.items()
     ):
         return None
-    for one in wanted:
-        there[one.key, one.effect] = Taint(key=one.key, value=one.value, effect=one.effect)
+    for place, one in ours.items():
+        there[place] = Taint(key=one.key, value=one.value, effect=one.effect)
     return [_written(one) for one in there.values()]
 
 
