@@ -886,6 +886,19 @@ async def test_what_the_engine_refuses_of_a_host_is_not_asked_for_each_second(
     assert [one.hold for one in await store.requests()] == [HoldKind.MAINTENANCE]
 
 
+@pytest.mark.parametrize("bound", [True, False])
+async def test_a_deleted_host_that_cannot_be_held_goes_once_no_machine_has_it(
+    tmp_path: Path, *, bound: bool
+) -> None:
+    """As where another installation has it by now: machines were to be kept off it for ever."""
+    _, reporter, store = await _held_stone(tmp_path, {}, ends=True)
+    if bound:
+        await store.bind(HostId("box"), machine(1).id, Fence(lease="fleet/web", epoch=Epoch(1)))
+    await _wanted(reporter, store, 5)
+    client: Client = reporter.writer.client  # pyright: ignore[reportAssignmentType] - that of these tests
+    assert client.left == (set() if bound else {"Host box"})
+
+
 async def test_a_deleted_host_whose_power_is_not_ours_says_what_to_do(tmp_path: Path) -> None:
     """It stayed for ever, and did not say why."""
     wants: Fields = {"deletionPolicy": "off"}

@@ -79,10 +79,18 @@ def _power_left(policy: str, known: Known) -> str:
     return ""
 
 
-def not_left(text: str, refused: str) -> str:
-    """Return what a deleted object waits for, with why the engine `refused` what would end that."""
+def left_though(refused: str, text: str, one: Written, known: Known, now: datetime) -> str:
+    """Return what a deleted object waits for, where the engine `refused` to hold its host for that.
+
+    What is only to be left as it is waits no more, once no machine has it: it is another's.
+    """
+    record = known.host.record
+    if known.host.binding is not None or (record is not None and record.held(now) is not None):
+        return text
+    if one.wanted.get(POLICY) not in _POWER:
+        return ""
     cure = f"set spec.{POLICY} to leave, and it is left as it is"
-    return f"{text}; the engine refused that: {refused}: {cure}" if refused else text
+    return f"{text}; the engine refused that: {refused}: {cure}"
 
 
 def end_condition(text: str) -> Condition:

@@ -27,7 +27,7 @@ from . import status as statuses
 from .fleet_ends import holds_nothing, is_let_go, never_ran
 from .following import is_held
 from .hold_requests import HoldRequests
-from .host_ends import end_condition, left, not_left, wanted_at_end
+from .host_ends import end_condition, left, left_though, wanted_at_end
 from .host_records import known_hosts
 from .hosts import Around, Known, Wanted, about_hold, host_condition, host_fields, not_held, wanted
 from .locks import annotations_for
@@ -245,8 +245,11 @@ class Reporter:
         if not one.ends:
             await self.writer.hold(HOSTS, one)
             return None
-        if text := left(one, known, around):
-            return end_condition(not_left(text, refused))
+        text = left(one, known, around)
+        if text and refused and known is not None:
+            text = left_though(refused, text, one, known, around.now)
+        if text:
+            return end_condition(text)
         await self.writer.release(HOSTS, one)
         return None
 
