@@ -924,3 +924,18 @@ async def test_a_deleted_fleet_whose_machines_are_left_waits_for_no_provider(
     objects.write("Fleet", "web", {**WEB, "deletionPolicy": policy}, ends=True)
     goes = policy == "leave" and not run
     assert await left(tmp_path, objects, store) == ({"Fleet web"} if goes else set())
+
+
+@pytest.mark.parametrize("adopts", [FleetName("db"), None])
+async def test_the_end_of_a_fleet_that_takes_over_another_one_is_not_asked_for_yet(
+    tmp_path: Path, adopts: FleetName | None
+) -> None:
+    """The engine refuses that, each time with an event: and it was asked for each second."""
+    objects, _, store = await _at_work(tmp_path)
+    row = next(iter(await store.fleets()))
+    fence = Fence(lease="fleet/web", epoch=Epoch(1))
+    await store.save_fleet(evolve(row, removed=BEGIN, adopts=adopts), (), (), fence)
+    objects.write("Fleet", "web", {**WEB, "deletionPolicy": "end"}, ends=True)
+    await gone_over(tmp_path, objects, store)
+    asked = [request.kind for request in await store.requests()]
+    assert asked == ([] if adopts else [RequestKind.DELETE])

@@ -56,8 +56,12 @@ def at_end(one: Written, fleet: Fleet, asked: Asked) -> tuple[Accepted | None, A
 
 
 def about_end(one: Written, fleet: Fleet, asked: Asked) -> Accepted | None:
-    """Return the request that a fleet ends whose object was deleted, once it is not in force."""
-    if asked.row is None or asked.row.ends or asked.row.removed is None:
+    """Return the request that a fleet ends whose object was deleted, once it is not in force.
+
+    One that is taking over the machines of another fleet has these first: it would be refused.
+    """
+    row = asked.row
+    if row is None or row.ends or row.removed is None or row.adopts is not None:
         return None
     author = author_of(one, asked.now, "deleted, with deletionPolicy: end")
     accepted = fleets.delete(author, replace(fleet, removed=True))
