@@ -15,11 +15,9 @@ from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
 from hostler.frontends.fleeting.schema.vocabulary.harmless import (
     about_wrong,
     harmless_at_zero,
-    harmless_name,
 )
 from hostler.frontends.fleeting.schema.vocabulary.naming import words
 from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
-    COUNTED_WORDS,
     GOOD,
     LISTED_WORDS,
     NOERROR,
@@ -31,7 +29,7 @@ from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
     barring,
 )
 
-from .leaves import Leaf, is_map
+from .leaves import is_map
 
 Path = tuple[FieldDescriptor, ...]
 Also = Callable[[FieldDescriptor], bool]
@@ -40,10 +38,9 @@ _DEEPEST = 6
 _GOOGLE = "google.protobuf."
 _FLAG = f"{_GOOGLE}BoolValue"
 _BOOLS = ("true", "false")
-_CODE = frozenset({"code"})
-_TIMES = frozenset({f"{_GOOGLE}Timestamp", f"{_GOOGLE}Duration"})
+CODE = frozenset({"code"})
+TIMES = frozenset({f"{_GOOGLE}Timestamp", f"{_GOOGLE}Duration"})
 _EMPTY = f"{_GOOGLE}Empty"
-_WAYS = frozenset({"url", "uri"})
 _OF_ANSWER = frozenset({"meta", "metadata", "page"})
 """Words that bar a field from being ours, though what they name is about the answer itself."""
 _TEXTS = frozenset({FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES})
@@ -118,9 +115,9 @@ def denies(one: FieldDescriptor) -> bool:
     if one.enum_type is not None:
         named = _enum_denies(one, one.enum_type)
     elif kind is None or kind.full_name.endswith("Value"):
-        named = _named(one, VERDICT_WORDS) and not (kind is None and harmless_at_zero(one))
-    elif kind.full_name in {_EMPTY, *_TIMES} or not _of_google(kind):
-        named = _named(one, WELL_WORDS) or bool(WELL_WORDS.intersection(words(kind.name)))
+        named = has_word(one, VERDICT_WORDS) and not (kind is None and harmless_at_zero(one))
+    elif kind.full_name in {_EMPTY, *TIMES} or not _of_google(kind):
+        named = has_word(one, WELL_WORDS) or bool(WELL_WORDS.intersection(words(kind.name)))
     else:
         named = False
     return named or _is_beside_wrong(one)
@@ -132,52 +129,10 @@ def _enum_denies(one: FieldDescriptor, kind: EnumDescriptor) -> bool:
     `NONE` is good news of a code alone, and not beside `OK`.
     """
     unset = unset_words(kind, one)
-    if _named(one, VERDICT_WORDS):
+    if has_word(one, VERDICT_WORDS):
         return not (GOOD | NOERROR) & unset
     good = GOOD | NOERROR if GOOD.intersection(values(kind)) else GOOD | NONE_WRONG
-    return _named(one, _CODE) and not good & unset
-
-
-def nothing(one: FieldDescriptor) -> bool:
-    """Tell that nothing speaks beside verdicts."""
-    del one
-    return False
-
-
-def judges(one: FieldDescriptor) -> bool:
-    """Tell whether a field is a flag, an enum or a marker, whatever its name.
-
-    Where an answer says nothing but how a call went, that is what it says.
-    """
-    if one.is_repeated or about_wrong(one.name) or harmless_at_zero(one):
-        return False
-    kind = one.enum_type
-    if kind is not None:
-        good = GOOD | NOERROR | (NONE_WRONG if _named(one, _CODE) else frozenset[str]())
-        return not good & unset_words(kind, one)
-    return one.type == FieldDescriptor.TYPE_BOOL or is_marker(one)
-
-
-def counts(one: FieldDescriptor) -> bool:
-    """Tell whether a field says by its name how many instances there are."""
-    if one.is_repeated or Leaf((one,)).shape != "integer":
-        return False
-    return COUNTED_WORDS.issuperset(words(one.name))
-
-
-def may_say(one: FieldDescriptor) -> bool:
-    """Tell whether a field whose absence can be seen may be what says what was done.
-
-    Not what went wrong: such an answer goes only where all was accepted.
-    """
-    if harmless_name(one.name) or not (one.is_repeated or one.has_presence):
-        return False
-    return one.message_type is None or one.message_type.full_name not in _TIMES
-
-
-def reaches(one: FieldDescriptor) -> bool:
-    """Tell whether a field is a text that says how to get at something: here, at the instance."""
-    return not one.is_repeated and Leaf((one,)).shape == "string" and _named(one, _WAYS)
+    return has_word(one, CODE) and not good & unset
 
 
 def _is_read(one: FieldDescriptor) -> bool:
@@ -195,7 +150,7 @@ def _denies_all(one: FieldDescriptor) -> bool:
     kind = one.message_type
     if kind is not None and is_map(one):
         kind = kind.fields_by_name["value"].message_type
-    if _named(one, LISTED_WORDS) or (not barring(one.name) and _of_instances(one.name)):
+    if has_word(one, LISTED_WORDS) or (not barring(one.name) and _of_instances(one.name)):
         return True
     return kind is not None and not _of_google(kind) and _holds_verdict(kind, _DEEPEST)
 
@@ -220,7 +175,8 @@ def _is_beside_wrong(one: FieldDescriptor) -> bool:
     return any(about_wrong(other.name) for other in members if other is not one)
 
 
-def _named(one: FieldDescriptor, known: frozenset[str]) -> bool:
+def has_word(one: FieldDescriptor, known: frozenset[str]) -> bool:
+    """Tell whether one of these words is in the name of a field."""
     return bool(known.intersection(words(one.name)))
 
 
@@ -256,13 +212,13 @@ def _is_of_verdict(one: FieldDescriptor) -> bool:
     kind = one.enum_type
     if kind is not None:
         return speaks(one) and not GOOD & unset_words(kind, one)
-    return speaks(one) and not _named(one, _CODE)
+    return speaks(one) and not has_word(one, CODE)
 
 
 def _is_verdict(one: FieldDescriptor) -> bool:
     """Tell whether a message is called a verdict, so that whatever is in it is of one."""
     kind = one.message_type
-    return _named(one, VERDICT_WORDS) or (
+    return has_word(one, VERDICT_WORDS) or (
         kind is not None and bool(VERDICT_WORDS.intersection(words(kind.name)))
     )
 

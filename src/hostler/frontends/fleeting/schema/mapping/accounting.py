@@ -25,14 +25,9 @@ from hostler.frontends.fleeting.schema.vocabulary.synonyms import UNSET
 from .absence import (
     Also,
     absent_text,
-    counts,
     denied,
     is_marker,
-    judges,
-    may_say,
     missing,
-    nothing,
-    reaches,
     required,
     speaks,
     speaks_when_unset,
@@ -40,6 +35,7 @@ from .absence import (
     unset_words,
     values_of,
 )
+from .beside import counts, judges, may_say, nothing, reaches
 from .leaves import is_map, type_of
 from .match import Level, Match
 from .override import Constant
