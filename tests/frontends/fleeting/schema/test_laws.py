@@ -63,7 +63,7 @@ SILENT = {
     "a map": "map<string, string> attributes = 20;",
     "a wrapper": "google.protobuf.Int32Value rank = 20;",
     "a text that is harmless": "string error = 20; string message = 21; int32 error_code = 22;",
-    "a flag that is harmless": "bool failed = 20; bool has_more = 21;",
+    "a flag that is harmless": "bool cached = 20; bool has_more = 21;",
     "an error that is none": "Problem error = 20;",
 }
 
@@ -265,7 +265,8 @@ def test_a_message_or_a_list_is_there_or_not_and_nothing_else() -> None:
 
 
 RIGHTLY = {
-    "what went wrong": "google.protobuf.Empty unhealthy = 2; repeated string failed_ids = 3;",
+    "what went wrong": "google.protobuf.Empty unhealthy = 2; repeated string failed_ids = 3;"
+    " bool failed = 4;",
     "a status whose first value is good": "Status status = 1;",
     "what else it could say": "oneof end { bool healthy = 1; google.protobuf.Empty done = 2; }",
 }

@@ -262,7 +262,7 @@ def test_that_there_is_no_place_for_what_was_done_is_no_answer_for_the_rest(case
 
 
 def test_an_answer_without_a_place_for_what_was_done_goes_only_where_all_was() -> None:
-    bodies = {"IncreaseReply": "string note = 1;", "DecreaseReply": "repeated string failed = 1;"}
+    bodies = {"IncreaseReply": "string note = 1;", "DecreaseReply": "repeated string warnings = 1;"}
     none = "\n".join(f'[{call}.reply]\nsucceeded = ""' for call in ("Increase", "Decrease"))
     codec = Codec(mapped(written(bodies), none))
     assert codec.counted(3, 3) is not None

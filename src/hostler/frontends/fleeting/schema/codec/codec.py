@@ -87,6 +87,7 @@ class Codec:
         _require_place(call, count, asked)
         reply = call.reply()
         call.set(reply, "succeeded", count)
+        call.set(reply, "failed", max(0, asked - count))
         return call.finish(reply)
 
     def ids(self, name: str, request: Message) -> tuple[str, ...]:
@@ -99,6 +100,7 @@ class Codec:
         _require_place(call, len({*ids} & {*asked}), len({*asked}))
         reply = call.reply()
         call.set_texts(reply, "succeeded", ids, always=True)
+        call.set_texts(reply, "failed", [one for one in dict.fromkeys(asked) if one not in ids])
         return call.finish(reply)
 
     def instance(self, name: str, request: Message) -> str:
@@ -216,7 +218,8 @@ def _require_address(call: _Call, info: ConnectInfo) -> None:
 
 def _require_place(call: _Call, count: int, asked: int) -> None:
     """Refuse to answer for less than what was asked where the schema has no place to say so."""
-    if count < asked and call.leaf(REPLY, "succeeded") is None:
+    told = any(call.leaf(REPLY, name) is not None for name in ("succeeded", "failed"))
+    if count < asked and not told:
         raise Refused(f"{count} of {asked} were accepted, and no field of the answer can say so")
 
 

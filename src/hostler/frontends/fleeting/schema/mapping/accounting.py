@@ -35,7 +35,7 @@ from .absence import (
     unset_words,
     values_of,
 )
-from .beside import counts, judges, may_say, nothing, reaches
+from .beside import counts, judges, may_say, nothing, reaches, tells_rest
 from .leaves import is_map, type_of
 from .match import Level, Match
 from .override import Constant
@@ -147,6 +147,8 @@ def _also(found: Found) -> Also:
         return judges
     if UPDATE_TOTAL.name in found:
         return counts
+    if "succeeded" in found:
+        return tells_rest
     return reaches if "external" in found else nothing
 
 

@@ -5,6 +5,8 @@ from google.protobuf.descriptor import FieldDescriptor
 from hostler.frontends.fleeting.schema.vocabulary.harmless import (
     about_wrong,
     harmless_at_zero,
+    harmless_list,
+    harmless_map,
     harmless_name,
 )
 from hostler.frontends.fleeting.schema.vocabulary.naming import words
@@ -13,11 +15,15 @@ from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
     GOOD,
     NOERROR,
     NONE_WRONG,
+    REST_WORDS,
+    barring,
 )
 
 from .absence import CODE, TIMES, has_word, is_marker, unset_words
-from .leaves import Leaf
+from .leaves import Leaf, is_map
 
+_OF_ONE = frozenset({"id", "instance"})
+_OF_EACH = frozenset({"string", "bool", "enum"})
 _WAYS = frozenset({"url", "uri"})
 
 
@@ -61,3 +67,31 @@ def may_say(one: FieldDescriptor) -> bool:
 def reaches(one: FieldDescriptor) -> bool:
     """Tell whether a field is a text that says how to get at something: here, at the instance."""
     return not one.is_repeated and Leaf((one,)).shape == "string" and has_word(one, _WAYS)
+
+
+def tells_rest(one: FieldDescriptor) -> bool:
+    """Tell whether a field may say what was not accepted of a call, or how many there are.
+
+    A flag, a number, a list or a map: what an answer for a part leaves out says that it was all.
+    """
+    if one.is_repeated:
+        return _lists_rest(one)
+    shape = Leaf((one,)).shape
+    if shape == "bool":
+        return about_wrong(one.name)
+    rest = has_word(one, REST_WORDS) or bool(barring(one.name))
+    return shape == "integer" and not has_word(one, CODE) and rest
+
+
+def _lists_rest(one: FieldDescriptor) -> bool:
+    """Tell whether a list or a map may be of instances: by their ids, or in the order of them."""
+    kind = one.message_type
+    if is_map(one):
+        key = one.message_type.fields_by_name["key"]
+        return key.type == FieldDescriptor.TYPE_STRING and not harmless_map(one.name)
+    if kind is not None and not Leaf((one,)).wrapped:
+        if about_wrong(one.name) and not harmless_list(one.name):
+            return True
+        of_texts = [each for each in kind.fields if each.type == FieldDescriptor.TYPE_STRING]
+        return any(has_word(each, _OF_ONE) and not harmless_at_zero(each) for each in of_texts)
+    return Leaf((one,)).shape in _OF_EACH and not harmless_list(one.name)

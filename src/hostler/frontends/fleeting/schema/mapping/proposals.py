@@ -18,6 +18,7 @@ from hostler.frontends.fleeting.schema.vocabulary.names import (
     UPDATE_STATE,
     VERDICT_SLOTS,
 )
+from hostler.frontends.fleeting.schema.vocabulary.naming import plain
 from hostler.frontends.fleeting.schema.vocabulary.slots import Need, Slot
 
 from .accounting import Unaccounted
@@ -195,15 +196,23 @@ def _of_call(name: str, call: CallMap) -> Iterator[Proposal]:
 
 def _of_absent(name: str, one: Unaccounted, call: CallMap) -> Iterator[Proposal]:
     """Go through what a field could be, of what the schema seems to lack."""
-    for match in (call.request if one.side == REQUEST else call.reply).values():
+    found = (call.request if one.side == REQUEST else call.reply).values()
+    named = [match.slot for match in found if _is_name_of(one.name, match.slot)]
+    for match in found:
         absent = match.level is Level.ABSENT and not match.settled
-        if absent and one.name in (*match.candidates, *match.barred):
+        other = any(slot.kind is match.slot.kind and slot is not match.slot for slot in named)
+        if absent and not other and one.name in (*match.candidates, *match.barred):
             yield Proposal(
                 table=f"{name}.{one.side}",
                 key=match.slot.name,
                 value=f'"{one.name}"',
                 question=True,
             )
+
+
+def _is_name_of(name: str, slot: Slot) -> bool:
+    """Tell whether a field's name is one by which a logical field may be known."""
+    return plain(name.rpartition(".")[2]) in {*slot.names, *slot.also, *slot.hints}
 
 
 def tables(found: Sequence[Proposal], service: str) -> Iterator[str]:

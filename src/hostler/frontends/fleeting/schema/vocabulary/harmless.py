@@ -43,6 +43,15 @@ _FLAGS = _list(
     """
 )
 """What an unset flag rightly denies: not `partial`, as some may be all that we take."""
+_KEYED = _list(
+    """
+    attributes labels tags annotations metadata meta properties headers details extra extras
+    """
+)
+"""Maps by other keys than the ids of instances."""
+_FAULTS = word_set("error errors err errs warning warnings")
+"""Words for what is told to persons of what went wrong, where others are of whom it went so."""
+_TOLD = word_set("message messages msg text texts reason reasons detail details description")
 _ASKED = _list(
     """
     trace trace_id trace_context span_id traceparent correlation_id locale locales
@@ -79,6 +88,23 @@ def harmless_unread(field: FieldDescriptor) -> bool:
 def harmless_name(name: str) -> bool:
     """Tell whether a name says of texts for persons, of tracing, or of what went wrong."""
     return plain(name) in _TEXTS or about_wrong(name)
+
+
+def harmless_list(name: str) -> bool:
+    """Tell whether a list that is left empty says by its name that it is for persons.
+
+    >>> [harmless_list(name) for name in ("warnings", "notes", "failure_reasons", "failed")]
+    [True, True, True, False]
+    """
+    own = words(name)
+    if about_wrong(name):
+        return _FAULTS.issuperset(_WRONG.intersection(own)) or bool(_TOLD.intersection(own))
+    return not {plain(name), plain(name).removesuffix("s")}.isdisjoint(_TEXTS)
+
+
+def harmless_map(name: str) -> bool:
+    """Tell whether a map that is left empty says by its name that its keys are no instances."""
+    return plain(name) in _KEYED
 
 
 def about_wrong(name: str) -> bool:

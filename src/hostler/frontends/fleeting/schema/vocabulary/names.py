@@ -125,6 +125,10 @@ def _done(hints: str) -> Slot:
     )
 
 
+_REST = _slot("failed", Kind.IDS, "failed failed_ids failed_instances failed_instance_ids", _WRAP)
+_REST_COUNT = _slot("failed", Kind.COUNT, "failed failed_count num_failed count_failed", _WRAP)
+"""What was asked for and not accepted: those that succeeded are told, too, or there are none."""
+
 _ID = _slot("id", Kind.TEXT, _AN_ID, _INSTANCE, Need.CRITICAL)
 
 _CONFIG = _slot(
@@ -247,13 +251,13 @@ SLOTS: Mapping[tuple[str, str], tuple[Slot, ...]] = {
     ("Update", REQUEST): (),
     ("Update", REPLY): (*UPDATE_ENTRY, *UPDATE_BESIDE),
     ("Increase", REQUEST): (_INCREASE_REQUEST,),
-    ("Increase", REPLY): (_INCREASE_REPLY, _OK),
+    ("Increase", REPLY): (_INCREASE_REPLY, _REST_COUNT, _OK),
     ("Decrease", REQUEST): (_IDS,),
-    ("Decrease", REPLY): (_done("victims removed deleted terminated"), _OK),
+    ("Decrease", REPLY): (_done("victims removed deleted terminated"), _REST, _OK),
     ("Suspend", REQUEST): (_IDS,),
-    ("Suspend", REPLY): (_done("suspended"), _OK),
+    ("Suspend", REPLY): (_done("suspended"), _REST, _OK),
     ("Resume", REQUEST): (_IDS,),
-    ("Resume", REPLY): (_done("resumed"), _OK),
+    ("Resume", REPLY): (_done("resumed"), _REST, _OK),
     ("ConnectInfo", REQUEST): (_ID,),
     ("ConnectInfo", REPLY): _CONNECT_REPLY,
     ("Heartbeat", REQUEST): (_ID,),

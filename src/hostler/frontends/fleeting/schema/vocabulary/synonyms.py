@@ -134,3 +134,10 @@ COUNTED_WORDS = (
     | word_set("total size length num number creating deleting stopped suspended of")
 )
 """Words of which the name of a number of instances is made: zero, it says that there are none."""
+REST_WORDS = word_set(
+    """
+    left leftover leftovers short shortfall deficit lacking unmet unfulfilled outstanding pending
+    survivors capacity
+    """
+)
+"""Words, beside those of NEVER, by which a number says what was not done, or what there is."""
