@@ -63,23 +63,34 @@ def has_default(one: FieldDescriptor) -> bool:
 
 
 def speaks_when_unset(one: FieldDescriptor) -> bool:
-    """Tell whether a field says a value of its type where none was set."""
-    return not one.has_presence or has_default(one)
+    """Tell whether an enum says a value where none was set: it need not be one of a oneof."""
+    oneof = one.containing_oneof
+    return has_default(one) or oneof is None or len(oneof.fields) == 1
+
+
+def has_real_first(one: FieldDescriptor) -> bool:
+    """Tell whether a single enum that is not set is read as a value that means something."""
+    kind = one.enum_type
+    if kind is None or one.is_repeated or not speaks_when_unset(one):
+        return False
+    return not (UNSET | NONE_WRONG | GOOD) & unset_words(kind, one)
 
 
 def unset_words(kind: EnumDescriptor, one: FieldDescriptor) -> frozenset[str]:
     """Return the words of the value that an enum says where none was set."""
-    number = one.default_value if has_default(one) else 0
     return frozenset(
-        word for word, meant in values(kind).items() if any(n == number for _, n in meant)
+        word
+        for word, meant in values(kind).items()
+        if any(number == one.default_value for _, number in meant)
     )
 
 
 def unset_text(one: FieldDescriptor) -> str:
     """Return what a field says where it is left out, as TOML would have it."""
-    number: object = one.default_value if has_default(one) else 0
     if one.enum_type is not None:
-        return next((str(v.name) for v in one.enum_type.values if v.number == number), "nothing")
+        said = (str(v.name) for v in one.enum_type.values if v.number == one.default_value)
+        return next(said, "nothing")
+    number: object = one.default_value if has_default(one) else 0
     if one.type == FieldDescriptor.TYPE_BOOL:
         return "true" if number else "false"
     if one.type not in _TEXTS:
@@ -98,7 +109,7 @@ def missing(one: FieldDescriptor, also: Also) -> str:
 
     `also`: what speaks in this answer beside verdicts.
     """
-    if not (denies(one) or also(one)):
+    if not (denies(one) or also(one) or has_real_first(one)):
         return ""
     if one.is_repeated:
         return "left empty, it says that there is none"
@@ -137,12 +148,8 @@ def _enum_denies(one: FieldDescriptor, kind: EnumDescriptor) -> bool:
 
 def _is_read(one: FieldDescriptor) -> bool:
     """Tell whether a flag or an enum says something by being read where its message is not."""
-    if one.is_repeated or not speaks(one):
-        return False
-    kind = one.enum_type
-    if kind is not None:
-        return not (UNSET | NONE_WRONG | GOOD) & unset_words(kind, one)
-    return one.type == FieldDescriptor.TYPE_BOOL
+    flag = one.type == FieldDescriptor.TYPE_BOOL and not one.is_repeated
+    return has_real_first(one) or (flag and speaks(one))
 
 
 def _denies_all(one: FieldDescriptor) -> bool:
