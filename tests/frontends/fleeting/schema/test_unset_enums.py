@@ -77,3 +77,35 @@ def test_an_optional_enum_beside_each_instance_can_be_settled() -> None:
 def test_one_of_several_that_is_not_chosen_says_nothing() -> None:
     body = f"{BODIES['IncreaseReply']} oneof more {{ Level level = 20; string text = 21; }}"
     assert mapped(written({"IncreaseReply": body}, enums="Level LOW HIGH")).whole
+
+
+ASKED = {
+    "optional and not set": ("optional Protocol protocol = 3;", {"connector": {}}, ""),
+    "optional and set": (
+        "optional Protocol protocol = 3;",
+        {"connector": {"protocol": "WINRM"}},
+        "winrm",
+    ),
+    "in a message that is not set": ("Protocol protocol = 3;", {}, ""),
+    "in a message that is set": ("Protocol protocol = 3;", {"connector": {}}, "winrm"),
+    "optional with a default": (
+        "optional Protocol protocol = 3 [default=SSH];",
+        {"connector": {}},
+        "ssh",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ASKED)
+def test_an_enum_that_a_request_does_not_set_asks_for_nothing(case: str) -> None:
+    field, asked, read = ASKED[case]
+    bodies = {
+        "InitRequest": "bytes config = 1; Config connector = 2;",
+        "Config": CONNECTOR.replace("string protocol = 3;", field),
+    }
+    syntax = "proto2" if "default" in field else "proto3"
+    service = mapped(written(bodies, enums="Protocol WINRM SSH", syntax=syntax))
+    assert service.whole
+    request = GetMessageClass(service.calls["Init"].method.input_type)()
+    _, connector = Codec(service).begin(ParseDict(asked, request))
+    assert connector.protocol == read

@@ -48,12 +48,15 @@ def holder(message: Message, path: Sequence[FieldDescriptor]) -> Message:
 def reader(leaf: Leaf) -> Read:
     """Return what reads a single value: wrappers unpacked, a duration or time as a pair.
 
-    It raises Refused where the request means another field of the same oneof.
+    An enum that is not there, or is in a message that is not, is None: its first value may be a
+    real one. It raises Refused where the request means another field of the same oneof.
     """
     around, field = leaf.path[:-1], leaf.field
 
     def read(message: Message) -> object:
         _meant(message, leaf)
+        if field.enum_type is not None and not _is_there(message, leaf):
+            return None
         value = get(holder(message, around), field)
         if leaf.wrapped:
             return cast("object", getattr(value, "value"))  # noqa: B009 - a field of the wrapper
@@ -68,6 +71,18 @@ def reader(leaf: Leaf) -> Read:
 class _Pair(Protocol):
     seconds: int
     nanos: int
+
+
+def _is_there(message: Message, leaf: Leaf) -> bool:
+    """Tell whether a request says something in a field, as far as it can be seen."""
+    if leaf.field.has_default_value:
+        return True
+    at = message
+    for field in leaf.path:
+        if field.has_presence and not at.HasField(field.name):
+            return False
+        at = at if field is leaf.field else cast("Message", get(at, field))
+    return True
 
 
 def _meant(message: Message, leaf: Leaf) -> None:
