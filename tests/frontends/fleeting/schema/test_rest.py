@@ -54,6 +54,20 @@ def test_those_that_were_not_accepted_are_told(call: str, case: str) -> None:
     assert value_of(codec.accepted(call, ("a",), ("a",)), LISTS[case]) == []
 
 
+def test_those_that_were_not_accepted_are_told_in_messages() -> None:
+    bodies = {
+        "DecreaseReply": "repeated Failure failed = 1; repeated Ref succeeded = 2;",
+        "Failure": "string id = 1; string reason = 2;",
+        "Ref": "string id = 1;",
+    }
+    service = mapped(written(bodies))
+    assert list(service.refused()) == []
+    reply = Codec(service).accepted("Decrease", ("a", "c"), ("a", "b", "c"))
+    assert [(one.id, one.reason) for one in getattr(reply, "failed")] == [("b", "")]  # noqa: B009
+    bodies["Failure"] += " int32 attempts = 3;"
+    assert unmapped(mapped(written(bodies))) == {"Decrease.reply.failed.attempts"}
+
+
 def test_what_failed_is_place_enough_for_a_part() -> None:
     none = '[Decrease.reply]\nsucceeded = ""'
     service = mapped(written({"DecreaseReply": LISTS["of texts"]}), none)

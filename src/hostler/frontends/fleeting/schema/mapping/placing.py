@@ -98,7 +98,8 @@ def good_value(kind: EnumDescriptor) -> int | None:
 
 def objection(leaf: Leaf, slot: Slot, message: Message) -> str:
     """Return what around a field speaks against its name, or an empty string."""
-    if word := leaf.barred(message.after, own=False):
+    word = leaf.barred(message.after, own=False)
+    if word and word not in slot.allowed:
         return f"inside something named {word!r}"
     if not _in_known_places(leaf, slot, message):
         return "inside an unknown message"

@@ -9,6 +9,8 @@ words of NEUTRAL; `hints` decide nothing: they only order what is proposed to th
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from .naming import plain, word_set, words
 from .slots import Kind, Need, Slot
 
@@ -125,8 +127,15 @@ def _done(hints: str) -> Slot:
     )
 
 
-_REST = _slot("failed", Kind.IDS, "failed failed_ids failed_instances failed_instance_ids", _WRAP)
-_REST_COUNT = _slot("failed", Kind.COUNT, "failed failed_count num_failed count_failed", _WRAP)
+_WENT_WRONG = word_set("failed failure failures error errors rejected rejection")
+_REST = replace(
+    _slot("failed", Kind.IDS, "failed failed_ids failed_instances failed_instance_ids", _WRAP),
+    allowed=_WENT_WRONG,
+)
+_REST_COUNT = replace(
+    _slot("failed", Kind.COUNT, "failed failed_count num_failed count_failed", _WRAP),
+    allowed=_WENT_WRONG,
+)
 """What was asked for and not accepted: those that succeeded are told, too, or there are none."""
 
 _ID = _slot("id", Kind.TEXT, _AN_ID, _INSTANCE, Need.CRITICAL)

@@ -35,7 +35,8 @@ class Slot(Struct, frozen=True, kw_only=True):
     """One logical field of a call: what it holds, and by which names it is known.
 
     `within`: the words that may stand around it, in the names of the messages that it is nested in;
-    `spelled`: the words of each name by which it is known.
+    `spelled`: the words of each name by which it is known; `allowed`: words of NEVER that may stand
+    in its name, and around it.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Slot(Struct, frozen=True, kw_only=True):
     need: Need = Need.OPTIONAL
     within: frozenset[str] = frozenset()
     spelled: tuple[frozenset[str], ...] = ()
+    allowed: frozenset[str] = frozenset()
 
     @property
     def sole(self) -> bool:
@@ -55,4 +57,4 @@ class Slot(Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> frozenset[str]:
         """All words of its names, and of those of the messages around it."""
-        return self.within.union(*self.spelled)
+        return self.within.union(self.allowed, *self.spelled)
