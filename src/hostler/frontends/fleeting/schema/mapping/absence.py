@@ -90,6 +90,8 @@ def unset_text(one: FieldDescriptor) -> str:
     if one.enum_type is not None:
         said = (str(v.name) for v in one.enum_type.values if v.number == one.default_value)
         return next(said, "nothing")
+    if one.message_type is not None and one.message_type.full_name in TIMES:
+        return "that there is no time"
     number: object = one.default_value if has_default(one) else 0
     if one.type == FieldDescriptor.TYPE_BOOL:
         return "true" if number else "false"
@@ -262,7 +264,9 @@ def values_of(one: FieldDescriptor) -> tuple[str, ...]:
     if one.is_repeated:
         return ("false",)
     if one.message_type is not None:
-        return ("true",) if one.is_required and one.message_type.full_name != _FLAG else _BOOLS
+        if one.is_required and one.message_type.full_name != _FLAG:
+            return ("true",)
+        return ("false",) if one.message_type.full_name in TIMES else _BOOLS
     if one.enum_type is not None:
         return tuple(f'"{value.name}"' for value in one.enum_type.values)
     if one.type == FieldDescriptor.TYPE_BOOL:

@@ -35,7 +35,7 @@ from .absence import (
     unset_words,
     values_of,
 )
-from .beside import counts, judges, may_say, nothing, reaches, tells_rest
+from .beside import counts, is_time, judges, may_say, nothing, reaches, tells_rest
 from .leaves import is_map, type_of
 from .match import Level, Match
 from .override import Constant
@@ -68,6 +68,8 @@ class _Account:
     `streamed`: the way to an instance, or to the list of them, in the messages of a stream.
     `also`: what speaks in it beside verdicts.
     `bare`: the operator says that nothing in it says what was done.
+    `unsaid`: what is ours, and left out as nobody can convert it. `offered`: what an operator may
+    say to be a time of ours.
     """
 
     side: str
@@ -77,6 +79,8 @@ class _Account:
     streamed: Path = ()
     also: Also = nothing
     bare: bool = False
+    unsaid: frozenset[str] = frozenset()
+    offered: frozenset[str] = frozenset()
     found: list[Unaccounted] = field(default_factory=list[Unaccounted])
 
     def holds_candidate(self, path: Path) -> bool:
@@ -86,23 +90,25 @@ class _Account:
 
     def add(
         self, path: Path, reason: str, answers: tuple[str, ...], *, later: bool = False
-    ) -> None:
-        """Take down one field, unless the operator has settled it.
+    ) -> bool:
+        """Take down one field, unless the operator has settled it; tell whether it was.
 
         `later`: it will speak once a field beside it is the answer to a question.
         """
         name = _dotted(path)
         around = (_dotted(path[:at]) for at in range(1, len(path)))
-        if name not in self.settled and not any(self.settled.get(n) is False for n in around):
-            self.found.append(
-                Unaccounted(
-                    side=self.side,
-                    name=name,
-                    reason=reason,
-                    answers=answers,
-                    candidate=later or name in self.candidates,
-                )
+        if name in self.settled or any(self.settled.get(n) is False for n in around):
+            return False
+        self.found.append(
+            Unaccounted(
+                side=self.side,
+                name=name,
+                reason=reason,
+                answers=answers,
+                candidate=later or name in self.candidates,
             )
+        )
+        return True
 
 
 _Walk = Callable[[Descriptor, Path, _Account], None]
@@ -132,6 +138,13 @@ def unaccounted(
         ),
         streamed=_way(found) if streams else (),
         also=_also(found),
+        unsaid=frozenset(one.unsaid.name for one in found.values() if one.unsaid is not None),
+        offered=frozenset(
+            name
+            for one in found.values()
+            if one.slot.kind is Kind.TIME and one.level is Level.ABSENT and not one.settled
+            for name in (*one.candidates, *one.barred)
+        ),
         bare="succeeded" in found and found["succeeded"].settled and not found["succeeded"].leaf,
     )
     (_asked if side == REQUEST else _answered)(message, (), account)
@@ -142,7 +155,12 @@ def unaccounted(
 
 
 def _also(found: Found) -> Also:
-    """Return what speaks in an answer beside verdicts, by what of ours there is in it."""
+    """Return what speaks in an answer beside verdicts: times, and more by what of ours it has."""
+    own = _by_fields(found)
+    return lambda one: is_time(one) or own(one)
+
+
+def _by_fields(found: Found) -> Also:
     if set(VERDICT_SLOTS).issuperset(found):
         return judges
     if UPDATE_TOTAL.name in found:
@@ -183,6 +201,13 @@ def _speaks_later(one: FieldDescriptor, here: Path, account: _Account) -> None:
         _speaks_later(inner, (*here, inner), account)
 
 
+def _speaks_beside(path: Path, account: _Account) -> None:
+    """Take down what speaks beside a time, once an operator says that it is ours."""
+    for one in path[-1].containing_type.fields:
+        if speaks(one) and one is not path[-1]:
+            account.add((*path[:-1], one), "", values_of(one), later=True)
+
+
 def _otherwise_meant(one: FieldDescriptor, path: Path, account: _Account) -> bool:
     """Tell whether a field is in a oneof with one that is read: to set it is refused then."""
     oneof = one.containing_oneof
@@ -208,7 +233,7 @@ def _answered(message: Descriptor, path: Path, account: _Account) -> None:
 def _left_out(one: FieldDescriptor, path: Path, account: _Account) -> None:
     """Take down what a field says by being left out, or what is inside it."""
     here = (*path, one)
-    reason = missing(one, account.also)
+    reason = missing(one, account.also) if _dotted(here) not in account.unsaid else ""
     if account.bare and may_say(one):
         reason = reason or _MAY_SAY
     if reason and not _otherwise_meant(one, path, account):
@@ -216,7 +241,9 @@ def _left_out(one: FieldDescriptor, path: Path, account: _Account) -> None:
         account.add(here, reason, values_of(one), later=later)
     elif not one.is_repeated and one.message_type is not None:
         for each in denied(one.message_type, here, account.also):
-            account.add(each, absent_text(each[-1]), values_of(each[-1]))
+            added = account.add(each, absent_text(each[-1]), values_of(each[-1]))
+            if added and _dotted(each) in account.offered:
+                _speaks_beside(each, account)
     elif speaks(one):
         account.add(here, f"left out, it says {unset_text(one)}", values_of(one))
     _speaks_later(one, here, account)

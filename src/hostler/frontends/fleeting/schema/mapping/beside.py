@@ -9,7 +9,7 @@ from hostler.frontends.fleeting.schema.vocabulary.harmless import (
     harmless_map,
     harmless_name,
 )
-from hostler.frontends.fleeting.schema.vocabulary.naming import words
+from hostler.frontends.fleeting.schema.vocabulary.naming import says_when, words
 from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
     COUNTED_WORDS,
     GOOD,
@@ -24,6 +24,7 @@ from .leaves import Leaf, is_map
 
 _OF_ONE = frozenset({"id", "instance"})
 _OF_EACH = frozenset({"string", "bool", "enum"})
+_NAMED_TIMES = frozenset({"integer", "double", "float", "string"})
 _WAYS = frozenset({"url", "uri"})
 
 
@@ -67,6 +68,19 @@ def may_say(one: FieldDescriptor) -> bool:
 def reaches(one: FieldDescriptor) -> bool:
     """Tell whether a field is a text that says how to get at something: here, at the instance."""
     return not one.is_repeated and Leaf((one,)).shape == "string" and has_word(one, _WAYS)
+
+
+def is_time(one: FieldDescriptor) -> bool:
+    """Tell whether a field, or every entry of a map, is a time or a span: by its type or its name.
+
+    Left out, it is read as 1970, or as no time at all.
+    """
+    if about_wrong(one.name) or (one.is_repeated and not is_map(one)):
+        return False
+    of = one.message_type.fields_by_name["value"] if is_map(one) else one
+    if of.message_type is not None and of.message_type.full_name in TIMES:
+        return True
+    return Leaf((of,)).shape in _NAMED_TIMES and says_when(one.name)
 
 
 def tells_rest(one: FieldDescriptor) -> bool:

@@ -243,7 +243,9 @@ def _settle_terms(calls: dict[str, CallMap]) -> None:
         asked, answer = calls["Init"].leaf(REQUEST, name), reply[name].leaf
         if asked is not None and answer is not None and not same_terms(asked, answer):
             why = f"{answer.name} is {answer.type}, in Init {asked.type}, and the unit is not known"
-            reply[name] = replace(reply[name], level=Level.ABSENT, leaf=None, reason=why)
+            reply[name] = replace(
+                reply[name], level=Level.ABSENT, leaf=None, unsaid=answer, reason=why
+            )
     calls["ConnectInfo"] = replace(
         call, reply=reply, extra=_extras(call.method, call.request, reply)
     )

@@ -43,7 +43,7 @@ class Match(Struct, frozen=True, kw_only=True):
     `reason` says why nothing was, or why it is less than exact; `candidates` are the fields that an
     operator may name, `likely` the one that is proposed, None where a person must choose, `hinted`
     the only one whose name suggests itself.
-    `settled`: the operator settled it.
+    `settled`: the operator settled it. `unsaid`: its field, where nothing can be said in it.
     """
 
     slot: Slot
@@ -55,6 +55,7 @@ class Match(Struct, frozen=True, kw_only=True):
     likely: str | None = None
     hinted: str | None = None
     settled: bool = False
+    unsaid: Leaf | None = None
 
     @property
     def refused(self) -> bool:

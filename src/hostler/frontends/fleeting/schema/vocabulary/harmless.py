@@ -24,7 +24,7 @@ _WRONG = word_set(
 _ABOUT_WRONG = word_set(
     """
     code codes message messages msg text texts reason reasons detail details string description info
-    kind type any has is was
+    kind type any has is was last at time since
     """
 )
 """Words that may stand beside one of them without turning it round."""

@@ -12,6 +12,13 @@ _UNITS = {
 }
 _UNIT_OF = {word: unit for unit, words in _UNITS.items() for word in words}
 _POINTS = frozenset({"at", "on", "time", "date", "unix", "epoch", "timestamp"})
+_ENDS = frozenset({"at", "time", "date", "epoch", "unix"})
+_ALONE = frozenset(
+    {
+        *("timestamp", "since", "until", "after", "before", "seen", "deadline", "expiry"),
+        *("expires", "expiration", "ttl", "age", "uptime", "lifetime", "latency", "duration"),
+    }
+)
 _SINCE = {"unix": "s", "epoch": "s", "timestamp": ""}
 
 
@@ -55,6 +62,17 @@ def is_span(name: str) -> bool:
     """
     parts = words(name)
     return parts[-1] in _UNIT_OF and not _POINTS.intersection(parts)
+
+
+def says_when(name: str) -> bool:
+    """Tell whether a name is of a time or a span by its last word, or by its unit.
+
+    >>> [says_when(name) for name in ("created_at", "last_seen", "lag_ms", "at", "page_size")]
+    [True, True, True, False, False]
+    """
+    parts = words(name)
+    last = parts[-1] if parts else ""
+    return last in _ALONE or (len(parts) > 1 and (last in _ENDS or last in _UNIT_OF))
 
 
 def word_set(text: str) -> frozenset[str]:
