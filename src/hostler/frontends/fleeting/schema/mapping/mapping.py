@@ -30,7 +30,7 @@ from .override import ALWAYS, UNUSED, Override
 from .placing import Message
 from .services import Service
 from .states import Spoken, spoken
-from .times import guessed, same_terms
+from .times import guessed, same_terms, too_small
 
 
 class CallMap(Struct, frozen=True, kw_only=True):
@@ -231,9 +231,7 @@ def _settle_terms(calls: dict[str, CallMap]) -> None:
     if "ConnectInfo" not in calls or "Init" not in calls:
         return
     call, reply = calls["ConnectInfo"], dict(calls["ConnectInfo"].reply)
-    expires = reply["expires"]
-    if expires.leaf is not None and expires.level is Level.EXACT and (why := guessed(expires.leaf)):
-        reply["expires"] = replace(expires, level=Level.NEUTRAL, reason=why)
+    reply["expires"] = _end(reply["expires"])
     for name in ("expires", *OPAQUE):
         answer, asked_of = reply[name].leaf, name in OPAQUE and calls["Init"].leaf(REQUEST, name)
         if answer is not None and has_default(answer.field) and not asked_of:
@@ -249,6 +247,18 @@ def _settle_terms(calls: dict[str, CallMap]) -> None:
     calls["ConnectInfo"] = replace(
         call, reply=reply, extra=_extras(call.method, call.request, reply)
     )
+
+
+def _end(found: Match) -> Match:
+    """Return the match of a moment: lowered where its encoding is a guess, or it cannot be told."""
+    leaf = found.leaf
+    if leaf is None:
+        return found
+    if too_small(leaf):
+        why = f"{leaf.name} is {leaf.type}, too small for its unit"
+        return replace(found, level=Level.REFUSED, leaf=None, reason=why)
+    why = guessed(leaf) if found.level is Level.EXACT else ""
+    return replace(found, level=Level.NEUTRAL, reason=why) if why else found
 
 
 def _extras(

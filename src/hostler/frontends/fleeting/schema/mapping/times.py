@@ -9,8 +9,10 @@ from hostler.frontends.fleeting.schema.vocabulary.naming import timed
 
 from .leaves import Leaf
 
-_NANOS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-_GO_UNITS = {"h": 3600 * 10**9, "m": 60 * 10**9, "µs": 1000, "μs": 1000, **_NANOS}
+_SECOND = 10**9
+_LONGER = {"m": 60 * _SECOND, "h": 3600 * _SECOND, "d": 86_400 * _SECOND}
+_NANOS = {"s": _SECOND, "ms": 10**6, "us": 10**3, "ns": 1, **_LONGER}
+_GO_UNITS = {"µs": 1000, "μs": 1000, **_NANOS}
 _GO = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(h|ms|us|µs|μs|ns|m|s)")
 _LARGEST = 2**63 - 1
 
@@ -51,9 +53,30 @@ def to_field(raw: Raw, leaf: Leaf) -> object | None:
         return divmod(nanos, 10**9) if nanos >= 0 else tuple(-n for n in divmod(-nanos, 10**9))
     if shape == "string":
         return f"{nanos / 10**9:.9f}".rstrip("0").rstrip(".") + "s"
-    if unit not in _NANOS:
-        return None
-    return nanos // _NANOS[unit] if shape == "integer" else nanos / _NANOS[unit]
+    return _number(nanos, leaf) if unit in _NANOS else None
+
+
+def _number(nanos: int, leaf: Leaf) -> object | None:
+    """Return a duration as a number in its field's unit; None where it cannot hold the same."""
+    unit = _NANOS[unit_of(leaf)]
+    if leaf.shape != "integer":
+        return nanos / unit
+    number, rest = divmod(nanos, unit)
+    return number if not rest and _holds(leaf, number) else None
+
+
+def _holds(leaf: Leaf, number: int) -> bool:
+    """Tell whether a whole number is within the range of its field."""
+    kind = leaf.type.rpartition(".")[2].lower()
+    unsigned = kind.startswith(("uint", "fixed"))
+    bits = (32 if "32" in kind else 64) - (not unsigned)
+    return (0 if unsigned else -(2**bits)) <= number < 2**bits
+
+
+def too_small(leaf: Leaf) -> bool:
+    """Tell whether a number is too small for the moments of today in its unit."""
+    fine = {"ms", "us", "ns"}
+    return leaf.shape == "integer" and "32" in leaf.type and unit_of(leaf) in fine
 
 
 def _to_nanos(raw: Raw) -> int | None:
@@ -91,8 +114,8 @@ def moment(when: datetime, leaf: Leaf) -> object:
         case "string":
             return when.astimezone(UTC).isoformat().replace("+00:00", "Z")
         case shape:
-            number = micros * 1000 / _NANOS[unit_of(leaf) or "s"]
-            return number if shape == "double" else int(number)
+            unit = _NANOS[unit_of(leaf) or "s"]
+            return micros * 1000 / unit if shape == "double" else micros * 1000 // unit
 
 
 def guessed(leaf: Leaf) -> str:

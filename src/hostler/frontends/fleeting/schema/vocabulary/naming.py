@@ -6,9 +6,12 @@ from functools import lru_cache
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _UNITS = {
     "s": ("s", "sec", "secs", "second", "seconds"),
-    "ms": ("ms", "msec", "millis", "millisecond", "milliseconds"),
-    "us": ("us", "usec", "micros", "microsecond", "microseconds"),
-    "ns": ("ns", "nsec", "nanos", "nanosecond", "nanoseconds"),
+    "ms": ("ms", "msec", "msecs", "milli", "millis", "millisecond", "milliseconds"),
+    "us": ("us", "usec", "usecs", "micro", "micros", "microsecond", "microseconds"),
+    "ns": ("ns", "nsec", "nsecs", "nano", "nanos", "nanosecond", "nanoseconds"),
+    "m": ("mins", "minute", "minutes"),
+    "h": ("h", "hr", "hrs", "hour", "hours"),
+    "d": ("day", "days"),
 }
 _UNIT_OF = {word: unit for unit, words in _UNITS.items() for word in words}
 _POINTS = frozenset({"at", "on", "time", "date", "unix", "epoch", "timestamp"})
@@ -42,7 +45,7 @@ def plain(name: str) -> str:
 
 
 def timed(name: str) -> tuple[str, str]:
-    """Return the name of a time or duration without its unit, and the unit: s, ms, us, ns or "".
+    """Return the name of a time or duration without its unit, and its unit, as in `_UNITS`, or "".
 
     >>> timed("expires_at_unix_ms"), timed("expires_unix"), timed("keepalive")
     (('expiresat', 'ms'), ('expires', 's'), ('keepalive', ''))
