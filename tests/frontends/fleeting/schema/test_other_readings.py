@@ -94,6 +94,8 @@ JUDGED = {
     "an enum": ("optional State state = 1;", "state"),
     "an empty message": ("Usable usable = 1;", "usable"),
     "a state of an instance": ("One instance = 1;", "instance.state"),
+    "a state as a text": ("optional string state = 1;", "state"),
+    "a phase as a number": ("google.protobuf.Int32Value phase = 1;", "phase"),
 }
 
 
@@ -125,6 +127,13 @@ def test_a_number_of_instances_that_is_missing_says_that_there_are_none(case: st
     assert unmapped(service) == {f"Update.reply.{name}" for name in names}
 
 
+@pytest.mark.parametrize("call", ["Init", "Increase", "Decrease", "Heartbeat", "Shutdown"])
+def test_a_number_of_instances_says_that_there_are_none_in_every_answer(call: str) -> None:
+    added = "optional int32 running = 20; optional int32 page_size = 21;"
+    file = written({f"{call}Reply": f"{BODIES[f'{call}Reply']} {added}"})
+    assert unmapped(mapped(file)) == {f"{call}.reply.running"}
+
+
 @pytest.mark.parametrize("added", ["string url = 20;", "optional string ssh_uri = 20;"])
 def test_an_address_of_another_form_is_asked_about(added: str) -> None:
     name = added.split(" = ", maxsplit=1)[0].rsplit(maxsplit=1)[-1]
@@ -138,7 +147,7 @@ def test_a_code_of_errors_may_say_none() -> None:
     assert mapped(written(bodies, enums="Problem NONE BAD")).whole
 
 
-@pytest.mark.parametrize("word", ["PARTIAL", "IN_PROGRESS", "PENDING"])
+@pytest.mark.parametrize("word", ["PARTIAL", "IN_PROGRESS", "PENDING", "CAPPED", "LIMITED"])
 def test_an_enum_that_also_says_in_part_or_not_yet_is_asked_about(word: str) -> None:
     bodies = {"DecreaseReply": f"{BODIES['DecreaseReply']} Status status = 2;"}
     service = mapped(written(bodies, enums=f"Status UNKNOWN OK {word} FAILED"))

@@ -16,7 +16,6 @@ from hostler.frontends.fleeting.schema.vocabulary.harmless import about_wrong, h
 from hostler.frontends.fleeting.schema.vocabulary.names import (
     REPLY,
     REQUEST,
-    UPDATE_TOTAL,
     VERDICT_SLOTS,
 )
 from hostler.frontends.fleeting.schema.vocabulary.slots import Kind
@@ -155,16 +154,17 @@ def unaccounted(
 
 
 def _also(found: Found) -> Also:
-    """Return what speaks in an answer beside verdicts: times, and more by what of ours it has."""
+    """Return what speaks in an answer beside verdicts, by what of ours there is in it.
+
+    In every answer that is times, and numbers of instances.
+    """
     own = _by_fields(found)
-    return lambda one: is_time(one) or own(one)
+    return lambda one: is_time(one) or counts(one) or own(one)
 
 
 def _by_fields(found: Found) -> Also:
     if set(VERDICT_SLOTS).issuperset(found):
         return judges
-    if UPDATE_TOTAL.name in found:
-        return counts
     if "succeeded" in found:
         return tells_rest
     return reaches if "external" in found else nothing

@@ -16,7 +16,6 @@ from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
     NOERROR,
     NONE_WRONG,
     REST_WORDS,
-    barring,
 )
 
 from .absence import CODE, TIMES, has_word, is_marker, unset_words
@@ -24,6 +23,8 @@ from .leaves import Leaf, is_map
 
 _OF_ONE = frozenset({"id", "instance"})
 _OF_EACH = frozenset({"string", "bool", "enum"})
+_NAMED_STATES = frozenset({"integer", "string"})
+_STATES = frozenset({"state", "phase", "condition"})
 _NAMED_TIMES = frozenset({"integer", "double", "float", "string"})
 _WAYS = frozenset({"url", "uri"})
 
@@ -35,7 +36,7 @@ def nothing(one: FieldDescriptor) -> bool:
 
 
 def judges(one: FieldDescriptor) -> bool:
-    """Tell whether a field is a flag, an enum or a marker, whatever its name.
+    """Tell whether a field is a flag, an enum or a marker, whatever its name, or names a state.
 
     Where an answer says nothing but how a call went, that is what it says.
     """
@@ -45,7 +46,8 @@ def judges(one: FieldDescriptor) -> bool:
     if kind is not None:
         good = GOOD | NOERROR | (NONE_WRONG if has_word(one, CODE) else frozenset[str]())
         return not good & unset_words(kind, one)
-    return one.type == FieldDescriptor.TYPE_BOOL or is_marker(one)
+    named = Leaf((one,)).shape in _NAMED_STATES and has_word(one, _STATES)
+    return named or one.type == FieldDescriptor.TYPE_BOOL or is_marker(one)
 
 
 def counts(one: FieldDescriptor) -> bool:
@@ -93,8 +95,7 @@ def tells_rest(one: FieldDescriptor) -> bool:
     shape = Leaf((one,)).shape
     if shape == "bool":
         return about_wrong(one.name)
-    rest = has_word(one, REST_WORDS) or bool(barring(one.name))
-    return shape == "integer" and not has_word(one, CODE) and rest
+    return shape == "integer" and has_word(one, REST_WORDS) and not has_word(one, CODE)
 
 
 def _lists_rest(one: FieldDescriptor) -> bool:

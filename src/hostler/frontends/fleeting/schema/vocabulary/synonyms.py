@@ -96,7 +96,7 @@ NOERROR = word_set("noerror")
 UNSETTLED = word_set(
     """
     partial partially partly some mixed incomplete pending progress queued processing waiting
-    scheduled ongoing
+    scheduled ongoing limited throttled capped clamped truncated reduced degraded short
     """
 )
 """What an enum may say of a call that went well in part, or not yet: beside it nobody knows."""
@@ -136,8 +136,10 @@ COUNTED_WORDS = (
 """Words of which the name of a number of instances is made: zero, it says that there are none."""
 REST_WORDS = word_set(
     """
-    left leftover leftovers short shortfall deficit lacking unmet unfulfilled outstanding pending
-    survivors capacity
+    failed fail fails failing failure failures rejected refused denied declined skipped ignored
+    missing not no non un error errors lost left leftover leftovers remaining remainder rest short
+    shortfall deficit lacking unmet unfulfilled outstanding pending survivors
+    total requested expected desired wanted current capacity
     """
 )
-"""Words, beside those of NEVER, by which a number says what was not done, or what there is."""
+"""Words by which a number beside what was accepted says what was not, or what there is."""
