@@ -485,6 +485,20 @@ async def test_of_a_oneof_one_field_is_set() -> None:
     assert (await served.one("ConnectInfo", {"id": "a"}))["connector"] == {"key": "a2V5"}
 
 
+@pytest.mark.parametrize("name", ["password", "key"])
+async def test_a_request_may_set_any_field_of_a_oneof_that_is_ours(name: str) -> None:
+    secret = "oneof secret { string password = 6; string key = 7; }"
+    body = CONNECTOR.replace("string password = 6; bytes key = 7;", secret)
+    asked = Asked()
+    await serve(written({"Connector": body}), asked).one(
+        "Init", {"config": "e30=", "connector": {"username": "u", name: "secret"}}
+    )
+    connector = asked.connector
+    told = {"password": connector.password, "key": connector.key.decode()}
+    assert told == {"password": "", "key": "", name: "secret"}
+    assert connector.username == "u"
+
+
 async def test_a_request_that_means_another_field_of_a_oneof_is_refused() -> None:
     body = "oneof how { int64 delta = 1; int64 desired = 2; }"
     served = serve(written({"IncreaseRequest": body}))

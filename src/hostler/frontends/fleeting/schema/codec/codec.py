@@ -16,6 +16,7 @@ from hostler.frontends.fleeting.schema.mapping.leaves import Leaf
 from hostler.frontends.fleeting.schema.mapping.mapping import CallMap, ServiceMap
 from hostler.frontends.fleeting.schema.mapping.times import Raw, moment, to_field
 from hostler.frontends.fleeting.schema.vocabulary.names import OPAQUE, REPLY, REQUEST, VERDICT_SLOTS
+from hostler.frontends.fleeting.schema.vocabulary.slots import Need
 
 from .fields import (
     Read,
@@ -144,8 +145,9 @@ class _Call:
     def __init__(self, call: CallMap) -> None:
         self._call = call
         self._class: type[Message] = GetMessageClass(call.method.output_type)
+        ours = frozenset(m.leaf.name for m in call.request.values() if m.leaf is not None)
         self._readers: Mapping[str, Read] = {
-            name: reader(m.leaf)
+            name: reader(m.leaf, frozenset() if m.slot.need is Need.CRITICAL else ours)
             for name, m in call.request.items()
             if m.leaf is not None and m.leaf.list_at is None
         }

@@ -45,8 +45,11 @@ def holder(message: Message, path: Sequence[FieldDescriptor]) -> Message:
     return message
 
 
-def reader(leaf: Leaf) -> Read:
+def reader(leaf: Leaf, ours: frozenset[str] = frozenset()) -> Read:
     """Return what reads a single value: wrappers unpacked, a duration or time as a pair.
+
+    `ours` are the dotted names of all that is read: where another of them is set in its oneof, it
+    is None.
 
     An enum that is not there, or is in a message that is not, is None: its first value may be a
     real one. It raises Refused where the request means another field of the same oneof.
@@ -54,8 +57,10 @@ def reader(leaf: Leaf) -> Read:
     around, field = leaf.path[:-1], leaf.field
 
     def read(message: Message) -> object:
-        _meant(message, leaf)
-        if field.enum_type is not None and not _is_there(message, leaf):
+        other = _other_set(message, leaf)
+        if other and not any(f"{name}.".startswith(f"{other}.") for name in ours):
+            raise Refused(f"the request has {other} set, not {leaf.name}: not understood")
+        if other or (field.enum_type is not None and not _is_there(message, leaf)):
             return None
         value = get(holder(message, around), field)
         if leaf.wrapped:
@@ -85,17 +90,18 @@ def _is_there(message: Message, leaf: Leaf) -> bool:
     return True
 
 
-def _meant(message: Message, leaf: Leaf) -> None:
-    """Refuse a request that chose another field of a oneof than the one that we know."""
+def _other_set(message: Message, leaf: Leaf) -> str:
+    """Return the dotted name of what a request chose of a oneof instead of a field, or nothing."""
     at = message
-    for field in leaf.path:
+    for place, field in enumerate(leaf.path):
         if (oneof := field.containing_oneof) is not None:
             other = at.WhichOneof(oneof.name)
             if other not in {None, field.name}:
-                raise Refused(f"the request has {other} set, not {leaf.name}: not understood")
+                return ".".join((*(one.name for one in leaf.path[:place]), str(other)))
         if field.message_type is None or field.is_repeated:
-            return
+            return ""
         at = cast("Message", get(at, field))
+    return ""
 
 
 def texts(leaf: Leaf) -> Callable[[Message], tuple[str, ...]]:
@@ -106,7 +112,8 @@ def texts(leaf: Leaf) -> Callable[[Message], tuple[str, ...]]:
     wrapped = leaf.wrapped and not behind
 
     def read(message: Message) -> tuple[str, ...]:
-        _meant(message, leaf)
+        if other := _other_set(message, leaf):
+            raise Refused(f"the request has {other} set, not {leaf.name}: not understood")
         entries = cast("Iterable[Message]", get(holder(message, around), listed))
         if inner is not None:
             return tuple(str(inner(entry)) for entry in entries)
