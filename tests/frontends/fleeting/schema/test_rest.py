@@ -79,6 +79,7 @@ ASKED = {
     "a flag": ("IncreaseReply", "bool failed = 2;"),
     "an optional flag": ("DecreaseReply", "optional bool has_failed = 2;"),
     "a flag in a wrapper": ("IncreaseReply", "google.protobuf.BoolValue failed = 2;"),
+    "an optional flag of a part": ("IncreaseReply", "optional bool partial = 2;"),
     "a number under another name": ("IncreaseReply", "optional int32 rejected = 2;"),
     "what is missing": ("IncreaseReply", "optional int32 shortfall = 2;"),
     "a total": ("IncreaseReply", "google.protobuf.Int64Value total = 2;"),
@@ -101,6 +102,21 @@ def test_what_may_be_of_those_not_accepted_is_asked_about(case: str) -> None:
     assert unmapped(mapped(file)) == {f"{call}.reply.{name}"}
     value = "0" if "int32" in added else "false"
     assert mapped(file, f"[{call}.reply.always]\n{name} = {value}").whole
+
+
+def test_a_list_in_a_message_of_what_failed_is_asked_about() -> None:
+    added = "Lost failures = 2; Text error = 3;"
+    inner = {"Lost": "repeated string ids = 1;", "Text": "string message = 1;"}
+    file = written({"DecreaseReply": f"{BODIES['DecreaseReply']} {added}", **inner})
+    assert unmapped(mapped(file)) == {"Decrease.reply.failures.ids"}
+    assert mapped(file, "[Decrease.reply.always]\nfailures = false").whole
+
+
+@pytest.mark.parametrize("added", ["optional int32 remaining = 1;", "repeated string left = 1;"])
+@pytest.mark.parametrize("call", ["Heartbeat", "Shutdown"])
+def test_what_is_left_is_asked_about_where_nothing_else_is_said(call: str, added: str) -> None:
+    (field,) = unmapped(mapped(written({f"{call}Reply": added})))
+    assert field.rpartition(".")[2] in added
 
 
 def test_a_number_under_another_name_may_be_said_to_be_the_rest() -> None:

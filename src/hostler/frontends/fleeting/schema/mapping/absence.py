@@ -208,6 +208,8 @@ def denied(message: Descriptor, path: Path, also: Also) -> Iterator[Path]:
     named, other = _is_verdict(path[-1]), _of_google(message) or _is_other(path)
     for one in message.fields:
         if one.is_repeated:
+            if also(one) and (not other or about_wrong(path[-1].name)):
+                yield (*path, one)
             continue
         says = _is_read(one) or also(one) or (named and _is_of_verdict(one))
         if denies(one) or (says and not other):

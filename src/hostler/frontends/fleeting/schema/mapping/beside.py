@@ -13,9 +13,11 @@ from hostler.frontends.fleeting.schema.vocabulary.naming import says_when, words
 from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
     COUNTED_WORDS,
     GOOD,
+    LEFT_WORDS,
     NOERROR,
     NONE_WRONG,
     REST_WORDS,
+    UNSETTLED,
 )
 
 from .absence import CODE, TIMES, has_word, is_marker, unset_words
@@ -36,10 +38,12 @@ def nothing(one: FieldDescriptor) -> bool:
 
 
 def judges(one: FieldDescriptor) -> bool:
-    """Tell whether a field is a flag, an enum or a marker, whatever its name, or names a state.
+    """Tell whether a field says how a call went, where an answer says nothing else.
 
-    Where an answer says nothing but how a call went, that is what it says.
+    That is a flag, an enum or a marker of any name, and what names a state, or says what is left.
     """
+    if has_word(one, LEFT_WORDS) and Leaf((one,)).shape in _NAMED_STATES:
+        return True
     if one.is_repeated or about_wrong(one.name) or harmless_at_zero(one):
         return False
     kind = one.enum_type
@@ -94,7 +98,7 @@ def tells_rest(one: FieldDescriptor) -> bool:
         return _lists_rest(one)
     shape = Leaf((one,)).shape
     if shape == "bool":
-        return about_wrong(one.name)
+        return about_wrong(one.name) or (one.has_presence and has_word(one, UNSETTLED))
     return shape == "integer" and has_word(one, REST_WORDS) and not has_word(one, CODE)
 
 

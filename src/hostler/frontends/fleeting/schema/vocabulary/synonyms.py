@@ -134,12 +134,13 @@ COUNTED_WORDS = (
     | word_set("total size length num number creating deleting stopped suspended of")
 )
 """Words of which the name of a number of instances is made: zero, it says that there are none."""
-REST_WORDS = word_set(
+LEFT_WORDS = word_set("left leftover leftovers remaining remainder rest survivors")
+"""Words by which a number or a list says what is left: zero or empty, it says that nothing is."""
+REST_WORDS = LEFT_WORDS | word_set(
     """
     failed fail fails failing failure failures rejected refused denied declined skipped ignored
-    missing not no non un error errors lost left leftover leftovers remaining remainder rest short
-    shortfall deficit lacking unmet unfulfilled outstanding pending survivors
-    total requested expected desired wanted current capacity
+    missing not no non un error errors lost short shortfall deficit lacking unmet unfulfilled
+    outstanding pending total requested expected desired wanted current capacity
     """
 )
 """Words by which a number beside what was accepted says what was not, or what there is."""
