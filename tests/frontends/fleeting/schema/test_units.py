@@ -48,6 +48,22 @@ def test_a_number_that_is_too_small_for_its_unit_is_refused(kind: str) -> None:
     assert mapped(written({"ConnectInfoReply": f"{WITHOUT} {kind} expires_at = 20;"})).whole
 
 
+@pytest.mark.parametrize("told", ["timeout_weeks", "timeout_years"])
+def test_a_duration_in_a_unit_that_nobody_knows_goes_only_to_a_field_of_its_name(told: str) -> None:
+    ours = "google.protobuf.Duration timeout"
+    bodies = {
+        "InitRequest": "bytes config = 1; Config connector = 2;",
+        "Config": CONNECTOR.replace(ours, "int64 timeout_weeks"),
+        "Connector": CONNECTOR.replace(ours, f"int64 {told}"),
+    }
+    asked = '[Init.request]\ntimeout = "connector.timeout_weeks"'
+    service = mapped(written(bodies), f'{asked}\n[ConnectInfo.reply]\ntimeout = "connector.{told}"')
+    same = told == "timeout_weeks"
+    refused = {line.partition(": ")[0] for line in service.refused()}
+    assert refused == (set() if same else {f"ConnectInfo.reply.connector.{told}"})
+    assert (service.calls["ConnectInfo"].leaf("reply", "timeout") is not None) is same
+
+
 SPANS = {
     "minutes to seconds": ("int64 timeout_minutes", 2, "int64 timeout_seconds", 120),
     "minutes to hours": ("int64 timeout_minutes", 120, "int32 timeout_hours", 2),

@@ -238,8 +238,10 @@ def _settle_terms(calls: dict[str, CallMap]) -> None:
             why = f"{answer.name} says {unset_text(answer.field)} where there is nothing to say"
             reply[name] = replace(reply[name], level=Level.ABSENT, leaf=None, reason=why)
     for name in OPAQUE:
-        asked, answer = calls["Init"].leaf(REQUEST, name), reply[name].leaf
-        if asked is not None and answer is not None and not same_terms(asked, answer):
+        both = (calls["Init"].request[name], reply[name])
+        asked, answer = (one.leaf for one in both)
+        alike = all(one.level is Level.EXACT for one in both)
+        if asked is not None and answer is not None and not same_terms(asked, answer, alike=alike):
             why = f"{answer.name} is {answer.type}, in Init {asked.type}, and the unit is not known"
             reply[name] = replace(
                 reply[name], level=Level.ABSENT, leaf=None, unsaid=answer, reason=why

@@ -30,10 +30,13 @@ def unit_of(leaf: Leaf) -> str:
     return timed(leaf.field.name)[1]
 
 
-def same_terms(one: Leaf, other: Leaf) -> bool:
-    """Tell whether a duration can go from one field to the other without a guess."""
+def same_terms(one: Leaf, other: Leaf, *, alike: bool) -> bool:
+    """Tell whether a duration can go from one field to the other without a guess.
+
+    `alike`: both have a known name, so that what is not said of their units is the same.
+    """
     if one.shape == other.shape and unit_of(one) == unit_of(other):
-        return True
+        return _known(one) or one.field.name == other.field.name or alike
     return all(_known(leaf) for leaf in (one, other))
 
 
