@@ -134,7 +134,9 @@ def test_a_number_of_instances_says_that_there_are_none_in_every_answer(call: st
     assert unmapped(mapped(file)) == {f"{call}.reply.running"}
 
 
-@pytest.mark.parametrize("added", ["string url = 20;", "optional string ssh_uri = 20;"])
+@pytest.mark.parametrize(
+    "added", ["string url = 20;", "optional string ssh_uri = 20;", "optional string endpoint = 20;"]
+)
 def test_an_address_of_another_form_is_asked_about(added: str) -> None:
     name = added.split(" = ", maxsplit=1)[0].rsplit(maxsplit=1)[-1]
     bodies = {"ConnectInfoReply": f"{BODIES['ConnectInfoReply']} {added}"}

@@ -9,7 +9,7 @@ from hostler.frontends.fleeting.schema.vocabulary.harmless import (
     harmless_map,
     harmless_name,
 )
-from hostler.frontends.fleeting.schema.vocabulary.naming import says_when, words
+from hostler.frontends.fleeting.schema.vocabulary.naming import plain, says_when, words
 from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
     COUNTED_WORDS,
     GOOD,
@@ -29,6 +29,7 @@ _NAMED_STATES = frozenset({"integer", "string"})
 _STATES = frozenset({"state", "phase", "condition"})
 _NAMED_TIMES = frozenset({"integer", "double", "float", "string"})
 _WAYS = frozenset({"url", "uri"})
+_ADDRESSES = frozenset({"ip", "address", "addr", "host", "hostname", "endpoint", "fqdn"})
 
 
 def nothing(one: FieldDescriptor) -> bool:
@@ -72,8 +73,12 @@ def may_say(one: FieldDescriptor) -> bool:
 
 
 def reaches(one: FieldDescriptor) -> bool:
-    """Tell whether a field is a text that says how to get at something: here, at the instance."""
-    return not one.is_repeated and Leaf((one,)).shape == "string" and has_word(one, _WAYS)
+    """Tell whether a field is a text that says how to get at something: here, at the instance.
+
+    That is an address of another form, or of which its name does not say from where it is reached.
+    """
+    text = not one.is_repeated and Leaf((one,)).shape == "string"
+    return text and (has_word(one, _WAYS) or plain(one.name) in _ADDRESSES)
 
 
 def is_time(one: FieldDescriptor) -> bool:
