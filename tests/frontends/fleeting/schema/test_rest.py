@@ -17,7 +17,11 @@ LISTS = {
     "of texts": "repeated string failed = 2;",
     "of texts in wrappers": "repeated google.protobuf.StringValue failed_ids = 2;",
 }
-PART = {"Part": "string instance_id = 1; string reason = 2;"}
+PART = {
+    "Part": "string instance_id = 1; string reason = 2;",
+    "Other": "Part instance = 1; string reason = 2;",
+    "Text": "string text = 1;",
+}
 
 
 def unmapped(service: ServiceMap) -> set[str]:
@@ -88,6 +92,8 @@ ASKED = {
     "ids under an unknown name": ("DecreaseReply", "repeated string survivors = 2;"),
     "messages with an id": ("DecreaseReply", "repeated Part failures = 2;"),
     "messages of another name": ("DecreaseReply", "repeated Part events = 2;"),
+    "messages with an instance": ("DecreaseReply", "repeated Other events = 2;"),
+    "messages under a neutral name": ("IncreaseReply", "repeated Text results = 2;"),
     "a map": ("DecreaseReply", "map<string, string> errors = 2;"),
     "a verdict on each in order": ("DecreaseReply", "repeated Verdict each = 2;"),
 }
@@ -126,6 +132,22 @@ def test_a_number_under_another_name_may_be_said_to_be_the_rest() -> None:
     assert f"# {line}" in override_lines(mapped(file), several=False)
     reply = Codec(mapped(file, f"[Increase.reply]\n{line}")).counted(3, 5)
     assert value_of(reply, added) == 2
+
+
+def test_a_list_of_messages_may_be_said_to_be_the_rest_with_all_that_is_asked_of_it() -> None:
+    bodies = {
+        "DecreaseReply": f"{BODIES['DecreaseReply']} repeated Fault faults = 2;",
+        "Fault": "string id = 1; string reason = 2; int32 tries = 3;",
+    }
+    file = written(bodies)
+    lines = [line.removeprefix("# ") for line in override_lines(mapped(file), several=False)]
+    assert 'failed = "faults.id"' in lines
+    assert '"faults.tries" = 0   # always' in lines
+    assert unmapped(mapped(file)) == {"Decrease.reply.faults"}
+    answer = '[Decrease.reply]\nfailed = "faults.id"\n[Decrease.reply.always]\n"faults.tries" = 0'
+    reply = Codec(mapped(file, answer)).accepted("Decrease", ("a",), ("a", "b"))
+    assert [one.id for one in getattr(reply, "faults")] == ["b"]  # noqa: B009
+    assert mapped(file, "[Decrease.reply.always]\nfaults = false").whole
 
 
 def test_what_is_known_to_say_what_succeeded_is_not_asked_about_as_the_rest() -> None:

@@ -5,7 +5,7 @@ first value. What can be seen to be missing (messages, lists, maps, optional fie
 oneof) says nothing. In a request every field asks for something.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -68,7 +68,7 @@ class _Account:
     `also`: what speaks in it beside verdicts.
     `bare`: the operator says that nothing in it says what was done.
     `unsaid`: what is ours, and left out as nobody can convert it. `offered`: what an operator may
-    say to be a time of ours.
+    say to be a time or a list of ours.
     """
 
     side: str
@@ -138,12 +138,7 @@ def unaccounted(
         streamed=_way(found) if streams else (),
         also=_also(found),
         unsaid=frozenset(one.unsaid.name for one in found.values() if one.unsaid is not None),
-        offered=frozenset(
-            name
-            for one in found.values()
-            if one.slot.kind is Kind.TIME and one.level is Level.ABSENT and not one.settled
-            for name in (*one.candidates, *one.barred)
-        ),
+        offered=frozenset(_offered(found)),
         bare="succeeded" in found and found["succeeded"].settled and not found["succeeded"].leaf,
     )
     (_asked if side == REQUEST else _answered)(message, (), account)
@@ -151,6 +146,14 @@ def unaccounted(
         for one in found.values():
             _first_value(one, account)
     return tuple(account.found)
+
+
+def _offered(found: Found) -> Iterator[str]:
+    """Go through what an operator may say to be a time or a list of ours that seems to be none."""
+    for one in found.values():
+        absent = one.level is Level.ABSENT and not one.settled
+        if absent and one.slot.kind in {Kind.TIME, Kind.IDS}:
+            yield from (*one.candidates, *one.barred)
 
 
 def _also(found: Found) -> Also:
@@ -201,11 +204,14 @@ def _speaks_later(one: FieldDescriptor, here: Path, account: _Account) -> None:
         _speaks_later(inner, (*here, inner), account)
 
 
-def _speaks_beside(path: Path, account: _Account) -> None:
-    """Take down what speaks beside a time, once an operator says that it is ours."""
-    for one in path[-1].containing_type.fields:
-        if speaks(one) and one is not path[-1]:
-            account.add((*path[:-1], one), "", values_of(one), later=True)
+def _speaks_inside(path: Path, account: _Account) -> None:
+    """Take down what speaks in a message, once an operator says that a field of it is ours."""
+    inner = path[-1].message_type.fields
+    if not any(_dotted((*path, one)) in account.offered for one in inner):
+        return
+    for one in inner:
+        if speaks(one) and _dotted((*path, one)) not in {each.name for each in account.found}:
+            account.add((*path, one), "", values_of(one), later=True)
 
 
 def _otherwise_meant(one: FieldDescriptor, path: Path, account: _Account) -> bool:
@@ -238,12 +244,14 @@ def _left_out(one: FieldDescriptor, path: Path, account: _Account) -> None:
         reason = reason or _MAY_SAY
     if reason and not _otherwise_meant(one, path, account):
         later = account.holds_candidate(here)
-        account.add(here, reason, values_of(one), later=later)
+        added = account.add(here, reason, values_of(one), later=later)
+        if added and one.message_type is not None and not is_map(one):
+            _speaks_inside(here, account)
     elif not one.is_repeated and one.message_type is not None:
         for each in denied(one.message_type, here, account.also):
             added = account.add(each, absent_text(each[-1]), values_of(each[-1]))
             if added and _dotted(each) in account.offered:
-                _speaks_beside(each, account)
+                _speaks_inside(each[:-1], account)
     elif speaks(one):
         account.add(here, f"left out, it says {unset_text(one)}", values_of(one))
     _speaks_later(one, here, account)

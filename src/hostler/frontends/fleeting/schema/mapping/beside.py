@@ -14,6 +14,7 @@ from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
     COUNTED_WORDS,
     GOOD,
     LEFT_WORDS,
+    NEUTRAL,
     NOERROR,
     NONE_WRONG,
     REST_WORDS,
@@ -116,6 +117,11 @@ def _lists_rest(one: FieldDescriptor) -> bool:
     if kind is not None and not Leaf((one,)).wrapped:
         if about_wrong(one.name) and not harmless_list(one.name):
             return True
-        of_texts = [each for each in kind.fields if each.type == FieldDescriptor.TYPE_STRING]
-        return any(has_word(each, _OF_ONE) and not harmless_at_zero(each) for each in of_texts)
+        return plain(one.name) in NEUTRAL or any(_is_of_one(each) for each in kind.fields)
     return Leaf((one,)).shape in _OF_EACH and not harmless_list(one.name)
+
+
+def _is_of_one(one: FieldDescriptor) -> bool:
+    """Tell whether a field of an entry says of which instance the entry is."""
+    text = one.type == FieldDescriptor.TYPE_STRING and not harmless_at_zero(one)
+    return has_word(one, _OF_ONE) and (text or one.message_type is not None)

@@ -19,7 +19,7 @@ from hostler.frontends.fleeting.schema.vocabulary.names import (
     VERDICT_SLOTS,
 )
 from hostler.frontends.fleeting.schema.vocabulary.naming import plain
-from hostler.frontends.fleeting.schema.vocabulary.slots import Need, Slot
+from hostler.frontends.fleeting.schema.vocabulary.slots import Kind, Need, Slot
 
 from .accounting import Unaccounted
 from .mapping import CallMap, ServiceMap, map_service
@@ -195,19 +195,25 @@ def _of_call(name: str, call: CallMap) -> Iterator[Proposal]:
 
 
 def _of_absent(name: str, one: Unaccounted, call: CallMap) -> Iterator[Proposal]:
-    """Go through what a field could be, of what the schema seems to lack."""
+    """Go through what a field could be, of what the schema seems to lack: of a list, its texts."""
     found = (call.request if one.side == REQUEST else call.reply).values()
     named = [match.slot for match in found if _is_name_of(one.name, match.slot)]
     for match in found:
         absent = match.level is Level.ABSENT and not match.settled
         other = any(slot.kind is match.slot.kind and slot is not match.slot for slot in named)
-        if absent and not other and one.name in (*match.candidates, *match.barred):
-            yield Proposal(
-                table=f"{name}.{one.side}",
-                key=match.slot.name,
-                value=f'"{one.name}"',
-                question=True,
-            )
+        for candidate in (*match.candidates, *match.barred) if absent and not other else ():
+            if one.name in {candidate, _list_of(candidate, match.slot)}:
+                yield Proposal(
+                    table=f"{name}.{one.side}",
+                    key=match.slot.name,
+                    value=f'"{candidate}"',
+                    question=True,
+                )
+
+
+def _list_of(candidate: str, slot: Slot) -> str:
+    """Return the list of messages in which an id is, or an empty string."""
+    return candidate.rpartition(".")[0] if slot.kind is Kind.IDS else ""
 
 
 def _is_name_of(name: str, slot: Slot) -> bool:
