@@ -160,6 +160,23 @@ def test_what_is_known_to_say_what_succeeded_is_not_asked_about_as_the_rest() ->
 
 def test_two_places_for_the_rest_are_refused() -> None:
     added = "optional int32 failed = 2; optional int32 failed_count = 3;"
+NEUTRAL = {
+    "count": ("IncreaseReply", "int32 count = 1; int32 failed = 2;"),
+    "n": ("IncreaseReply", "int32 n = 1; optional int32 failed = 2;"),
+    "instances": ("DecreaseReply", "repeated string instances = 1; repeated string failed = 2;"),
+}
+
+
+@pytest.mark.parametrize("name", NEUTRAL)
+def test_a_neutral_name_beside_what_failed_may_be_of_all_that_was_asked(name: str) -> None:
+    message, body = NEUTRAL[name]
+    call = message.removesuffix("Reply")
+    file = written({message: body})
+    assert unmapped(mapped(file)) == {f"{call}.reply.succeeded"}
+    assert f'# succeeded = "{name}"' in "\n".join(override_lines(mapped(file), several=False))
+    assert mapped(file, f'[{call}.reply]\nsucceeded = "{name}"').whole
+
+
     service = mapped(written({"IncreaseReply": f"{BODIES['IncreaseReply']} {added}"}))
     assert "Increase.reply.failed" in unmapped(service)
 

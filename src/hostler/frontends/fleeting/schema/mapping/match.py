@@ -16,6 +16,7 @@ from .placing import (
     is_hinted,
     is_named,
     is_neutral,
+    is_sure,
     objection,
     oddly_named,
     rivals,
@@ -171,7 +172,7 @@ def _rest(message: Message, slot: Slot, taken: set[str]) -> Match:
     odd = besides(slot, left) or oddly_named(message, slot, left)
     if odd is None and slot.need is Need.EXPECTED:
         odd = elsewhere(message, slot, taken)
-    if odd is None and slot.sole and len(left) == 1 and is_neutral(left[0], slot, message):
+    if odd is None and _is_sole(left, slot, message) and is_neutral(left[0], slot, message):
         reason = "its name says little; it is the only field of its type there"
         return Match(slot=slot, level=Level.NEUTRAL, leaf=left[0], reason=reason)
     open_ = [leaf for leaf in left if not leaf.barred(message.after) and not _says_little(leaf)]
@@ -186,6 +187,17 @@ def _rest(message: Message, slot: Slot, taken: set[str]) -> Match:
         candidates=_names(open_),
         barred=tuple(leaf.name for leaf in left if leaf not in open_),
     )
+
+
+def _is_sole(left: Sequence[Leaf], slot: Slot, message: Message) -> bool:
+    """Tell whether a message means one thing only, and one field alone could hold it."""
+    return slot.sole and len(left) == 1 and not _says_of_all(left[0], slot, message)
+
+
+def _says_of_all(leaf: Leaf, slot: Slot, message: Message) -> bool:
+    """Tell whether a field may be of all that was asked: a `count` beside what `failed` of it."""
+    own = slot.need is not Need.ANSWER or is_sure(leaf, slot)
+    return not own and len(message.suit(slot)) > 1
 
 
 def _says_little(leaf: Leaf) -> bool:
@@ -223,6 +235,8 @@ def _likely(slot: Slot, left: Sequence[Leaf], message: Message) -> str | None:
     open_ = [leaf for leaf in left if not leaf.barred(message.after) and not _says_little(leaf)]
     hinted = [leaf for leaf in left if is_hinted(leaf, slot)]
     if len(open_) != 1 or hinted != open_ or objection(open_[0], slot, message):
+        return None
+    if _says_of_all(open_[0], slot, message):
         return None
     return open_[0].name if open_[0] in message.suit(slot) else None
 

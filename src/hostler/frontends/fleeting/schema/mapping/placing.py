@@ -162,6 +162,11 @@ def is_hinted(leaf: Leaf, slot: Slot) -> bool:
     return base(_named_field(leaf, slot).name, slot) in (*slot.hints, *slot.names, *slot.also)
 
 
+def is_sure(leaf: Leaf, slot: Slot) -> bool:
+    """Tell whether a name is known to mean a logical field, or likely to, and says something."""
+    return base(_named_field(leaf, slot).name, slot) in (*slot.names, *slot.hints)
+
+
 def rivals(leaf: Leaf, slot: Slot, message: Message, taken: set[str]) -> Sequence[Leaf]:
     """Return the other fields that could as well hold what a field is taken for.
 
