@@ -157,6 +157,12 @@ def test_an_enum_that_also_says_in_part_or_not_yet_is_asked_about(word: str) -> 
     assert f'# "status" = "{word}"   # always' in override_lines(service, several=False)
 
 
+def test_an_enum_is_no_flag_of_how_credentials_come() -> None:
+    body = CONNECTOR.replace("bool use_static_credentials", "Kind use_static_credentials")
+    service = mapped(written({"Connector": body}, enums="Kind NONE GOOD BAD"))
+    assert "Init.request.use_static_credentials" in unmapped(service)
+
+
 LISTS = {
     "created": ("IncreaseReply", "repeated string created = 20;"),
     "instances": ("IncreaseReply", "repeated string instances = 20;"),

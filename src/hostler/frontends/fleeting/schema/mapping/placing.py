@@ -8,7 +8,7 @@ from msgspec import Struct
 from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
 from hostler.frontends.fleeting.schema.vocabulary.harmless import harmless_name
 from hostler.frontends.fleeting.schema.vocabulary.messages import stranger
-from hostler.frontends.fleeting.schema.vocabulary.names import ID_ALSO, ID_NAMES
+from hostler.frontends.fleeting.schema.vocabulary.names import ID_ALSO, ID_NAMES, VERDICT_SLOTS
 from hostler.frontends.fleeting.schema.vocabulary.naming import is_span, plain, timed, words
 from hostler.frontends.fleeting.schema.vocabulary.slots import Kind, Slot
 from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
@@ -70,7 +70,7 @@ def enum_fits(leaf: Leaf, slot: Slot) -> bool:
     if kind is None:
         return True
     if slot.kind is Kind.FLAG:
-        return good_value(kind) is not None
+        return slot.name in VERDICT_SLOTS and good_value(kind) is not None
     if slot.kind is Kind.STATE:
         return says_states(leaf)
     return any(word in ENUM_WORDS.get(slot.name, ()) for word in values(kind))
