@@ -110,11 +110,13 @@ def test_what_may_be_of_those_not_accepted_is_asked_about(case: str) -> None:
     assert mapped(file, f"[{call}.reply.always]\n{name} = {value}").whole
 
 
-def test_a_list_in_a_message_of_what_failed_is_asked_about() -> None:
-    added = "Lost failures = 2; Text error = 3;"
-    inner = {"Lost": "repeated string ids = 1;", "Text": "string message = 1;"}
-    file = written({"DecreaseReply": f"{BODIES['DecreaseReply']} {added}", **inner})
-    assert unmapped(mapped(file)) == {"Decrease.reply.failures.ids"}
+@pytest.mark.parametrize("inner", ["repeated string ids = 1;", "int32 count = 1;"])
+def test_what_is_in_a_message_of_what_failed_is_asked_about(inner: str) -> None:
+    parts = {"Lost": inner, "Text": "string message = 1; int32 code = 2;"}
+    body = f"{BODIES['DecreaseReply']} Lost failures = 2; Text error = 3;"
+    file = written({"DecreaseReply": body, **parts})
+    name = inner.split(" = ", maxsplit=1)[0].rsplit(maxsplit=1)[-1]
+    assert unmapped(mapped(file)) == {f"Decrease.reply.failures.{name}"}
     assert mapped(file, "[Decrease.reply.always]\nfailures = false").whole
 
 
@@ -158,8 +160,6 @@ def test_what_is_known_to_say_what_succeeded_is_not_asked_about_as_the_rest() ->
         assert not [line for line in lines if "failed = " in line]
 
 
-def test_two_places_for_the_rest_are_refused() -> None:
-    added = "optional int32 failed = 2; optional int32 failed_count = 3;"
 NEUTRAL = {
     "count": ("IncreaseReply", "int32 count = 1; int32 failed = 2;"),
     "n": ("IncreaseReply", "int32 n = 1; optional int32 failed = 2;"),
@@ -177,6 +177,8 @@ def test_a_neutral_name_beside_what_failed_may_be_of_all_that_was_asked(name: st
     assert mapped(file, f'[{call}.reply]\nsucceeded = "{name}"').whole
 
 
+def test_two_places_for_the_rest_are_refused() -> None:
+    added = "optional int32 failed = 2; optional int32 failed_count = 3;"
     service = mapped(written({"IncreaseReply": f"{BODIES['IncreaseReply']} {added}"}))
     assert "Increase.reply.failed" in unmapped(service)
 

@@ -103,6 +103,8 @@ def unset_text(one: FieldDescriptor) -> str:
 
 def absent_text(one: FieldDescriptor) -> str:
     """Return what a field says in a message that is left out."""
+    if one.is_repeated:
+        return "left empty, it says that there is none"
     return NO_VERDICT if denies(one) else f"left out, it says {unset_text(one)}"
 
 
@@ -113,8 +115,6 @@ def missing(one: FieldDescriptor, also: Also) -> str:
     """
     if not (denies(one) or also(one) or has_real_first(one)):
         return ""
-    if one.is_repeated:
-        return "left empty, it says that there is none"
     return absent_text(one) if one.has_presence or not speaks(one) else ""
 
 
@@ -208,7 +208,7 @@ def denied(message: Descriptor, path: Path, also: Also) -> Iterator[Path]:
     named, other = _is_verdict(path[-1]), _of_google(message) or _is_other(path)
     for one in message.fields:
         if one.is_repeated:
-            if also(one) and (not other or about_wrong(path[-1].name)):
+            if also(one) and not other:
                 yield (*path, one)
             continue
         says = _is_read(one) or also(one) or (named and _is_of_verdict(one))

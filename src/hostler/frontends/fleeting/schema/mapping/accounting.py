@@ -34,7 +34,7 @@ from .absence import (
     unset_words,
     values_of,
 )
-from .beside import counts, is_time, judges, may_say, nothing, reaches, tells_rest
+from .beside import counts, is_time, judges, may_say, nothing, reaches, rest_in_wrong, tells_rest
 from .leaves import is_map, type_of
 from .match import Level, Match
 from .override import Constant
@@ -66,6 +66,7 @@ class _Account:
 
     `streamed`: the way to an instance, or to the list of them, in the messages of a stream.
     `also`: what speaks in it beside verdicts.
+    `partial`: it may be for a part of what was asked.
     `bare`: the operator says that nothing in it says what was done.
     `unsaid`: what is ours, and left out as nobody can convert it. `offered`: what an operator may
     say to be a time or a list of ours.
@@ -77,6 +78,7 @@ class _Account:
     candidates: frozenset[str]
     streamed: Path = ()
     also: Also = nothing
+    partial: bool = False
     bare: bool = False
     unsaid: frozenset[str] = frozenset()
     offered: frozenset[str] = frozenset()
@@ -139,6 +141,7 @@ def unaccounted(
         also=_also(found),
         unsaid=frozenset(one.unsaid.name for one in found.values() if one.unsaid is not None),
         offered=frozenset(_offered(found)),
+        partial="succeeded" in found,
         bare="succeeded" in found and found["succeeded"].settled and not found["succeeded"].leaf,
     )
     (_asked if side == REQUEST else _answered)(message, (), account)
@@ -252,6 +255,8 @@ def _left_out(one: FieldDescriptor, path: Path, account: _Account) -> None:
             added = account.add(each, absent_text(each[-1]), values_of(each[-1]))
             if added and _dotted(each) in account.offered:
                 _speaks_inside(each[:-1], account)
+        for inner in rest_in_wrong(one) if account.partial else ():
+            account.add((*here, inner), absent_text(inner), values_of(inner))
     elif speaks(one):
         account.add(here, f"left out, it says {unset_text(one)}", values_of(one))
     _speaks_later(one, here, account)

@@ -1,6 +1,8 @@
 """Beside: what speaks in the answers of some calls, beside verdicts."""
 
-from google.protobuf.descriptor import FieldDescriptor
+from collections.abc import Iterator
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from hostler.frontends.fleeting.schema.vocabulary.harmless import (
     about_wrong,
@@ -119,6 +121,12 @@ def _lists_rest(one: FieldDescriptor) -> bool:
             return True
         return plain(one.name) in NEUTRAL or any(_is_of_one(each) for each in kind.fields)
     return Leaf((one,)).shape in _OF_EACH and not harmless_list(one.name)
+
+
+def rest_in_wrong(one: FieldDescriptor) -> Iterator[FieldDescriptor]:
+    """Go through what says in a message of what went wrong how many it were, or which."""
+    if about_wrong(one.name) and one.message_type is not None and not one.is_repeated:
+        yield from (each for each in one.message_type.fields if tells_rest(each) or counts(each))
 
 
 def _is_of_one(one: FieldDescriptor) -> bool:
