@@ -12,7 +12,11 @@ from hostler.frontends.fleeting.schema.mapping.mapping import ServiceMap
 
 WHEN = datetime(2026, 11, 21, 12, 30, 15, tzinfo=UTC)
 WITHOUT = BODIES["ConnectInfoReply"].replace(" google.protobuf.Timestamp expires = 5;", "")
-PARTS = {"Part": "google.protobuf.Timestamp seen = 1; string text = 2;"}
+PARTS = {
+    "Part": "google.protobuf.Timestamp seen = 1; string text = 2;",
+    "Stamp": "int64 seconds = 1; int32 nanos = 2;",
+    "Date": "int32 year = 1; int32 month = 2; int32 day = 3;",
+}
 
 
 def unmapped(service: ServiceMap) -> set[str]:
@@ -27,6 +31,9 @@ TIMES = {
     "an optional number in a unit": "optional int32 lag_ms = 20;",
     "a number in a wrapper": "google.protobuf.Int64Value changed_at = 20;",
     "a text in a wrapper": "google.protobuf.StringValue valid_time = 20;",
+    "a moment of another's": "Stamp last_seen = 20;",
+    "a moment by its parts": "Stamp cheese = 20;",
+    "a date": "Date cheese = 20;",
     "moments by id": "map<string, google.protobuf.Timestamp> cheese = 20;",
     "numbers by id": "map<string, int64> last_seen = 20;",
 }
@@ -39,7 +46,7 @@ TIMES = {
 def test_a_time_that_is_left_out_is_asked_about(message: str, case: str) -> None:
     name = TIMES[case].split(" = ", maxsplit=1)[0].rsplit(maxsplit=1)[-1]
     call = message.removesuffix("Reply")
-    file = written({message: f"{BODIES[message]} {TIMES[case]}"})
+    file = written({message: f"{BODIES[message]} {TIMES[case]}", **PARTS})
     assert unmapped(mapped(file)) == {f"{call}.reply.{name}"}
     value = "0" if TIMES[case].startswith("optional") else "false"
     assert mapped(file, f"[{call}.reply.always]\n{name} = {value}").whole
@@ -107,6 +114,26 @@ def test_an_end_under_another_name_is_asked_about_and_can_be_named(case: str) ->
     info = ConnectInfo(id="a", connector=Connector(), external="1.2.3.4", expires=WHEN)
     reply = Codec(settled).reached(info)
     assert "12:30:15" in str(reply) or str(int(WHEN.timestamp())) in str(reply)
+
+
+@pytest.mark.parametrize(
+    ("inner", "told"),
+    [
+        ("google.protobuf.Timestamp at = 1;", {"seconds": 1795264215}),
+        ("int64 seconds = 1;", 1795264215),
+        ("int64 millis = 1;", 1795264215000),
+    ],
+)
+def test_an_end_in_a_message_of_its_own_is_told_in_its_unit(inner: str, told: object) -> None:
+    file = written({"ConnectInfoReply": f"{WITHOUT} End expires = 20;", "End": inner})
+    assert unmapped(mapped(file)) == {"ConnectInfo.reply.expires"}
+    name = inner.split(" = ", maxsplit=1)[0].rsplit(maxsplit=1)[-1]
+    line = f'expires = "expires.{name}"'
+    assert f"# {line}" in override_lines(mapped(file), several=False)
+    info = ConnectInfo(id="a", connector=Connector(), external="1.2.3.4", expires=WHEN)
+    reply = Codec(mapped(file, f"[ConnectInfo.reply]\n{line}")).reached(info)
+    found = getattr(getattr(reply, "expires"), name)  # noqa: B009 - fields of the schema
+    assert (found if isinstance(found, int) else {"seconds": found.seconds}) == told
 
 
 @pytest.mark.parametrize("name", ["expires", "ttl", "valid_for"])

@@ -11,7 +11,12 @@ from hostler.frontends.fleeting.schema.vocabulary.harmless import (
     harmless_map,
     harmless_name,
 )
-from hostler.frontends.fleeting.schema.vocabulary.naming import plain, says_when, words
+from hostler.frontends.fleeting.schema.vocabulary.naming import (
+    is_part_of_time,
+    plain,
+    says_when,
+    words,
+)
 from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
     COUNTED_WORDS,
     GOOD,
@@ -92,9 +97,17 @@ def is_time(one: FieldDescriptor) -> bool:
     if about_wrong(one.name) or (one.is_repeated and not is_map(one)):
         return False
     of = one.message_type.fields_by_name["value"] if is_map(one) else one
-    if of.message_type is not None and of.message_type.full_name in TIMES:
-        return True
+    kind = of.message_type
+    if kind is not None and not Leaf((of,)).wrapped:
+        return kind.full_name in TIMES or says_when(one.name) or _is_own_time(kind)
     return Leaf((of,)).shape in _NAMED_TIMES and says_when(one.name)
+
+
+def _is_own_time(kind: Descriptor) -> bool:
+    """Tell whether a message is nothing but numbers of seconds, days, or other parts of a time."""
+    return bool(kind.fields) and all(
+        Leaf((one,)).shape == "integer" and is_part_of_time(one.name) for one in kind.fields
+    )
 
 
 def tells_rest(one: FieldDescriptor) -> bool:
@@ -110,6 +123,12 @@ def tells_rest(one: FieldDescriptor) -> bool:
     return shape == "integer" and has_word(one, REST_WORDS) and not has_word(one, CODE)
 
 
+def rest_in_wrong(one: FieldDescriptor) -> Iterator[FieldDescriptor]:
+    """Go through what says in a message of what went wrong how many it were, or which."""
+    if about_wrong(one.name) and one.message_type is not None and not one.is_repeated:
+        yield from (each for each in one.message_type.fields if tells_rest(each) or counts(each))
+
+
 def _lists_rest(one: FieldDescriptor) -> bool:
     """Tell whether a list or a map may be of instances: by their ids, or in the order of them."""
     kind = one.message_type
@@ -121,12 +140,6 @@ def _lists_rest(one: FieldDescriptor) -> bool:
             return True
         return plain(one.name) in NEUTRAL or any(_is_of_one(each) for each in kind.fields)
     return Leaf((one,)).shape in _OF_EACH and not harmless_list(one.name)
-
-
-def rest_in_wrong(one: FieldDescriptor) -> Iterator[FieldDescriptor]:
-    """Go through what says in a message of what went wrong how many it were, or which."""
-    if about_wrong(one.name) and one.message_type is not None and not one.is_repeated:
-        yield from (each for each in one.message_type.fields if tells_rest(each) or counts(each))
 
 
 def _is_of_one(one: FieldDescriptor) -> bool:

@@ -195,14 +195,14 @@ def _of_call(name: str, call: CallMap) -> Iterator[Proposal]:
 
 
 def _of_absent(name: str, one: Unaccounted, call: CallMap) -> Iterator[Proposal]:
-    """Go through what a field could be, of what the schema seems to lack: of a list, its texts."""
+    """Go through what a field could be, of what the schema seems to lack, or what is in it."""
     found = (call.request if one.side == REQUEST else call.reply).values()
     named = [match.slot for match in found if _is_name_of(one.name, match.slot)]
     for match in found:
         absent = match.level is Level.ABSENT and not match.settled
         other = any(slot.kind is match.slot.kind and slot is not match.slot for slot in named)
         for candidate in (*match.candidates, *match.barred) if absent and not other else ():
-            if one.name in {candidate, _list_of(candidate, match.slot)}:
+            if one.name in {candidate, _around(candidate, match.slot)}:
                 yield Proposal(
                     table=f"{name}.{one.side}",
                     key=match.slot.name,
@@ -211,9 +211,9 @@ def _of_absent(name: str, one: Unaccounted, call: CallMap) -> Iterator[Proposal]
                 )
 
 
-def _list_of(candidate: str, slot: Slot) -> str:
-    """Return the list of messages in which an id is, or an empty string."""
-    return candidate.rpartition(".")[0] if slot.kind is Kind.IDS else ""
+def _around(candidate: str, slot: Slot) -> str:
+    """Return the list or message that stands for the id or time in it, or an empty string."""
+    return candidate.rpartition(".")[0] if slot.kind in {Kind.IDS, Kind.TIME} else ""
 
 
 def _is_name_of(name: str, slot: Slot) -> bool:

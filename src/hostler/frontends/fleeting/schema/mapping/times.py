@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from hostler.frontends.fleeting.schema.vocabulary.naming import timed
+from hostler.frontends.fleeting.schema.vocabulary.naming import unit
 
 from .leaves import Leaf
 
@@ -27,7 +27,7 @@ class Raw(Struct, frozen=True):
 
 def unit_of(leaf: Leaf) -> str:
     """Return the unit of a number, as its name tells; "" where it does not."""
-    return timed(leaf.field.name)[1]
+    return unit(leaf.field.name)
 
 
 def same_terms(one: Leaf, other: Leaf, *, alike: bool) -> bool:
@@ -46,8 +46,8 @@ def _known(leaf: Leaf) -> bool:
 
 def to_field(raw: Raw, leaf: Leaf) -> object | None:
     """Return a duration in another field's terms: itself where they agree; None for no way."""
-    shape, unit = leaf.shape, unit_of(leaf)
-    if raw.shape == shape and raw.unit == unit:
+    shape, own = leaf.shape, unit_of(leaf)
+    if raw.shape == shape and raw.unit == own:
         return raw.value
     nanos = _to_nanos(raw)
     if nanos is None:
@@ -56,15 +56,15 @@ def to_field(raw: Raw, leaf: Leaf) -> object | None:
         return divmod(nanos, 10**9) if nanos >= 0 else tuple(-n for n in divmod(-nanos, 10**9))
     if shape == "string":
         return f"{nanos / 10**9:.9f}".rstrip("0").rstrip(".") + "s"
-    return _number(nanos, leaf) if unit in _NANOS else None
+    return _number(nanos, leaf) if own in _NANOS else None
 
 
 def _number(nanos: int, leaf: Leaf) -> object | None:
     """Return a duration as a number in its field's unit; None where it cannot hold the same."""
-    unit = _NANOS[unit_of(leaf)]
+    own = _NANOS[unit_of(leaf)]
     if leaf.shape != "integer":
-        return nanos / unit
-    number, rest = divmod(nanos, unit)
+        return nanos / own
+    number, rest = divmod(nanos, own)
     return number if not rest and _holds(leaf, number) else None
 
 
@@ -117,8 +117,8 @@ def moment(when: datetime, leaf: Leaf) -> object:
         case "string":
             return when.astimezone(UTC).isoformat().replace("+00:00", "Z")
         case shape:
-            unit = _NANOS[unit_of(leaf) or "s"]
-            return micros * 1000 / unit if shape == "double" else micros * 1000 // unit
+            own = _NANOS[unit_of(leaf) or "s"]
+            return micros * 1000 / own if shape == "double" else micros * 1000 // own
 
 
 def guessed(leaf: Leaf) -> str:

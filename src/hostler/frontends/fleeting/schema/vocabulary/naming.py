@@ -22,6 +22,7 @@ _ALONE = frozenset(
         *("expires", "expiration", "ttl", "age", "uptime", "lifetime", "latency", "duration"),
     }
 )
+_DATE = frozenset({"year", "month"})
 _SINCE = {"unix": "s", "epoch": "s", "timestamp": ""}
 
 
@@ -57,6 +58,15 @@ def timed(name: str) -> tuple[str, str]:
     return "".join(rest), unit
 
 
+def unit(name: str) -> str:
+    """Return the unit of a time or duration by its name, which may be nothing else; or "".
+
+    >>> [unit(name) for name in ("expires_ms", "millis", "expires")]
+    ['ms', 'ms', '']
+    """
+    return timed(name)[1] or _UNIT_OF.get(name.lower(), "")
+
+
 def is_span(name: str) -> bool:
     """Tell whether the name of a time may as well be of a span: it has a unit, and no point.
 
@@ -76,6 +86,11 @@ def says_when(name: str) -> bool:
     parts = words(name)
     last = parts[-1] if parts else ""
     return last in _ALONE or (len(parts) > 1 and (last in _ENDS or last in _UNIT_OF))
+
+
+def is_part_of_time(name: str) -> bool:
+    """Tell whether a name is a unit of time, or a part of a date, and nothing else."""
+    return all(word in _UNIT_OF or word in _SINCE or word in _DATE for word in words(name))
 
 
 def word_set(text: str) -> frozenset[str]:
