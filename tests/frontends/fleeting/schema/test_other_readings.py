@@ -22,6 +22,8 @@ VERDICTS = {
     "a share": "optional double health = 20;",
     "a number that is a flag": "optional uint32 healthy = 20;",
     "a time": "google.protobuf.Timestamp alive_at = 20;",
+    "anything": "google.protobuf.Struct status = 20;",
+    "anything else": "google.protobuf.Any health = 20;",
     "no, that is not nothing wrong": "optional Answer alive = 20;",
     "none, that is not nothing wrong": "optional Level health = 20;",
 }

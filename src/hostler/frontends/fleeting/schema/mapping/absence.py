@@ -37,6 +37,7 @@ NO_VERDICT = "left out, it does not say that all went well"
 _DEEPEST = 6
 _GOOGLE = "google.protobuf."
 _FLAG = f"{_GOOGLE}BoolValue"
+_OF_ANY = frozenset({f"{_GOOGLE}Struct", f"{_GOOGLE}Any"})
 _BOOLS = ("true", "false")
 CODE = frozenset({"code"})
 TIMES = frozenset({f"{_GOOGLE}Timestamp", f"{_GOOGLE}Duration"})
@@ -127,7 +128,7 @@ def denies(one: FieldDescriptor) -> bool:
     kind = one.message_type
     if one.enum_type is not None:
         named = _enum_denies(one, one.enum_type)
-    elif kind is None or kind.full_name.endswith("Value"):
+    elif kind is None or kind.full_name in _OF_ANY or kind.full_name.endswith("Value"):
         named = has_word(one, VERDICT_WORDS) and not (kind is None and harmless_at_zero(one))
     elif kind.full_name in {_EMPTY, *TIMES} or not _of_google(kind):
         named = has_word(one, WELL_WORDS) or bool(WELL_WORDS.intersection(words(kind.name)))
