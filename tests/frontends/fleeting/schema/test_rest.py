@@ -83,6 +83,11 @@ ASKED = {
     "a flag": ("IncreaseReply", "bool failed = 2;"),
     "an optional flag": ("DecreaseReply", "optional bool has_failed = 2;"),
     "a flag in a wrapper": ("IncreaseReply", "google.protobuf.BoolValue failed = 2;"),
+    "an optional flag of any name": ("DecreaseReply", "optional bool all = 2;"),
+    "a flag of any name in a wrapper": ("IncreaseReply", "google.protobuf.BoolValue quota = 2;"),
+    "places in the order of the request": ("DecreaseReply", "repeated uint32 failed_indexes = 2;"),
+    "a map by places": ("DecreaseReply", "map<int32, string> errors = 2;"),
+    "a map of details": ("DecreaseReply", "map<string, string> details = 2;"),
     "an optional flag of a part": ("IncreaseReply", "optional bool partial = 2;"),
     "a number under another name": ("IncreaseReply", "optional int32 rejected = 2;"),
     "what is missing": ("IncreaseReply", "optional int32 shortfall = 2;"),
@@ -106,7 +111,7 @@ def test_what_may_be_of_those_not_accepted_is_asked_about(case: str) -> None:
     name = added.split(" = ", maxsplit=1)[0].split()[-1]
     file = written({message: f"{BODIES[message]} {added}", **PART}, enums="Verdict BAD GOOD")
     assert unmapped(mapped(file)) == {f"{call}.reply.{name}"}
-    value = "0" if "int32" in added else "false"
+    value = "0" if added.startswith("optional int32") else "false"
     assert mapped(file, f"[{call}.reply.always]\n{name} = {value}").whole
 
 

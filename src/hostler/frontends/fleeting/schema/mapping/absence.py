@@ -64,7 +64,7 @@ def has_default(one: FieldDescriptor) -> bool:
 
 
 def speaks_when_unset(one: FieldDescriptor) -> bool:
-    """Tell whether an enum says a value where none was set: it need not be one of a oneof."""
+    """Tell whether a field says a value where none was set: it is none of the fields of a oneof."""
     oneof = one.containing_oneof
     return has_default(one) or oneof is None or len(oneof.fields) == 1
 

@@ -34,7 +34,17 @@ from .absence import (
     unset_words,
     values_of,
 )
-from .beside import counts, is_time, judges, may_say, nothing, reaches, rest_in_wrong, tells_rest
+from .beside import (
+    counts,
+    is_time,
+    judges,
+    may_be_of_part,
+    may_say,
+    nothing,
+    reaches,
+    rest_in_wrong,
+    tells_rest,
+)
 from .leaves import is_map, type_of
 from .match import Level, Match
 from .override import Constant
@@ -243,6 +253,8 @@ def _left_out(one: FieldDescriptor, path: Path, account: _Account) -> None:
     """Take down what a field says by being left out, or what is inside it."""
     here = (*path, one)
     reason = missing(one, account.also) if _dotted(here) not in account.unsaid else ""
+    if account.partial and may_be_of_part(one):
+        reason = reason or absent_text(one)
     if account.bare and may_say(one):
         reason = reason or _MAY_SAY
     if reason and not _otherwise_meant(one, path, account):

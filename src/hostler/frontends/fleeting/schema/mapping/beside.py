@@ -25,10 +25,9 @@ from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
     NOERROR,
     NONE_WRONG,
     REST_WORDS,
-    UNSETTLED,
 )
 
-from .absence import CODE, TIMES, has_word, is_marker, unset_words
+from .absence import CODE, TIMES, has_word, is_marker, speaks_when_unset, unset_words
 from .leaves import Leaf, is_map
 
 _OF_ONE = frozenset({"id", "instance"})
@@ -119,8 +118,17 @@ def tells_rest(one: FieldDescriptor) -> bool:
         return _lists_rest(one)
     shape = Leaf((one,)).shape
     if shape == "bool":
-        return about_wrong(one.name) or (one.has_presence and has_word(one, UNSETTLED))
+        return about_wrong(one.name)
     return shape == "integer" and has_word(one, REST_WORDS) and not has_word(one, CODE)
+
+
+def may_be_of_part(one: FieldDescriptor) -> bool:
+    """Tell whether a flag whose absence can be seen may say that less than all was accepted.
+
+    Nobody knows all names of such flags: `all`, `partial`, `quota_exceeded`.
+    """
+    flag = not one.is_repeated and Leaf((one,)).shape == "bool" and speaks_when_unset(one)
+    return flag and not harmless_at_zero(one)
 
 
 def rest_in_wrong(one: FieldDescriptor) -> Iterator[FieldDescriptor]:
@@ -131,13 +139,13 @@ def rest_in_wrong(one: FieldDescriptor) -> Iterator[FieldDescriptor]:
 
 def _lists_rest(one: FieldDescriptor) -> bool:
     """Tell whether a list or a map may be of instances: by their ids, or in the order of them."""
-    kind = one.message_type
+    kind, rest = one.message_type, has_word(one, REST_WORDS)
     if is_map(one):
-        key = one.message_type.fields_by_name["key"]
-        return key.type == FieldDescriptor.TYPE_STRING and not harmless_map(one.name)
+        by_id = one.message_type.fields_by_name["key"].type == FieldDescriptor.TYPE_STRING
+        return rest or (by_id and not harmless_map(one.name))
+    if rest and not harmless_list(one.name):
+        return True
     if kind is not None and not Leaf((one,)).wrapped:
-        if about_wrong(one.name) and not harmless_list(one.name):
-            return True
         return plain(one.name) in NEUTRAL or any(_is_of_one(each) for each in kind.fields)
     return Leaf((one,)).shape in _OF_EACH and not harmless_list(one.name)
 

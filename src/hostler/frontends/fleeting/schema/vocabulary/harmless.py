@@ -45,7 +45,7 @@ _FLAGS = _list(
 """What an unset flag rightly denies: not `partial`, as some may be all that we take."""
 _KEYED = _list(
     """
-    attributes labels tags annotations metadata meta properties headers details extra extras
+    attributes labels tags annotations metadata meta properties headers extra extras
     """
 )
 """Maps by other keys than the ids of instances."""
