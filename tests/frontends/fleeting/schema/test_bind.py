@@ -494,8 +494,8 @@ async def test_a_request_may_set_any_field_of_a_oneof_that_is_ours(name: str) ->
         "Init", {"config": "e30=", "connector": {"username": "u", name: "secret"}}
     )
     connector = asked.connector
-    told = {"password": connector.password, "key": connector.key.decode()}
-    assert told == {"password": "", "key": "", name: "secret"}
+    read = {"password": connector.password, "key": connector.key.decode()}
+    assert read == {"password": "", "key": "", name: "secret"}
     assert connector.username == "u"
 
 

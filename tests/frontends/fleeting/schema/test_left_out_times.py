@@ -117,14 +117,14 @@ def test_an_end_under_another_name_is_asked_about_and_can_be_named(case: str) ->
 
 
 @pytest.mark.parametrize(
-    ("inner", "told"),
+    ("inner", "expected"),
     [
         ("google.protobuf.Timestamp at = 1;", {"seconds": 1795264215}),
         ("int64 seconds = 1;", 1795264215),
         ("int64 millis = 1;", 1795264215000),
     ],
 )
-def test_an_end_in_a_message_of_its_own_is_told_in_its_unit(inner: str, told: object) -> None:
+def test_an_end_in_a_message_of_its_own_is_told_in_its_unit(inner: str, expected: object) -> None:
     file = written({"ConnectInfoReply": f"{WITHOUT} End expires = 20;", "End": inner})
     assert unmapped(mapped(file)) == {"ConnectInfo.reply.expires"}
     name = inner.split(" = ", maxsplit=1)[0].rsplit(maxsplit=1)[-1]
@@ -133,7 +133,7 @@ def test_an_end_in_a_message_of_its_own_is_told_in_its_unit(inner: str, told: ob
     info = ConnectInfo(id="a", connector=Connector(), external="1.2.3.4", expires=WHEN)
     reply = Codec(mapped(file, f"[ConnectInfo.reply]\n{line}")).reached(info)
     found = getattr(getattr(reply, "expires"), name)  # noqa: B009 - fields of the schema
-    assert (found if isinstance(found, int) else {"seconds": found.seconds}) == told
+    assert (found if isinstance(found, int) else {"seconds": found.seconds}) == expected
 
 
 @pytest.mark.parametrize("name", ["expires", "ttl", "valid_for"])

@@ -48,19 +48,23 @@ def test_a_number_that_is_too_small_for_its_unit_is_refused(kind: str) -> None:
     assert mapped(written({"ConnectInfoReply": f"{WITHOUT} {kind} expires_at = 20;"})).whole
 
 
-@pytest.mark.parametrize("told", ["timeout_weeks", "timeout_years"])
-def test_a_duration_in_a_unit_that_nobody_knows_goes_only_to_a_field_of_its_name(told: str) -> None:
+@pytest.mark.parametrize("answered", ["timeout_weeks", "timeout_years"])
+def test_a_duration_in_a_unit_that_nobody_knows_goes_only_to_a_field_of_its_name(
+    answered: str,
+) -> None:
     ours = "google.protobuf.Duration timeout"
     bodies = {
         "InitRequest": "bytes config = 1; Config connector = 2;",
         "Config": CONNECTOR.replace(ours, "int64 timeout_weeks"),
-        "Connector": CONNECTOR.replace(ours, f"int64 {told}"),
+        "Connector": CONNECTOR.replace(ours, f"int64 {answered}"),
     }
     asked = '[Init.request]\ntimeout = "connector.timeout_weeks"'
-    service = mapped(written(bodies), f'{asked}\n[ConnectInfo.reply]\ntimeout = "connector.{told}"')
-    same = told == "timeout_weeks"
+    service = mapped(
+        written(bodies), f'{asked}\n[ConnectInfo.reply]\ntimeout = "connector.{answered}"'
+    )
+    same = answered == "timeout_weeks"
     refused = {line.partition(": ")[0] for line in service.refused()}
-    assert refused == (set() if same else {f"ConnectInfo.reply.connector.{told}"})
+    assert refused == (set() if same else {f"ConnectInfo.reply.connector.{answered}"})
     assert (service.calls["ConnectInfo"].leaf("reply", "timeout") is not None) is same
 
 
@@ -77,12 +81,12 @@ SPANS = {
 
 @pytest.mark.parametrize("case", SPANS)
 def test_a_duration_is_told_as_it_is_or_not_at_all(case: str) -> None:
-    asked, value, told, expected = SPANS[case]
+    asked, value, answered, expected = SPANS[case]
     ours = "google.protobuf.Duration timeout"
     bodies = {
         "InitRequest": "bytes config = 1; Config connector = 2;",
         "Config": CONNECTOR.replace(ours, asked),
-        "Connector": CONNECTOR.replace(ours, told),
+        "Connector": CONNECTOR.replace(ours, answered),
     }
     service = mapped(written(bodies))
     assert list(service.refused()) == []
@@ -91,5 +95,5 @@ def test_a_duration_is_told_as_it_is_or_not_at_all(case: str) -> None:
     ParseDict({"connector": {asked.split()[1]: value}}, request)
     _, connector = codec.begin(request)
     reply = codec.reached(ConnectInfo(id="a", connector=connector, external="1.2.3.4"))
-    found = getattr(getattr(reply, "connector"), told.split()[1])  # noqa: B009
+    found = getattr(getattr(reply, "connector"), answered.split()[1])  # noqa: B009
     assert getattr(found, "seconds", found) == expected

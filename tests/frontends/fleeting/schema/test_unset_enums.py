@@ -79,7 +79,7 @@ def test_one_of_several_that_is_not_chosen_says_nothing() -> None:
     assert mapped(written({"IncreaseReply": body}, enums="Level LOW HIGH")).whole
 
 
-ASKED = {
+ASKED: dict[str, tuple[str, dict[str, object], str]] = {
     "optional and not set": ("optional Protocol protocol = 3;", {"connector": {}}, ""),
     "optional and set": (
         "optional Protocol protocol = 3;",

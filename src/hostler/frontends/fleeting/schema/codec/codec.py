@@ -220,8 +220,8 @@ def _require_address(call: _Call, info: ConnectInfo) -> None:
 
 def _require_place(call: _Call, count: int, asked: int) -> None:
     """Refuse to answer for less than what was asked where the schema has no place to say so."""
-    told = any(call.leaf(REPLY, name) is not None for name in ("succeeded", "failed"))
-    if count < asked and not told:
+    placed = any(call.leaf(REPLY, name) is not None for name in ("succeeded", "failed"))
+    if count < asked and not placed:
         raise Refused(f"{count} of {asked} were accepted, and no field of the answer can say so")
 
 

@@ -79,18 +79,17 @@ def has_real_first(one: FieldDescriptor) -> bool:
 
 def unset_words(kind: EnumDescriptor, one: FieldDescriptor) -> frozenset[str]:
     """Return the words of the value that an enum says where none was set."""
+    unset: object = one.default_value
     return frozenset(
-        word
-        for word, meant in values(kind).items()
-        if any(number == one.default_value for _, number in meant)
+        word for word, meant in values(kind).items() if any(number == unset for _, number in meant)
     )
 
 
 def unset_text(one: FieldDescriptor) -> str:
     """Return what a field says where it is left out, as TOML would have it."""
     if one.enum_type is not None:
-        said = (str(v.name) for v in one.enum_type.values if v.number == one.default_value)
-        return next(said, "nothing")
+        spelled = (str(v.name) for v in one.enum_type.values if v.number == one.default_value)
+        return next(spelled, "nothing")
     if one.message_type is not None and one.message_type.full_name in TIMES:
         return "that there is no time"
     number: object = one.default_value if has_default(one) else 0

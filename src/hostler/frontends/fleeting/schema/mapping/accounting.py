@@ -219,7 +219,8 @@ def _speaks_later(one: FieldDescriptor, here: Path, account: _Account) -> None:
 
 def _speaks_inside(path: Path, account: _Account) -> None:
     """Take down what speaks in a message, once an operator says that a field of it is ours."""
-    inner = path[-1].message_type.fields
+    kind = path[-1].message_type
+    inner = kind.fields if kind is not None else ()
     if not any(_dotted((*path, one)) in account.offered for one in inner):
         return
     for one in inner:

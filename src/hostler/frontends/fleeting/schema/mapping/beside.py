@@ -95,7 +95,8 @@ def is_time(one: FieldDescriptor) -> bool:
     """
     if about_wrong(one.name) or (one.is_repeated and not is_map(one)):
         return False
-    of = one.message_type.fields_by_name["value"] if is_map(one) else one
+    entry = one.message_type if is_map(one) else None
+    of = one if entry is None else entry.fields_by_name["value"]
     kind = of.message_type
     if kind is not None and not Leaf((of,)).wrapped:
         return kind.full_name in TIMES or says_when(one.name) or _is_own_time(kind)
@@ -133,15 +134,17 @@ def may_be_of_part(one: FieldDescriptor) -> bool:
 
 def rest_in_wrong(one: FieldDescriptor) -> Iterator[FieldDescriptor]:
     """Go through what says in a message of what went wrong how many it were, or which."""
-    if about_wrong(one.name) and one.message_type is not None and not one.is_repeated:
-        yield from (each for each in one.message_type.fields if tells_rest(each) or counts(each))
+    kind = one.message_type if about_wrong(one.name) and not one.is_repeated else None
+    for each in kind.fields if kind is not None else ():
+        if tells_rest(each) or counts(each):
+            yield each
 
 
 def _lists_rest(one: FieldDescriptor) -> bool:
     """Tell whether a list or a map may be of instances: by their ids, or in the order of them."""
     kind, rest = one.message_type, has_word(one, REST_WORDS)
-    if is_map(one):
-        by_id = one.message_type.fields_by_name["key"].type == FieldDescriptor.TYPE_STRING
+    if kind is not None and is_map(one):
+        by_id = kind.fields_by_name["key"].type == FieldDescriptor.TYPE_STRING
         return rest or (by_id and not harmless_map(one.name))
     if rest and not harmless_list(one.name):
         return True
