@@ -1,4 +1,4 @@
-"""Times and spans that an answer leaves out: a reader takes them for 1970, or for no time."""
+"""Times and spans that an answer leaves out: asked about where one may be the time that is ours."""
 
 from datetime import UTC, datetime
 
@@ -39,32 +39,40 @@ TIMES = {
 }
 
 
-@pytest.mark.parametrize("case", TIMES)
+QUIET = [case for case in TIMES if "by id" not in case and "text" not in case]
+"""What nothing else asks about: not what may be of each instance, nor `valid`."""
+
+
+@pytest.mark.parametrize("case", QUIET)
 @pytest.mark.parametrize(
     "message", ["InitReply", "IncreaseReply", "DecreaseReply", "HeartbeatReply", "ShutdownReply"]
 )
-def test_a_time_that_is_left_out_is_asked_about(message: str, case: str) -> None:
-    name = TIMES[case].split(" = ", maxsplit=1)[0].rsplit(maxsplit=1)[-1]
-    call = message.removesuffix("Reply")
-    file = written({message: f"{BODIES[message]} {TIMES[case]}", **PARTS})
-    assert unmapped(mapped(file)) == {f"{call}.reply.{name}"}
-    value = "0" if TIMES[case].startswith("optional") else "false"
-    assert mapped(file, f"[{call}.reply.always]\n{name} = {value}").whole
+def test_a_time_whose_absence_can_be_seen_is_left_out(message: str, case: str) -> None:
+    assert mapped(written({message: f"{BODIES[message]} {TIMES[case]}", **PARTS})).whole
 
 
-def test_a_time_in_a_message_that_is_left_out_is_asked_about() -> None:
-    bodies = {"HeartbeatReply": "Part part = 1;", **PARTS}
-    assert unmapped(mapped(written(bodies))) == {"Heartbeat.reply.part.seen"}
-
-
-def test_a_time_of_each_instance_is_asked_about() -> None:
+def test_a_time_of_each_instance_is_left_out() -> None:
     bodies = {
         "UpdateReply": "repeated I instances = 1;",
         "I": "string id = 1; State state = 2; google.protobuf.Timestamp since = 3;",
     }
-    file = written(bodies, stream=False)
-    assert unmapped(mapped(file)) == {"Update.reply.instances.since"}
-    assert mapped(file, '[Update.reply.always]\n"instances.since" = false').whole
+    assert mapped(written(bodies, stream=False)).whole
+
+
+@pytest.mark.parametrize("case", TIMES)
+def test_a_time_that_may_be_the_end_of_credentials_is_asked_about(case: str) -> None:
+    name = TIMES[case].split(" = ", maxsplit=1)[0].rsplit(maxsplit=1)[-1]
+    file = written({"ConnectInfoReply": f"{WITHOUT} {TIMES[case]}", **PARTS})
+    assert unmapped(mapped(file)) == {f"ConnectInfo.reply.{name}"}
+    value = "0" if TIMES[case].startswith("optional") else "false"
+    assert mapped(file, f"[ConnectInfo.reply.always]\n{name} = {value}").whole
+
+
+@pytest.mark.parametrize("case", QUIET)
+def test_beside_an_end_of_credentials_that_is_ours_no_time_is_it(case: str) -> None:
+    assert mapped(
+        written({"ConnectInfoReply": f"{BODIES['ConnectInfoReply']} {TIMES[case]}", **PARTS})
+    ).whole
 
 
 SILENT = {
@@ -77,9 +85,8 @@ SILENT = {
 
 
 @pytest.mark.parametrize("case", SILENT)
-@pytest.mark.parametrize("message", ["IncreaseReply", "HeartbeatReply"])
-def test_a_time_of_nothing_is_rightly_left_out(message: str, case: str) -> None:
-    assert mapped(written({message: f"{BODIES[message]} {SILENT[case]}", **PARTS})).whole
+def test_a_time_of_nothing_is_rightly_left_out(case: str) -> None:
+    assert mapped(written({"ConnectInfoReply": f"{WITHOUT} {SILENT[case]}", **PARTS})).whole
 
 
 ENDS = {

@@ -113,7 +113,7 @@ COUNTS: dict[str, tuple[str, set[str]]] = {
     "in a message that is missing": ("Counts counts = 20;", {"counts.running", "counts.total"}),
     "optional": ("optional int32 running_count = 20;", {"running_count"}),
     "in a wrapper": ("google.protobuf.UInt32Value active = 20;", {"active"}),
-    "of something else": ("optional int32 page_size = 20; optional int64 bytes_read = 21;", set()),
+    "of something else": ("optional int32 page_size = 20; optional int64 created_at = 21;", set()),
 }
 
 

@@ -172,10 +172,14 @@ def _offered(found: Found) -> Iterator[str]:
 def _also(found: Found) -> Also:
     """Return what speaks in an answer beside verdicts, by what of ours there is in it.
 
-    In every answer that is times, and numbers of instances.
+    In every answer that is numbers of instances. A time is asked about where it may be ours.
     """
-    own = _by_fields(found)
-    return lambda one: is_time(one) or counts(one) or own(one)
+    own, lacks = _by_fields(found), any(_lacks_time(one) for one in found.values())
+    return lambda one: (lacks and is_time(one)) or counts(one) or own(one)
+
+
+def _lacks_time(one: Match) -> bool:
+    return one.slot.kind is Kind.TIME and one.level is Level.ABSENT and not one.settled
 
 
 def _by_fields(found: Found) -> Also:
