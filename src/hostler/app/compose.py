@@ -157,7 +157,7 @@ class Composed:
     def become(self, words: Sequence[str]) -> None:
         """Replace this process by a program of the PATH."""
         try:
-            os.execvp(words[0], words)  # noqa: S606 - a person asked for it, without a shell
+            os.execvp(words[0], list(words))  # noqa: S606 - a person asked for it, without a shell
         except OSError as error:
             raise RequestRefused(f"{words[0]} cannot be run: {error.strerror}") from error
 

@@ -1,7 +1,7 @@
 """Fields: one value read out of a message, or written into it, wherever the schema keeps it."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol, cast
 
 from google.protobuf.descriptor import FieldDescriptor
@@ -45,12 +45,11 @@ def holder(message: Message, path: Sequence[FieldDescriptor]) -> Message:
     return message
 
 
-def reader(leaf: Leaf, ours: frozenset[str] = frozenset()) -> Read:
+def reader(leaf: Leaf, ours: Collection[str] = ()) -> Read:
     """Return what reads a single value: wrappers unpacked, a duration or time as a pair.
 
     `ours` are the dotted names of all that is read: where another of them is set in its oneof, it
     is None.
-
     An enum that is not there, or is in a message that is not, is None: its first value may be a
     real one. It raises Refused where the request means another field of the same oneof.
     """
