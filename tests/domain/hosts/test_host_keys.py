@@ -6,17 +6,19 @@ import pytest
 from msgspec.structs import replace
 
 from hostler.domain.hosts.host_keys import expected_keys, reinstalled
-from hostler.domain.hosts.lifecycle import decide_hosts
+from hostler.domain.hosts.lifecycle import decide_hosts, without_future
 from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Resource
 from hostler.domain.model.snapshot import HostTransition
-from hostler.domain.policy.host_keys import HostKey
+from hostler.domain.policy.host_keys import HostKey, judge
 from hostler.testing.scenes.builders import BEGIN
+from hostler.testing.scenes.fields import with_fields
 from hostler.testing.scenes.hosts import BOX, CAPABILITIES, box, hosts_snapshot, record
 
 LATER = BEGIN + timedelta(minutes=10)
+SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
 OURS, OTHERS = "SHA256:ours", "SHA256:others"
 
 
@@ -75,3 +77,23 @@ def test_only_a_wipe_lets_another_key_follow(cleaning: Cleaning) -> None:
     wipes = cleaning is Cleaning.WIPE
     assert reinstalled(known, described) == (LATER if wipes else None)
     assert expected_keys({BOX: known}, described) == ({} if wipes else {BOX: OURS})
+
+
+def test_a_key_that_is_pinned_after_the_clock_jumped_back_is_newer_than_the_wipe_before() -> None:
+    """Else any key was taken until the clock had caught up with the wipe."""
+    wiped = record(host_key=HostKey(key=OURS, at=BEGIN), cleaned=LATER + HOUR, wiped=LATER + HOUR)
+    known = without_future(wiped, LATER)
+    described = capabilities(Cleaning.WIPE)
+    assert expected_keys({BOX: known}, described) == {}
+    pinned = judge(known.bootstrap.host_key, reinstalled(known, described), OTHERS, LATER + SECOND)
+    after = with_fields(known, host_key=pinned.host_key)
+    assert expected_keys({BOX: after}, described) == {BOX: OTHERS}
+
+
+@pytest.mark.parametrize(("pinned", "opened"), [(-SECOND, True), (SECOND, False)])
+def test_a_jump_leaves_a_wipe_and_a_key_in_their_order(pinned: timedelta, *, opened: bool) -> None:
+    at = LATER + HOUR
+    known = record(host_key=HostKey(key=OURS, at=at + pinned), cleaned=at)
+    after = without_future(known, LATER)
+    expected = {} if opened else {BOX: OURS}
+    assert expected_keys({BOX: after}, capabilities(Cleaning.WIPE)) == expected

@@ -18,7 +18,7 @@ from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.policy.bootstrap_data import DataRun
 from hostler.domain.policy.revisions import Drift
 
-from . import idle, wiping
+from . import holds, idle, wiping
 
 
 def followed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
@@ -49,7 +49,10 @@ def left(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """Follow a free host; one that somebody else has tagged since is nobody's to hand out.
 
     Of one that nobody can ask nothing is known: it stays as it is, and `claims` hands it to nobody.
+    What a person had for a while is cleaned as what a machine had, unless its owner is trusted.
     """
+    if holds.was_had(host, snapshot.now, snapshot.capabilities):
+        return holds.handed_back(host, snapshot.now)
     if _of(snapshot).cleaning is Cleaning.WIPE:
         return wiping.left(host, resource, snapshot)
     if resource.host.stage in {Stage.POOL, Stage.NONE}:

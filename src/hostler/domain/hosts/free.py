@@ -14,7 +14,7 @@ from hostler.domain.model.resource import SWITCHED_OFF, Condition, Resource, Sta
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot, why_on
 from hostler.domain.model.unused import Fits, unfit
 
-from . import power
+from . import holds, power
 
 _TAKEABLE = frozenset({HostCondition.FREE, HostCondition.DIRTY})
 
@@ -106,7 +106,7 @@ def _may_be_taken(
         return False
     if not power.may_start(record, resource, capabilities.power, now):
         return False
-    if _is_somebodys(record, now):
+    if _is_somebodys(record, now) or holds.was_had(record, now, capabilities):
         return False
     if _is_about_to_be_wiped(record, resource):
         return False

@@ -1,20 +1,26 @@
 """Holds: what a person asks of a host for a while, and that it is switched off and on."""
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from msgspec.structs import replace
 
 from hostler.domain.ids import AccountName, HostId, ResourceId
 from hostler.domain.model.commands import SaveHost
 from hostler.domain.model.hold import Hold, HoldKind
-from hostler.domain.model.host import Host, HostGoal
+from hostler.domain.model.host import Host, HostCondition, HostGoal
+from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
+
+from . import wiping
 
 KINDS = frozenset({RequestKind.HOLD, RequestKind.LIFT, RequestKind.CYCLE})
 """The requests that leave a host where it is: a machine may have it, whatever its name says."""
 
 _POWER = frozenset({HoldKind.ON, HoldKind.OFF})
+_HAD = frozenset({HoldKind.RESERVED, HoldKind.MAINTENANCE})
+"""The holds by which a person has a host, and may use it."""
 
 
 def standing(record: Host, snapshot: Snapshot) -> dict[RequestKind, str]:
@@ -35,6 +41,26 @@ def impossible(request: Request, host: HostId, snapshot: Snapshot) -> str:
     if request.kind is RequestKind.HOLD and (request.hold is None or request.until is None):
         return "it was not said how it is held, and until when"
     return _not_cycled(host, snapshot) if cycles else ""
+
+
+def was_had(host: Host, now: datetime, capabilities: Capabilities) -> bool:
+    """Tell whether a person had a free host until its hold ended, and may have used it."""
+    return _has(host, capabilities) and host.hold is not None and now >= host.hold.until
+
+
+def _has(host: Host, capabilities: Capabilities) -> bool:
+    """Tell whether a person has, or had, a host that is not clean as its owner leaves it."""
+    trusts = capabilities.hosts is not None and capabilities.hosts.trusts_new
+    hold = host.hold if host.condition is HostCondition.FREE and not trusts else None
+    if hold is None or hold.kind not in _HAD:
+        return False
+    return host.since is None or host.since < hold.until
+
+
+def handed_back(host: Host, now: datetime) -> Host:
+    """Return a free host that a person had: the next machine that takes it has it wiped."""
+    void = replace(wiping.unproved(host), hold=None)
+    return void.now(HostCondition.DIRTY, now, "a person had it")
 
 
 def saved(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
@@ -61,7 +87,11 @@ def _changed(record: Host, request: Request, snapshot: Snapshot) -> Host:
             longest = request.at + snapshot.fleet.timers.longest_protection
             until = min(request.until, longest)
             hold = Hold(kind=request.hold, until=until, actor=request.actor, why=request.why)
+            if _has(record, snapshot.capabilities) and hold.kind not in _HAD:
+                record = handed_back(record, snapshot.now)
             return replace(record, hold=hold)
+        case RequestKind.LIFT if _has(record, snapshot.capabilities):
+            return handed_back(record, snapshot.now)
         case RequestKind.LIFT:
             return replace(record, hold=None)
         case RequestKind.CYCLE:

@@ -365,11 +365,12 @@ def without_future(host: Host, now: datetime) -> Host:
 
     Whatever counts from them begins anew, and does not wait until the clock has caught up.
     """
-    missing, wiping = host.health.missing, host.cleaning.wiping
-    power = host.power
+    missing, cleaned, power = host.health.missing, host.cleaning, host.power
+    key = host.bootstrap.host_key
+    proofs = (cleaned.wiping, cleaned.wiped, cleaned.cleaned, key.at if key else None)
     switched = (power.since, power.started, power.begun, power.exercised)
     calls = (at for asked in host.asked for at in (asked.at, asked.closed))
-    times = (host.since, host.unknown_since, missing, wiping, *switched, *calls)
+    times = (host.since, host.unknown_since, missing, *proofs, *switched, *calls)
     past = caught_up(times, now)
     if past is None:
         return host
@@ -386,4 +387,8 @@ def without_future(host: Host, now: datetime) -> Host:
         ),
         asked=tuple(replace(a, at=past(a.at), closed=past(a.closed)) for a in host.asked),
     )
-    return known.with_health(missing=past(missing)).with_cleaning(wiping=past(wiping))
+    known = known.with_health(missing=past(missing)).with_cleaning(
+        wiping=past(cleaned.wiping), wiped=past(cleaned.wiped), cleaned=past(cleaned.cleaned)
+    )
+    dated = replace(key, at=past(key.at)) if key else None
+    return known.with_bootstrap(host_key=dated)

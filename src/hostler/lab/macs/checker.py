@@ -10,18 +10,21 @@ its host, for nothing can be proved then. Nor do they of what a person just rena
 """
 
 import re
+from math import inf
 
 import msgspec
 
-from hostler.domain.ids import HostId, MachineId, ResourceId, Zone
+from hostler.domain.ids import HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.host import Host, HostCondition, host_of
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import OrphanClass
 from hostler.lab.checks.checker import HIDDEN_FOR, S1_BOUND
+from hostler.lab.checks.holds import HEARD, STOOD_STILL
 from hostler.lab.checks.listings import HIDING
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
@@ -34,6 +37,7 @@ from hostler.simulators.scaleway.state.ledger import Line
 from hostler.simulators.scaleway.state.mac_records import Mac
 from hostler.testing import invariants
 from hostler.testing.invariants import LIVE, Found, Thing, Violation
+from hostler.testing.time.clock import BEGINNING
 
 from . import quiescence
 from .classes import HostClasses
@@ -48,6 +52,8 @@ from .wipes import FailedWipes
 _ID = re.compile(r"/servers/([0-9a-f-]{36})(?:/(\w+))?")
 _REFUSED = 400
 _TOO_LATE = "mac_rename_too_late"
+_HAD = frozenset({HoldKind.RESERVED, HoldKind.MAINTENANCE})
+"""The holds by which a person has a host, and may use it."""
 _CLAIMS = frozenset({"pending", "claimed", "standby", "rested"})
 
 
@@ -67,6 +73,7 @@ class MacChecker(ScalewayChecker):
         self._classes = HostClasses(self._pools, bound, self.looking)
         self._failed = FailedWipes()
         self._hidden = 0, 0.0
+        self._reserved = dict[tuple[InstallationId, HostId], tuple[float, int]]()
 
     # ------------------------------------------------------------ what is true
 
@@ -202,6 +209,15 @@ class MacChecker(ScalewayChecker):
         """Tell whether a host is there: people delete them."""
         return self.truth.mac(host) is not None
 
+    def host_saved(self, shadow: ShadowStore, host: Host) -> None:
+        """Note a free host that a person has from now on, with how often it was wiped by then."""
+        super().host_saved(shadow, host)
+        hold, mac = host.hold, self.truth.mac(host.id)
+        if mac is None or hold is None or host.condition is not HostCondition.FREE:
+            return
+        if hold.kind in _HAD and (hold.until - BEGINNING).total_seconds() > self.now:
+            self._reserved[shadow.own, host.id] = self.now, mac.installs
+
     def happened(self, fault: str, *, done: bool) -> None:
         """Note what a person did."""
         super().happened(fault, done=done)
@@ -318,6 +334,13 @@ class MacChecker(ScalewayChecker):
         if passed_on and not self.truth.is_clean(change.host) and not returns:
             text = f"host {change.host} goes to {user}, unwiped since {fact.user} had it"
             self._wrong("S12", text, change)
+        mac = self.truth.mac(change.host)
+        for own in by.ours if mac is not None and not change.late else ():
+            at, installs = self._reserved.get((own, change.host), (inf, 0))
+            known = at + HEARD + STOOD_STILL < by.begun and not change.adopts
+            if known and mac is not None and mac.installs == installs:
+                text = f"host {change.host} goes to {user}, unwiped since a person had reserved it"
+                self._wrong("S12", text, change)
         self.truth.use(change.host, user)
 
     def _returns(self, by: Asked | None) -> bool:
