@@ -147,6 +147,7 @@ FAILURES_OF_NEWER_DICE = {
     98000006: "C1: after a takeover a listing that could prove an end was made much later",
     98000016: "E1: what waited for the caps to be replaced counted as a fleet at rest",
     109000034: "L1: a fleet stayed one short where machines that wait counted as none for orders",
+    115400027: "S12: a Mac that a person had reserved was handed on as it was",
     115200238: "S12: a clean host that a person pooled before its machine was ready was not wiped",
 }
 """The same of seeds that draw what came later: stores by hand, other files."""
