@@ -280,7 +280,7 @@ def test_what_speaks_ipmi_is_asked_for_by_check(bmc: Bmc) -> None:
     table = bmc.opening(client="ipmitool").settings
     (lack,) = Ipmi().missing(table, bmc.folder, {"SECRET": "x", "PATH": "/nonexistent"})
     assert lack.key == "client"
-    assert "hostler[ipmi]" in lack.text
+    assert "python-ipmi" in lack.text
     nothing = {"SECRET": "x", "PATH": "/nonexistent"}
     nowhere = replace(bmc.opening(client="ipmitool"), environment=nothing)
     with pytest.raises(ConfigError, match="there is no ipmitool here"):
