@@ -17,7 +17,8 @@ from hostler.config.values import Config
 from hostler.domain.errors import ConfigError, StoreError
 from hostler.frontends.cli.context import ClusterOptions
 from hostler.frontends.kubernetes.connecting import Connected
-from hostler.frontends.kubernetes.fleets.source import Opens, Source, Surroundings
+from hostler.frontends.kubernetes.fleets.judging import Opens
+from hostler.frontends.kubernetes.fleets.source import Source, Surroundings
 from hostler.frontends.kubernetes.fleets.writing import FINALIZER
 from hostler.frontends.kubernetes.namespaces import Namespaces
 from hostler.frontends.kubernetes.objects.assembly import PROVIDER, Place

@@ -15,7 +15,8 @@ from hostler.config.source import read_toml
 from hostler.config.values import Config, WrongFile
 from hostler.domain.errors import ConfigError
 from hostler.frontends.cli.context import ClusterOptions
-from hostler.frontends.kubernetes.fleets.source import Base, Source
+from hostler.frontends.kubernetes.fleets.judging import Base
+from hostler.frontends.kubernetes.fleets.source import Source
 from hostler.stores.kubernetes.opening import ClusterPlace
 
 

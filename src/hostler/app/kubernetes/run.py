@@ -31,14 +31,10 @@ from hostler.frontends.kubernetes.fleets.earlier import (
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.following import KINDS as OBJECTS
 from hostler.frontends.kubernetes.fleets.following import Followed, Selections
-from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
-from hostler.frontends.kubernetes.fleets.source import (
-    Base,
-    Leaves,
-    Opens,
-    Source,
-    Surroundings,
-)
+from hostler.frontends.kubernetes.fleets.judging import Base, Leaves, Opens
+from hostler.frontends.kubernetes.fleets.reported import Reported
+from hostler.frontends.kubernetes.fleets.reporting import Reporter
+from hostler.frontends.kubernetes.fleets.source import Source, Surroundings
 from hostler.frontends.kubernetes.fleets.writing import Writer
 from hostler.frontends.kubernetes.install import DEFINITIONS, definition_of
 from hostler.frontends.kubernetes.leading import ALONE, LOOK, Election, Successor, elected

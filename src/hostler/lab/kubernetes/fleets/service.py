@@ -24,8 +24,10 @@ from hostler.frontends.kubernetes.fleets.earlier import (
 from hostler.frontends.kubernetes.fleets.events import EventRecorder
 from hostler.frontends.kubernetes.fleets.following import KINDS as OBJECTS
 from hostler.frontends.kubernetes.fleets.following import Followed
-from hostler.frontends.kubernetes.fleets.reporting import Reported, Reporter
-from hostler.frontends.kubernetes.fleets.source import Base, Source, Surroundings
+from hostler.frontends.kubernetes.fleets.judging import Base
+from hostler.frontends.kubernetes.fleets.reported import Reported
+from hostler.frontends.kubernetes.fleets.reporting import Reporter
+from hostler.frontends.kubernetes.fleets.source import Source, Surroundings
 from hostler.frontends.kubernetes.fleets.writing import Writer
 from hostler.frontends.kubernetes.leading import Election, Successor
 from hostler.frontends.kubernetes.namespaces import Namespaces
