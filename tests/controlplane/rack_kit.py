@@ -28,13 +28,13 @@ class Rack:
 
 
 @contextmanager
-def simulated_rack(hostler: Path, folder: Path, machines: int) -> Generator[Rack]:
-    """Serve a rack for as long as the context lasts."""
+def simulated_rack(hostler: Path, folder: Path, machines: int, boot: int = 2) -> Generator[Rack]:
+    """Serve a rack for as long as the context lasts; a box goes on within `boot` seconds."""
     file = folder / "rack" / "rack.toml"
     file.parent.mkdir()
     command = [
         *(str(hostler), "simulator", "power", "--machines", str(machines), "--port", "0"),
-        *("--guest-port", "0", "--boot", "2", "--shutdown", "1", "--write-fleet", str(file)),
+        *("--guest-port", "0", "--boot", str(boot), "--shutdown", "1", "--write-fleet", str(file)),
     ]
     with Popen(command, stdout=DEVNULL) as process:
         try:

@@ -27,6 +27,13 @@ def rack(tmp_path: Path) -> Iterator[Rack]:
         yield found
 
 
+@pytest.fixture
+def slow_rack(tmp_path: Path) -> Iterator[Rack]:
+    """Boxes that take a while to go on, so that what is displayed meanwhile can be read."""
+    with simulated_rack(HOSTLER, tmp_path, machines=3, boot=15) as found:
+        yield found
+
+
 async def furnish(cluster: Cluster, rack: Rack) -> None:
     """Write the provider, its hosts and its Secret."""
     secret = a_thing(SECRETS, "rack", cluster.namespace)
@@ -149,8 +156,9 @@ async def test_a_host_that_is_refused_after_a_restart_keeps_its_machine(
 
 @pytest.mark.usefixtures("engine")
 async def test_a_lock_of_somebody_else_is_respected_and_ours_are_displayed(
-    cluster: Cluster, rack: Rack
+    cluster: Cluster, slow_rack: Rack
 ) -> None:
+    rack = slow_rack
     await furnish(cluster, rack)
     await a_fleet(cluster, rack, 0)
     await power_is(cluster, rack, off=3)
