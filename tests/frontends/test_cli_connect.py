@@ -1,6 +1,7 @@
 """`connect`: where it leads, as whom and with which key, and what it refuses."""
 
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hostler.domain.ids import ResourceId, machine_id
 from hostler.domain.model.fleet import Probe, ProbeKind
 from hostler.domain.model.machine import Known, Place
 from hostler.domain.model.resource import Condition, OwnerTag, Resource, Slot
+from hostler.queries.reaching import Reach
 
 Out = pytest.CaptureFixture[str]
 FIRST = machine_id(1)
@@ -73,6 +75,27 @@ def test_a_program_reads_where_it_is(capsys: Out) -> None:
     assert (value["port"], value["user"], value["keys"]) == (22, "root", [])
     assert value["command"][0] == "ssh"
     assert services.became == []
+
+
+def test_a_pinned_host_key_is_the_only_one_that_ssh_takes() -> None:
+    way = Reach(
+        machine=made(1),
+        address="192.0.2.7",
+        internal="",
+        port=22,
+        user="root",
+        keys=(),
+        fingerprint="SHA256:pinned",
+    )
+    words = way.command(internal=False, remote=())
+    assert "StrictHostKeyChecking=yes" in words
+    (asked,) = (word for word in words if word.startswith("KnownHostsCommand="))
+    _, *program = shlex.split(asked.partition("=")[2])
+    for fingerprint, printed in (("SHA256:pinned", "name type key\n"), ("SHA256:other", "")):
+        values = {"%f": fingerprint, "%H": "name", "%t": "type", "%K": "key"}
+        filled = ["/bin/sh", *(values.get(word, word) for word in program)]
+        found = subprocess.run(filled, capture_output=True, text=True, check=True)  # noqa: S603
+        assert found.stdout == printed
 
 
 @pytest.mark.parametrize(

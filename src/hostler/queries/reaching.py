@@ -1,5 +1,6 @@
 """Reaching: how a person logs in to a machine, by what one observation shows and the file says."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,6 +12,9 @@ from hostler.domain.model.phases import sentence
 from hostler.domain.observation.certainty import resources_of
 
 from .providers import Providers, require_observed
+
+_KNOWN = """/bin/sh -c 'test "$1" = "$2" && echo "$3 $4 $5"; true' sh"""
+"""What ssh runs to learn which keys a host may have: the shown one, if it is the pinned one."""
 
 
 class Reach(Struct, frozen=True, kw_only=True):
@@ -31,16 +35,29 @@ class Reach(Struct, frozen=True, kw_only=True):
     def command(self, *, internal: bool, remote: tuple[str, ...]) -> tuple[str, ...]:
         """Return the command line of ssh that logs in, or runs `remote` there.
 
-        Its host key is remembered for this machine, not for an address, which another one may get.
+        It shows the pinned host key, or ssh goes no further. One that is not pinned is remembered
+        for this machine, and not for an address, which another one may get.
         Raises RequestRefused where it has no private address, and that is asked for.
         """
         if internal and not self.internal:
             raise RequestRefused(f"{self.machine.id} has no address in a private network")
         address = self.internal if internal else self.address
         keys = (word for key in self.keys for word in ("-i", str(key)))
-        alias = ("-o", f"HostKeyAlias={self.machine.id}")
+        alias = ("-o", f"HostKeyAlias={self.machine.id}", *self._pin())
         place = ("-p", str(self.port), "-l", self.user, "--", address)
         return ("ssh", *keys, *alias, *place, *remote)
+
+    def _pin(self) -> Iterator[str]:
+        """Yield the options by which ssh takes this host key and no other (OpenSSH from 8.5 on)."""
+        if self.fingerprint:
+            yield from ("-o", "StrictHostKeyChecking=yes")
+            yield from (
+                "-o",
+                "UserKnownHostsFile=/dev/null",
+                "-o",
+                "GlobalKnownHostsFile=/dev/null",
+            )
+            yield from ("-o", f"KnownHostsCommand={_KNOWN} %f {self.fingerprint} %H %t %K")
 
 
 async def reach(providers: Providers, fleet: Fleet, machine: Machine) -> Reach:

@@ -49,8 +49,6 @@ class ConnectCommand(Struct, frozen=True):
             if chosen.json or only_print:
                 screen.show(clean(shlex.join(words)), _document(way, words))
                 return Exit.OK
-            if way.fingerprint:
-                screen.note(f"the host key of {way.machine.id} must be {way.fingerprint}")
             self.services.become(words)
             return Exit.OK
 
