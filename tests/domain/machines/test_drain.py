@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from hostler.domain.machines import drain as busy
 from hostler.domain.machines.repair import end
 from hostler.domain.model.calls import Shows
-from hostler.domain.model.fleet import Probe, ProbeKind, Workload
+from hostler.domain.model.commands import RESIZE
+from hostler.domain.model.fleet import FleetRow, Probe, ProbeKind, Workload
 from hostler.domain.model.machine import RESTED, CallState, Deletion, Machine, Origin
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
@@ -252,3 +253,20 @@ def test_an_end_at_once_asks_no_cluster() -> None:
 
 def test_a_changed_list_waits_for_no_cluster() -> None:
     assert busy.before_roll(WAITS, NOW, in_cluster()) is None
+
+
+@pytest.mark.parametrize(
+    ("actor", "why", "detail"),
+    [
+        (RESIZE, "scaled_down", "the fleet has more machines than its size"),
+        ("ann", "too slow", "too slow (ann)"),
+    ],
+)
+def test_it_is_on_record_why_a_machine_goes_and_which_person_asked(
+    actor: str, why: str, detail: str
+) -> None:
+    """Of a fleet that shrinks nobody is named: nobody asked."""
+    machine = replace(on_host(), deletion=Deletion(at=BEGIN, actor=actor, why=why))
+    transition = Transition(before=machine, machine=machine, resources=())
+    ended = end(transition, FleetRow(name=FLEET.name, created=BEGIN), snapshot())
+    assert [event.detail for event in ended.events] == [f"ready>draining: {detail}"]
