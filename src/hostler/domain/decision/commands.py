@@ -31,9 +31,10 @@ _SETTLED = (Phase.READY, Phase.DELETED, Phase.STANDBY)
 def decision_of(draft: Draft, context: Context) -> Decision:
     """Return what the draft comes to."""
     snapshot, cache, transitions = context.snapshot, context.cache, draft.transitions
+    condition = _condition(draft, snapshot)
     return Decision(
-        commands=tuple(_commands(draft, snapshot)),
-        condition=_condition(draft, snapshot),
+        commands=tuple(_commands(draft, condition, snapshot)),
+        condition=condition,
         verdicts=tuple(
             cache.verdict(transition) or transition.verdict() for transition in transitions
         ),
@@ -49,19 +50,20 @@ def decision_of(draft: Draft, context: Context) -> Decision:
     )
 
 
-def _commands(draft: Draft, snapshot: Snapshot) -> Iterator[Command]:
-    if (save := _save_fleet(draft, snapshot)) is not None:
+def _commands(draft: Draft, condition: str, snapshot: Snapshot) -> Iterator[Command]:
+    if (save := _save_fleet(draft, condition, snapshot)) is not None:
         yield save
     yield from draft.binds
     yield from {save.host.id: save for save in draft.hosts}.values()  # the last word on each
     if draft.order is not None:
         yield draft.order
+    unbinds = list[Unbind]()
     for transition in draft.transitions:
         if (advance := _advance(transition, snapshot)) is not None:
             yield advance
-    for transition in draft.transitions:
         if (host := _let_go(transition)) is not None:
-            yield Unbind(host=host, machine=transition.machine.id)
+            unbinds.append(Unbind(host=host, machine=transition.machine.id))
+    yield from unbinds
     if draft.orphan_report.orphans or draft.orphan_report.cleared:
         yield draft.orphan_report
     yield from draft.reclaims
@@ -91,14 +93,14 @@ def _advance(transition: Transition, snapshot: Snapshot) -> Advance | None:
     )
 
 
-def _save_fleet(draft: Draft, snapshot: Snapshot) -> SaveFleet | None:
+def _save_fleet(draft: Draft, condition: str, snapshot: Snapshot) -> SaveFleet | None:
     sizing, row = draft.sizing, draft.row
     row = evolve(
         row,
         creations=_pruned((*row.creations, *(snapshot.now,) * sizing.creations), snapshot),
         destructions=_pruned(row.destructions, snapshot),
         losses=_pruned(row.losses, snapshot),
-        condition=_condition(draft, snapshot),
+        condition=condition,
     )
     if row == snapshot.row and not (sizing.inserts or draft.answers or draft.events):
         return None

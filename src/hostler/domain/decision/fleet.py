@@ -18,7 +18,7 @@ def grant(draft: Draft, context: Context) -> Draft:
     """
     snapshot = context.snapshot
     granted = answers.granted(snapshot)
-    machines = tuple(granted.machines.values())
+    machines = granted.records
     accepted = replace(snapshot, requests=granted.accepted)
     row = evolve(granted.row, revision=snapshot.revision)
     return replace(
@@ -38,7 +38,7 @@ def adopt(draft: Draft, context: Context) -> Draft:
     return replace(
         draft,
         answers=adoption.answered(draft.answers, draft.machines, snapshot),
-        machines=tuple(adoption.brought_up_to_date(m, snapshot) for m in draft.machines),
+        machines=adoption.brought_up_to_date(draft.machines, snapshot),
         adopted=(*records, *pool.adopted(snapshot, row.serial + len(records))),
         reopened=adoption.reopened(snapshot),
         installations=adoption.adopted_installations(resources, snapshot),

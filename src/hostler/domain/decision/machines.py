@@ -45,7 +45,8 @@ def follow(draft: Draft, context: Context) -> Draft:
         if before is not machine:  # what this cycle's requests changed is saved too
             transition = replace(transition, before=before)
         unissued += certainty.unissued_of(machine, snapshot)
-        row = _count_loss(transition, offers.remember(transition, row, snapshot), snapshot)
+        if transition.machine is not transition.before:
+            row = _count_loss(transition, offers.remember(transition, row, snapshot), snapshot)
         transitions.append(transition)
     return replace(
         draft,
@@ -128,10 +129,9 @@ def _begins_to_end(transition: Transition, snapshot: Snapshot) -> Transition:
 
     Where that is nothing, the machine is deleted by its next cycle: one save makes one move.
     """
-    begins = (
-        transition.machine.phase is Phase.STOPPING and transition.before.phase is not Phase.STOPPING
-    )
-    if not begins or not snapshot.capabilities.hosts or transition.machine.goal is Goal.STANDBY:
+    if not snapshot.capabilities.hosts or transition.machine.phase is not Phase.STOPPING:
+        return transition
+    if transition.before.phase is Phase.STOPPING or transition.machine.goal is Goal.STANDBY:
         return transition
     settled = allocation.stopping(transition, snapshot)
     if settled.machine.phase is Phase.DELETED:
@@ -169,8 +169,10 @@ def _settled(transition: Transition) -> Transition:
     that was settled. Why a probe failed is no call's error, and ends with a probe that passes.
     """
     machine = transition.machine
+    if not machine.error:
+        return transition
     was_ready = machine.phase is Phase.READY and transition.before.phase is Phase.READY
-    if not machine.error or not was_ready or failure_of(machine):
+    if not was_ready or failure_of(machine):
         return transition
     return replace(transition, machine=replace(machine, error="", tries=0, retry_at=None))
 

@@ -85,14 +85,19 @@ def _covered(snapshot: Snapshot) -> tuple[Resource, ...]:
     return (*foreign, *snapshot.unissued, *snapshot.unexplained)
 
 
-def brought_up_to_date(machine: Machine, snapshot: Snapshot) -> Machine:
-    """Return the record with what another copy of our store made for the machine since, if asked.
+def brought_up_to_date(machines: tuple[Machine, ...], snapshot: Snapshot) -> tuple[Machine, ...]:
+    """Return the records with what another copy of our store made for them since, if asked."""
+    if _sources(snapshot) is None:
+        return machines
+    return tuple(_brought_up_to_date(machine, snapshot) for machine in machines)
+
+
+def _brought_up_to_date(machine: Machine, snapshot: Snapshot) -> Machine:
+    """Return the record of one machine with what was made for it by another copy of our store.
 
     A slot whose bound id is nowhere to be seen is filled by the newest attempt there is: the copy
     went on with that one.
     """
-    if _sources(snapshot) is None:
-        return machine
     machine = _brought(machine, unissued_of(machine, snapshot), snapshot)
     sightings = snapshot.inventory.sightings
     for place in machine.places:
@@ -139,7 +144,7 @@ def _covers(request: Request, machines: tuple[Machine, ...], snapshot: Snapshot)
     """Tell whether an adoption is about anything at all, by the newest observations."""
     alone = replace(snapshot, requests=(request,))
     found = adoptable(alone) or reopened(alone)
-    return bool(found) or any(brought_up_to_date(m, alone) != m for m in machines)
+    return bool(found) or brought_up_to_date(machines, alone) != machines
 
 
 def _sources(snapshot: Snapshot) -> tuple[InstallationId, ...] | None:

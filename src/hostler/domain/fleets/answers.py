@@ -46,6 +46,11 @@ class Granted:
     answers: list[RequestAnswer] = field(default_factory=list[RequestAnswer])
 
     @property
+    def records(self) -> tuple[Machine, ...]:
+        """The machines' records in order; the very same where nothing was asked of any."""
+        return tuple(self.machines.values()) if self.machines else self.snapshot.machines
+
+    @property
     def accepted(self) -> tuple[Request, ...]:
         """The requests that are carried out."""
         return tuple(answer.request for answer in self.answers if not answer.refusal)
@@ -124,11 +129,9 @@ class Granted:
 
 def granted(snapshot: Snapshot) -> Granted:
     """Return what the requests of this cycle come to, each taken in its turn."""
-    found = Granted(
-        snapshot=snapshot,
-        row=by_file(snapshot.row, snapshot),
-        machines={machine.id: machine for machine in snapshot.machines},
-    )
+    row = by_file(snapshot.row, snapshot)
+    asked = snapshot.machines if snapshot.requests or row.ends else ()
+    found = Granted(snapshot=snapshot, row=row, machines={one.id: one for one in asked})
     for request in snapshot.requests:
         found.answer(request)
     if found.row.ends:

@@ -25,8 +25,7 @@ def condition(machines: Iterable[Machine], row: FleetRow, snapshot: Snapshot) ->
 
 def doubts_of(machines: Iterable[Machine]) -> tuple[Doubt, ...]:
     """Return the losses that are not believed yet."""
-    doubts = (machine.health.doubt for machine in machines)
-    return tuple(doubt for doubt in doubts if doubt is not None)
+    return tuple([one.health.doubt for one in machines if one.health.doubt is not None])
 
 
 def in_words(doubts: tuple[Doubt, ...], lost: int = 0) -> str:

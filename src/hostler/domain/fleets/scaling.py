@@ -43,7 +43,10 @@ def resize(
     """Return what brings the number of wanted machines to the target."""
     if why := paused(row, snapshot.now):
         return Sizing(transitions=transitions, condition=why)
-    transitions = tuple(_admit(transition, snapshot) for transition in transitions)
+    transitions = tuple(
+        _admit(transition, snapshot) if transition.machine.phase is Phase.PENDING else transition
+        for transition in transitions
+    )
     wanted = sum(parking.counts(transition) for transition in transitions)
     if wanted > target and snapshot.fleet.protected:
         return Sizing(
@@ -62,7 +65,7 @@ def resize(
 
 def _admit(transition: Transition, snapshot: Snapshot) -> Transition:
     machine = transition.machine
-    if machine.phase is not Phase.PENDING or machine.deletion is not None:
+    if machine.deletion is not None:
         return transition
     if machine.elapsed(snapshot.now, snapshot.jumped) >= snapshot.fleet.timers.admit:
         return move(transition, Phase.DELETED, Reason.NOT_ADMITTED, snapshot)

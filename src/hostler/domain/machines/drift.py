@@ -67,6 +67,8 @@ def noted(transition: Transition, calls: tuple[Call, ...] | None, snapshot: Snap
     `calls` are all that the provider named, those that may not be made now included; None where it
     was not asked: then the record says what differs.
     """
+    if not calls and not transition.machine.facts:
+        return transition
     known = {fact.name for fact in transition.machine.facts if fact.name.startswith(SEEN)}
     if calls is None:
         words = noticed(transition.machine)

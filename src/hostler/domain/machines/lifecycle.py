@@ -68,7 +68,7 @@ def _note_status(transition: Transition, snapshot: Snapshot) -> Transition:
     )
     machine = transition.machine
     address = resource.address or machine.address
-    if (machine.observed, machine.address) == (resource.status, address):
+    if machine.observed == resource.status and machine.address == address:
         return transition
     return replace(transition, machine=replace(machine, observed=resource.status, address=address))
 

@@ -23,8 +23,9 @@ STANDBY = "hostler-standby"
 def to_rest(transition: Transition, snapshot: Snapshot) -> Transition:
     """Go into standby, where somebody asked for it of a machine that is up and well."""
     machine = transition.machine
-    desired = machine.goal is Goal.STANDBY and machine.phase is Phase.READY
-    if not desired or machine.deletion is not None or transition.lost:
+    if machine.goal is not Goal.STANDBY or machine.phase is not Phase.READY:
+        return transition
+    if machine.deletion is not None or transition.lost:
         return transition
     if held := protection(machine, snapshot.row, snapshot):
         return replace(transition, blocker=held)

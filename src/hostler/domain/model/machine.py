@@ -278,7 +278,10 @@ class Machine(Struct, frozen=True, kw_only=True):
 
     def fact(self, name: str) -> datetime | None:
         """Return when this fact was recorded, or None."""
-        return next((fact.at for fact in self.facts if fact.name == name), None)
+        for fact in self.facts:
+            if fact.name == name:
+                return fact.at
+        return None
 
     def without_fact(self, name: str) -> "Machine":
         """Return the record without this fact."""

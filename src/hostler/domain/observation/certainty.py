@@ -100,7 +100,8 @@ def _at_rest(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...] | Non
         sighting = _only_living(place, snapshot)
         if sighting is None:
             return None
-        resources.append(_judged(machine, sighting.resource))
+        resource = sighting.resource
+        resources.append(replace(resource, surplus=False) if resource.surplus else resource)
         ids.append(place.known[0].id)
     if _strange(machine, ids, snapshot) and any(r not in ids for r in _tagged(machine, snapshot)):
         return None
@@ -116,6 +117,11 @@ def _strange(
     somebody hung on it by hand.
     """
     tagged = snapshot.inventory.tagged.get(machine.id, ())
+    for resource in tagged:  # asked so often that a generator would be felt
+        if resource not in ids:
+            break
+    else:
+        return ()
     found = (resource for resource in tagged if resource not in ids)
     owned = (r for r in found if snapshot.owner_of(r) in {None, machine.id})
     return tuple([r for r in owned if not _is_hung_by_hand(machine, r, snapshot)])
