@@ -26,7 +26,7 @@ REQUEST_REFUSED = "request_refused"
 """The kind of the event that says why a request which was accepted cannot be carried out."""
 
 
-class Event(Struct, frozen=True, kw_only=True):
+class Event(Struct, frozen=True, gc=False, kw_only=True):
     """Something that changed, written in the transaction of the change itself.
 
     `host` is the one that the machine has, or the one that it is about where no machine has it.
@@ -44,7 +44,7 @@ class Event(Struct, frozen=True, kw_only=True):
     request: int | None = None
 
 
-class Next(Struct, frozen=True, kw_only=True):
+class Next(Struct, frozen=True, gc=False, kw_only=True):
     """What happens next to a machine or host: the kind of step, its detail, and when.
 
     `at` is None where that is at once, or not known.
@@ -55,7 +55,7 @@ class Next(Struct, frozen=True, kw_only=True):
     at: datetime | None = None
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
+class Verdict(Struct, frozen=True, gc=False, kw_only=True):
     """What decide() says of one machine: the reason for its state, what blocks it, what is next."""
 
     machine: MachineId
@@ -64,7 +64,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     next: Next = Next(kind="nothing")
 
 
-class Advance(Struct, frozen=True, kw_only=True):
+class Advance(Struct, frozen=True, gc=False, kw_only=True):
     """Save this machine's record if it changed, observe or probe, and advance it to a goal.
 
     `ask` says that its host is asked whether it is busy.

@@ -13,7 +13,7 @@ from .resource import Observation, ObservedScope, OwnerTag, PartialTag, Resource
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Sighting(Struct, frozen=True):
+class Sighting(Struct, frozen=True, gc=False):
     """A resource as it stands, and when an observation began that showed it so.
 
     As long as observations show the same, the same object stays: whoever remembers it can tell by

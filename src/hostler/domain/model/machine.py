@@ -16,7 +16,7 @@ from .requester import Requester
 from .resource import Slot
 
 
-class Offer(Struct, frozen=True, order=True):
+class Offer(Struct, frozen=True, gc=False, order=True):
     """What a provider sells: a type, in a zone, started from an image."""
 
     type: str
@@ -43,7 +43,7 @@ class BootstrapFormat(StrEnum):
     SCRIPT = "script"
 
 
-class MachineSpec(Struct, frozen=True, kw_only=True):
+class MachineSpec(Struct, frozen=True, gc=False, kw_only=True):
     """What is asked of one machine beyond its fleet's template; what is empty is as the fleet says.
 
     `type`, `zone`, `failure_domain` and `image` leave only the fleet's offers that have them; a
@@ -78,7 +78,7 @@ class MachineSpec(Struct, frozen=True, kw_only=True):
         return " ".join(word for word in words if word) or "anything"
 
 
-class Known(Struct, frozen=True, kw_only=True):
+class Known(Struct, frozen=True, gc=False, kw_only=True):
     """An id that was ours in a slot: since when, and since when complete observations lack it.
 
     `since` is the time of the definite answer, or of the observation that first showed it; an
@@ -104,7 +104,7 @@ class Known(Struct, frozen=True, kw_only=True):
         return self.removed is not None and not self.missing
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class Place(Struct, frozen=True, gc=False, kw_only=True):
     """What the record knows of one slot: attempts handed out, the bound id, all ids ever ours."""
 
     slot: Slot
@@ -122,7 +122,7 @@ class CallState(StrEnum):
     LAPSED = "lapsed"
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class Asked(Struct, frozen=True, gc=False, kw_only=True):
     """A *once* call, saved before it was sent; `open` until an answer or an observation closes it.
 
     `name` is the one that a host is put back under: what has another in the pool has it of others.
@@ -141,21 +141,21 @@ class Asked(Struct, frozen=True, kw_only=True):
     name: str = ""
 
 
-class Fact(Struct, frozen=True, kw_only=True):
+class Fact(Struct, frozen=True, gc=False, kw_only=True):
     """What no observation can show (user data set, probe passed), with its date."""
 
     name: str
     at: datetime
 
 
-class Doubt(Struct, frozen=True, kw_only=True):
+class Doubt(Struct, frozen=True, gc=False, kw_only=True):
     """A loss that is not yet believed: what, and the beginning of its first observation."""
 
     what: str
     since: datetime
 
 
-class Protection(Struct, frozen=True, kw_only=True):
+class Protection(Struct, frozen=True, gc=False, kw_only=True):
     """Leave this alone until then, because: stops destructive acts and deadlines, not observing."""
 
     until: datetime
@@ -163,7 +163,7 @@ class Protection(Struct, frozen=True, kw_only=True):
     actor: str
 
 
-class Deletion(Struct, frozen=True, kw_only=True):
+class Deletion(Struct, frozen=True, gc=False, kw_only=True):
     """Somebody asked for the deletion of this machine; `now` skips the drain."""
 
     at: datetime
@@ -192,7 +192,7 @@ LOCKED = "locked"
 """The fact that the provider locked the main resource: nothing of it can be removed until then."""
 
 
-class MachineHealth(Struct, frozen=True, kw_only=True):
+class MachineHealth(Struct, frozen=True, gc=False, kw_only=True):
     """Whether a machine was ever ready, and what speaks against it.
 
     `doubt` is a loss that is not yet believed; `stuck` that its end is overdue; `refused` why what
@@ -213,7 +213,7 @@ class Origin(StrEnum):
     ADOPTED = "adopted"
 
 
-class Machine(Struct, frozen=True, kw_only=True):
+class Machine(Struct, frozen=True, gc=False, kw_only=True):
     """One allocation, from the request to its confirmed end. `version` 0 was never saved.
 
     `since` is when the phase was entered; `retry_at` is when the next call may be made;

@@ -34,7 +34,7 @@ SWITCHED_OFF = frozenset({Condition.OFF, Condition.STANDBY})
 """Nothing runs on a host then, and whoever has it may switch it on."""
 
 
-class Slot(Struct, frozen=True, order=True):
+class Slot(Struct, frozen=True, gc=False, order=True):
     """A place in a machine that one resource fills: the server, address 1, volume 0."""
 
     kind: str
@@ -50,7 +50,7 @@ def taken_id(shared: str, machine: MachineId) -> ResourceId:
     return ResourceId(f"{shared}@{machine}")
 
 
-class OwnerTag(Struct, frozen=True, kw_only=True):
+class OwnerTag(Struct, frozen=True, gc=False, kw_only=True):
     """How a resource says whose it is."""
 
     installation: InstallationId
@@ -120,7 +120,7 @@ class OrphanClass(StrEnum):
     ABANDONED = "abandoned"
 
 
-class HostFacts(Struct, frozen=True, kw_only=True):
+class HostFacts(Struct, frozen=True, gc=False, kw_only=True):
     """What an observation says of a host; an allocation has the facts of its host.
 
     `tagged` is the stage that its owner tag tells, whoever wrote that; `holder`, `fleet` and
@@ -153,7 +153,7 @@ class HostFacts(Struct, frozen=True, kw_only=True):
     left_alone: str = ""
 
 
-class Resource(Struct, frozen=True, kw_only=True):
+class Resource(Struct, frozen=True, gc=False, kw_only=True):
     """One thing at a provider, as it was seen, or as a definite answer described it.
 
     `slot` is the place that it fills or would fill; `owner_tag` is None where none can be read, and
@@ -193,7 +193,7 @@ class Resource(Struct, frozen=True, kw_only=True):
         return ""
 
 
-class Scope(Struct, frozen=True, order=True):
+class Scope(Struct, frozen=True, gc=False, order=True):
     """What one listing covers: a zone and a kind, whole, or for one machine alone.
 
     A scope with a machine is complete for that machine: its known ids are asked for one by one
@@ -208,7 +208,7 @@ class Scope(Struct, frozen=True, order=True):
     alone: bool = False
 
 
-class ObservedScope(Struct, frozen=True, kw_only=True):
+class ObservedScope(Struct, frozen=True, gc=False, kw_only=True):
     """How the observation of one scope went: when it began, and whether it was complete."""
 
     scope: Scope

@@ -18,7 +18,7 @@ class IllegalMove(Exception):
     """A move that the table of phases does not know; the cycle reports it and goes on."""
 
 
-class Transition(Struct, frozen=True, kw_only=True):
+class Transition(Struct, frozen=True, gc=False, kw_only=True):
     """One machine in one decision: its record as it will be saved, and what is to be done.
 
     `tried` is when its calls were last tried, where they make something again: that is counted;

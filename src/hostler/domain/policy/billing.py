@@ -22,7 +22,7 @@ def cost_between(price: float, start: datetime | None, end: datetime) -> float:
     return price * ((end - start) / _HOUR)
 
 
-class Billing(Struct, frozen=True, kw_only=True):
+class Billing(Struct, frozen=True, gc=False, kw_only=True):
     """What something costs: `price` is euros per hour, `spent` euros up to `billed_from`."""
 
     price: float = 0.0
