@@ -265,15 +265,20 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Run what was asked for; exit with 1 when something is worse than it was."""
+    """Run what was asked for; exit with 1 when something failed, or is worse than it was."""
     asked = arguments()
     folder: Path = asked.folder
     baseline = Baseline(folder / "baseline.json")
-    figures, worse = list[Figure](), list[Figure]()
+    figures, worse, failed = list[Figure](), list[Figure](), list[str]()
     start = time.perf_counter()
     for name in asked.only or [name for name in NAMES if (folder / f"{name}.py").exists()]:
         script = folder / f"{name}.py"
-        some = compared(script, baseline) if asked.compare else measured(script)
+        try:
+            some = compared(script, baseline) if asked.compare else measured(script)
+        except subprocess.SubprocessError as error:  # the others are measured all the same
+            print(f"{name}: {error}", file=sys.stderr)
+            failed.append(name)
+            continue
         for figure in some:
             then = baseline.of(figure) if asked.compare else None
             print(as_json(figure, then) if asked.json else as_line(figure, then), flush=True)
@@ -286,7 +291,9 @@ def main() -> None:
         print(f"in the baseline, and not measured: {', '.join(missing)}", file=sys.stderr)
     if not asked.json:
         print("\n".join(closing(figures, worse, time.perf_counter() - start)))
-    sys.exit(bool(worse or missing))
+    if failed:
+        print(f"failed, and not measured: {', '.join(failed)}", file=sys.stderr)
+    sys.exit(bool(worse or missing or failed))
 
 
 if __name__ == "__main__":

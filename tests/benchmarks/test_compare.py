@@ -98,3 +98,14 @@ def test_on_a_machine_that_is_not_alone_nothing_of_the_wall_s_clock_is_saved(tmp
     (row,) = json.loads((tmp_path / "baseline.json").read_text())
 
     assert row["name"] == "a call, CPU"
+
+
+def test_a_benchmark_that_fails_is_named_and_the_others_are_measured(tmp_path: Path):
+    (tmp_path / "broken.py").write_text("raise SystemExit('no luck')\n")
+
+    both = run(tmp_path, 1.0, "s", "--json", "--only", "broken", "thing")
+
+    assert both.returncode == 1
+    assert json.loads(both.stdout)["figure"] == 1.0
+    assert "no luck" in both.stderr
+    assert both.stderr.endswith("failed, and not measured: broken\n")
