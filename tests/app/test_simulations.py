@@ -106,3 +106,12 @@ def test_a_rack_writes_over_no_fleet_file_of_another_hand(
     assert power(port=0, guest_port=0, write_fleet=mine) == 2
     assert "no simulator wrote it: name another file" in capsys.readouterr().err
     assert mine.read_text() == "[provider.scaleway]\n"
+
+
+def test_a_simulator_that_is_none_is_refused_with_the_names_of_those_that_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(application(groups()), ["simulator", "foo"]) == 2
+
+    message = "hostler: unexpected argument: foo (there are: scaleway, power)\n"
+    assert capsys.readouterr().err == message

@@ -154,15 +154,19 @@ def main(app: App, argv: Sequence[str]) -> int:
             list(argv), exit_on_error=False, print_error=False, result_action="return_value"
         )
     except CycloptsError as error:
-        return Screen(json=json).fail(UsageError(_mistake(error)))
+        return Screen(json=json).fail(UsageError(_mistake(app, error)))
     return code if isinstance(code, int) else int(Exit.OK)
 
 
-def _mistake(error: CycloptsError) -> str:
-    """Return what is wrong with a command line."""
-    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
-        return f"unexpected argument: {' '.join(error.unused_tokens)}"
-    return str(error)
+def _mistake(app: App, error: CycloptsError) -> str:
+    """Return what is wrong with a command line, and the commands of two words that it may mean."""
+    if not isinstance(error, UnusedCliTokensError) or not error.unused_tokens:
+        return str(error)
+    mistake = f"unexpected argument: {' '.join(error.unused_tokens)}"
+    for name in error.command_chain or ():
+        app = app[name]
+    inner = [name for name in app if not name.startswith("-")] if error.command_chain else []
+    return f"{mistake} (there are: {', '.join(inner)})" if inner else mistake
 
 
 def _is_text(word: str) -> bool:
