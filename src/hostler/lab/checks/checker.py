@@ -13,7 +13,7 @@ from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Observation
-from hostler.domain.model.snapshot import Orphan
+from hostler.domain.model.snapshot import Orphan, Request
 from hostler.ports.store import Fence
 from hostler.testing import invariants
 from hostler.testing.invariants import Attempts, Found, Recorded, Thing, Violation
@@ -179,6 +179,13 @@ class Checker(Findings):
     def held(self, shadow: ShadowStore) -> Holds:
         """Return what people want of the hosts of an installation."""
         return self._holds.setdefault(shadow.own, Holds(lambda: self.now, self.faults))
+
+    def asked_for(self, shadow: ShadowStore, request: Request) -> None:
+        """Note what a person asks for."""
+        self.held(shadow).asked(request)
+
+    def requests_taken(self, shadow: ShadowStore, numbers: tuple[int, ...]) -> None:
+        """Note requests that were taken out of a store: they have their answers."""
 
     def has_host(self, host: HostId) -> bool:
         """Tell whether a host is there in truth, as long as nobody can take one away."""

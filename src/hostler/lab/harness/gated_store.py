@@ -45,6 +45,9 @@ class SaveListener(Protocol):
     def orphans_saved(self, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...]) -> None:
         """Note the ledger's changes."""
 
+    def requests_taken(self, numbers: tuple[int, ...]) -> None:
+        """Note requests that were taken out."""
+
     def adopted(self, installations: tuple[InstallationId, ...]) -> None:
         """Note whose tags are ours from now on."""
 
@@ -251,7 +254,9 @@ class GatedStore:
     async def take_requests(self, numbers: tuple[int, ...], fence: Fence) -> None:
         """Take requests out."""
         await self._write(
-            "take_requests", lambda: self._store.take_requests(numbers, fence), _nothing
+            "take_requests",
+            lambda: self._store.take_requests(numbers, fence),
+            lambda _: self._listener.requests_taken(numbers),
         )
 
     async def revision(self) -> int:

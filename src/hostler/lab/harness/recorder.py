@@ -78,6 +78,10 @@ class Recorder:
         self.checker.orphans_saved(self.shadow, orphans, cleared)
         self.checker.trace.note(f"{self.name} orphans: {len(self.shadow.orphans)}")
 
+    def requests_taken(self, numbers: tuple[int, ...]) -> None:
+        """Note requests that were taken out."""
+        self.checker.requests_taken(self.shadow, numbers)
+
     def adopted(self, installations: tuple[InstallationId, ...]) -> None:
         """Note whose tags are ours from now on."""
         self.shadow.adopted = tuple(dict.fromkeys((*self.shadow.adopted, *installations)))

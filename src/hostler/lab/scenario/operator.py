@@ -135,7 +135,7 @@ class Operator:
             machine or "",
         )
         stored = await self._session.put_request(home, request)
-        self._session.checker.held(home.shadow).asked(stored)
+        self._session.checker.asked_for(home.shadow, stored)
 
     async def help(self, disruptions: Disruptions) -> None:
         """Do what a person must do before a fleet can come to rest: let go, clear up, adopt."""

@@ -1,14 +1,16 @@
 """The checker of servers: what is recorded and asked is held against what truly exists."""
 
-from hostler.domain.ids import FleetName, ResourceId, Zone
-from hostler.domain.model.commands import Event
+from hostler.domain.ids import FleetName, InstallationId, ResourceId, Zone
+from hostler.domain.model.commands import REQUEST_REFUSED, Decision, Event
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.machine import LOCKED, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass
-from hostler.domain.model.snapshot import Orphan
+from hostler.domain.model.snapshot import Orphan, Request
 from hostler.lab.checks import issued_ids
+from hostler.lab.checks.carried_out import CarriedOut
 from hostler.lab.checks.checker import SELDOM
+from hostler.lab.checks.choices import Choices
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.scaleway.checker import THING, ScalewayChecker
@@ -22,8 +24,10 @@ from hostler.testing.invariants import Found, Thing, Touch, Violation
 
 from .address_pool import AddressPool, bare
 from .as_asked import differs
+from .as_recorded import misstated
 from .first_start import first_start
 from .ground_truth import is_healthy, is_of, things_in
+from .promptness import Promptness
 from .requests import is_counted, is_destroying, is_given_back
 from .untagged import Untagged, strips
 
@@ -46,6 +50,9 @@ class ServerChecker(ScalewayChecker):
     ) -> None:
         super().__init__(world, trace, consistency_delay)
         self.pool, self._scenario = pool, scenario
+        self._wishes = dict[InstallationId, CarriedOut]()
+        self._choices = dict[InstallationId, Choices]()
+        self._promptness = Promptness(world, probed=scenario.probe != "api")
         self._denied = dict[tuple[str, str], list[float]]()
         self.untagged = Untagged(frozenset(thing.id for thing, _ in things_in(world)))
 
@@ -111,6 +118,55 @@ class ServerChecker(ScalewayChecker):
         match = THING.search(request.path)
         if request.method == "GET" and match is not None and match[2] is not None:
             self._note_read(source, match[2], line.status)
+
+    # ------------------------------------------------------------ what is decided and asked for
+
+    def decided(self, shadow: ShadowStore, process: str, fleet: FleetName, made: Decision) -> None:
+        """Judge which machines a decision ends, beside what everybody is judged by."""
+        super().decided(shadow, process, fleet, made)
+        chosen = self._chosen(shadow)
+        self.found(chosen.decided(shadow, shadow.fleets[fleet], made, self.now))
+
+    def machine_saved(
+        self, shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]
+    ) -> None:
+        """Check a record that was saved, by the bounds that it names and by its server."""
+        before = shadow.machines.get(machine.id)
+        self.catch_up()
+        self.found(self._chosen(shadow).saved(shadow, before, machine, self.now))
+        self.found(self._promptness.saved(before, machine, self.now))
+        super().machine_saved(shadow, machine, events)
+
+    def asked_for(self, shadow: ShadowStore, request: Request) -> None:
+        """Note what a person asks for."""
+        super().asked_for(shadow, request)
+        self._wished(shadow).asked(request)
+
+    def requests_taken(self, shadow: ShadowStore, numbers: tuple[int, ...]) -> None:
+        """Check that what was asked for stands on record."""
+        self.found(self._wished(shadow).taken(numbers, shadow))
+
+    def tick(self, *, awake: bool) -> None:
+        """Check what only time can break."""
+        self._promptness.look(self.now)
+        super().tick(awake=awake)
+
+    def _check_shadow(self, shadow: ShadowStore, things: list[Thing], passed: float) -> None:
+        super()._check_shadow(shadow, things, passed)
+        zones = {offer.zone for fleet in shadow.fleets.values() for offer in fleet.offers}
+        looking = {zone for zone in zones if self.looking(shadow, zone)}
+        if looking == zones:
+            self.found(self._wished(shadow).passed(passed))
+        looked = [m for m in shadow.living() if m.offer.zone in looking]
+        self.found(self._promptness.check(shadow.own, looked, passed))
+
+    def _chosen(self, shadow: ShadowStore) -> Choices:
+        return self._choices.setdefault(shadow.own, Choices(self.faults))
+
+    def _wished(self, shadow: ShadowStore) -> CarriedOut:
+        return self._wishes.setdefault(shadow.own, CarriedOut(self.faults))
+
+    # ------------------------------------------------------------ what was asked of the world
 
     def _note_read(self, source: str, resource: str, status: int) -> None:
         """Note that a process was told of a thing that it is not there, until it is shown it."""
@@ -186,6 +242,9 @@ class ServerChecker(ScalewayChecker):
     ) -> None:
         """Check a row that was saved, and whether it conceals what was never issued."""
         super().fleet_saved(shadow, row, inserts, events)
+        refused = [event.request for event in events if event.kind == REQUEST_REFUSED]
+        for number in refused:
+            self.found(self._wished(shadow).refused(number, shadow))
         self.found(self._concealed(shadow, row))
 
     def _concealed(self, shadow: ShadowStore, row: FleetRow | None) -> Found:
@@ -218,7 +277,10 @@ class ServerChecker(ScalewayChecker):
         for machine in outdated:
             text = f"{machine.id} is of an older template"
             return (Violation(invariant="L1", text=text, machine=machine.id),)
-        found = (differs(self.world, self._scenario, fleet, machine) for machine in machines)
+        found = (
+            differs(self.world, self._scenario, fleet, machine) or misstated(self.world, machine)
+            for machine in machines
+        )
         return next((one for one in found if one), ())
 
     def _left_untagged(self) -> Found:

@@ -1,0 +1,100 @@
+"""Promptness: a machine's record follows what truly became of its server, and soon (L2).
+
+Ready is only what answers, or did a moment ago. What is up and answers is ready soon, what is gone
+or off is not called ready for long, and what has nothing left in the world is soon at its end.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from hostler.domain.ids import InstallationId, MachineId
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Goal, Phase
+from hostler.simulators.scaleway.state.records import Server, State
+from hostler.simulators.scaleway.world import World
+from hostler.testing.invariants import Found, Violation
+
+ANSWERED = 120.0
+"""So long ago, in seconds, an answer may be that a machine is called ready for."""
+
+BOUNDS = {"answers": 180.0, "is down": 300.0, "has nothing left": 300.0}
+"""How long, in seconds in which its zone was listed, a record may lag behind the world."""
+
+
+def server_of(world: World, machine: Machine) -> Server | None:
+    """Return the server that a record binds, where there still is one."""
+    bound = {str(p.bound) for p in machine.places if p.slot.kind == "server" and p.bound}
+    return next((s for s in world.cloud.servers if s.id in bound), None)
+
+
+_Lag = tuple[MachineId, Phase, str]
+
+
+@dataclass(slots=True)
+class Promptness:
+    """What was true of servers, and for how long records did not say so."""
+
+    world: World
+    probed: bool
+    up: dict[str, float] = field(default_factory=dict[str, float])
+    lagging: dict[InstallationId, dict[_Lag, float]] = field(
+        default_factory=dict[InstallationId, dict[_Lag, float]]
+    )
+
+    def look(self, now: float) -> None:
+        """Note which servers are up just now, and answer where that is asked."""
+        for server in self.world.cloud.servers:
+            if server.state == State.RUNNING and (server.guest_up or not self.probed):
+                self.up[server.id] = now
+
+    def saved(self, before: Machine | None, after: Machine, now: float) -> Found:
+        """Judge a machine that is called ready from now on."""
+        if after.phase is not Phase.READY or before is None or before.phase is not Phase.STARTING:
+            return ()
+        self.look(now)
+        server = server_of(self.world, after)
+        at = self.up.get(server.id) if server is not None else None
+        if at is not None and now - at <= ANSWERED:
+            return ()
+        text = f"{after.id} is called ready, and its server does not answer"
+        return (Violation(invariant="ready", text=text, machine=after.id),)
+
+    def check(self, own: InstallationId, machines: Iterable[Machine], passed: float) -> Found:
+        """Judge records in zones that were listed; `passed` is the time since the last check."""
+        older = self.lagging.get(own, {})
+        lagging = self.lagging[own] = dict[_Lag, float]()
+        for machine in machines:
+            true = self._true(machine)
+            if true:
+                key = machine.id, machine.phase, true
+                time = lagging[key] = older.get(key, 0.0) + passed
+                if time > BOUNDS[true]:
+                    text = f"{machine.id} is {machine.phase} for {time:.0f} s, and {true}"
+                    return (Violation(invariant="L2", text=text, machine=machine.id),)
+        return ()
+
+    def _true(self, machine: Machine) -> str:
+        """Return what is true of a machine's server that its phase does not say, or nothing."""
+        server = server_of(self.world, machine)
+        up = server is not None and server.state == State.RUNNING
+        match machine.phase:
+            case Phase.STARTING if machine.deletion is None and machine.goal is Goal.PRESENT:
+                return "answers" if up and self._answers(server) else ""
+            case Phase.READY:
+                down = server is None or server.state in {State.STOPPED, State.IN_PLACE}
+                return "is down" if down else ""
+            case Phase.STOPPING:
+                return "has nothing left" if self._is_gone(machine) else ""
+            case _:
+                return ""
+
+    def _answers(self, server: Server | None) -> bool:
+        """Tell whether a server answers at the address that its machine was given."""
+        reached = server is not None and any(a.kind == "routed_ipv4" for a in server.addresses)
+        return not self.probed or (reached and server is not None and server.guest_up)
+
+    def _is_gone(self, machine: Machine) -> bool:
+        cloud = self.world.cloud
+        known = {k.id.partition("@")[0] for place in machine.places for k in place.known}
+        shelves = (cloud.servers, cloud.addresses, cloud.volumes, cloud.locals)
+        return not any(shelf.get(one) for one in known for shelf in shelves)
