@@ -39,8 +39,8 @@ def test_a_protection_stands_as_long_as_it_was_asked_for():
     for end, wrong in ((until, False), (BEGIN, True)):
         judge = CarriedOut(Counter())
         judge.asked(request)
-        kept = replace(one, protection=Protection(until=end, why="work", actor="me"))
-        assert bool(judge.taken((1,), shadow(kept))) is wrong
+        saved = replace(one, protection=Protection(until=end, why="work", actor="me"))
+        assert bool(judge.taken((1,), shadow(saved))) is wrong
 
 
 def test_of_two_requests_the_later_one_counts():

@@ -89,11 +89,11 @@ class CarriedOut:
         if request.machine is not None:
             machine = shadow.machines.get(request.machine)
             ended = machine is None or machine.phase is Phase.DELETED
-            said = "" if ended or machine is None else _of_machine(request, machine, fleet)
+            wrong = "" if ended or machine is None else _of_machine(request, machine, fleet)
         else:
             row = shadow.rows.get(request.fleet)
-            said = _of_fleet(request, row, fleet) if row is not None else ""
-        return _wrong(request, f"was taken, and {said}") if said else ()
+            wrong = _of_fleet(request, row, fleet) if row is not None else ""
+        return _wrong(request, f"was taken, and {wrong}") if wrong else ()
 
     @property
     def _by_hand(self) -> bool:

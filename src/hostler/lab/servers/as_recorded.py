@@ -29,8 +29,12 @@ def _of_server(world: World, machine: Machine) -> str:
     server = server_of(world, machine)
     if server is None or server.state != State.RUNNING:
         return f"its server is {server and server.state}"
-    shown = [address.ip for address in server.addresses if address.kind == "routed_ipv4"]
-    return f"its address is {shown}, not {machine.address}" if machine.address not in shown else ""
+    displayed = [address.ip for address in server.addresses if address.kind == "routed_ipv4"]
+    return (
+        f"its address is {displayed}, not {machine.address}"
+        if machine.address not in displayed
+        else ""
+    )
 
 
 def _of_money(world: World, machine: Machine) -> str:
@@ -43,5 +47,5 @@ def _of_money(world: World, machine: Machine) -> str:
 
 
 def _of_drift(machine: Machine) -> str:
-    told = [fact.name for fact in machine.facts if fact.name.startswith(_DRIFT)]
-    return f"nothing differs, and this is told: {told[0]}" if told else ""
+    noted = [fact.name for fact in machine.facts if fact.name.startswith(_DRIFT)]
+    return f"nothing differs, and this is noted: {noted[0]}" if noted else ""

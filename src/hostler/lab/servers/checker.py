@@ -50,7 +50,7 @@ class ServerChecker(ScalewayChecker):
     ) -> None:
         super().__init__(world, trace, consistency_delay)
         self.pool, self._scenario = pool, scenario
-        self._wishes = dict[InstallationId, CarriedOut]()
+        self._requests = dict[InstallationId, CarriedOut]()
         self._choices = dict[InstallationId, Choices]()
         self._promptness = Promptness(world, probed=scenario.probe != "api")
         self._denied = dict[tuple[str, str], list[float]]()
@@ -140,11 +140,11 @@ class ServerChecker(ScalewayChecker):
     def asked_for(self, shadow: ShadowStore, request: Request) -> None:
         """Note what a person asks for."""
         super().asked_for(shadow, request)
-        self._wished(shadow).asked(request)
+        self._requests_of(shadow).asked(request)
 
     def requests_taken(self, shadow: ShadowStore, numbers: tuple[int, ...]) -> None:
         """Check that what was asked for stands on record."""
-        self.found(self._wished(shadow).taken(numbers, shadow))
+        self.found(self._requests_of(shadow).taken(numbers, shadow))
 
     def tick(self, *, awake: bool) -> None:
         """Check what only time can break."""
@@ -156,15 +156,15 @@ class ServerChecker(ScalewayChecker):
         zones = {offer.zone for fleet in shadow.fleets.values() for offer in fleet.offers}
         looking = {zone for zone in zones if self.looking(shadow, zone)}
         if looking == zones:
-            self.found(self._wished(shadow).passed(passed))
+            self.found(self._requests_of(shadow).passed(passed))
         looked = [m for m in shadow.living() if m.offer.zone in looking]
         self.found(self._promptness.check(shadow.own, looked, passed))
 
     def _chosen(self, shadow: ShadowStore) -> Choices:
         return self._choices.setdefault(shadow.own, Choices(self.faults))
 
-    def _wished(self, shadow: ShadowStore) -> CarriedOut:
-        return self._wishes.setdefault(shadow.own, CarriedOut(self.faults))
+    def _requests_of(self, shadow: ShadowStore) -> CarriedOut:
+        return self._requests.setdefault(shadow.own, CarriedOut(self.faults))
 
     # ------------------------------------------------------------ what was asked of the world
 
@@ -244,7 +244,7 @@ class ServerChecker(ScalewayChecker):
         super().fleet_saved(shadow, row, inserts, events)
         refused = [event.request for event in events if event.kind == REQUEST_REFUSED]
         for number in refused:
-            self.found(self._wished(shadow).refused(number, shadow))
+            self.found(self._requests_of(shadow).refused(number, shadow))
         self.found(self._concealed(shadow, row))
 
     def _concealed(self, shadow: ShadowStore, row: FleetRow | None) -> Found:
