@@ -24,6 +24,9 @@ from .shadow_store import ShadowStore
 SLACK = 10.0
 """Seconds by which two clocks may differ on how long something took."""
 
+IN_FLIGHT = 60.0
+"""So long, in seconds, after a call for a machine was sent it may be in flight, and not chosen."""
+
 _FAILED = frozenset({Phase.FAILED, Phase.STOPPING})
 _HALF_MADE = frozenset({Phase.PENDING, Phase.STARTING})
 _JUMPS = ("clock_jump", "suspended")
@@ -34,11 +37,13 @@ _OTHER_ROWS = ("store_restored", "store_twinned", "store_lost")
 class Choices:
     """What one installation's engines decided; times are seconds of true time.
 
-    `failures` are how many starts of an offer failed since one went well, at the most.
+    `failures` are how many starts of an offer failed since one went well, at the most; `called` is
+    when a call for each machine was sent last.
     """
 
     faults: Mapping[str, int]
     failures: Counter[Offer] = field(default_factory=Counter[Offer])
+    called: dict[MachineId, float] = field(default_factory=dict[MachineId, float])
     found: dict[MachineId, Found] = field(default_factory=dict[MachineId, Found])
     entered: dict[MachineId, tuple[Phase, float]] = field(
         default_factory=dict[MachineId, tuple[Phase, float]]
@@ -61,8 +66,9 @@ class Choices:
         size = row.desired(fleet) if row is not None else fleet.size
         staying = [m for m in after.values() if m.phase in COUNTED and m.deletion is None]
         for victim in victims:
+            idle = [m for m in staying if now - self.called.get(m.id, -IN_FLIGHT) >= IN_FLIGHT]
             self.found[victim.id] = _sized(victim, len(staying), size) or _worth(
-                victim, fleet, staying
+                victim, fleet, idle
             )
         return self._too_long(shadow.rows.get(fleet.name), rows[0], fleet, now) if rows else ()
 

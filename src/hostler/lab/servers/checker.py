@@ -1,6 +1,7 @@
 """The checker of servers: what is recorded and asked is held against what truly exists."""
 
-from hostler.domain.ids import FleetName, InstallationId, ResourceId, Zone
+from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, Zone
+from hostler.domain.model.calls import Call
 from hostler.domain.model.commands import REQUEST_REFUSED, Decision, Event
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.machine import LOCKED, Machine
@@ -136,6 +137,12 @@ class ServerChecker(ScalewayChecker):
         self.found(self._chosen(shadow).saved(shadow, before, machine, self.now))
         self.found(self._promptness.saved(before, machine, self.now))
         super().machine_saved(shadow, machine, events)
+
+    def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
+        """Check a call before it is sent, and note whose it is."""
+        super().doing(shadow, call, ahead=ahead)
+        if isinstance(name := call.arg("machine"), str):
+            self._chosen(shadow).called[MachineId(name)] = self.now
 
     def asked_for(self, shadow: ShadowStore, request: Request) -> None:
         """Note what a person asks for."""
