@@ -9,10 +9,10 @@ power  boxes are switched no oftener, and no more of them at a time, than their 
 
 from math import inf
 
-from hostler.domain.ids import HostId, InstallationId, MachineId, ResourceId, Zone
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.capabilities import Cleaning
-from hostler.domain.model.commands import Event
+from hostler.domain.model.commands import Decision, Event
 from hostler.domain.model.fleet import Fleet, ProbeKind
 from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal, host_of
@@ -20,6 +20,7 @@ from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, Observation, OwnerTag
 from hostler.lab.checks.checker import Checker
+from hostler.lab.checks.holds import HEARD, STOOD_STILL
 from hostler.lab.checks.listings import Listed
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
@@ -29,6 +30,7 @@ from hostler.testing import invariants
 from hostler.testing.fakes.metal_planner import CLEAN, SWITCH_ON
 from hostler.testing.invariants import Found, Thing, Violation
 
+from .choices import BoxChoices
 from .faults import MetalScenario
 from .ground_truth import MetalTruth
 from .holds import Switched
@@ -108,6 +110,22 @@ class MetalChecker(Checker):
         """Return the boxes that a machine has, or that have a record of their own."""
         found = {ResourceId(m.host) for m in shadow.living() if m.host is not None}
         return found | {ResourceId(host) for host in shadow.hosts}
+
+    # ------------------------------------------------------------ what is decided
+
+    def decided(self, shadow: ShadowStore, process: str, fleet: FleetName, made: Decision) -> None:
+        """Judge which boxes a decision gives to machines; what is known is known by listings."""
+        super().decided(shadow, process, fleet, made)
+        stood_still = self.faults["paused"] or self.faults["suspended"]
+        settled = HEARD + (STOOD_STILL if stood_still else 0.0)
+        choices = BoxChoices(self.truth, self._scenario.power, settled, self.cost)
+        if not self.faults["clock_jump"]:
+            self.found(choices.made(shadow, fleet, made, self.held(shadow)))
+
+    def cost(self, box: HostId) -> float | None:
+        """Return what an hour of a box costs; None where that is not told."""
+        del box
+        return None
 
     # ------------------------------------------------------------ what is asked
 

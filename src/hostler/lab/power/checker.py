@@ -10,7 +10,10 @@ from hostler.domain.model.host import HostCondition
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
 from hostler.lab.checks.shadow_store import ShadowStore
+from hostler.lab.checks.trace import Trace
 from hostler.lab.metal.checker import MetalChecker
+from hostler.lab.metal.faults import MetalScenario
+from hostler.lab.metal.ground_truth import MetalTruth
 from hostler.testing.invariants import Found, Violation
 
 _NOTICED = 180.0
@@ -18,7 +21,17 @@ _NOTICED = 180.0
 
 
 class PowerChecker(MetalChecker):
-    """All checkers of one run of power."""
+    """All checkers of one run of power. `costs` is what an hour of each box costs, by its name."""
+
+    def __init__(
+        self, truth: MetalTruth, trace: Trace, consistency_delay: float, scenario: MetalScenario
+    ) -> None:
+        super().__init__(truth, trace, consistency_delay, scenario)
+        self.costs = dict[HostId, float]()
+
+    def cost(self, box: HostId) -> float | None:
+        """Return what an hour of a box costs; None where that is not told."""
+        return self.costs.get(box)
 
     def rested(self, shadow: ShadowStore, fleet: Fleet) -> Found:
         """Return what still keeps a fleet from rest; what is ready is truly up."""

@@ -50,6 +50,11 @@ _SHARED = frozenset({"hypervisor", "strip"})
 _UNANSWERED = frozenset({"packet"})
 
 
+def cost_of(number: int) -> float:
+    """Return what an hour of a box costs, in euros, by its number from 1 on."""
+    return 0.01 * (1 + number % 3)
+
+
 @dataclass(slots=True)
 class SimulatedPower:
     """The provider of one run of a process, under the eyes of the checker."""
@@ -110,6 +115,10 @@ class PowerEnvironment(MetalEnvironment):
         """Return the checker of the run."""
         delay = CONSISTENCY_DELAY.total_seconds()
         self.judge = self.metal_checker = PowerChecker(self.truth, trace, delay, self.scenario)
+        self.judge.costs = {
+            HostId(self.place_of(number)[0]): cost_of(number)
+            for number in range(1, self.scenario.boxes + 1)
+        }
         return self.judge
 
     def provider(self, run: ProcessRun) -> Provider:
@@ -158,7 +167,7 @@ class PowerEnvironment(MetalEnvironment):
             type="small",
             ways=Ways(ways, order),
             address=f"192.0.2.{number}",
-            price=0.01 * (1 + number % 3),
+            price=cost_of(number),
         )
 
     def lateness(self) -> timedelta:

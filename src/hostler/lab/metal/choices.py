@@ -1,0 +1,118 @@
+"""Choices of boxes: a machine takes the box that failed less often, and then the one preferred.
+
+The order is that of the documents, read from the rack: one that is on, the cheapest, the one that
+rested longest. How worn a box is nobody but the records knows: from there on nothing is said.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from hostler.domain.ids import FleetName, HostId
+from hostler.domain.model.capabilities import PowerLimits, Preference
+from hostler.domain.model.commands import Decision
+from hostler.domain.model.host import Host
+from hostler.domain.model.resource import Condition
+from hostler.lab.checks.host_choices import chosen, is_asked_of, waits, worse
+from hostler.lab.checks.holds import Holds
+from hostler.lab.checks.shadow_store import ShadowStore
+from hostler.testing.invariants import Found
+from hostler.testing.time.clock import BEGINNING
+
+from .ground_truth import MetalTruth
+
+_FAR = 1e9
+_MANY = 1000
+"""So many may start at once where nothing bounds that."""
+_APART = 180.0
+"""By less than so many seconds two rested alike: they are seen off at other moments."""
+
+
+@dataclass(slots=True)
+class BoxChoices:
+    """Which boxes machines choose. `settled`: what stands so long, in seconds, everybody knows.
+
+    `cost` is what an hour of a box costs, by its name; None where that is not told.
+    """
+
+    truth: MetalTruth
+    limits: PowerLimits
+    settled: float
+    cost: Callable[[HostId], float | None]
+
+    def made(self, shadow: ShadowStore, fleet: FleetName, made: Decision, holds: Holds) -> Found:
+        """Judge the boxes that a decision gives to the machines of a fleet."""
+        binds = chosen(made, fleet, shadow)
+        taken = {box for _, box in binds}
+        for machine, box in binds:
+            record = shadow.hosts.get(box)
+            if record is None or not self._is_known(record):
+                continue
+            better = (
+                other.id
+                for other in self._free(shadow)
+                if other.id not in taken
+                and other.zone == machine.offer.zone
+                and not is_asked_of(other.id, holds.wanted, self.truth.now)
+                and self._is_better(other, record)
+            )
+            if found := worse(machine, box, better, f"comes first by {self.limits.prefer}"):
+                return found
+        return ()
+
+    def _free(self, shadow: ShadowStore) -> Iterator[Host]:
+        settled = self.truth.now - self.settled
+        for record in shadow.hosts.values():
+            if self._is_known(record) and waits(record, shadow, settled):
+                yield record
+
+    def _is_known(self, record: Host) -> bool:
+        """Tell whether a box is on or off for so long that it is known, and may be switched on."""
+        since = self.truth.now - self._since(record)
+        least = self.limits.least_off.total_seconds()
+        match self.truth.condition(record.id):
+            case Condition.UP:
+                return since > self.settled
+            case Condition.OFF:
+                return since > self.settled + least and record.power.on is False
+            case _:
+                return False
+
+    def _since(self, record: Host) -> float:
+        """Return since when a box stands as it does; by its record, where that counts anew.
+
+        It does after each start that may have run unseen, be it for a moment.
+        """
+        noted = record.power.since
+        at = (noted - BEGINNING).total_seconds() if noted is not None else 0.0
+        return max(at, self.truth.since(record.id))
+
+    def _is_better(self, other: Host, taken: Host) -> bool:
+        """Tell whether another box comes before the one that is taken; it could start as well."""
+        free_to_start = self.limits.parallel_starts >= _MANY and not self.limits.start_gap
+        if not (self._is_on(other) or not self._is_on(taken) or free_to_start):
+            return False
+        if other.health.strikes != taken.health.strikes:
+            return other.health.strikes < taken.health.strikes
+        for one in self.limits.prefer:
+            first, second = self._rank(other, one), self._rank(taken, one)
+            if first is None or second is None:
+                return False
+            if first != second:
+                margin = _APART if one is Preference.LONGEST_OFF else 0.0
+                return first < second - margin
+        return False
+
+    def _is_on(self, record: Host) -> bool:
+        return self.truth.condition(record.id) is Condition.UP
+
+    def _rank(self, record: Host, by: Preference) -> float | None:
+        """Return a box's place by one preference; None where the rack does not tell it."""
+        match by:
+            case Preference.ON:
+                return float(not self._is_on(record))
+            case Preference.COST:
+                return self.cost(record.id)
+            case Preference.LONGEST_OFF:
+                return _FAR if self._is_on(record) else self._since(record)
+            case Preference.WEAR:
+                return None
