@@ -14,15 +14,16 @@ from math import inf
 
 import msgspec
 
-from hostler.domain.ids import HostId, InstallationId, MachineId, ResourceId, Zone
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Effect
-from hostler.domain.model.commands import Event
+from hostler.domain.model.commands import Decision, Event
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.host import Host, HostCondition, host_of
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import OrphanClass
+from hostler.domain.model.snapshot import Request
 from hostler.lab.checks.checker import HIDDEN_FOR, S1_BOUND
 from hostler.lab.checks.holds import HEARD, STOOD_STILL
 from hostler.lab.checks.listings import HIDING
@@ -32,6 +33,7 @@ from hostler.lab.harness.watched import UNDER_WAY
 from hostler.lab.scaleway.checker import ScalewayChecker
 from hostler.lab.scaleway.listings import MACS
 from hostler.lab.scaleway.world import ScalewayWorld
+from hostler.lab.scenario.faults import STORE_RESTORED, STORE_TWINNED
 from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.ledger import Line
 from hostler.simulators.scaleway.state.mac_records import Mac
@@ -40,8 +42,11 @@ from hostler.testing.invariants import LIVE, Found, Thing, Violation
 from hostler.testing.time.clock import BEGINNING
 
 from . import quiescence
+from .choices import MacChoices
 from .classes import HostClasses
+from .doubles import Doubles
 from .faults import MacScenario
+from .given_up import GivenUp
 from .ground_truth import PERSON, Asked, Change, GroundTruth
 from .names import parse_name
 from .occupancy import FORGIVEN, IN_USE, shared, unwiped
@@ -54,6 +59,8 @@ _REFUSED = 400
 _TOO_LATE = "mac_rename_too_late"
 _HAD = frozenset({HoldKind.RESERVED, HoldKind.MAINTENANCE})
 """The holds by which a person has a host, and may use it."""
+_COPIES = (STORE_RESTORED, STORE_TWINNED)
+"""After these a store gives the numbers of its requests once more."""
 _CLAIMS = frozenset({"pending", "claimed", "standby", "rested"})
 
 
@@ -71,6 +78,9 @@ class MacChecker(ScalewayChecker):
         self._pools = tuple(dict.fromkeys(scenario.pools))
         bound = consistency_delay + S1_BOUND + 2 * scenario.quiet
         self._classes = HostClasses(self._pools, bound, self.looking)
+        self._choices = MacChoices(self.truth, bound)
+        self._doubles = Doubles(self.truth, bound, self.looking)
+        self._given_up = GivenUp(self.truth)
         self._failed = FailedWipes()
         self._hidden = 0, 0.0
         self._reserved = dict[tuple[InstallationId, HostId], tuple[float, int]]()
@@ -205,6 +215,12 @@ class MacChecker(ScalewayChecker):
 
     # ------------------------------------------------------------ what happens to hosts
 
+    def decided(self, shadow: ShadowStore, process: str, fleet: FleetName, made: Decision) -> None:
+        """Judge which hosts a decision gives to machines, unless a listing hid one lately."""
+        super().decided(shadow, process, fleet, made)
+        if not self._is_hidden():
+            self.found(self._choices.made(shadow, fleet, made, self.held(shadow)))
+
     def has_host(self, host: HostId) -> bool:
         """Tell whether a host is there: people delete them."""
         return self.truth.mac(host) is not None
@@ -212,6 +228,7 @@ class MacChecker(ScalewayChecker):
     def host_saved(self, shadow: ShadowStore, host: Host) -> None:
         """Note a free host that a person has from now on, with how often it was wiped by then."""
         super().host_saved(shadow, host)
+        self._choices.saved(shadow, host)
         hold, mac = host.hold, self.truth.mac(host.id)
         if mac is None or hold is None or host.condition is not HostCondition.FREE:
             return
@@ -235,6 +252,7 @@ class MacChecker(ScalewayChecker):
         super()._check(passed)
         macs, time = tuple(self.world.cloud.macs), 0.0 if self._is_hidden() else passed
         self.found(self._classes.check(macs, self._shadows(), time))
+        self.found(self._doubles.check(self._shadows(), time))
 
     def _is_hidden(self) -> bool:
         """Tell whether a listing passed over a host lately: no report has it until the next one."""
@@ -253,9 +271,15 @@ class MacChecker(ScalewayChecker):
             self._judge(change)
             if change.what == "renamed":
                 self._claimed(change)
+            if not any(self.faults[fault] for fault in _COPIES):
+                self.found(self._given_up.changed(change, self._requests()))
         self.found(
             (*shared(self._shadows(), self.truth, self.now), *unwiped(self.truth, self._pools))
         )
+
+    def _requests(self) -> list[Request]:
+        """Return all that people asked of machines and hosts, whichever store had it."""
+        return [one for shadow in self.shadows for one in self.held(shadow).wanted.values()]
 
     def _tell(self, change: Change) -> None:
         fact, before = self.truth.hosts.get(change.host), change.before
@@ -365,6 +389,7 @@ class MacChecker(ScalewayChecker):
                 shadow.onces.proved(machine.id, asked)
         before = shadow.machines.get(machine.id)
         super().machine_saved(shadow, machine, events)
+        self._doubles.saved(machine, events)
         if machine.host is None or machine.phase is Phase.DELETED:
             return
         if machine.phase is Phase.READY and (before is None or before.phase is not Phase.READY):

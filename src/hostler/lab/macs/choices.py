@@ -1,0 +1,98 @@
+"""Choices of Macs: no machine takes a host that is to be wiped while a clean one waits for it.
+
+A wipe takes a quarter of an hour and more; judged by the disks, and not by what is on record of
+wipes. Among hosts that are clean, or that are not, nothing is said.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from hostler.domain.ids import FleetName, HostId, InstallationId
+from hostler.domain.model.commands import Decision
+from hostler.domain.model.host import Host, HostCondition
+from hostler.domain.model.machine import Offer
+from hostler.lab.checks.host_choices import chosen, is_asked_of, waits, worse
+from hostler.lab.checks.holds import Holds
+from hostler.lab.checks.shadow_store import ShadowStore
+from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
+from hostler.testing.invariants import Found
+
+from .ground_truth import PERSON, GroundTruth
+
+
+@dataclass(slots=True)
+class MacChoices:
+    """Which hosts machines choose. `settled`: what stands so long, in seconds, everybody knows.
+
+    `freed` is how often the disk of a host was written when it came to be free, by installation.
+    """
+
+    truth: GroundTruth
+    settled: float
+    freed: dict[tuple[InstallationId, HostId], int] = field(
+        default_factory=dict[tuple[InstallationId, HostId], int]
+    )
+
+    def saved(self, shadow: ShadowStore, host: Host) -> None:
+        """Note how often the disk of a host was written when its record became that of a free."""
+        mac, key = self.truth.mac(host.id), (shadow.own, host.id)
+        if mac is None or host.condition is not HostCondition.FREE:
+            self.freed.pop(key, None)
+        else:
+            self.freed.setdefault(key, mac.installs)
+
+    def made(self, shadow: ShadowStore, fleet: FleetName, made: Decision, holds: Holds) -> Found:
+        """Judge the hosts that a decision gives to the machines of a fleet."""
+        binds = chosen(made, fleet, shadow)
+        taken = {host for _, host in binds}
+        for machine, host in binds:
+            if self._is_clean(shadow, host) or self.truth.mac(host) is None:
+                continue
+            clean = (
+                other
+                for other in self._clean(shadow, fleet, machine.offer)
+                if other not in taken and not is_asked_of(other, holds.wanted, self._now)
+            )
+            if found := worse(machine, host, clean, "is clean and free, and need not be wiped"):
+                return found
+        return ()
+
+    @property
+    def _now(self) -> float:
+        return self.truth.world.cloud.now
+
+    def _is_clean(self, shadow: ShadowStore, host: HostId) -> bool:
+        """Tell whether a host may count as clean: a wipe was seen, or nobody had it since one."""
+        record = shadow.hosts.get(host)
+        return record is not None and record.condition is HostCondition.FREE
+
+    def _clean(self, shadow: ShadowStore, fleet: FleetName, offer: Offer) -> Iterator[HostId]:
+        """Yield the hosts of an offer that were wiped after a machine of this fleet had them."""
+        for mac in self.truth.world.cloud.macs:
+            host, same = HostId(mac.id), (mac.type_name, mac.zone) == (offer.type, offer.zone)
+            record = shadow.hosts.get(host)
+            if not same or record is None or record.fleet != fleet:
+                continue
+            if self._stands(mac, offer) and self._is_proved(shadow, mac, record):
+                yield host
+
+    def _stands(self, mac: Mac, offer: Offer) -> bool:
+        """Tell whether a host is ready for an offer, and has been for so long that all know it."""
+        fact = self.truth.hosts.get(HostId(mac.id))
+        if fact is None or mac.displayed or mac.deletion_scheduled or not mac.delivered:
+            return False
+        newest = max(fact.named, fact.moved, fact.late, fact.handled)
+        ready = mac.status is MacStatus.READY and mac.os.family == offer.image
+        return ready and self._now - newest > self.settled
+
+    def _is_proved(self, shadow: ShadowStore, mac: Mac, record: Host) -> bool:
+        """Tell whether a host was wiped for its record since a machine had it, and by nobody else.
+
+        A person who wipes one hides what proves our own wipe, as one who names it does.
+        """
+        host = HostId(mac.id)
+        fact = self.truth.hosts[host]
+        known = self.freed.get((shadow.own, host)) == mac.installs
+        ours = fact.user != PERSON and not fact.by_person and fact.name == record.ownership.name
+        free = waits(record, shadow, self._now - self.settled)
+        return known and ours and free and self.truth.is_clean(host)
