@@ -6,7 +6,7 @@ import pytest
 
 from hostler.lab.macs.demands import FAMILY
 from hostler.lab.macs.environment import MacEnvironment
-from hostler.lab.macs.faults import ALL, PEOPLE, PUT_BACK, draw_macs
+from hostler.lab.macs.faults import ALL, NAMED_BACK, PEOPLE, PUT_BACK, draw_macs
 from hostler.lab.scenario.course import EngineCourse
 from hostler.lab.scenario.faults import Size
 from hostler.lab.scenario.file_faults import FILE_FAULTS
@@ -167,6 +167,7 @@ def test_no_seed_of_a_past_failure_is_changed_by_newer_dice():
         *STORE_OF_HOSTS,
         *FILE_FAULTS,
         PUT_BACK,
+        NAMED_BACK,
     }
     assert not {action.kind for one in drawn for action in one.actions} & {*HOLDS, LIFT}
 
@@ -219,7 +220,7 @@ def test_every_fault_of_macs_is_drawn_by_some_seed():
     assert drawn - {*STORE_OF_HOSTS, *FILE_FAULTS} == set(ALL)
     assert {*PROVIDERS[MACS].faults} == {*ALL, *STORE_OF_HOSTS, *FILE_FAULTS}
     assert {fault.name for fault in MAC_FAULTS} <= set(ALL)
-    assert {*PEOPLE, PUT_BACK} <= set(ALL)
+    assert {*PEOPLE, PUT_BACK, NAMED_BACK} <= set(ALL)
 
 
 @pytest.mark.timeout(180)

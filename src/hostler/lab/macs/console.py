@@ -1,9 +1,10 @@
 """What a person with a console does to hosts, chosen by the names that these bear."""
 
+from collections.abc import Mapping
 from functools import partial
 from random import Random
 
-from hostler.domain.ids import FleetName, InstallationId
+from hostler.domain.ids import FleetName, HostId, InstallationId
 from hostler.domain.model.resource import Stage
 from hostler.lab.scenario.faults import FORGOTTEN
 from hostler.simulators.scaleway.state.mac_catalogue import published
@@ -31,6 +32,19 @@ def rename(world: World, act: str, which: float, pools: tuple[str, ...]) -> bool
     pooled = act in {"claimed_pooled", "other_pooled", PUT_BACK}
     name = f"{dice.choice(pools)}hand{dice.randrange(1000)}" if pooled else "lent to ann"
     return world.console.rename(mac.id, name)
+
+
+def name_back(world: World, which: float, names: Mapping[HostId, str]) -> bool:
+    """Give a host that is claimed, or on its way to that, the name that it had in its pool.
+
+    `names` are those names. Tell whether there was a host to do it to.
+    """
+    claimed = [mac for mac in world.cloud.macs if stage_of(mac.name) in {"pending", "claimed"}]
+    fitting = [mac for mac in claimed if names.get(HostId(mac.id))]
+    if not fitting:
+        return False
+    mac = fitting[int(which * len(fitting))]
+    return world.console.rename(mac.id, names[HostId(mac.id)])
 
 
 def _fits(act: str, mac: Mac, pools: tuple[str, ...]) -> bool:

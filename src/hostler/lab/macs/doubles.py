@@ -23,7 +23,7 @@ _TENANT = frozenset({"pending", "claimed", "standby", "rested"})
 
 @dataclass(slots=True)
 class Doubles:
-    """For how long ready machines have hosts under another's name, and which told of one.
+    """For how long ready machines have hosts under another's name; `alarmed` told of one.
 
     `bound` is in seconds of the time in which the zone of the host was listed.
     """
@@ -31,20 +31,20 @@ class Doubles:
     truth: GroundTruth
     bound: float
     looking: Callable[[ShadowStore, Zone], bool]
-    told: set[MachineId] = field(default_factory=set[MachineId])
+    alarmed: set[MachineId] = field(default_factory=set[MachineId])
     waited: dict[MachineId, float] = field(default_factory=dict[MachineId, float])
 
     def saved(self, machine: Machine, events: Iterable[Event]) -> None:
         """Note a machine that tells of something which a person is to see."""
         if any(event.kind == _ALARM for event in events):
-            self.told.add(machine.id)
+            self.alarmed.add(machine.id)
 
     def check(self, shadows: Iterable[ShadowStore], passed: float) -> Found:
         """Judge all machines that are ready; `passed` is the time that counts."""
         older, self.waited = self.waited, {}
         for shadow in shadows:
             for machine in shadow.living():
-                if not self._is_doubled(shadow, machine) or machine.id in self.told:
+                if not self._is_doubled(shadow, machine) or machine.id in self.alarmed:
                     continue
                 looked = self.looking(shadow, machine.offer.zone)
                 time = older.get(machine.id, 0.0) + (passed if looked else 0.0)

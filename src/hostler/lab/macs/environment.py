@@ -28,9 +28,9 @@ from hostler.testing.time.clock import BEGINNING
 from hostler.testing.time.loop import SimLoop
 
 from .checker import MacChecker
-from .console import crowd, leave_host, rename, restock, sell_out
+from .console import crowd, leave_host, name_back, rename, restock, sell_out
 from .demands import CHANGED, FAMILY, PRICES, SOLD_OUT
-from .faults import PEOPLE, PUT_BACK, MacScenario
+from .faults import NAMED_BACK, PEOPLE, PUT_BACK, MacScenario
 from .order_checker import OrderChecker
 from .quiescence import to_people
 from .ssh import Logins, SimulatedAsker, SimulatedPreparer
@@ -211,6 +211,10 @@ class MacEnvironment:
             return True
         if disruption.fault == "resource_without_record":
             return leave_host(self.world, own, FLEETS[0], pools[0])
+        if disruption.fault == NAMED_BACK:
+            known = self._checker.truth.hosts
+            names = {host: fact.unclaimed for host, fact in known.items()}
+            return name_back(self.world, disruption.length, names)
         return (
             rename(self.world, disruption.fault, disruption.length, pools)
             if disruption.fault in {*PEOPLE, PUT_BACK}

@@ -52,6 +52,9 @@ PEOPLE = ("claimed_pooled", "claimed_renamed", "pending_renamed", "other_pooled"
 PUT_BACK = "retiring_pooled"
 """A person puts a host back into its pool while it is given up, and calls its deletion off."""
 
+NAMED_BACK = "claimed_named_back"
+"""A person gives a host the name again that it had in its pool, though a machine has it by now."""
+
 _GENERIC = (Where.ANY, Where.CHANGE, Where.NAMED, Where.NAMED_CHANGE, Where.LIST)
 WORLD = tuple(
     fault.name
@@ -60,7 +63,7 @@ WORLD = tuple(
 )
 USUAL = (*WORLD, *OURS, *PEOPLE)
 """Every fault that a run of Macs knows, whatever its fleets want."""
-ALL = (*USUAL, PUT_BACK, *demands.ALL)
+ALL = (*USUAL, PUT_BACK, NAMED_BACK, *demands.ALL)
 """Every fault that any run of Macs knows."""
 
 _RATES: Mapping[str, float] = {
@@ -86,6 +89,8 @@ _HOST_DICE = "hostler unknown host of Macs 681"
 _HOLD_DICE = "hostler holds of macs 10128697"
 _PUT_BACK_DICE = "hostler hosts put back 167"
 _PUT_BACK_SHARE = 0.06
+_NAMED_BACK_DICE = "hostler hosts named back 64"
+_NAMED_BACK_SHARE = 0.05
 _HELD = (HoldKind.RESERVED, HoldKind.MAINTENANCE)
 _KINDS = host_actions(3, "retire")
 _TYPES = ("M2-L", "M4-M")
@@ -144,7 +149,7 @@ def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
     asked, base = (demands.NOTHING, base) if plain else demands.draw_demands(base, types)
     return MacScenario(
         demands=asked,
-        base=_with_hosts_put_back(_with_failing_wipes(_with_people(base))),
+        base=_with_hosts_named_back(_with_hosts_put_back(_with_failing_wipes(_with_people(base)))),
         stocks=stocks,
         pools=pools,
         floor=rng.choice(("412", "mixed")),
@@ -188,6 +193,20 @@ def _with_hosts_put_back(scenario: Scenario) -> Scenario:
         struck += [Disruption(at=when, fault=PUT_BACK, length=rng.random()) for when in later]
     actions = tuple(sorted((*scenario.actions, *asked), key=lambda action: action.at))
     return replace(scenario, actions=actions).befallen(struck)
+
+
+def _with_hosts_named_back(scenario: Scenario) -> Scenario:
+    """Return the scenario with hosts that get the names of their pool back, in a few of the seeds.
+
+    Soon after a request, so that some are not ready yet, and at any other time.
+    """
+    rng = Random(f"{_NAMED_BACK_DICE}: {scenario.seed}")
+    if rng.random() >= _NAMED_BACK_SHARE or scenario.severity == "calm":
+        return scenario
+    soon = (rng.choice(scenario.actions).at + rng.expovariate(1 / 900) for _ in range(3))
+    times = [*soon, *(rng.uniform(0.02, 0.9) * scenario.span for _ in range(2))]
+    struck = [Disruption(at=at, fault=NAMED_BACK, length=rng.random()) for at in times]
+    return scenario.befallen([one for one in struck if one.at < scenario.span])
 
 
 def _world(faults: tuple[str, ...], severity: str, rng: Random) -> FaultRates:

@@ -76,6 +76,7 @@ class Fact:
     `by_person` if a person gave it that. `lent` is the installation whose name a person gave it, or
     that took it when a person had put it into the pool, until another one renames it. `promised`
     says that a rename was answered well which takes effect later than the consistency delay.
+    `unclaimed` is the last name that it bore which was none of a hostler's.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Fact:
     by_person: bool = False
     lent: str = ""
     promised: bool = False
+    unclaimed: str = ""
     asked: list[Asked] = field(default_factory=list[Asked])
 
     @property
@@ -208,6 +210,7 @@ class GroundTruth:
         by = next((a for a in reversed(fact.asked) if a.name == mac.name), None)
         fact.name, fact.named, fact.by_person = mac.name, mac.modified, by is None
         fact.promised = False
+        fact.unclaimed = before.name if before.owner is None else before.unclaimed
         late = by is not None and mac.modified - by.begun > self.consistency_delay
         if by is None:
             owner = parse_name(mac.name)
