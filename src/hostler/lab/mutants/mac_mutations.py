@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
 from hostler.domain.model.host import HostCondition
-from hostler.domain.model.machine import Asked, CallState
+from hostler.domain.model.machine import RETIRE, Asked, CallState
 from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.providers.scaleway.common.errors import Failed, Problem
@@ -30,6 +30,25 @@ def all_are_clean(good: Function) -> Function:
         return tuple(replace(free, clean=True) for free in good(*args))
 
     return free_hosts
+
+
+def worst_first(good: Function) -> Function:
+    """Offer last the free host that is to be taken first."""
+
+    def free_hosts(*args: Any) -> tuple[Any, ...]:
+        return tuple(reversed(good(*args)))
+
+    return free_hosts
+
+
+def each_retires(good: Function) -> Function:
+    """Give up the host of each machine that ends, whoever brought it."""
+
+    def stopping(transition: Any, snapshot: Any) -> Any:
+        machine = transition.machine.with_fact(RETIRE, snapshot.now)
+        return good(replace(transition, machine=machine), snapshot)
+
+    return stopping
 
 
 def read_back(_: Function) -> Function:

@@ -53,6 +53,10 @@ _RETIRE_ALL = tuple(
 _ROBBED = tuple(
     Disruption(at=at * _MINUTE, fault=RECORD_REMOVED, who=at, length=5.0) for at in (60, 90)
 )
+_LATER_ONE = (
+    OperatorAction(at=60 * _MINUTE, kind="scale", which=0.0),
+    OperatorAction(at=240 * _MINUTE, kind="scale", which=0.3),
+)
 _LATE = {"mac_rename_late": 0.6, "slow": 0.2}
 
 
@@ -121,6 +125,18 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
         scenario=Alone(rates=_LATE, second=True, fresh=True),
         caught=("S5", "S13"),
         within=12,
+    ),
+    "dirty-first": Mutant(
+        summary="a machine takes the host that is to be taken last, and has it wiped",
+        puts=(("domain.decision.view:free_hosts", mac_mutations.worst_first),),
+        scenario=Alone(actions=_LATER_ONE),
+        caught=("choice",),
+    ),
+    "pool-given-up": Mutant(
+        summary="a host of the pool is given up with its machine, as if it had been ordered",
+        puts=(("domain.hosts.allocation:stopping", mac_mutations.each_retires),),
+        scenario=Alone(),
+        caught=("S11",),
     ),
     "newer-date-is-proof": Mutant(
         summary="whatever is newer than the call is taken for a proof of the wipe",

@@ -6,11 +6,12 @@ from datetime import timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hostler.domain.model.capabilities import Cleaning, PowerLimits
+from hostler.domain.model.capabilities import Cleaning, PowerLimits, Preference
 from hostler.lab.power.faults import PowerScenario, Wiring
 from hostler.lab.scenario.faults import HOUR, Disruption
 
 from . import power_mutations
+from .mac_mutations import worst_first
 from .metal import ENDS
 from .mutant import Mutant
 from .server_mutations import always, never
@@ -113,6 +114,12 @@ MUTANTS: Mapping[str, Mutant[PowerScenario]] = {
         puts=((f"{_IDLE}._stays", power_mutations.none),),
         scenario=Alone(power=PowerLimits(stay_on=2)),
         caught=("L1",),
+    ),
+    "worst-first": Mutant(
+        summary="a machine takes the box that its rack would have taken last",
+        puts=(("domain.decision.view:free_hosts", worst_first),),
+        scenario=Alone(cleaning=Cleaning.TRUSTED, power=PowerLimits(prefer=(Preference.COST,))),
+        caught=("choice",),
     ),
     "wrong-box": Mutant(
         summary="a command goes to the next box of the rack",

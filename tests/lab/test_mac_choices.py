@@ -1,0 +1,84 @@
+"""What the judge of Macs knows of hosts: which there are, and who may give one up."""
+
+from typing import cast
+
+import pytest
+from msgspec.structs import replace
+
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId
+from hostler.domain.model.resource import Stage
+from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.lab.checks.trace import Trace
+from hostler.lab.macs.checker import MacChecker
+from hostler.lab.macs.faults import draw_macs
+from hostler.lab.macs.given_up import GivenUp
+from hostler.lab.macs.ground_truth import Asked, Change, Fact, GroundTruth
+from hostler.lab.macs.names import HostName
+from hostler.lab.scaleway.world import ScalewayWorld
+from hostler.lab.scenario.faults import Size
+from hostler.simulators.scaleway.state.mac_records import MacStatus
+from hostler.testing.time.clock import BEGINNING
+
+HOST, OURS = HostId("h1"), InstallationId("i1")
+M = MachineId("m-aaaaaaaaaa")
+BY = Asked(ours=(OURS,), machine=M, act="update", name="", begun=0.0)
+
+
+class Mac:
+    """A host as far as it is asked whether there is one."""
+
+    def __init__(self, ended: float | None) -> None:
+        self.ended = ended
+
+
+class Cloud:
+    """A cloud with hosts alone."""
+
+    def __init__(self, macs: dict[str, Mac]) -> None:
+        self.macs = macs
+
+
+class World:
+    """A world with a cloud alone."""
+
+    def __init__(self, **macs: Mac) -> None:
+        self.cloud = Cloud(macs)
+        self.faults = dict[str, int]()
+
+
+@pytest.mark.parametrize(("mac", "there"), [(Mac(None), True), (Mac(3.0), False), (None, False)])
+def test_a_host_is_there_until_it_ended(mac: Mac | None, there: bool) -> None:
+    world = cast("ScalewayWorld", cast("object", World(**({"h1": mac} if mac else {}))))
+    checker = MacChecker(world, Trace(lambda: 0.0), 60.0, draw_macs(1, Size()))
+    assert checker.has_host(HOST) is there
+
+
+def named(stage: str) -> Fact:
+    """Return a host with a hostler's name; `stage` is what that says is done with it."""
+    name = HostName(
+        stage=Stage(stage), installation=OURS, fleet=FleetName("macs"), machine=M, pool="0" * 6
+    )
+    return Fact(name=str(name), named=0.0, cycle=0, status=MacStatus.READY, moved=0.0, used=0)
+
+
+def is_wrong(before: str, *requests: Request) -> bool:
+    """Tell whether the judge objects to a host that is named to end."""
+    truth = GroundTruth(cast("ScalewayWorld", cast("object", World())), 60.0)
+    truth.hosts[HOST] = named("retiring")
+    change = Change(what="renamed", host=HOST, by=BY, before=named(before), late=False)
+    return bool(GivenUp(truth).changed(change, requests))
+
+
+def test_a_host_of_the_pool_is_given_up_where_a_person_asked_for_that_alone() -> None:
+    asked = Request(
+        number=1,
+        kind=RequestKind.RETIRE,
+        fleet=FleetName("macs"),
+        at=BEGINNING,
+        actor="ann",
+        machine=M,
+    )
+    assert is_wrong("wiping")
+    assert is_wrong("wiping", replace(asked, kind=RequestKind.DELETE))
+    assert not is_wrong("wiping", asked)
+    assert not is_wrong("ordered")
