@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import Epoch, FleetName, HostId
+from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
 from hostler.domain.model.machine import RETIRE, Asked, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
@@ -137,6 +138,35 @@ def test_a_host_that_is_given_up_is_retired() -> None:
     assert (host.condition, host.goal) == (HostCondition.RETIRING, HostGoal.RETIRED)
     assert host.asked == (named,)
     assert decided(hosts_snapshot(host, box(), now=LATER)).host.goal is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "policy", "goes"),
+    [
+        (HoldKind.RESERVED, None, False),
+        (HoldKind.MAINTENANCE, None, False),
+        (HoldKind.RESERVED, ReleasePolicy.TERMINATE, True),
+        (HoldKind.ON, None, True),
+    ],
+)
+def test_an_ordered_host_that_somebody_reserved_stays_until_that_ends(
+    kind: HoldKind, policy: ReleasePolicy | None, *, goes: bool
+) -> None:
+    """A person who asked for its end has it all the same."""
+    hold = Hold(kind=kind, until=BEGIN + timedelta(hours=1), actor="ann")
+    host = record(
+        condition=HostCondition.RETIRING,
+        goal=HostGoal.RETIRED,
+        origin=HostOrigin.ORDERED,
+        policy=policy,
+        machine=MINE,
+        hold=hold,
+    )
+    found = decided(hosts_snapshot(host, box("retiring")))
+    assert found.goal is (HostGoal.RETIRED if goes else None)
+    assert found.blocker == ("" if goes else f"it is {hold}")
+    later = hosts_snapshot(host, box("retiring"), now=hold.until)
+    assert decided(later).goal is HostGoal.RETIRED
 
 
 def test_a_machine_that_was_ready_clears_the_strikes_of_its_host() -> None:

@@ -6,9 +6,10 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from hostler.domain.hosts.purchasing import Bought, buy
+from hostler.domain.hosts.purchasing import Bought, buy, windows
 from hostler.domain.ids import FleetName, HostId, machine_id
 from hostler.domain.model.fleet import FleetRow, Sized
+from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.host import (
     Free,
     Host,
@@ -218,6 +219,33 @@ def test_a_host_that_a_person_put_into_the_pool_stays_and_counts_as_one_that_was
     lent = (box("other"),)
     assert many(bought(2, keeping, resources=lent, most=2)) == 1
     assert many(bought(2, keeping, resources=lent, most=3)) == 2
+
+
+def held(kind: HoldKind, left: timedelta = HOUR) -> Hold:
+    return Hold(kind=kind, until=BEGIN + left, actor="ann", why="a look at it")
+
+
+@pytest.mark.parametrize("kind", [HoldKind.RESERVED, HoldKind.MAINTENANCE])
+def test_a_host_that_somebody_holds_is_no_supply_and_stays_until_the_hold_ends(
+    kind: HoldKind,
+) -> None:
+    """Who reserved one for a night found it deleted, for no machine could have it."""
+    holding = ordered(left=-HOUR, hold=held(kind))
+    assert given_up(bought(0, holding)) == []
+    assert given_up(bought(0, replace(holding, hold=held(kind, -HOUR)))) == [BOX]
+    assert many(bought(1, holding, most=1)) == 0, "it stands, and counts"
+    assert many(bought(1, holding, most=2)) == 1
+    at_rest = replace(holding, condition=HostCondition.ALLOCATED)
+    resting = on_host(Phase.STANDBY, goal=Goal.STANDBY)
+    (kept,) = bought(0, at_rest, machines=(resting,)).transitions
+    assert kept.machine.deletion is None
+    (ended,) = bought(0, replace(at_rest, hold=None), machines=(resting,)).transitions
+    assert ended.machine.deletion is not None
+
+
+def test_a_decision_lasts_no_longer_than_a_hold() -> None:
+    snapshot = fleet_snapshot((), (), hosts=(ordered(hold=held(HoldKind.RESERVED)),))
+    assert list(windows(snapshot)) == [BEGIN + HOUR]
 
 
 def test_a_host_that_fits_no_offer_is_no_supply_and_is_given_up_at_the_end_of_its_window() -> None:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from hostler.domain.ids import MachineId, ResourceId, evolve
 from hostler.domain.model.capabilities import Ownership
-from hostler.domain.model.hold import HoldKind
+from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.host import (
     OURS,
     WAITING,
@@ -353,11 +353,20 @@ def _aimed(
         return transition
     blocker = snapshot.protected.get(host.fleet, "") if host.fleet and goal else ""
     hold = host.held(snapshot.now)
-    if hold is not None and hold.kind is HoldKind.MAINTENANCE:
+    if hold is not None and (hold.kind is HoldKind.MAINTENANCE or _is_spared(host, goal, hold)):
         blocker = f"it is {hold}"
     if resource is not None and not blocker:
         blocker = host_keys.stranger(host, resource, snapshot.capabilities, snapshot.now)
     return evolve(transition, goal=None if blocker else goal, blocker=blocker)
+
+
+def _is_spared(host: Host, goal: HostGoal | None, hold: Hold) -> bool:
+    """Tell whether a host that is to go, and that nobody asked to give up, is one somebody wants.
+
+    It was ordered, and its machine ended: it stays until the hold does.
+    """
+    asked = host.purchase.policy is ReleasePolicy.TERMINATE
+    return goal is HostGoal.RETIRED and hold.kind is HoldKind.RESERVED and not asked
 
 
 def without_future(host: Host, now: datetime) -> Host:

@@ -148,12 +148,14 @@ def lapses(row: FleetRow) -> Iterator[datetime]:
 
 
 def windows(snapshot: Snapshot) -> Iterator[datetime]:
-    """Yield when the window of each host is over that a machine of this fleet has."""
+    """Yield when the window of each host is over that a machine has, and when each hold ends."""
     for host in snapshot.bindings.values():
         record = snapshot.hosts.get(host)
         until = record.purchase.paid_until if record is not None else None
         if until is not None and until > snapshot.now:
             yield until
+    holds = (host.held(snapshot.now) for host in snapshot.hosts.values())
+    yield from (hold.until for hold in holds if hold is not None)
 
 
 def _situation(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Snapshot) -> Situation:
@@ -239,6 +241,12 @@ def _may_go(host: Host) -> bool:
     return stands and host.purchase.policy is not ReleasePolicy.KEEP
 
 
+def _is_held(host: Host, now: datetime) -> bool:
+    """Tell whether a person wants no further machine on a host: it stays until that ends."""
+    hold = host.held_as(now)
+    return hold is not None and hold.bars_machines
+
+
 def _called_back(snapshot: Snapshot) -> Iterator[datetime]:
     """Yield a time for each host whose end is only scheduled: none is bought in its place."""
     for host in snapshot.hosts.values():
@@ -247,7 +255,10 @@ def _called_back(snapshot: Snapshot) -> Iterator[datetime]:
 
 
 def _leased(transitions: tuple[Transition, ...], snapshot: Snapshot) -> Iterator[Leased]:
-    """Yield the hosts that this fleet ordered and may give up, with since when each is free."""
+    """Yield the hosts that this fleet ordered and may give up, with since when each is free.
+
+    What a person reserved, or works on, is as good as used until that ends.
+    """
     holders = {
         transition.machine.host: transition for transition in transitions if transition.machine.host
     }
@@ -261,6 +272,7 @@ def _leased(transitions: tuple[Transition, ...], snapshot: Snapshot) -> Iterator
         paid_until = host.purchase.paid_until or host.purchase.delivered + _paid_period(snapshot)
         transition = holders.get(host.id)
         free = _free_from(host, snapshot) if transition is None else _rests_from(transition)
+        free = None if _is_held(host, snapshot.now) else free
         yield Leased(
             id=host.id,
             delivered=host.purchase.delivered,

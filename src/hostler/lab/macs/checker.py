@@ -18,7 +18,7 @@ from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, Res
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.commands import Decision, Event
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.hold import HoldKind
+from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.host import Host, HostCondition, host_of
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
@@ -272,10 +272,16 @@ class MacChecker(ScalewayChecker):
             if change.what == "renamed":
                 self._claimed(change)
             if not any(self.faults[fault] for fault in _COPIES):
-                self.found(self._given_up.changed(change, self._requests()))
+                hold = self._hold_on(change.host)
+                self.found(self._given_up.changed(change, self._requests(), hold))
         self.found(
             (*shared(self._shadows(), self.truth, self.now), *unwiped(self.truth, self._pools))
         )
+
+    def _hold_on(self, host: HostId) -> Hold | None:
+        """Return the hold that everybody knows to be on a host."""
+        holds = (self.held(shadow).heard(shadow.hosts.get(host)) for shadow in self.shadows)
+        return next((hold for hold in holds if hold is not None), None)
 
     def _requests(self) -> list[Request]:
         """Return all that people asked of machines and hosts, whichever store had it."""

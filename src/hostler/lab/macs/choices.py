@@ -11,8 +11,8 @@ from hostler.domain.ids import FleetName, HostId, InstallationId
 from hostler.domain.model.commands import Decision
 from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.model.machine import Offer
-from hostler.lab.checks.host_choices import chosen, is_asked_of, waits, worse
 from hostler.lab.checks.holds import Holds
+from hostler.lab.checks.host_choices import chosen, is_asked_of, waits, worse
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.testing.invariants import Found

@@ -10,6 +10,7 @@ An order that the world itself doubles is nobody's fault: a second host of one n
 
 from collections import deque
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from hostler.domain.ids import FleetName, HostId, ResourceId
 from hostler.domain.model.calls import Call
@@ -20,6 +21,7 @@ from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.simulators.scaleway.state.mac_catalogue import LEASE, TYPES
 from hostler.simulators.scaleway.state.mac_records import Mac
 from hostler.testing.invariants import Found, Violation
+from hostler.testing.time.clock import BEGINNING
 
 from .demands import HOUR, Demands
 from .ground_truth import Fact, GroundTruth
@@ -203,7 +205,9 @@ class Purchases:
             return False
         if fact.late >= fact.named and ResourceId(host) in shadow.orphans:  # only people may end it
             return False
-        if record.purchase.origin is not HostOrigin.ORDERED or record.purchase.policy is not None:
+        hold = record.held(BEGINNING + timedelta(seconds=self.now))
+        kept = record.purchase.policy is not None or (hold is not None and hold.kind.bars_machines)
+        if record.purchase.origin is not HostOrigin.ORDERED or kept:  # a person wants it
             return False
         held = shadow.bindings.get(host)
         machine = shadow.machines.get(held) if held is not None else None
