@@ -120,6 +120,16 @@ def test_it_goes_on_moving_while_its_successor_is_on_the_way() -> None:
     assert may_move(transition(on_host()), known)
 
 
+def test_a_machine_that_was_wanted_in_any_case_is_no_successor() -> None:
+    """One more was made for it, and shed in the next cycle (Macs 115900033)."""
+    other = on_host(Phase.STARTING, machine_id(2), host=HostId("host-2"))
+    pooled = replace(record(), id=HostId("host-2"))
+    known = replace(snapshot(DUE, pooled), machines=(on_host(), other))
+    both = replace(known, fleet=replace(known.fleet, size=2))
+    assert not may_move(transition(on_host()), both)
+    assert may_move(transition(on_host()), replace(both, free=(FREE,)))
+
+
 def test_it_goes_on_moving_when_a_host_is_delivered_before_its_successor_has_one() -> None:
     """Were only the first in line counted, the successor would be shed, and made anew (2321)."""
     bought = replace(FREE, record=replace(PAID, id=HostId("host-3")))

@@ -81,14 +81,17 @@ def is_overdue(transition: Transition, snapshot: Snapshot) -> bool:
 def may_move(transition: Transition, snapshot: Snapshot) -> bool:
     """Tell whether a machine on an overdue host has a host of the pool to go to, or is going.
 
-    Its successor is on the way where one that is not ready yet is wanted on a host of the pool.
-    What waits for a host takes the first free ones, and one more would take the next. Where another
-    system says which machines there are, it alone replaces them.
+    Its successor is on the way where there is one more than the fleet's size, and one that is not
+    ready yet is on a host of the pool. What waits for a host takes the first free ones, and one
+    more would take the next. Where another system says which machines there are, it alone replaces
+    them.
     """
     if not snapshot.fleet.renews or not is_overdue(transition, snapshot):
         return False
-    coming = [m.host for m in snapshot.machines if m.wanted and m.phase in _ON_THE_WAY]
-    if any(not _is_ordered(snapshot.hosts.get(host)) for host in coming if host is not None):
+    wanted = [m for m in snapshot.machines if m.wanted]
+    coming = [m.host for m in wanted if m.phase in _ON_THE_WAY]
+    pooled = (not _is_ordered(snapshot.hosts.get(host)) for host in coming if host is not None)
+    if len(wanted) > snapshot.row.desired(snapshot.fleet) and any(pooled):
         return True
     next_taken = snapshot.free[: coming.count(None) + 1]
     return any(not _is_ordered(free.record) for free in next_taken)
