@@ -10,7 +10,7 @@ from hostler.domain.model.calls import Refusal, Shows
 from hostler.domain.model.commands import Advance
 from hostler.domain.model.fleet import Probe, ProbeKind
 from hostler.domain.model.machine import LOCKED, CallState, Machine
-from hostler.domain.model.phases import Goal, Phase
+from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import Condition
 from hostler.domain.model.snapshot import Probed
 from hostler.testing.fakes.planner import POWER_ON, SERVER
@@ -369,6 +369,26 @@ def test_broken_machine_that_is_up_again_recovers() -> None:
     scene.keep(replace(scene.the(), phase=Phase.FAILED, since=scene.now))
     scene.observe()
     scene.reconcile()
+    assert scene.the().phase is Phase.READY
+
+
+def test_what_recovers_is_ready_once_it_answers_again() -> None:
+    """A Mac that was wiped in standby was handed over without its setup (Macs 118000016)."""
+    scene = furnished()
+    timers = replace(scene.fleet.timers, keep_failed=10 * MIN)
+    probe = replace(scene.fleet.probe, kind=ProbeKind.TCP)
+    scene.fleet = replace(scene.fleet, timers=timers, probe=probe)
+    scene.keep(replace(scene.the(), phase=Phase.FAILED, since=scene.now))
+    scene.observe()
+    scene.reconcile()
+    assert (scene.the().phase, scene.the().reason) == (Phase.STARTING, Reason.RECOVERED)
+    failed = scene.the().since
+    old = Probed(begun=failed - S, passed=True)
+    scene.probed = {scene.the().id: old}
+    scene.rounds(2, 5 * S)
+    assert scene.the().phase is Phase.STARTING
+    scene.probed = {scene.the().id: replace(old, begun=scene.now)}
+    scene.rounds(2, 5 * S)
     assert scene.the().phase is Phase.READY
 
 

@@ -23,11 +23,16 @@ BOUNDS = {"answers": 180.0, "is down": 300.0, "has nothing left": 300.0}
 
 def server_of(world: World, machine: Machine) -> Server | None:
     """Return the server that a record binds, where there still is one."""
-    bound = {str(p.bound) for p in machine.places if p.slot.kind == "server" and p.bound}
+    bound = _bound_of(machine)
     return next((s for s in world.cloud.servers if s.id in bound), None)
 
 
+def _bound_of(machine: Machine) -> set[str]:
+    return {str(p.bound) for p in machine.places if p.slot.kind == "server" and p.bound}
+
+
 _Lag = tuple[MachineId, Phase, str]
+_DOWN = frozenset({Phase.STARTING, Phase.FAILED})
 
 
 @dataclass(slots=True)
@@ -48,13 +53,12 @@ class Promptness:
                 self.up[server.id] = now
 
     def saved(self, before: Machine | None, after: Machine, now: float) -> Found:
-        """Judge a machine that is called ready from now on."""
-        if after.phase is not Phase.READY or before is None or before.phase is not Phase.STARTING:
+        """Judge a machine that is called ready from now on; its server may be gone since."""
+        if after.phase is not Phase.READY or before is None or before.phase not in _DOWN:
             return ()
         self.look(now)
-        server = server_of(self.world, after)
-        at = self.up.get(server.id) if server is not None else None
-        if at is not None and now - at <= ANSWERED:
+        answered = (self.up[one] for one in _bound_of(after) if one in self.up)
+        if any(now - at <= ANSWERED for at in answered):
             return ()
         text = f"{after.id} is called ready, and its server does not answer"
         return (Violation(invariant="ready", text=text, machine=after.id),)
