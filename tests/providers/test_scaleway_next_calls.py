@@ -198,6 +198,18 @@ def test_an_address_that_hangs_on_nothing_is_attached_before_the_start():
     assert [(c.kind, c.target, c.arg("server")) for c in calls] == [("ip.attach", "ip-0", "srv-1")]
 
 
+def test_an_address_that_was_taken_off_a_server_which_starts_is_attached_again():
+    """It was only once the machine was ready, which it never was without it (servers 117000034)."""
+    record, resources, _ = made(FULL)[-2]
+    free = resource(Slot("address", 0), "ip-0", Condition.FREE)
+    up = server(Condition.UP, "running")
+    without = apply_to_resources(resources, Done(resources=(free, up)))
+    calls = provider(template=FULL).next_calls(Goal.PRESENT, record, without, NOW)
+    assert [(c.kind, c.target, c.arg("server")) for c in calls] == [("ip.attach", "ip-0", "srv-1")]
+    whole = apply_to_resources(resources, Done(resources=(up,)))
+    assert provider(template=FULL).next_calls(Goal.PRESENT, record, whole, NOW) == ()
+
+
 @pytest.mark.parametrize(("seen", "kinds"), [("51.15.0.1", ()), ("51.15.0.2", ("ip.attach",))])
 def test_an_address_that_its_server_shows_is_not_attached_again(seen: str, kinds: tuple[str, ...]):
     """The list of addresses is older than the server: each cycle attached it once more."""

@@ -50,6 +50,8 @@ def _go_on(site: Site, server: Resource) -> tuple[Call, ...]:
         return _switch_on(site, server)
     if server.condition is Condition.UP and site.machine.phase is Phase.READY:
         return drifts(site, server)
+    if server.condition is Condition.UP and site.machine.phase is Phase.STARTING:
+        return _attach(site, server)  # somebody took one off: nobody would ever reach it
     if server.condition is not Condition.OFF:
         return ()
     calls = (*_attach(site, server), *_owner_tag(site), *_tell(site, server), *_join(site, server))
