@@ -149,6 +149,9 @@ FAILURES_OF_NEWER_DICE = {
     109000034: "L1: a fleet stayed one short where machines that wait counted as none for orders",
     115400027: "S12: a Mac that a person had reserved was handed on as it was",
     115200238: "S12: a clean host that a person pooled before its machine was ready was not wiped",
+    115702945: "S11: an ordered host was given up while a person worked on it",
+    115900033: "E2: a machine that was wanted in any case counted as the successor of another one",
+    118000016: "L1: a Mac that was wiped in standby recovered, and was called ready without setup",
 }
 """The same of seeds that draw what came later: stores by hand, other files."""
 

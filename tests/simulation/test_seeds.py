@@ -48,6 +48,9 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    115900209: "S9: the twin of a store had been ending a machine for longer (the judge)",
+    115900258: "ready: a server answered, and was deleted by hand a moment later (the judge)",
+    117000013: "ready: a machine that recovered was ready before anything answered there",
     100000248: "S4: between two requests the judge's clock stood still (the judge)",
     99000381: "L1: a server that was about to end was adopted, and not protected again",
     95000018: "S2: the surge counted towards the maximum, and there was a machine too many",

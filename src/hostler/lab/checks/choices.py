@@ -107,14 +107,17 @@ class Choices:
     def _too_early(
         self, shadow: ShadowStore, before: Machine | None, after: Machine, now: float
     ) -> Found:
-        """Return that a bound is said to be over which is not; nothing after a clock jumped."""
+        """Return that a bound is said to be over which is not.
+
+        Nothing is said after a clock jumped, nor where another store may have the same machines.
+        """
         fleet = shadow.fleets.get(after.fleet)
         phase, since = self.entered.get(after.id, (None, 0.0))
         if before is None or fleet is None or phase is not before.phase:
             return ()
         bound = _over(before, after, fleet)
         passed = now - since
-        if bound is None or any(self.faults[fault] for fault in _JUMPS):
+        if bound is None or self._is_other_time():
             return ()
         if passed >= bound.total_seconds() - SLACK:
             return ()

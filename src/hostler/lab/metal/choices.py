@@ -12,8 +12,8 @@ from hostler.domain.model.capabilities import PowerLimits, Preference
 from hostler.domain.model.commands import Decision
 from hostler.domain.model.host import Host
 from hostler.domain.model.resource import Condition
-from hostler.lab.checks.host_choices import chosen, is_asked_of, waits, worse
 from hostler.lab.checks.holds import Holds
+from hostler.lab.checks.host_choices import chosen, is_asked_of, waits, worse
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.testing.invariants import Found
 from hostler.testing.time.clock import BEGINNING
