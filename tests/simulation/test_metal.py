@@ -47,6 +47,7 @@ PAST_FAILURES = {
 """Seeds of failures that were found and mended, and what each found."""
 
 FAILURES_OF_NEWER_DICE = {
+    115900454: "L1: a clock jumped back, and a box was to stay on for as much longer (the judge)",
     110000547: "hold: a box stayed on, as its fleet was paused (the judge)",
     115200033: "hold: a box was gone by the name by which it was to be held (the judge)",
 }

@@ -393,6 +393,8 @@ class MetalChecker(Checker):
         """A box that nobody has is off in the end, unless it is left alone for its failures."""
         for box, host in self._boxes(shadow):
             nobodys = box not in shadow.bindings and self._is_usable(box, host)
+            if host is not None and host.hold is not None and self.faults["clock_jump"]:
+                nobodys &= host.hold.kind is not HoldKind.ON  # the engine's own time says till when
             if nobodys and self.truth.condition(box) is not Condition.OFF:
                 text = f"{box} is nobody's, and {self.truth.condition(box)}"
                 return (Violation(invariant="L1", text=text),)
