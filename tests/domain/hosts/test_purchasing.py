@@ -237,8 +237,8 @@ def test_a_host_that_somebody_holds_is_no_supply_and_stays_until_the_hold_ends(
     assert many(bought(1, holding, most=2)) == 1
     at_rest = replace(holding, condition=HostCondition.ALLOCATED)
     resting = on_host(Phase.STANDBY, goal=Goal.STANDBY)
-    (kept,) = bought(0, at_rest, machines=(resting,)).transitions
-    assert kept.machine.deletion is None
+    (rests,) = bought(0, at_rest, machines=(resting,)).transitions
+    assert rests.machine.deletion is None
     (ended,) = bought(0, replace(at_rest, hold=None), machines=(resting,)).transitions
     assert ended.machine.deletion is not None
 

@@ -206,8 +206,10 @@ class Purchases:
         if fact.late >= fact.named and ResourceId(host) in shadow.orphans:  # only people may end it
             return False
         hold = record.held(BEGINNING + timedelta(seconds=self.now))
-        kept = record.purchase.policy is not None or (hold is not None and hold.kind.bars_machines)
-        if record.purchase.origin is not HostOrigin.ORDERED or kept:  # a person wants it
+        wanted = record.purchase.policy is not None or (
+            hold is not None and hold.kind.bars_machines
+        )
+        if record.purchase.origin is not HostOrigin.ORDERED or wanted:  # a person wants it
             return False
         held = shadow.bindings.get(host)
         machine = shadow.machines.get(held) if held is not None else None
