@@ -202,7 +202,7 @@ def test_an_address_that_was_taken_off_a_server_which_starts_is_attached_again()
     """It was only once the machine was ready, which it never was without it (servers 117000034)."""
     record, resources, _ = made(FULL)[-2]
     free = resource(Slot("address", 0), "ip-0", Condition.FREE)
-    up = server(Condition.UP, "running")
+    up = server(Condition.UP, ("poweroff",))
     without = apply_to_resources(resources, Done(resources=(free, up)))
     calls = provider(template=FULL).next_calls(Goal.PRESENT, record, without, NOW)
     assert [(c.kind, c.target, c.arg("server")) for c in calls] == [("ip.attach", "ip-0", "srv-1")]
