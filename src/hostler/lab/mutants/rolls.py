@@ -37,7 +37,7 @@ MUTANTS: Mapping[str, Mutant[ClusterScenario]] = {
             ("domain.hosts.lifecycle:_is_wanted_back", never),
         ),
         scenario=_alone,
-        caught=("released",),
+        caught=("released", "S11"),
     ),
     "roll-that-never-leaves": Mutant(
         summary="a HostlerMachine stays although the end of its machine is on record",
