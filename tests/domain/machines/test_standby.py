@@ -5,10 +5,11 @@ from msgspec.structs import replace
 
 from hostler.domain.machines.standby import STANDBY
 from hostler.domain.model.calls import Shows
+from hostler.domain.model.fleet import ProbeKind
 from hostler.domain.model.machine import RESTED, Deletion, Machine, Protection
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition
-from hostler.domain.model.snapshot import RequestKind
+from hostler.domain.model.snapshot import Probed, RequestKind
 from hostler.testing.fakes.planner import POWER_ON
 from hostler.testing.scenes.builders import CAPABILITIES, FLEET, MIN, S, asked, machine, server
 from hostler.testing.scenes.fleet import Scene
@@ -133,6 +134,17 @@ def test_machine_that_somebody_switched_on_is_up() -> None:
     scene = stand(Condition.UP, Phase.STANDBY)
     scene.rounds(1)
     assert (one(scene).phase, one(scene).goal) == (Phase.READY, Goal.PRESENT)
+
+
+def test_machine_that_somebody_switched_on_is_ready_once_it_answers() -> None:
+    scene = stand(Condition.STANDBY, Phase.STANDBY)
+    scene.fleet = replace(scene.fleet, probe=replace(scene.fleet.probe, kind=ProbeKind.TCP))
+    become(scene, Condition.UP)
+    scene.rounds(2)
+    assert (one(scene).phase, one(scene).goal) == (Phase.STARTING, Goal.PRESENT)
+    scene.probed = {ONE.id: Probed(begun=scene.now, passed=True)}
+    scene.rounds(1)
+    assert one(scene).phase is Phase.READY
 
 
 @pytest.mark.parametrize("phase", [Phase.READY, Phase.DRAINING])

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from hostler.domain.hosts import allocation, claims
 from hostler.domain.model.calls import Refusal
 from hostler.domain.model.commands import Event
-from hostler.domain.model.fleet import ProbeKind
 from hostler.domain.model.machine import LOCKED, Machine, Offer
 from hostler.domain.model.phases import PHASES, Goal, Phase, Reason
 from hostler.domain.model.resource import Condition, Resource, Scope
@@ -200,18 +199,14 @@ def _lose(transition: Transition, snapshot: Snapshot, *, wave: bool) -> Transiti
 
 
 def _broken(transition: Transition, snapshot: Snapshot) -> Transition:
-    """What was ready and is up again, with no doubt left, recovered.
-
-    It is ready once it answers again: it may have another disk than before, with nothing on it.
-    """
+    """What was ready and is up again, with no doubt left, recovered."""
     machine, resource = transition.machine, transition.main(snapshot)
     up = resource is not None and resource.condition is Condition.UP
     if not up or machine.health.was_ready is None or machine.deletion is not None:
         return transition
     if failure.suspected(transition, snapshot) is not None:
         return transition
-    probed = snapshot.fleet.probe.kind is not ProbeKind.API
-    return move(transition, Phase.STARTING if probed else Phase.READY, Reason.RECOVERED, snapshot)
+    return probing.recovered(transition, snapshot)
 
 
 def _deletion(transition: Transition, snapshot: Snapshot) -> Transition:

@@ -43,6 +43,16 @@ def probe(transition: Transition, snapshot: Snapshot) -> Transition:
     return wait(replace(transition, probe=due), "probe", _message(transition, snapshot), at)
 
 
+def recovered(transition: Transition, snapshot: Snapshot, detail: str = "") -> Transition:
+    """Let a machine that is up again be ready: once it answers, where its fleet asks for a probe.
+
+    It may have another disk than before, with nothing on it.
+    """
+    probed = snapshot.fleet.probe.kind is not ProbeKind.API
+    phase = Phase.STARTING if probed else Phase.READY
+    return move(transition, phase, Reason.RECOVERED, snapshot, detail)
+
+
 class Reached(StrEnum):
     """Whether a machine's address answered when it was last probed."""
 

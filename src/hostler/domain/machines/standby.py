@@ -14,7 +14,7 @@ from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, event, move, wait
 from hostler.domain.observation.blockers import protection
 
-from . import drain, failure
+from . import drain, failure, probing
 
 STANDBY = "hostler-standby"
 """The actor of endings of what could not go into standby, or did not stay as it was left."""
@@ -79,8 +79,9 @@ def resting(transition: Transition, snapshot: Snapshot) -> Transition:
     )
     if not up:
         return transition
-    back = move(transition, Phase.READY, Reason.RECOVERED, snapshot, "somebody switched it on")
-    return _with_goal(back, Goal.PRESENT)
+    return _with_goal(
+        probing.recovered(transition, snapshot, "somebody switched it on"), Goal.PRESENT
+    )
 
 
 def _doubted(transition: Transition, snapshot: Snapshot) -> Transition:
