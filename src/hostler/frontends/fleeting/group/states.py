@@ -36,7 +36,7 @@ MEANINGS: Mapping[Aspect, str] = {
     Aspect.PROTECTED: "somebody protects it, or the provider locked it: it is not deleted now",
     Aspect.STUCK: "it could not be removed within its bound; we go on trying",
     Aspect.STANDBY: "it goes to standby, or is there",
-    Aspect.WAKES: "it comes back from standby",
+    Aspect.WAKES: "it comes back from standby, or was ready and starts again after a failure",
 }
 
 _NOT_WELL = (State.STOPPED, State.CREATING)
