@@ -116,8 +116,7 @@ def _may_be_taken(
 
 def _is_somebodys(record: Host, now: datetime) -> bool:
     """Tell whether a person wants something of a host that bars machines, or switches it now."""
-    hold = record.held_as(now)
-    return (hold is not None and hold.bars_machines) or record.power.cycle is not None
+    return record.is_barred(now) or record.power.cycle is not None
 
 
 def _is_about_to_be_wiped(record: Host, resource: Resource) -> bool:
@@ -160,9 +159,8 @@ def _stands(resource: Resource, record: Host | None, now: datetime, stays_on: st
 
     `stays_on` is why it stays on for its Node, if it does.
     """
-    hold = record.held_as(now) if record is not None else None
-    if hold is not None and hold.bars_machines:
-        return str(hold)
+    if record is not None and record.is_barred(now):
+        return str(record.held_as(now))
     stage = resource.host.stage
     aside = stage in OTHERS and record is not None and record.goal is None
     idle = record is None or (record.goal is None and record.condition in _TAKEABLE)

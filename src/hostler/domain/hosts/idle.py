@@ -101,7 +101,9 @@ class _Goals:
             self.found.pop(id_, None)
             self._start(free[id_])
         for host in free.values():
-            if _is_due(host, self.limits, self.snapshot.now) and not self._is_held(host):
+            if _is_due(host, self.limits, self.snapshot.now) and not host.is_barred(
+                self.snapshot.now
+            ):
                 self._start(host)
         return Idle(self.found, frozenset(self._waiting()))
 
@@ -122,10 +124,6 @@ class _Goals:
         ours = resource is not None and not resource.host.left_alone
         return ours and idle and host.id not in self.snapshot.bindings
 
-    def _is_held(self, host: Host) -> bool:
-        kind = host.held_as(self.snapshot.now)
-        return kind is not None and kind.bars_machines
-
     def _goes_off(self, host: Host) -> bool:
         """Tell whether a host is to go off: nobody wants it on, and it was on for long enough."""
         kind, now = host.held_as(self.snapshot.now), self.snapshot.now
@@ -145,7 +143,7 @@ class _Goals:
         """Yield the hosts that stay on, those first that are; one in flight is about to be."""
         groups = defaultdict[tuple[str, str], list[Host]](list)
         for host in free if self.limits.stay_on else ():
-            if not self._is_held(host) and host.power.cycle is None:
+            if not host.is_barred(self.snapshot.now) and host.power.cycle is None:
                 groups[host.zone, host.type].append(host)
         for group in groups.values():
             group.sort(key=lambda host: (not self._is_on(host), host.health.strikes, host.id))

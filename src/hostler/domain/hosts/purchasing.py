@@ -241,12 +241,6 @@ def _may_go(host: Host) -> bool:
     return stands and host.purchase.policy is not ReleasePolicy.KEEP
 
 
-def _is_held(host: Host, now: datetime) -> bool:
-    """Tell whether a person wants no further machine on a host: it stays until that ends."""
-    hold = host.held_as(now)
-    return hold is not None and hold.bars_machines
-
-
 def _called_back(snapshot: Snapshot) -> Iterator[datetime]:
     """Yield a time for each host whose end is only scheduled: none is bought in its place."""
     for host in snapshot.hosts.values():
@@ -272,7 +266,7 @@ def _leased(transitions: tuple[Transition, ...], snapshot: Snapshot) -> Iterator
         paid_until = host.purchase.paid_until or host.purchase.delivered + _paid_period(snapshot)
         transition = holders.get(host.id)
         free = _free_from(host, snapshot) if transition is None else _rests_from(transition)
-        free = None if _is_held(host, snapshot.now) else free
+        free = None if host.is_barred(snapshot.now) else free
         yield Leased(
             id=host.id,
             delivered=host.purchase.delivered,

@@ -260,6 +260,11 @@ class Host(Struct, frozen=True, kw_only=True):
         hold = self.held(now)
         return hold.kind if hold is not None else None
 
+    def is_barred(self, now: datetime) -> bool:
+        """Tell whether a person wants no further machine on it now."""
+        hold = self.held_as(now)
+        return hold is not None and hold.bars_machines
+
     @property
     def was_ours(self) -> bool:
         """Whether a machine of ours had it, or we ordered it; else it may be anybody's.

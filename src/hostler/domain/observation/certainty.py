@@ -117,12 +117,9 @@ def _strange(
     somebody hung on it by hand.
     """
     tagged = snapshot.inventory.tagged.get(machine.id, ())
-    for resource in tagged:  # asked so often that a generator would be felt
-        if resource not in ids:
-            break
-    else:
+    found = [resource for resource in tagged if resource not in ids]
+    if not found:  # as of most: what follows would be felt
         return ()
-    found = (resource for resource in tagged if resource not in ids)
     owned = (r for r in found if snapshot.owner_of(r) in {None, machine.id})
     return tuple([r for r in owned if not _is_hung_by_hand(machine, r, snapshot)])
 

@@ -31,11 +31,6 @@ def _bears(
 ) -> bool:
     if host.binding is not None:
         return host.binding in machines or host.fleet == fleet.name
-    if host.resource is None or _is_barred(host, now):
+    if host.resource is None or (host.record is not None and host.record.is_barred(now)):
         return False
     return any(not fits(offer, host.resource) for offer in fleet.offers)
-
-
-def _is_barred(host: HostStatus, now: datetime) -> bool:
-    hold = host.record.held_as(now) if host.record is not None else None
-    return hold is not None and hold.bars_machines

@@ -205,10 +205,8 @@ class Purchases:
             return False
         if fact.late >= fact.named and ResourceId(host) in shadow.orphans:  # only people may end it
             return False
-        hold = record.held(BEGINNING + timedelta(seconds=self.now))
-        wanted = record.purchase.policy is not None or (
-            hold is not None and hold.kind.bars_machines
-        )
+        barred = record.is_barred(BEGINNING + timedelta(seconds=self.now))
+        wanted = record.purchase.policy is not None or barred
         if record.purchase.origin is not HostOrigin.ORDERED or wanted:  # a person wants it
             return False
         held = shadow.bindings.get(host)
