@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId
+from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.resource import Stage
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.lab.checks.trace import Trace
@@ -82,3 +83,15 @@ def test_a_host_of_the_pool_is_given_up_where_a_person_asked_for_that_alone() ->
     assert is_wrong("wiping", replace(asked, kind=RequestKind.DELETE))
     assert not is_wrong("wiping", asked)
     assert not is_wrong("ordered")
+
+
+@pytest.mark.parametrize("kind", [HoldKind.RESERVED, HoldKind.MAINTENANCE, HoldKind.ON])
+def test_no_host_goes_that_a_person_has_for_a_while(kind: HoldKind) -> None:
+    truth = GroundTruth(cast("ScalewayWorld", cast("object", World())), 60.0)
+    given_up = GivenUp(truth)
+    deleted = Change(what="gone", host=HOST, by=BY, before=named("ordered"), late=False)
+    hold = Hold(kind=kind, until=BEGINNING, actor="ann")
+    assert bool(given_up.changed(deleted, (), hold)) is kind.bars_machines
+    assert not given_up.changed(deleted, (), None)
+    by_person = replace(deleted, by=None)
+    assert not given_up.changed(by_person, (), hold)

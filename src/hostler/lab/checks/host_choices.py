@@ -1,4 +1,4 @@
-"""Choices: of the hosts that wait, which does a machine get? What a law of choice has in common.
+"""Host choices: of the hosts that wait, which does a machine get? What such laws have in common.
 
 A choice is judged at its decision: who is bound by the same decision is no longer free in it.
 """

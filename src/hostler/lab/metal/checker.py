@@ -393,12 +393,19 @@ class MetalChecker(Checker):
         """A box that nobody has is off in the end, unless it is left alone for its failures."""
         for box, host in self._boxes(shadow):
             nobodys = box not in shadow.bindings and self._is_usable(box, host)
-            if host is not None and host.hold is not None and self.faults["clock_jump"]:
-                nobodys &= host.hold.kind is not HoldKind.ON  # the engine's own time says till when
-            if nobodys and self.truth.condition(box) is not Condition.OFF:
+            if (
+                nobodys
+                and not self._may_stay_on(host)
+                and self.truth.condition(box) is not Condition.OFF
+            ):
                 text = f"{box} is nobody's, and {self.truth.condition(box)}"
                 return (Violation(invariant="L1", text=text),)
         return ()
+
+    def _may_stay_on(self, host: Host | None) -> bool:
+        """Tell whether an engine whose clock jumped back may hold a box on: its own time counts."""
+        hold = host.hold if host is not None else None
+        return bool(self.faults["clock_jump"]) and hold is not None and hold.kind is HoldKind.ON
 
 
 def _is_asked_off(host: Host) -> bool:
