@@ -1,6 +1,7 @@
 """Rests: what is remembered changes no decision, and is forgotten when anything is otherwise."""
 
 from datetime import datetime, timedelta
+from typing import NoReturn
 
 import pytest
 from hypothesis import given, settings
@@ -10,13 +11,16 @@ from msgspec.structs import replace
 from hostler.domain.decide import decide
 from hostler.domain.decision.cache import DecisionCache, is_plain
 from hostler.domain.ids import ResourceId
+from hostler.domain.machines import lifecycle
 from hostler.domain.model.calls import Call
+from hostler.domain.model.commands import SaveOrphans
 from hostler.domain.model.fleet import Probe, ProbeKind
 from hostler.domain.model.machine import Deletion, Known, Machine, Protection
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, Resource
-from hostler.domain.model.snapshot import RequestKind
-from hostler.domain.observation.certainty import reconcile, resources_of, survey
+from hostler.domain.model.snapshot import RequestKind, Snapshot
+from hostler.domain.model.transition import IllegalMove
+from hostler.domain.observation.certainty import reconcile, resources_of, survey, unissued_of
 from hostler.testing.fakes.planner import FakePlanner
 from hostler.testing.scenes.builders import ABROAD, BEGIN, FLEET, S, address, machine, server
 from hostler.testing.scenes.fleet import Scene
@@ -143,6 +147,8 @@ def change(scene: Scene, what: str) -> None:  # noqa: C901, PLR0912 - one line e
             scene.resources.pop(address(entry).id, None)
         case "surplus":
             scene.exist(server(entry, attempt=2, name="other"))
+        case "another's":
+            scene.intrude(server(entry, attempt=2, name="another's"))
         case "unrecorded":
             scene.exist(server(machine(90)))
         case "unissued":
@@ -264,7 +270,12 @@ def test_remembering_changes_no_decision(changes: list[str], pause: int) -> None
         scene.moving.clear()
 
 
-@given(st.lists(st.sampled_from(["off", "gone", "address", "surplus", "phase", "end"]), max_size=4))
+@given(
+    st.lists(
+        st.sampled_from(["off", "gone", "address", "surplus", "another's", "phase", "end"]),
+        max_size=4,
+    )
+)
 def test_survey_is_what_reconciling_and_then_asking_for_the_resources_comes_to(
     changes: list[str],
 ) -> None:
@@ -276,7 +287,11 @@ def test_survey_is_what_reconciling_and_then_asking_for_the_resources_comes_to(
         snapshot = scene.snapshot()
         for entry in snapshot.machines:
             known = reconcile(entry, snapshot)
-            assert survey(entry, snapshot) == (known, resources_of(known, snapshot))
+            assert survey(entry, snapshot) == (
+                known,
+                resources_of(known, snapshot),
+                unissued_of(entry, snapshot),
+            )
         scene.reconcile()
         scene.later(30 * S)
 
@@ -302,3 +317,17 @@ def test_bug_of_a_provider_for_one_machine_is_told_and_stops_no_other() -> None:
     assert any("surprise" in alarm for alarm in alarms)
     assert scene.the(1).phase is Phase.STOPPING
     assert scene.the(2).phase is Phase.READY
+
+
+def test_illegal_move_of_a_machine_hides_nothing_that_another_store_made_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def illegal(machine: Machine, snapshot: Snapshot, *, wave: bool) -> NoReturn:
+        raise IllegalMove(f"{machine.id}: {snapshot.now}, {wave}")
+
+    scene, _ = resting()
+    change(scene, "another's")
+    scene.observe()
+    monkeypatch.setattr(lifecycle, "follow", illegal)
+    reported = [c for c in scene.decide().commands if isinstance(c, SaveOrphans)]
+    assert [orphan.resource for save in reported for orphan in save.orphans] == ["another's"]

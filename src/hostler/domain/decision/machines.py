@@ -41,10 +41,11 @@ def follow(draft: Draft, context: Context) -> Draft:
             transition = lifecycle.follow(machine, snapshot, wave=wave)
         except IllegalMove as illegal:
             alarms.append(str(illegal))
-            transition = Transition(before=machine, machine=machine, resources=())
+            found = certainty.unissued_of(machine, snapshot)
+            transition = Transition(before=machine, machine=machine, resources=(), unissued=found)
         if before is not machine:  # what this cycle's requests changed is saved too
             transition = replace(transition, before=before)
-        unissued += certainty.unissued_of(machine, snapshot)
+        unissued += transition.unissued
         if transition.machine is not transition.before:
             row = _count_loss(transition, offers.remember(transition, row, snapshot), snapshot)
         transitions.append(transition)
@@ -103,7 +104,9 @@ def _aimed(transition: Transition, row: FleetRow, context: Context) -> Transitio
         return transition
     snapshot = context.snapshot
     try:
-        aimed = _aim(_begins_to_end(_end_now(transition, row, snapshot), snapshot), context)
+        if transition.machine.deletion is not None:
+            transition = _end_now(transition, row, snapshot)
+        aimed = _aim(_begins_to_end(transition, snapshot), context)
     except Exception as error:  # noqa: BLE001 - a third party's code: its bug is reported, and kept to one
         return replace(
             transition,

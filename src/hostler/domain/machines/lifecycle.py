@@ -20,21 +20,24 @@ from hostler.domain.observation.certainty import all_gone, survey
 
 from . import bootstrap, drain, failure, probing, retry, rollout, standby
 
-_ON_ITS_WAY = (Phase.STARTING, Phase.READY, Phase.DRAINING)
+_ON_ITS_WAY = (Phase.READY, Phase.STARTING, Phase.DRAINING)
 
 
 def follow(machine: Machine, snapshot: Snapshot, *, wave: bool) -> Transition:
     """Return the machine's step after the world's word: phases that observation decides."""
-    known, resources = survey(machine, snapshot)
+    known, resources, unissued = survey(machine, snapshot)
     transition = Transition(
-        before=machine, machine=_priced(known, resources, snapshot), resources=resources
+        before=machine,
+        machine=_priced(known, resources, snapshot),
+        resources=resources,
+        unissued=unissued,
     )
     transition = drain.noted(_note_status(transition, snapshot), snapshot)
     match transition.machine.phase:
+        case Phase.READY | Phase.DRAINING:  # most are: it is asked first
+            return _running(transition, snapshot, wave=wave)
         case Phase.STARTING:
             return _starting(transition, snapshot, wave=wave)
-        case Phase.READY | Phase.DRAINING:
-            return _running(transition, snapshot, wave=wave)
         case Phase.FAILED:
             return _broken(transition, snapshot)
         case Phase.STOPPING:
@@ -310,8 +313,8 @@ def bound_of(machine: Machine, snapshot: Snapshot) -> timedelta | None:
 
 def goal_of(machine: Machine) -> Goal | None:
     """Return what is to be pursued for a machine in its phase; None: nothing."""
-    if machine.phase is Phase.STOPPING:
-        return machine.goal if machine.goal is Goal.STANDBY else Goal.ABSENT
     if machine.phase in _ON_ITS_WAY:
         return Goal.PRESENT
+    if machine.phase is Phase.STOPPING:
+        return machine.goal if machine.goal is Goal.STANDBY else Goal.ABSENT
     return None

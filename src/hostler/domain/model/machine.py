@@ -272,7 +272,7 @@ class Machine(Struct, frozen=True, gc=False, kw_only=True):
     def bound(self, slot: Slot) -> ResourceId | None:
         """Return the id that is bound to this slot for good, or None."""
         for place in self.places:
-            if place.slot == slot:
+            if place.slot is slot or place.slot == slot:
                 return place.bound
         return None
 

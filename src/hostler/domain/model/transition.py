@@ -21,6 +21,7 @@ class IllegalMove(Exception):
 class Transition(Struct, frozen=True, gc=False, kw_only=True):
     """One machine in one decision: its record as it will be saved, and what is to be done.
 
+    `unissued` carry its owner tag with attempts that it never made: another store made them.
     `tried` is when its calls were last tried, where they make something again: that is counted;
     `starts` says that one of them switches its host on.
     """
@@ -28,6 +29,7 @@ class Transition(Struct, frozen=True, gc=False, kw_only=True):
     before: Machine
     machine: Machine
     resources: tuple[Resource, ...]
+    unissued: tuple[Resource, ...] = ()
     events: tuple[Event, ...] = ()
     goal: Goal | None = None
     probe: bool = False

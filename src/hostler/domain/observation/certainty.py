@@ -72,20 +72,25 @@ def _known_by(known: Known, past: CaughtUp) -> Known:
     )
 
 
-def survey(machine: Machine, snapshot: Snapshot) -> tuple[Machine, tuple[Resource, ...]]:
-    """Return the reconciled record and its resources; one at rest skips most questions.
+Survey = tuple[Machine, tuple[Resource, ...], tuple[Resource, ...]]
+"""What is certain of a machine: its record brought up to date, its resources, and beside them those
+that carry its owner tag with attempts that it never made."""
 
-    It promises what `reconcile` and then `parts_of` return, sooner.
+
+def survey(machine: Machine, snapshot: Snapshot) -> Survey:
+    """Return what is certain of a machine; one at rest skips most questions.
+
+    It promises what `reconcile`, then `resources_of`, and `unissued_of` return, sooner.
     """
-    resources = _at_rest(machine, snapshot)
-    if resources is not None:
-        return machine, resources
+    at_rest = _at_rest(machine, snapshot)
+    if at_rest is not None:
+        return at_rest
     known = reconcile(machine, snapshot)
-    return known, resources_of(known, snapshot)
+    return known, resources_of(known, snapshot), unissued_of(machine, snapshot)
 
 
-def _at_rest(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...] | None:
-    """Return the resources of a record with which all observations agree: one living id a slot."""
+def _at_rest(machine: Machine, snapshot: Snapshot) -> Survey | None:
+    """Return what a record says with which all observations agree: one living id a slot."""
     if (
         machine.unknown_since is not None
         or machine.health.doubt is not None
@@ -95,7 +100,8 @@ def _at_rest(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...] | Non
     for asked in machine.asked:
         if not _is_closed(asked, snapshot.now):
             return None
-    resources, ids = list[Resource](), list[ResourceId]()
+    resources: list[Resource] = []  # asked so often that `list[Resource]()` would be felt
+    ids: list[ResourceId] = []
     for place in machine.places:
         sighting = _only_living(place, snapshot)
         if sighting is None:
@@ -103,9 +109,11 @@ def _at_rest(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...] | Non
         resource = sighting.resource
         resources.append(replace(resource, surplus=False) if resource.surplus else resource)
         ids.append(place.known[0].id)
-    if _strange(machine, ids, snapshot) and any(r not in ids for r in _tagged(machine, snapshot)):
+    if not _strange(machine, ids, snapshot):
+        return machine, tuple(resources), ()
+    if any(resource not in ids for resource in _tagged(machine, snapshot)):
         return None
-    return tuple(resources)
+    return machine, tuple(resources), unissued_of(machine, snapshot)
 
 
 def _strange(
