@@ -149,6 +149,10 @@ class ServerChecker(ScalewayChecker):
         super().asked_for(shadow, request)
         self._requests_of(shadow).asked(request)
 
+    def guest_answered(self, server: str) -> None:
+        """Note which server answered a probe, which may be gone before time goes on."""
+        self._promptness.up[server] = self.now
+
     def requests_taken(self, shadow: ShadowStore, numbers: tuple[int, ...]) -> None:
         """Check that what was asked for stands on record."""
         self.found(self._requests_of(shadow).taken(numbers, shadow))

@@ -142,8 +142,11 @@ class ServerEnvironment:
         )
 
     def answers(self, address: str) -> bool:
-        """Tell whether a guest is up."""
-        return address in self.world.guests
+        """Tell whether a guest is up; the judge hears it too."""
+        guest = self.world.guests.get(address)
+        if guest is not None:
+            self._checker.guest_answered(guest)
+        return guest is not None
 
     def preparer(self, run: ProcessRun) -> Preparer | None:
         """Nobody logs in to a server that is made for one machine."""
