@@ -210,9 +210,9 @@ class Checker(Findings):
         for event in events:
             about = event.machine or ""
             self.trace.note(f"  {about} {event.kind} {event.reason} {event.detail}", about)
-            if event.kind == REQUEST_REFUSED and event.host and self.has_host(event.host):
-                record = shadow.hosts.get(event.host)
-                self.found(self.held(shadow).refused(event.request, record))
+            if event.kind == REQUEST_REFUSED and event.host:
+                record, there = shadow.hosts.get(event.host), self.has_host(event.host)
+                self.found(self.held(shadow).refused(event.request, record, there=there))
         fleet = shadow.fleets[row.name]
         made = tuple(machine for machine in inserts if machine.origin == "made")
         living, ending = shadow.living(row.name), shadow.ending.get(row.name, ())

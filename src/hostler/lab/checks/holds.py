@@ -41,14 +41,20 @@ class Holds:
         """Note what a person asks for; a store that was put back gives a number once more."""
         self.wanted[request.number] = request
 
-    def refused(self, number: int | None, record: Host | None) -> Found:
+    def refused(self, number: int | None, record: Host | None, *, there: bool) -> Found:
         """Judge that a request was refused: a host that is there and stays can always be held.
 
         Not one that another installation has, or that a listing just hides: nothing is said in a
-        run where either was.
+        run where either was. What holds a host that is on record can always be lifted, wherever
+        that is; after a store was put back its numbers mean something else.
         """
         request = self.wanted.get(number) if number is not None else None
-        if request is None or request.kind is not RequestKind.HOLD or record is None:
+        if request is None or record is None:
+            return ()
+        if request.kind is RequestKind.LIFT and request.host == record.id:
+            older = any(self.faults[fault] for fault in _INSTALLATIONS)
+            return () if older else wrong(f"that nobody holds {record.id} any more was refused")
+        if request.kind is not RequestKind.HOLD or not there:
             return ()
         goes = record.goal is HostGoal.RETIRED or record.condition is HostCondition.ABSENT
         others = any(self.faults[fault] for fault in (*_INSTALLATIONS, *HIDING))

@@ -26,6 +26,7 @@ from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Request
 from hostler.lab.checks.checker import HIDDEN_FOR, S1_BOUND
 from hostler.lab.checks.holds import HEARD, STOOD_STILL
+from hostler.lab.checks.host_records import TrueHost, misstated
 from hostler.lab.checks.listings import HIDING
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
@@ -36,6 +37,7 @@ from hostler.lab.scaleway.world import ScalewayWorld
 from hostler.lab.scenario.faults import STORE_RESTORED, STORE_TWINNED
 from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.ledger import Line
+from hostler.simulators.scaleway.state.mac_catalogue import TYPES
 from hostler.simulators.scaleway.state.mac_records import Mac
 from hostler.testing import invariants
 from hostler.testing.invariants import LIVE, Found, Thing, Violation
@@ -50,6 +52,7 @@ from .given_up import GivenUp
 from .ground_truth import PERSON, Asked, Change, GroundTruth
 from .names import parse_name
 from .occupancy import FORGIVEN, IN_USE, shared, unwiped
+from .proofs import Proofs
 from .quiescence import MAY_REST, free_for, hosts_rest
 from .tenants import claimant, ended, paid
 from .wipes import FailedWipes
@@ -82,6 +85,7 @@ class MacChecker(ScalewayChecker):
         self._doubles = Doubles(self.truth, bound, self.looking)
         self._given_up = GivenUp(self.truth)
         self._failed = FailedWipes()
+        self._proofs = Proofs(bound)
         self._hidden = 0, 0.0
         self._reserved = dict[tuple[InstallationId, HostId], tuple[float, int]]()
 
@@ -269,6 +273,7 @@ class MacChecker(ScalewayChecker):
             self.changed = True
             self._tell(change)
             self._judge(change)
+            self._proofs.changed(change, self.now)
             if change.what == "renamed":
                 self._claimed(change)
             if not any(self.faults[fault] for fault in _COPIES):
@@ -396,6 +401,8 @@ class MacChecker(ScalewayChecker):
         before = shadow.machines.get(machine.id)
         super().machine_saved(shadow, machine, events)
         self._doubles.saved(machine, events)
+        if not any(self.faults[fault] for fault in (*_COPIES, "clock_jump")):
+            self.found(self._proofs.saved(shadow.own, before, machine))
         if machine.host is None or machine.phase is Phase.DELETED:
             return
         if machine.phase is Phase.READY and (before is None or before.phase is not Phase.READY):
@@ -426,7 +433,20 @@ class MacChecker(ScalewayChecker):
         barred = self.truth.is_shared(fleet.name, shadow.ours)
         reachable = size if ready + len(free) >= size and not barred else ready
         explained = self.explained(shadow) - self._reclaimable(shadow, fleet)
-        return invariants.rested(reachable, machines, things, explained) or hosts_rest(shadow)
+        return (
+            invariants.rested(reachable, machines, things, explained)
+            or hosts_rest(shadow)
+            or self._misstated(shadow)
+        )
+
+    def _misstated(self, shadow: ShadowStore) -> Found:
+        """Return what the record of a host says, and is not so."""
+        for mac in self.world.cloud.macs:
+            record, price = shadow.hosts.get(HostId(mac.id)), TYPES[mac.type_name].price
+            true = TrueHost(type=mac.type_name, name=mac.name, price=price, switched=False)
+            if record is not None and (wrong := misstated(record, true)):
+                return wrong
+        return ()
 
     def _reclaimable(self, shadow: ShadowStore, fleet: Fleet) -> set[ResourceId]:
         """Return the hosts that are told, and that the program is to take back by itself."""

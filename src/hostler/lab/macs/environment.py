@@ -159,7 +159,6 @@ class MacEnvironment:
     def provider(self, run: ProcessRun) -> Provider:
         """Return the account."""
         pools, demands = self._scenario.pools, self._scenario.demands
-        prices = {"prices": PRICES} if demands.limits else {}
         return Macs(
             client_of(run, self.world, self._checker),
             run.clock,
@@ -172,7 +171,7 @@ class MacEnvironment:
                 for name, pool in zip(FLEETS, pools, strict=False)
                 for other in (False, True)
             },
-            site=MacSite(pools=tuple(dict.fromkeys(pools)), default=pools[0], **prices),
+            site=MacSite(pools=tuple(dict.fromkeys(pools)), default=pools[0], prices=PRICES),
             consistency_delay=CONSISTENCY_DELAY,
         )
 

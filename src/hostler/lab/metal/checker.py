@@ -7,6 +7,7 @@ hold   what people hold is left alone, and is soon on or off as they want it.
 power  boxes are switched no oftener, and no more of them at a time, than their limits allow.
 """
 
+from collections.abc import Iterator, Mapping
 from math import inf
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
@@ -21,11 +22,13 @@ from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, Observation, OwnerTag
 from hostler.lab.checks.checker import Checker
 from hostler.lab.checks.holds import HEARD, STOOD_STILL
+from hostler.lab.checks.host_records import TrueHost, Wear, misstated
+from hostler.lab.checks.lag import Lag
 from hostler.lab.checks.listings import Listed
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.macs.quiescence import MAY_REST, hosts_rest
-from hostler.lab.scenario.faults import STORE_RESTORED
+from hostler.lab.scenario.faults import STORE_COPIED, STORE_RESTORED, STORE_TWINNED
 from hostler.testing import invariants
 from hostler.testing.fakes.metal_planner import CLEAN, SWITCH_ON
 from hostler.testing.invariants import Found, Thing, Violation
@@ -43,6 +46,15 @@ _SEEN = 90.0
 """So long, in seconds, after it went on or off an engine that looks knows of it."""
 _USED = frozenset({Phase.READY, Phase.DRAINING})
 _ON = frozenset({Condition.STARTING, Condition.UP})
+_IS_ON = {Condition.UP: True, Condition.OFF: False}
+_OLDER = ("store_lost", STORE_COPIED, STORE_RESTORED, STORE_TWINNED)
+"""After these a store may say what an older one said."""
+_OTHERWISE: Mapping[tuple[Phase, Condition | None], str] = {
+    (Phase.READY, Condition.OFF): "its box is off",
+    (Phase.STANDBY, Condition.UP): "its box is on",
+}
+LATE = dict.fromkeys(_OTHERWISE.values(), 300.0)
+"""How long, in seconds in which its zone was listed, a record may lag behind the rack."""
 _NOT_CLEANED = "it could not be cleaned"
 
 
@@ -65,6 +77,8 @@ class MetalChecker(Checker):
         self._shown_failed = dict[HostId, float]()
         self._struck_at = dict[HostId, tuple[int, float]]()
         self._switched = dict[InstallationId, Switched]()
+        self._wear = dict[InstallationId, Wear]()
+        self._lag = Lag(LATE)
 
     # ------------------------------------------------------------ what is true
 
@@ -260,6 +274,9 @@ class MetalChecker(Checker):
             text = f"{host.id} counts as one that could not be cleaned, and nothing failed"
             self._wrong("S4", text, host.machine)
         self._struck_at[host.id] = host.health.strikes, self.now if is_struck else at
+        if not any(self.faults[fault] for fault in _OLDER):
+            wear = self._wear.setdefault(shadow.own, Wear())
+            self.found(wear.saved(host, self.truth.times(host.id, Condition.STARTING)))
 
     def _was_on(self, box: HostId) -> float:
         """Return for how long a box was on before it went off; for a short while nobody sees it."""
@@ -350,9 +367,21 @@ class MetalChecker(Checker):
         moved = (host for host in hosts if not (host.fleet and shadow.is_held_back(host.fleet)))
         free = (host for host in moved if host.condition is HostCondition.FREE)
         made = Switched(self.truth, self.held(shadow))
+        self.found(self._lag.check(shadow.own, self._lagging(shadow), passed))
         switched = self._switched.setdefault(shadow.own, made)
         answer = (host for host in free if self._is_shown(host.id))
         self.found(switched.late((h for h in answer if self.looking(shadow, h.zone)), passed))
+
+    def _lagging(self, shadow: ShadowStore) -> Iterator[tuple[Machine, str]]:
+        """Yield the machines of which a box that was listed just now tells otherwise."""
+        for machine in shadow.living():
+            box = machine.host
+            if box is None or not self.looking(shadow, machine.offer.zone):
+                continue
+            condition = self.truth.condition(box)
+            true = _OTHERWISE.get((machine.phase, condition))
+            if true is not None and self._is_shown(box):
+                yield machine, true
 
     def _is_shown(self, box: HostId) -> bool:
         """Tell whether a box was listed just now as on or off: one that is not reached is not."""
@@ -374,7 +403,18 @@ class MetalChecker(Checker):
             invariants.rested(reachable, machines, (), ())
             or hosts_rest(shadow)
             or self._boxes_rest(shadow)
+            or self._misstated(shadow)
         )
+
+    def _misstated(self, shadow: ShadowStore) -> Found:
+        """Return what the record of a box says, and is not so."""
+        for box in self.truth.rack.boxes():
+            record, on = shadow.hosts.get(HostId(box.id)), _IS_ON.get(box.condition)
+            price = self.cost(HostId(box.id)) if on else None
+            true = TrueHost(type=box.type, name=box.name, price=price, on=on)
+            if record is not None and (wrong := misstated(record, true)):
+                return wrong
+        return ()
 
     def _boxes(self, shadow: ShadowStore) -> list[tuple[HostId, Host | None]]:
         boxes = (HostId(box.id) for box in self.truth.rack.boxes())

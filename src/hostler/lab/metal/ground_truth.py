@@ -51,6 +51,10 @@ class MetalTruth:
         at = next((e.at for e in log if e.box == box and e.condition is condition), None)
         return None if at is None else _seconds(at - BEGINNING)
 
+    def times(self, box: HostId, condition: Condition) -> int:
+        """Return how often a box came to stand so."""
+        return sum(e.box == box and e.condition is condition for e in self.rack.log)
+
     def was(self, box: HostId, condition: Condition, at: float) -> bool:
         """Tell whether a box stood so at a time of the past; at first, as it was listed."""
         log = reversed(self.rack.log)

@@ -7,9 +7,10 @@ or off is not called ready for long, and what has nothing left in the world is s
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from hostler.domain.ids import InstallationId, MachineId
+from hostler.domain.ids import InstallationId
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
+from hostler.lab.checks.lag import Lag
 from hostler.simulators.scaleway.state.records import Server, State
 from hostler.simulators.scaleway.world import World
 from hostler.testing.invariants import Found, Violation
@@ -31,7 +32,6 @@ def _bound_of(machine: Machine) -> set[str]:
     return {str(p.bound) for p in machine.places if p.slot.kind == "server" and p.bound}
 
 
-_Lag = tuple[MachineId, Phase, str]
 _DOWN = frozenset({Phase.STARTING, Phase.FAILED})
 
 
@@ -42,9 +42,7 @@ class Promptness:
     world: World
     probed: bool
     up: dict[str, float] = field(default_factory=dict[str, float])
-    lagging: dict[InstallationId, dict[_Lag, float]] = field(
-        default_factory=dict[InstallationId, dict[_Lag, float]]
-    )
+    lag: Lag = field(default_factory=lambda: Lag(BOUNDS))
 
     def look(self, now: float) -> None:
         """Note which servers are up just now, and answer where that is asked."""
@@ -65,17 +63,8 @@ class Promptness:
 
     def check(self, own: InstallationId, machines: Iterable[Machine], passed: float) -> Found:
         """Judge records in zones that were listed; `passed` is the time since the last check."""
-        older = self.lagging.get(own, {})
-        lagging = self.lagging[own] = dict[_Lag, float]()
-        for machine in machines:
-            true = self._true(machine)
-            if true:
-                key = machine.id, machine.phase, true
-                time = lagging[key] = older.get(key, 0.0) + passed
-                if time > BOUNDS[true]:
-                    text = f"{machine.id} is {machine.phase} for {time:.0f} s, and {true}"
-                    return (Violation(invariant="L2", text=text, machine=machine.id),)
-        return ()
+        found = ((machine, self._true(machine)) for machine in machines)
+        return self.lag.check(own, ((one, true) for one, true in found if true), passed)
 
     def _true(self, machine: Machine) -> str:
         """Return what is true of a machine's server that its phase does not say, or nothing."""
