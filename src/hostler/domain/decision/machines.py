@@ -104,9 +104,9 @@ def _aimed(transition: Transition, row: FleetRow, context: Context) -> Transitio
         return transition
     snapshot = context.snapshot
     try:
-        if transition.machine.deletion is not None:
-            transition = _end_now(transition, row, snapshot)
-        aimed = _aim(_begins_to_end(transition, snapshot), context)
+        ends = transition.machine.deletion is not None  # of most no more is to be asked
+        ended = _end_now(transition, row, snapshot) if ends else transition
+        aimed = _aim(_begins_to_end(ended, snapshot), context)
     except Exception as error:  # noqa: BLE001 - a third party's code: its bug is reported, and kept to one
         return replace(
             transition,

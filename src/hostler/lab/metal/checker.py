@@ -363,11 +363,11 @@ class MetalChecker(Checker):
     def _check_shadow(self, shadow: ShadowStore, things: list[Thing], passed: float) -> None:
         """Check what only time can break; free boxes that answer come to be as people hold them."""
         super()._check_shadow(shadow, things, passed)
+        self.found(self._lag.check(shadow.own, self._lagging(shadow), passed))
         hosts = (host for host in shadow.hosts.values() if host.id not in shadow.bindings)
         moved = (host for host in hosts if not (host.fleet and shadow.is_held_back(host.fleet)))
         free = (host for host in moved if host.condition is HostCondition.FREE)
         made = Switched(self.truth, self.held(shadow))
-        self.found(self._lag.check(shadow.own, self._lagging(shadow), passed))
         switched = self._switched.setdefault(shadow.own, made)
         answer = (host for host in free if self._is_shown(host.id))
         self.found(switched.late((h for h in answer if self.looking(shadow, h.zone)), passed))
