@@ -1,20 +1,25 @@
 """The laws of host records: what they say is true, how often a host went on, and what is proved."""
 
 from collections import Counter
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
 
 from hostler.domain.ids import AccountName, HostId, InstallationId
-from hostler.domain.model.host import Host, HostOwnership, HostPower
+from hostler.domain.model.host import Host, HostGoal, HostOwnership, HostPower
 from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Condition
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.domain.policy.billing import Billing
-from hostler.lab.checks.holds import Holds
+from hostler.lab.checks.holds import HEARD, Holds
 from hostler.lab.checks.host_records import TrueHost, Wear, misstated
 from hostler.lab.checks.lag import Lag
 from hostler.lab.macs.ground_truth import Asked, Change, Fact
 from hostler.lab.macs.proofs import Proofs
+from hostler.lab.metal.ground_truth import MetalTruth
+from hostler.lab.metal.holds import Cycles
 from hostler.simulators.scaleway.state.mac_records import MacStatus
 from hostler.testing.scenes.builders import FLEET, ZONE, S, machine
 from hostler.testing.time.clock import BEGINNING
@@ -127,3 +132,30 @@ def test_what_holds_a_host_on_record_can_be_lifted_wherever_it_is(
     assert (not judge.refused(1, RECORD, there=there)) == holds
     assert not judge.refused(2, RECORD, there=there)
     assert not judge.refused(1, None, there=there)
+
+
+@pytest.mark.parametrize(
+    ("off", "condition", "strikes", "holds"),
+    [
+        (None, Condition.UP, 0, False),
+        (1000.0 - HEARD - 1, Condition.UP, 0, False),
+        (1000.0 - HEARD, Condition.UP, 0, True),
+        (1100.0, Condition.UP, 0, True),
+        (None, Condition.OFF, 0, True),
+        (None, Condition.UP, 1, True),
+    ],
+)
+def test_what_is_to_go_off_and_on_was_off_before_that_is_over(
+    off: float | None, condition: Condition, strikes: int, *, holds: bool
+) -> None:
+    def told(cycle: HostGoal | None) -> Host:
+        return replace(RECORD.with_health(strikes=strikes), power=HostPower(on=True, cycle=cycle))
+
+    truth = SimpleNamespace(now=1000.0, last=lambda *_: off, condition=lambda _: condition)
+    judge = Cycles(cast("MetalTruth", cast("object", truth)))
+    assert not judge.saved(told(None))
+    assert not judge.saved(told(HostGoal.OFF))
+    truth.now = 1200.0
+    assert not judge.saved(told(HostGoal.OFF))
+    assert (not judge.saved(told(None))) == holds
+    assert not judge.saved(told(None))

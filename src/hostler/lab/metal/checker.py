@@ -36,7 +36,7 @@ from hostler.testing.invariants import Found, Thing, Violation
 from .choices import BoxChoices
 from .faults import MetalScenario
 from .ground_truth import MetalTruth
-from .holds import Switched
+from .holds import Cycles, Switched
 
 BOXES: Listed = {"server": ("boxes",), "host": ("boxes",)}
 """What must be listed for somebody to know all boxes of a rack."""
@@ -77,6 +77,7 @@ class MetalChecker(Checker):
         self._shown_failed = dict[HostId, float]()
         self._struck_at = dict[HostId, tuple[int, float]]()
         self._switched = dict[InstallationId, Switched]()
+        self._cycles = dict[InstallationId, Cycles]()
         self._wear = dict[InstallationId, Wear]()
         self._lag = Lag(LATE)
 
@@ -277,6 +278,8 @@ class MetalChecker(Checker):
         if not any(self.faults[fault] for fault in _OLDER):
             wear = self._wear.setdefault(shadow.own, Wear())
             self.found(wear.saved(host, self.truth.times(host.id, Condition.STARTING)))
+            cycles = self._cycles.setdefault(shadow.own, Cycles(self.truth))
+            self.found(cycles.saved(host))
 
     def _was_on(self, box: HostId) -> float:
         """Return for how long a box was on before it went off; for a short while nobody sees it."""

@@ -1,4 +1,7 @@
-"""Holds of boxes: what is to be on or off, and that nobody has, comes to be so soon."""
+"""Holds of boxes: what is to be on or off, and that nobody has, comes to be so soon.
+
+What is to go off and on again does.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,7 +10,7 @@ from hostler.domain.ids import HostId
 from hostler.domain.model.hold import HoldKind
 from hostler.domain.model.host import Host
 from hostler.domain.model.resource import Condition
-from hostler.lab.checks.holds import Holds, wrong
+from hostler.lab.checks.holds import HEARD, Holds, wrong
 from hostler.testing.invariants import Found
 
 from .ground_truth import MetalTruth
@@ -53,3 +56,24 @@ class Switched:
             if time > soon:
                 return wrong(f"{host.id} is {condition} for {time:.0f} s, and is {hold}")
         return ()
+
+
+@dataclass(slots=True)
+class Cycles:
+    """Which boxes of one installation are to go off and on again, and since when that was saved."""
+
+    truth: MetalTruth
+    begun: dict[HostId, float] = field(default_factory=dict[HostId, float])
+
+    def saved(self, host: Host) -> Found:
+        """Judge a record by which that is over: the box was off meanwhile, or just before."""
+        if host.power.cycle is not None:
+            self.begun.setdefault(host.id, self.truth.now)
+            return ()
+        since = self.begun.pop(host.id, None)
+        if since is None or host.health.strikes:
+            return ()
+        off, condition = self.truth.last(host.id, Condition.OFF), self.truth.condition(host.id)
+        if condition is not Condition.UP or (off is not None and off >= since - HEARD):
+            return ()
+        return wrong(f"{host.id} is no longer to go off and on, and was not off since")
