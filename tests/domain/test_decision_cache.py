@@ -319,16 +319,15 @@ def test_bug_of_a_provider_for_one_machine_is_told_and_stops_no_other() -> None:
     assert scene.the(2).phase is Phase.READY
 
 
-def test_machine_of_which_its_provider_cannot_say_anything_stays_as_it_is() -> None:
-    class Buggy(FakePlanner):
-        def next_calls(
-            self, goal: Goal, machine: Machine, resources: tuple[Resource, ...], now: datetime
-        ) -> tuple[Call, ...]:
-            raise KeyError("surprise")
+def test_machine_of_which_its_provider_cannot_say_anything_stays_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def next_calls(*_: object) -> NoReturn:
+        raise KeyError("surprise")
 
     scene, _ = resting()
     change(scene, "end")
-    scene.planner = Buggy()
+    monkeypatch.setattr(scene.planner, "next_calls", next_calls)
     assert any("surprise" in alarm for alarm in scene.reconcile().alarms)
     assert scene.the(2).phase is Phase.READY
 

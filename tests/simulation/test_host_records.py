@@ -151,7 +151,13 @@ def test_what_is_to_go_off_and_on_was_off_before_that_is_over(
     def told(cycle: HostGoal | None) -> Host:
         return replace(RECORD.with_health(strikes=strikes), power=HostPower(on=True, cycle=cycle))
 
-    truth = SimpleNamespace(now=1000.0, last=lambda *_: off, condition=lambda _: condition)
+    def last(*_: object) -> float | None:
+        return off
+
+    def stands(_: object) -> Condition:
+        return condition
+
+    truth = SimpleNamespace(now=1000.0, last=last, condition=stands)
     judge = Cycles(cast("MetalTruth", cast("object", truth)))
     assert not judge.saved(told(None))
     assert not judge.saved(told(HostGoal.OFF))
