@@ -8,6 +8,7 @@ from hostler.domain.ids import (
     CycleId,
     Epoch,
     FleetName,
+    HostId,
     InstallationId,
     MachineId,
     ResourceId,
@@ -16,6 +17,7 @@ from hostler.domain.ids import (
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.commands import Advance, Verdict
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
+from hostler.domain.model.host import allocation_of
 from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import (
     Asked,
@@ -220,8 +222,13 @@ def test_s5_fires_when_a_record_explains_an_orphan():
         last=NOW,
         machine=M,
     )
-    assert names(sureness.suspected([orphan], {M: machine()})) == ["S5"]
-    assert not sureness.suspected([orphan], {M: machine(Phase.DELETED)})
+    assert names(sureness.suspected([orphan], {M: machine()}, {})) == ["S5"]
+    assert not sureness.suspected([orphan], {M: machine(Phase.DELETED)}, {})
+    unissued = replace(orphan, cls=OrphanClass.UNISSUED)
+    assert not sureness.suspected([unissued], {M: machine()}, {HostId("s1"): M})
+    of_host, bound = replace(unissued, resource=allocation_of(HostId("b1"), M)), {HostId("b1"): M}
+    assert names(sureness.suspected([of_host], {M: machine()}, bound)) == ["S5"]
+    assert not sureness.suspected([of_host], {M: machine()}, {HostId("b2"): M})
 
 
 def test_s7_fires_when_something_old_is_left():

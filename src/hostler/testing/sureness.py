@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from hostler.domain.ids import MachineId
+from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.calls import Call
+from hostler.domain.model.host import host_of
 from hostler.domain.model.machine import Asked, CallState, Machine, Offer, Origin
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass, Slot
@@ -128,11 +129,19 @@ def swept(thing: Thing, age: float, grace: float, observed: float | None) -> Fou
 _JUST = 60.0
 
 
-def suspected(orphans: Iterable[Orphan], machines: Mapping[MachineId, Machine]) -> Found:
-    """S5: nothing is suspected that a record explains."""
+def suspected(
+    orphans: Iterable[Orphan],
+    machines: Mapping[MachineId, Machine],
+    bindings: Mapping[HostId, MachineId],
+) -> Found:
+    """S5: nothing is suspected that a record explains, nor what a machine has of its own host."""
     for orphan in orphans:
         machine = machines.get(orphan.machine) if orphan.machine else None
-        unexplained = orphan.cls is OrphanClass.UNRECORDED
+        host = host_of(orphan.resource)
+        has = host != orphan.resource and bindings.get(host) == orphan.machine
+        unexplained = orphan.cls is OrphanClass.UNRECORDED or (
+            has and orphan.cls is OrphanClass.UNISSUED
+        )
         if machine is None or machine.origin is Origin.ADOPTED:
             continue  # the cycle that adopts a resource still tells of it
         if unexplained and machine.phase is not Phase.DELETED:

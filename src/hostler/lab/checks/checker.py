@@ -230,7 +230,7 @@ class Checker(Findings):
         self, shadow: ShadowStore, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...]
     ) -> None:
         """Check the changes of an orphan report."""
-        self.found(suspected(orphans, shadow.machines))
+        self.found(suspected(orphans, shadow.machines, shadow.bindings))
         for orphan in orphans:
             shadow.orphans[orphan.resource] = orphan
             shadow.reported.setdefault(orphan.resource, self.now)
