@@ -167,7 +167,7 @@ MUTANTS: Mapping[str, Mutant[PowerScenario]] = {
             (f"{_PROVIDER}._resource", power_mutations.accepted_is_up),
         ),
         scenario=Alone(rates={"power_ignored": 0.7}, cleaning=Cleaning.TRUSTED),
-        caught=("L1", "S5", "power"),
+        caught=("L1", "S5", "power", "wear"),
     ),
     "never-given-up": Mutant(
         summary="an attempt that was given up goes on, and acts later (5)",
