@@ -194,10 +194,9 @@ class Operator:
         }
         for installation in sorted(str(i) for i in foreign):
             await self.request(home, RequestKind.ADOPT, fleet=fleet.name, adopts=installation)
-        row, left_to_people = (
-            home.shadow.rows.get(fleet.name),
-            _UNISSUED if fleet.reclaim else _OURS,
-        )
+        barred = any(s.cls is OrphanClass.FOREIGN for s in orphans)  # nothing is taken back then
+        left_to_people = _UNISSUED if fleet.reclaim and not barred else _OURS
+        row = home.shadow.rows.get(fleet.name)
         if row is not None and row.ends:
             return  # nothing is adopted into a fleet that is being deleted
         if not foreign and any(s.cls in left_to_people for s in orphans):
