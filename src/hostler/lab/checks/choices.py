@@ -65,8 +65,10 @@ class Choices:
         row = rows[0] if rows else shadow.rows.get(fleet.name)
         size = row.desired(fleet) if row is not None else fleet.size
         staying = [m for m in after.values() if m.phase in COUNTED and m.deletion is None]
+        recalled = frozenset(made.recalled)  # they end too, once the call that waits is back
         for victim in victims:
-            idle = [m for m in staying if now - self.called.get(m.id, -IN_FLIGHT) >= IN_FLIGHT]
+            called = ((m, self.called.get(m.id, -IN_FLIGHT)) for m in staying)
+            idle = [m for m, at in called if now - at >= IN_FLIGHT and m.id not in recalled]
             self.found[victim.id] = _sized(victim, len(staying), size) or _worth(
                 victim, fleet, idle
             )
