@@ -147,6 +147,8 @@ FAILURES_OF_NEWER_DICE = {
     98000006: "C1: after a takeover a listing that could prove an end was made much later",
     98000016: "E1: what waited for the caps to be replaced counted as a fleet at rest",
     109000034: "L1: a fleet stayed one short where machines that wait counted as none for orders",
+    116700720: "choice: a host had just shown a status that nobody knows (the judge)",
+    116701342: "S2: a machine was asked back from standby once another was ordered (the judge)",
     115400027: "S12: a Mac that a person had reserved was handed on as it was",
     115200238: "S12: a clean host that a person pooled before its machine was ready was not wiped",
     115702945: "S11: an ordered host was given up while a person worked on it",

@@ -50,8 +50,8 @@ PAST_FAILURES = {
 FAILURES_OF_NEWER_DICE = {
     115900209: "S9: the twin of a store had been ending a machine for longer (the judge)",
     116700413: "ready: a server that answered was deleted before time went on (the judge)",
-    116702014: "E3: a machine whose call waits for the rate ends too, once that is back (the judge)",
-    116701598: "L1: nobody took what a second installation left beside an adopted store's tags (the lab)",
+    116702014: "E3: who ends too, once its call is back, was taken to stay (the judge)",
+    116701598: "L1: nobody took what a second installation left beside other tags (the lab)",
     115900258: "ready: a server answered, and was deleted by hand a moment later (the judge)",
     117000013: "ready: a machine that recovered was ready before anything answered there",
     100000248: "S4: between two requests the judge's clock stood still (the judge)",

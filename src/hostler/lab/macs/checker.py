@@ -185,6 +185,7 @@ class MacChecker(ScalewayChecker):
         """Note what became of a request, and of all hosts by then."""
         super().answered(request, source, line)
         self._classes.note_disguises(self.world.cloud.macs)
+        self._choices.note_disguises()
         self._wiped(request, source, line)
         self._update()
         match = _ID.search(request.path)

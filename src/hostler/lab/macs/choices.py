@@ -17,14 +17,15 @@ from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.testing.invariants import Found
 
-from .ground_truth import PERSON, GroundTruth
+from .ground_truth import NEVER, PERSON, GroundTruth
 
 
 @dataclass(slots=True)
 class MacChoices:
     """Which hosts machines choose. `settled`: what stands so long, in seconds, everybody knows.
 
-    `freed` is how often the disk of a host was written when it came to be free, by installation.
+    `freed` is how often the disk of a host was written when it came to be free, by installation;
+    `disguised` is when each host was last answered to be in a status that nobody knows.
     """
 
     truth: GroundTruth
@@ -32,6 +33,7 @@ class MacChoices:
     freed: dict[tuple[InstallationId, HostId], int] = field(
         default_factory=dict[tuple[InstallationId, HostId], int]
     )
+    disguised: dict[HostId, float] = field(default_factory=dict[HostId, float])
 
     def saved(self, shadow: ShadowStore, host: Host) -> None:
         """Note how often the disk of a host was written when its record became that of a free."""
@@ -40,6 +42,11 @@ class MacChoices:
             self.freed.pop(key, None)
         else:
             self.freed.setdefault(key, mac.installs)
+
+    def note_disguises(self) -> None:
+        """Note which hosts show a status that nobody knows: whoever looks now finds them unfit."""
+        shown = (HostId(mac.id) for mac in self.truth.world.cloud.macs if mac.displayed)
+        self.disguised |= dict.fromkeys(shown, self._now)
 
     def made(self, shadow: ShadowStore, fleet: FleetName, made: Decision, holds: Holds) -> Found:
         """Judge the hosts that a decision gives to the machines of a fleet."""
@@ -81,7 +88,8 @@ class MacChoices:
         fact = self.truth.hosts.get(HostId(mac.id))
         if fact is None or mac.displayed or mac.deletion_scheduled or not mac.delivered:
             return False
-        newest = max(fact.named, fact.moved, fact.late, fact.handled)
+        disguised = self.disguised.get(HostId(mac.id), NEVER)
+        newest = max(fact.named, fact.moved, fact.late, fact.handled, disguised)
         ready = mac.status is MacStatus.READY and mac.os.family == offer.image
         return ready and self._now - newest > self.settled
 

@@ -16,6 +16,7 @@ from hostler.domain.ids import FleetName, HostId, ResourceId
 from hostler.domain.model.calls import Call
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
+from hostler.domain.model.machine import RESTED, Machine
 from hostler.domain.model.phases import Phase
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.simulators.scaleway.state.mac_catalogue import LEASE, TYPES
@@ -99,6 +100,11 @@ class Purchases:
                 found += self._most(shadow)
         return tuple(found)
 
+    def _rested(self, machine: Machine) -> bool:
+        """Tell whether a machine was in standby lately: an order may be of that time."""
+        rested = machine.fact(RESTED)
+        return rested is not None and self.now - (rested - BEGINNING).total_seconds() < MEMORY
+
     def standing(self, installation: str, fleet: FleetName) -> int:
         """Return how many hosts there truly are that a fleet ordered, doubled ones too."""
         buyer = installation, fleet
@@ -128,11 +134,11 @@ class Purchases:
 
         Both hosts of an order that the world doubled are there before the first is judged: they
         count as one for as long as they bear its name. What is to end, and is only held, is no
-        supply.
+        supply; nor is what was in standby when the order was sent, and was asked back since.
         """
         bound = set[str | None](shadow.bindings)
         living = [m for m in shadow.living(fleet) if m.deletion is None]
-        at_work = {m.host for m in living if m.phase in _AT_WORK and m.host}
+        at_work = {m.host for m in living if m.phase in _AT_WORK and m.host and not self._rested(m)}
         free = {
             fact.name if fact.owner is not None and fact.owner[0] == "ordered" else host
             for host, fact in self.truth.hosts.items()
