@@ -148,7 +148,7 @@ def test_what_holds_a_host_on_record_can_be_lifted_wherever_it_is(
 def test_what_is_to_go_off_and_on_was_off_before_that_is_over(
     off: float | None, condition: Condition, strikes: int, *, holds: bool
 ) -> None:
-    def told(cycle: HostGoal | None) -> Host:
+    def recorded(cycle: HostGoal | None) -> Host:
         return replace(RECORD.with_health(strikes=strikes), power=HostPower(on=True, cycle=cycle))
 
     def last(*_: object) -> float | None:
@@ -159,9 +159,9 @@ def test_what_is_to_go_off_and_on_was_off_before_that_is_over(
 
     truth = SimpleNamespace(now=1000.0, last=last, condition=stands)
     judge = Cycles(cast("MetalTruth", cast("object", truth)))
-    assert not judge.saved(told(None))
-    assert not judge.saved(told(HostGoal.OFF))
+    assert not judge.saved(recorded(None))
+    assert not judge.saved(recorded(HostGoal.OFF))
     truth.now = 1200.0
-    assert not judge.saved(told(HostGoal.OFF))
-    assert (not judge.saved(told(None))) == holds
-    assert not judge.saved(told(None))
+    assert not judge.saved(recorded(HostGoal.OFF))
+    assert (not judge.saved(recorded(None))) == holds
+    assert not judge.saved(recorded(None))

@@ -45,8 +45,8 @@ class MacChoices:
 
     def note_disguises(self) -> None:
         """Note which hosts show a status that nobody knows: whoever looks now finds them unfit."""
-        shown = (HostId(mac.id) for mac in self.truth.world.cloud.macs if mac.displayed)
-        self.disguised |= dict.fromkeys(shown, self._now)
+        displayed = (HostId(mac.id) for mac in self.truth.world.cloud.macs if mac.displayed)
+        self.disguised |= dict.fromkeys(displayed, self._now)
 
     def made(self, shadow: ShadowStore, fleet: FleetName, made: Decision, holds: Holds) -> Found:
         """Judge the hosts that a decision gives to the machines of a fleet."""
