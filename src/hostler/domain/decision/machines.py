@@ -104,7 +104,7 @@ def _aimed(transition: Transition, row: FleetRow, context: Context) -> Transitio
         return transition
     snapshot = context.snapshot
     try:
-        ends = transition.machine.deletion is not None  # of most no more is to be asked
+        ends = transition.machine.deletion is not None
         ended = _end_now(transition, row, snapshot) if ends else transition
         aimed = _aim(_begins_to_end(ended, snapshot), context)
     except Exception as error:  # noqa: BLE001 - a third party's code: its bug is reported, and kept to one
@@ -120,9 +120,7 @@ def _aimed(transition: Transition, row: FleetRow, context: Context) -> Transitio
 def _end_now(transition: Transition, row: FleetRow, snapshot: Snapshot) -> Transition:
     """Carry an ending one phase further, where this cycle did not move the machine already."""
     machine = transition.machine
-    if machine.deletion is None or machine.id in snapshot.moving:
-        return transition
-    if machine.phase is not transition.before.phase:
+    if machine.id in snapshot.moving or machine.phase is not transition.before.phase:
         return transition
     return repair.end(transition, row, snapshot)
 

@@ -12,6 +12,7 @@ from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import Machine, Protection
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.lab.scenario.faults import OTHER_STORES
 from hostler.testing.invariants import Found, Violation
 
 from .shadow_store import ShadowStore
@@ -19,7 +20,6 @@ from .shadow_store import ShadowStore
 ANSWERED = 300.0
 """So long, in seconds in which an engine could act, a request waits for its answer at most."""
 
-_BY_HAND = ("store_restored", "store_twinned", "store_lost")
 _ABOUT = {
     RequestKind.PROTECT: "protection",
     RequestKind.UNPROTECT: "protection",
@@ -97,7 +97,7 @@ class CarriedOut:
 
     @property
     def _by_hand(self) -> bool:
-        return any(self.faults[fault] for fault in _BY_HAND)
+        return any(self.faults[fault] for fault in OTHER_STORES)
 
 
 def _of_machine(request: Request, machine: Machine, fleet: Fleet) -> str:

@@ -16,6 +16,7 @@ from hostler.domain.model.commands import Advance, Decision, SaveFleet
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase, Reason
+from hostler.lab.scenario.faults import OTHER_STORES
 from hostler.testing.invariants import COUNTED, Found, Violation
 from hostler.testing.time.clock import BEGINNING
 
@@ -30,7 +31,6 @@ IN_FLIGHT = 60.0
 _FAILED = frozenset({Phase.FAILED, Phase.STOPPING})
 _HALF_MADE = frozenset({Phase.PENDING, Phase.STARTING})
 _JUMPS = ("clock_jump", "suspended")
-_OTHER_ROWS = ("store_restored", "store_twinned", "store_lost")
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class Choices:
         return ()
 
     def _is_other_time(self) -> bool:
-        return any(self.faults[fault] for fault in (*_JUMPS, *_OTHER_ROWS))
+        return any(self.faults[fault] for fault in (*_JUMPS, *OTHER_STORES))
 
     def saved(
         self, shadow: ShadowStore, before: Machine | None, after: Machine, now: float

@@ -8,6 +8,7 @@ from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.hold import Hold, HoldKind
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.lab.scenario.faults import OTHER_STORES
 from hostler.testing.invariants import Found, Violation
 from hostler.testing.time.clock import BEGINNING
 
@@ -18,7 +19,7 @@ HEARD = 90.0
 STOOD_STILL = 310.0
 """So much longer in a run in which a process stood still: between a decision and its save, say."""
 _STOPS = ("paused", "suspended")
-_INSTALLATIONS = ("second_installation", "store_lost", "store_restored", "store_twinned")
+_INSTALLATIONS = ("second_installation", *OTHER_STORES)
 _SWITCHES = frozenset({Shows.POWER, Shows.REST})
 
 

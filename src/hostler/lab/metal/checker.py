@@ -28,7 +28,7 @@ from hostler.lab.checks.listings import Listed
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.macs.quiescence import MAY_REST, hosts_rest
-from hostler.lab.scenario.faults import STORE_COPIED, STORE_RESTORED, STORE_TWINNED
+from hostler.lab.scenario.faults import OTHER_STORES, STORE_COPIED, STORE_RESTORED
 from hostler.testing import invariants
 from hostler.testing.fakes.metal_planner import CLEAN, SWITCH_ON
 from hostler.testing.invariants import Found, Thing, Violation
@@ -47,7 +47,7 @@ _SEEN = 90.0
 _USED = frozenset({Phase.READY, Phase.DRAINING})
 _ON = frozenset({Condition.STARTING, Condition.UP})
 _IS_ON = {Condition.UP: True, Condition.OFF: False}
-_OLDER = ("store_lost", STORE_COPIED, STORE_RESTORED, STORE_TWINNED)
+_OLDER = (STORE_COPIED, *OTHER_STORES)
 """After these a store may say what an older one said."""
 _OTHERWISE: Mapping[tuple[Phase, Condition | None], str] = {
     (Phase.READY, Condition.OFF): "its box is off",

@@ -13,7 +13,8 @@ from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Ref
 from hostler.domain.model.host import HostCondition
 from hostler.domain.model.machine import RETIRE, Asked, CallState
 from hostler.domain.model.resource import Resource, Stage
-from hostler.domain.model.snapshot import AccountSnapshot
+from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
+from hostler.domain.model.transition import Transition
 from hostler.providers.scaleway.common.errors import Failed, Problem
 from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
 
@@ -321,3 +322,13 @@ def no_pause(_: Function) -> Function:
         return None
 
     return none
+
+
+def unproved(_: Function) -> Function:
+    """Take no host for clean any more once its machine has it."""
+
+    def doubted(transition: Transition, snapshot: Snapshot) -> Transition:
+        del snapshot
+        return replace(transition, machine=transition.machine.without_fact("clean"))
+
+    return doubted

@@ -324,5 +324,11 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
         scenario=Alone(demands=Demands(networks=NETWORKS)),
         caught=("network",),
     ),
+    "proof-dropped": Mutant(
+        summary="a clean host that nobody touched is wiped once more",
+        puts=(("domain.hosts.claims:doubted", mac_mutations.unproved),),
+        scenario=Alone(),
+        caught=("S12",),
+    ),
 }
 """Known bugs, by name."""

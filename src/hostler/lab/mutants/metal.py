@@ -179,5 +179,47 @@ MUTANTS: Mapping[str, Mutant[MetalScenario]] = {
         ),
         caught=("S5", "S12"),
     ),
+    "starts-taken-back": Mutant(
+        summary="a box that goes on is on record to have gone on once less",
+        puts=(("domain.hosts.power:observed", metal_mutations.starts_taken_back),),
+        scenario=Alone(),
+        caught=("wear",),
+    ),
+    "type-forgotten": Mutant(
+        summary="the record of a box does not say what type it is",
+        puts=(("domain.hosts.lifecycle:described", metal_mutations.type_forgotten),),
+        scenario=Alone(),
+        caught=("L1",),
+    ),
+    "rests-while-on": Mutant(
+        summary="a machine is in standby while its box is on",
+        puts=(
+            (
+                "domain.observation.allocations:Allocations._allocation",
+                metal_mutations.rests_while_on,
+            ),
+        ),
+        scenario=Alone(
+            rates={"power_ignored": 0.7},
+            actions=(OperatorAction(at=20 * _MINUTE, kind="standby", which=0.4),),
+        ),
+        caught=("L2",),
+    ),
+    "cycle-forgotten": Mutant(
+        summary="a box that a person wants off and on again stays on",
+        puts=(("domain.hosts.idle:followed", metal_mutations.cycle_forgotten),),
+        scenario=Alone(
+            power=_LONG_ON,
+            cleaning=Cleaning.TRUSTED,
+            actions=(
+                OperatorAction(at=10 * _MINUTE, kind="scale", which=0.0),
+                *(
+                    OperatorAction(at=(14 + which) * _MINUTE, kind="cycle", which=which)
+                    for which in (0.1, 0.4, 0.6, 0.9)
+                ),
+            ),
+        ),
+        caught=("hold",),
+    ),
 }
 """Known bugs, by name."""

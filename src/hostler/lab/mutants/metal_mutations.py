@@ -6,7 +6,9 @@ from msgspec.structs import replace
 
 from hostler.domain.hosts.idle import Idle
 from hostler.domain.ids import evolve
-from hostler.domain.model.host import Host, HostCondition, HostGoal
+from hostler.domain.model.host import Host, HostCondition, HostGoal, HostPower
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.testing.fakes.metal_world import SILENT
@@ -84,3 +86,44 @@ def silent_is_off(good: Function) -> Function:
         return replace(box, status="off", condition=Condition.OFF) if off else box
 
     return resource_of
+
+
+def starts_taken_back(good: Function) -> Function:
+    """Count a box once less for each time it goes on."""
+
+    def observed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> HostPower:
+        power: HostPower = good(host, resource, snapshot)
+        return replace(power, starts=2 * host.power.starts - power.starts)
+
+    return observed
+
+
+def type_forgotten(good: Function) -> Function:
+    """Record no type of a host."""
+
+    def described(host: Host, resource: Resource | None, snapshot: AccountSnapshot) -> Host:
+        known: Host = good(host, resource, snapshot)
+        return replace(known, type="")
+
+    return described
+
+
+def rests_while_on(good: Function) -> Function:
+    """Take a box that is still on for one in standby."""
+
+    def allocation(allocations: Any, host: Resource, machine: Machine) -> Resource:
+        seen: Resource = good(allocations, host, machine)
+        rests = machine.goal is Goal.STANDBY and host.condition is Condition.UP
+        return replace(seen, condition=Condition.STANDBY) if rests else seen
+
+    return allocation
+
+
+def cycle_forgotten(good: Function) -> Function:
+    """Forget that a box is to go off and on."""
+
+    def followed(host: Host, resource: Resource) -> Host:
+        known: Host = good(host, resource)
+        return replace(known, power=replace(known.power, cycle=None))
+
+    return followed

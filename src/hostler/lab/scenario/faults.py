@@ -37,6 +37,9 @@ STORE_COPIED, STORE_RESTORED = "store_copied", "store_restored"
 STORE_TWINNED = "store_twinned"
 """Somebody starts an engine on a copy of the store, and finds it `length` seconds later."""
 
+OTHER_STORES = ("store_lost", STORE_RESTORED, STORE_TWINNED)
+"""After these a store holds what an older one held, or another one holds it too."""
+
 RECORD_REMOVED = "record_removed"
 """Somebody removes a machine's record by force."""
 
