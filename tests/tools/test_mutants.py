@@ -153,6 +153,18 @@ def test_the_simulation_alone_is_asked_and_what_does_not_run_is_no_proof(project
 
 
 @pytest.mark.timeout(300)
+def test_provider_whose_seeds_always_fail_is_found_before_it_notices_anything(
+    project: Path,
+) -> None:
+    """A fault of one judge let each seed of its provider fail, and so noticed every mutant."""
+    seeds = project / "src/hostler/lab/simulate/seeds.py"
+    wrong = SEEDS.replace("if right else", 'if right and provider != "fleeting" else')
+    seeds.write_text(wrong)
+    with pytest.raises(subprocess.CalledProcessError):
+        run(project, "--simulation", "4")
+
+
+@pytest.mark.timeout(300)
 def test_seeds_in_which_a_mutant_differs_are_chosen_among_many(project: Path) -> None:
     """Of the first two seeds none is at the limit, and of the others one alone."""
     options = ("--json", "--simulation", "2")
