@@ -19,11 +19,12 @@ from scaleway_kit import (
     server_body,
     tags,
 )
+from scaleway_steps import RUNNING, server
 
 from hostler.domain.ids import MachineId, ResourceId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
 from hostler.domain.model.machine import Known, Machine, Place
-from hostler.domain.model.phases import Goal
+from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, Resource, Scope, Slot
 from hostler.ports.http import NoAnswer, NotSent, Response
 from hostler.providers.scaleway.common.settings import Template
@@ -83,23 +84,42 @@ def test_taking_is_a_creation_that_is_never_repeated_and_giving_back_a_destructi
     assert (back.kind, back.effect, back.target) == ("ip.release", Effect.DESTROY, MINE)
 
 
-@pytest.mark.parametrize(("recorded", "calls"), [(MINE, ()), ("ip-2@" + MACHINE, ("ip.delete",))])
+BARE = Resource(
+    id=MINE,
+    slot=SLOT,
+    zone=ZONE,
+    condition=Condition.BUSY,
+    status="attached",
+    owner=ResourceId("srv-1"),
+)
+"""A taken address whose tags somebody took away, as the record has it recognized."""
+
+
+@pytest.mark.parametrize(("seen", "calls"), [(MINE, ()), (ResourceId("ip-1"), ("ip.delete",))])
 def test_an_address_of_a_pool_that_lost_its_tags_is_left_alone(
-    recorded: ResourceId, calls: tuple[str, ...]
+    seen: ResourceId, calls: tuple[str, ...]
 ):
     """It was deleted: it hangs on a server of ours, and nothing said more of it."""
-    known = Known(id=recorded, zone=ZONE, since=NOW, attempt=1)
-    record = machine().with_place(Place(slot=SLOT, attempt=1, bound=recorded, known=(known,)))
-    bare = Resource(
-        id=ResourceId("ip-1"),
-        slot=SLOT,
-        zone=ZONE,
-        condition=Condition.BUSY,
-        status="attached",
-        owner=ResourceId("srv-1"),
-    )
-    found = source(Script([])).next_calls(Goal.ABSENT, record, (bare,), NOW)
+    found = source(Script([])).next_calls(Goal.ABSENT, machine(), (replace(BARE, id=seen),), NOW)
     assert tuple(call.kind for call in found) == calls
+
+
+@pytest.mark.parametrize("left", [[], ["dns"], ["hostler-pool=spare"]])
+async def test_an_address_of_a_pool_that_lost_its_tags_is_its_pools_again(left: list[str]):
+    """It was tagged as the machine's own, which would have deleted it with the machine."""
+    there = ip_body("ip-1", tags=left, server={"id": "srv-1"})
+    mended = taken(server={"id": "srv-1"})
+    own = ["spare", "hostler-pool=spare", *tags(SLOT, attempt=0), "team=a"]
+    after = {"tags": [*own, *(tag for tag in left if tag not in own)]}
+    script = Script([get(f"{IPS}/ip-1", {"ip": there}), patch(answer({"ip": mended}), sent=after)])
+    ready, up = replace(machine(), phase=Phase.READY), server(Condition.UP, RUNNING)
+    place = source(script)
+    call = next(c for c in place.next_calls(Goal.PRESENT, ready, (up, BARE), NOW) if c.slot == SLOT)
+    assert (call.kind, call.drift) == ("ip.tag", "the owner tag of address 0 is gone")
+    outcome = await place.do(call)
+    assert isinstance(outcome, Done)
+    assert [one.id for one in outcome.resources] == [MINE]
+    script.finish()
 
 
 UNSAID = ip_body("ip-1", tags=["spare", "dns", *tags(SLOT)])

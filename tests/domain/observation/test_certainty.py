@@ -9,7 +9,7 @@ from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call, Effect, Shows
 from hostler.domain.model.machine import CallState, Known, Machine, Place
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Condition, Resource, Scope, Slot, taken_id
+from hostler.domain.model.resource import Condition, Resource, Scope, Slot
 from hostler.domain.model.subject import ask
 from hostler.domain.observation.certainty import all_gone, reconcile, resources_of, unsure
 from hostler.testing.fakes.planner import ADDRESS, MAKE_ADDRESS, MAKE_SERVER, POWER_ON, SERVER
@@ -268,20 +268,6 @@ def test_resource_without_an_owner_tag_is_ours_by_its_owner_until_that_was_ready
     assert (disks is not None) == any(
         one.id == disk.id for one in resources_of(entry, scene.snapshot())
     )
-
-
-def test_an_address_of_a_pool_whose_tags_somebody_took_is_its_machine_s_still() -> None:
-    """It is on record as this machine's allocation of it; its machine failed as if it were gone."""
-    scene = Scene(now=BEGIN + 5 * S)
-    scene.furnish(machine(phase=Phase.READY))
-    entry = scene.the()
-    slot, taken = Slot("address", 1), taken_id("ip", entry.id)
-    known = Known(id=taken, zone=ZONE, since=BEGIN, attempt=1)
-    scene.keep(entry.with_place(Place(slot=slot, attempt=1, bound=taken, known=(known,))))
-    bare = Resource(id=ResourceId("ip"), slot=slot, zone=ZONE, owner=server(entry).id)
-    scene.exist(bare)
-    scene.observe()
-    assert bare.id in {one.id for one in resources_of(settled(scene), scene.snapshot())}
 
 
 def disk(entry: Machine, name: str, attempt: int, owner: ResourceId | None) -> Resource:

@@ -10,6 +10,8 @@ from hostler.controllers.runtime.state import AccountState
 from hostler.domain.hosts.host_keys import expected_keys
 from hostler.domain.model.resource import Observation, Scope
 from hostler.domain.observation.allocations import Allocations, scopes_of_hosts
+from hostler.domain.observation.ownership import Owners
+from hostler.domain.observation.recognition import is_unnamed, recognize
 from hostler.ports.hosts import ExpectsHostKeys
 
 from .snapshot import records
@@ -26,8 +28,19 @@ async def observe_account(
     asked = scopes_of_hosts(scopes, provider.capabilities)
     observation = await provider.observe(asked)
     if asked is scopes:
-        return observation
+        return await _recognized(ports, state, observation)
     return (await _allocations(ports, state)).observed(scopes, observation)
+
+
+async def _recognized(ports: Ports, state: AccountState, observation: Observation) -> Observation:
+    """Return an observation with the ids of what machines took; records are read where none is."""
+    if not any(map(is_unnamed, observation.resources)):  # as of most
+        return observation
+    fleets = state.account.fleets
+    for fleet in fleets:
+        if fleet.name not in state.rows:
+            await records(ports, state, fleet)
+    return recognize(observation, Owners(m for fleet in fleets for m in state.living(fleet.name)))
 
 
 async def _allocations(ports: Ports, state: AccountState) -> Allocations:

@@ -15,7 +15,7 @@ from hostler.domain.model.calls import Call
 from hostler.domain.model.host import host_of
 from hostler.domain.model.inventory import Inventory, Sighting
 from hostler.domain.model.machine import Asked, CallState, Known, Machine, Place
-from hostler.domain.model.resource import Resource, taken_id
+from hostler.domain.model.resource import Resource
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.policy.clock_jumps import CaughtUp, caught_up
 
@@ -135,12 +135,10 @@ def _strange(
 def _is_hung_by_hand(machine: Machine, resource: ResourceId, snapshot: Snapshot) -> bool:
     """Tell whether a resource that is on no record hangs on the machine without any owner tag.
 
-    All that is made for a machine is on its record before that is switched on for the first time;
-    what it took from a pool is there as that.
+    All that is made for a machine is on its record before that is switched on for the first time.
     """
     sighting = snapshot.inventory.sightings[resource]
-    untagged = sighting.resource.owner_tag is None and machine.health.was_ready is not None
-    return untagged and taken_id(resource, machine.id) not in machine.ids()
+    return sighting.resource.owner_tag is None and machine.health.was_ready is not None
 
 
 def _is_closed(asked: Asked, now: datetime) -> bool:

@@ -192,6 +192,11 @@ def pool_of(tags: Sequence[str]) -> str:
     return next((tag.removeprefix(prefix) for tag in tags if tag.startswith(prefix)), "")
 
 
+def pool_tags(pool: str) -> tuple[str, ...]:
+    """Return the tags of a pool's address while it is taken; none without a pool."""
+    return (pool, f"{POOL_TAG}={pool}") if pool else ()
+
+
 def pooled(resource: ResourceId) -> bool:
     """Tell whether an id is that of a pool's address: it is given back, never deleted."""
     return "@" in resource

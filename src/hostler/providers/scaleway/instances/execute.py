@@ -11,7 +11,13 @@ from hostler.ports.bootstrap import BootstrapRefused, BootstrapUnavailable
 from hostler.providers.scaleway.common.catalogue import Catalogue, NoImage, is_id
 from hostler.providers.scaleway.common.endpoints import Api
 from hostler.providers.scaleway.common.errors import TROUBLE, Failed, outcome_of, unread
-from hostler.providers.scaleway.common.owner_tags import address_id, is_part, name_of, tags_of
+from hostler.providers.scaleway.common.owner_tags import (
+    address_id,
+    is_part,
+    name_of,
+    pool_tags,
+    tags_of,
+)
 from hostler.providers.scaleway.common.settings import GIGABYTE, Disk, Template
 from hostler.providers.scaleway.common.wire import Server
 
@@ -292,9 +298,10 @@ class InstanceCalls:
         return Done(resources=(self._reader(call).server(server),))
 
     async def _tag_address(self, call: Call, target: ResourceId) -> Outcome:
-        """Write the owner tag of an address beside the tags that it has."""
+        """Write the owner tag of an address beside the tags that it has, and its pool's."""
         there = await self._api.address(call.zone, address_id(target))
-        body: dict[str, object] = {"tags": _with(self._tags(call, call.slot), there.tags)}
+        tags = (*pool_tags(text(call, "pool")), *self._tags(call, call.slot))
+        body: dict[str, object] = {"tags": _with(tags, there.tags)}
         ip = await self._api.change_address(call.zone, there.id, body)
         return Done(resources=(self._reader(call).address(ip),))
 

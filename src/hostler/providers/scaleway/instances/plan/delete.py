@@ -89,7 +89,8 @@ def _address(machine: Machine, address: Resource) -> Call | None:
     still says that it is ours, that alone is taken away.
     """
     if pooled(address.id):
-        return _call(machine, address, RELEASE_ADDRESS)
+        lost = address.owner_tag is None and address.status != "promised"
+        return None if lost else _call(machine, address, RELEASE_ADDRESS)
     taken = taken_id(address.id, machine.id)
     if any(known.id == taken for known in machine.place(address.slot).known):
         return _change(machine, address, RELEASE_ADDRESS) if address.owner_tag else None

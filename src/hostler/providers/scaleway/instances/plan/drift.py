@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.resource import Condition, Resource, Slot
+from hostler.providers.scaleway.common.owner_tags import pooled
 
 from .calls import (
     ATTACH_ADDRESS,
@@ -79,10 +80,15 @@ def _of_address(site: Site, address: Resource, server: Resource) -> Iterator[Cal
     elif address.owner not in {None, server.id}:
         yield _person(site, address, f"{address.slot} is attached to server {address.owner}")
     if address.owner_tag is None:
-        yield _mend(site, address, TAG_ADDRESS, f"the owner tag of {address.slot} is gone")
+        yield _tag_again(site, address, f"the owner tag of {address.slot} is gone")
     elif name := _former(site, address):
-        what = f"the owner tag of {address.slot} names fleet {name}"
-        yield _mend(site, address, TAG_ADDRESS, what)
+        yield _tag_again(site, address, f"the owner tag of {address.slot} names fleet {name}")
+
+
+def _tag_again(site: Site, address: Resource, what: str) -> Call:
+    """Return the call that tags an address: one of a pool, so that it is found there again."""
+    pool = site.template.pool if pooled(address.id) else ""
+    return _mend(site, address, TAG_ADDRESS, what, *((("pool", pool),) if pool else ()))
 
 
 def _of_volume(site: Site, volume: Resource, server: Resource) -> Iterator[Call]:
