@@ -28,6 +28,7 @@ from .as_asked import differs
 from .as_recorded import misstated
 from .first_start import first_start
 from .ground_truth import is_healthy, is_of, things_in
+from .large import LEAST
 from .promptness import Promptness
 from .requests import is_counted, is_destroying, is_given_back
 from .untagged import Untagged, strips
@@ -53,7 +54,8 @@ class ServerChecker(ScalewayChecker):
         self.pool, self._scenario = pool, scenario
         self._requests = dict[InstallationId, CarriedOut]()
         self._choices = dict[InstallationId, Choices]()
-        self._promptness = Promptness(world, probed=scenario.probe != "api")
+        large = scenario.machines >= LEAST
+        self._promptness = Promptness(world, probed=scenario.probe != "api", large=large)
         self._denied = dict[tuple[str, str], list[float]]()
         self.untagged = Untagged(frozenset(thing.id for thing, _ in things_in(world)))
 

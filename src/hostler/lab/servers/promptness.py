@@ -21,6 +21,9 @@ ANSWERED = 120.0
 BOUNDS = {"answers": 180.0, "is down": 300.0, "has nothing left": 300.0}
 """How long, in seconds in which its zone was listed, a record may lag behind the world."""
 
+LARGE = {**BOUNDS, "has nothing left": 600.0}
+"""The same of a large fleet, whose proofs wait for the rate, and behind those that hang (199)."""
+
 
 def server_of(world: World, machine: Machine) -> Server | None:
     """Return the server that a record binds, where there still is one."""
@@ -41,8 +44,12 @@ class Promptness:
 
     world: World
     probed: bool
+    large: bool = False
     up: dict[str, float] = field(default_factory=dict[str, float])
-    lag: Lag = field(default_factory=lambda: Lag(BOUNDS))
+    lag: Lag = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lag = Lag(LARGE if self.large else BOUNDS)
 
     def look(self, now: float) -> None:
         """Note which servers are up just now, and answer where that is asked."""
