@@ -47,8 +47,9 @@ def main() -> None:
 
 
 def stage(folder: Path) -> None:
-    """Fill a folder with the project and everything that it needs, compiled."""
-    for found in closure():
+    """Fill a folder with the project and everything that the plugin needs, compiled."""
+    without = left_out()
+    for found in closure(without):
         for file in found.files or ():
             if not {file.name, file.suffix} & UNUSED and not {"..", "__pycache__"} & set(
                 file.parts
@@ -59,6 +60,8 @@ def stage(folder: Path) -> None:
     shutil.copytree(ours, folder / PROJECT, ignore=leave, dirs_exist_ok=True)
     for source, place in included().items():
         copy(ROOT / source, folder / place)
+    for module in without:
+        shutil.rmtree(folder.joinpath(*module.split(".")), ignore_errors=True)
     unchecked = PycInvalidationMode.UNCHECKED_HASH  # valid wherever and whenever it is unpacked
     if not compileall.compile_dir(
         folder, quiet=2, workers=0, stripdir=folder, invalidation_mode=unchecked
@@ -66,12 +69,20 @@ def stage(folder: Path) -> None:
         print("some modules were not compiled; they will be when they are imported")
 
 
-def closure() -> Iterator[Distribution]:
-    """Return the installed distributions that the project needs, itself among them."""
+def left_out() -> frozenset[str]:
+    """Return the packages, ours and others', that the plugin never imports, by its contract."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    contracts = project["tool"]["importlinter"]["contracts"]
+    (forbidden,) = (one["forbidden_modules"] for one in contracts if one.get("id") == "plugin")
+    return frozenset(forbidden)
+
+
+def closure(without: frozenset[str]) -> Iterator[Distribution]:
+    """Return the installed distributions that the plugin needs, the project among them."""
     seen, waiting = set[str](), [PROJECT]
     while waiting:
         name = canonicalize_name(waiting.pop())
-        if name in seen:
+        if name in seen or name in without:
             continue
         seen.add(name)
         try:

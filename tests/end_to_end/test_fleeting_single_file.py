@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -37,6 +38,15 @@ def test_it_unpacks_itself_and_tells_its_version(built: Path) -> None:
         )
         assert ran.stdout.startswith(f"{NAME} 0.")
     assert len([one for one in (built.parent / "unpacked").iterdir() if one.is_dir()]) == 1
+
+
+@pytest.mark.timeout(180)
+def test_it_has_neither_the_command_line_nor_the_experiments(built: Path) -> None:
+    with ZipFile(built) as file:
+        names = file.namelist()
+    without = ("cyclopts", "rich", "pygments", "hostler/lab", "hostler/simulators")
+    assert any(name.startswith("site-packages/hostler/domain/") for name in names)
+    assert not [n for n in names if n.startswith(tuple(f"site-packages/{w}/" for w in without))]
 
 
 @pytest.mark.timeout(180)
