@@ -78,6 +78,29 @@ async def test_observations_are_two_to_fifteen_seconds_apart_while_something_is_
 
 
 @pytest.mark.looptime
+@pytest.mark.parametrize(("boot", "usual"), [(30 * S, 30), (30 * MIN, 15)], ids=["quiet", "busy"])
+async def test_a_listing_that_failed_is_tried_again_soon_and_then_more_and_more_rarely(
+    boot: timedelta, usual: float
+) -> None:
+    """Of Macs the next one came after 5 min, though one was due to be given up (121000032)."""
+    rig = FakeScene(replace(FLEET, size=2, timers=replace(FLEET.timers, start=60 * MIN)))
+    rig.world.pace = replace(rig.world.pace, boot=boot)
+    async with rig.running():
+        await rig.pass_by(4 * MIN)
+        rig.provider.dead.add(ZONE)
+        begun = rig.clock.now()
+        await rig.pass_by(5 * MIN)
+        rig.provider.dead.clear()
+        mended = rig.clock.now()
+        await rig.pass_by(5 * MIN)
+    pauses = gaps([at for at in observed(rig, begun) if at < mended])
+    assert 2 <= pauses[0] < 3
+    assert all(later >= earlier - 1 for earlier, later in itertools.pairwise(pauses))
+    assert all(14 < pause < 16 for pause in pauses[-5:])
+    assert all(usual <= gap < usual + 1 for gap in gaps(observed(rig, mended))[1:])
+
+
+@pytest.mark.looptime
 async def test_records_that_go_on_to_conflict_are_read_again_at_the_usual_pace() -> None:
     """Each round began the next one at once: nothing else ran any more (seed 157)."""
     rig = FakeScene(replace(FLEET, size=2))

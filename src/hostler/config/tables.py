@@ -249,11 +249,14 @@ class EngineTable(Struct, frozen=True, kw_only=True):
     ] = 60 * _S
     lease_beat: Annotated[Positive, Meta(description="how often leases are renewed")] = 15 * _S
     quiet: Annotated[
-        Positive, Meta(description="time between observations when nothing is expected")
+        Positive,
+        Meta(description="time between observations when nothing is expected, and none failed"),
     ] = 30 * _S
     busy_first: Annotated[
         Positive,
-        Meta(description="time to the next observation when something is expected; it grows"),
+        Meta(
+            description="time to the next one when something is expected, or one failed; it grows"
+        ),
     ] = 2 * _S
     busy_last: Annotated[Positive, Meta(description="the longest that it grows to")] = 15 * _S
     rare: Annotated[

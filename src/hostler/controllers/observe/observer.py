@@ -75,6 +75,11 @@ class Observer:
         self._state.asked = batch.later
 
     @property
+    def lacks(self) -> bool:
+        """Whether a listing failed that no later one has made good."""
+        return bool(self._failing)
+
+    @property
     def pause(self) -> timedelta | None:
         """How long what is asked for may wait; None where nothing is, or no answer comes.
 
@@ -136,6 +141,8 @@ class Observer:
             Count.OBSERVATIONS_FAILED, self._account.name, scope.zone, scope.kind
         )
         if scope.machine is None:
+            if not known:  # it is tried again as soon as the busy cadence begins
+                self._state.pace = timedelta(0)
             self._failing.add(listing)
         (log.debug if known else log.warning)(
             "observation incomplete",

@@ -24,9 +24,9 @@ _S = timedelta(seconds=1)
 class Settings(Struct, frozen=True, kw_only=True):
     """How fast and how often: calls per second, lease times, and the cadence of observations.
 
-    `quiet` is the time between observations when nothing is expected; while something is,
-    observations come `busy_first` apart at first, growing to `busy_last`; `rare` is how often
-    addresses and volumes are listed meanwhile. `poll` is how often requests are noticed, and
+    `quiet` is the time between observations when nothing is expected; while something is, or one
+    failed, observations come `busy_first` apart at first, growing to `busy_last`; `rare` is how
+    often addresses and volumes are listed meanwhile. `poll` is how often requests are noticed, and
     `standby` how often a replica sees whether it leads by now. `jump` is how far the wall clock may
     run from boot time before it counts as having jumped. `remember` is how long events, and
     machines that are deleted, are kept.
