@@ -34,6 +34,7 @@ SIZE = Size()
 MANY = 20
 AT_ONCE = 5
 PAST_FAILURES = {
+    122000017: "R1: a guest that goes right after it answered a probe did answer (the judge)",
     12010149: "R8: one list showed four servers once more that were gone (the judge)",
     5010354: "L: only people can know of a server that lost tags and name at once (the lab)",
     2008: "R7: a machine that went down soon after its start was remembered to rest",

@@ -144,6 +144,10 @@ class Checker(Findings):
         for reported in self.reported.values():
             reported.untried = 0.0
 
+    def guest_answered(self, server: str) -> None:
+        """Note which server answered a probe, which may be gone before time goes on."""
+        self._up.add(server)
+
     def answered(self, request: HttpRequest, source: str, line: Line) -> None:
         """Note what became of a request in the world, and whose guests are up by then."""
         self.truth.note()

@@ -51,6 +51,7 @@ class RunnerCourse:
         most = self._fleet().most(0)
         self.checker = Checker(self.world, self.trace, most)
         self.checker.offered = scenario.states
+        self._environment.hears = self.checker.guest_answered
         self.metrics = CountingMetrics()
         self.site = self._make_site(rng)
         self.runner: Runner

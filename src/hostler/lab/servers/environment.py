@@ -41,7 +41,7 @@ _LARGE_CAPS = Caps(per_reclaim=20, per_hour=300, share=0.5)
 
 
 def _nobody(server: str) -> None:
-    """Nobody hears which server answers, where a runner's judge asks jobs instead."""
+    """Nobody hears which server answers."""
     del server
 
 
@@ -57,7 +57,7 @@ class ServerEnvironment:
 
     def __init__(self, scenario: Scenario) -> None:
         self.base = scenario
-        self._hears: Callable[[str], None] = _nobody
+        self.hears: Callable[[str], None] = _nobody
 
     def open(self, loop: SimLoop, rng: Random) -> None:
         """Open the world; somebody has things in the same project."""
@@ -79,7 +79,7 @@ class ServerEnvironment:
         """Return the checker of the run."""
         delay = CONSISTENCY_DELAY.total_seconds()
         self._checker = ServerChecker(self.world, trace, delay, self._pool, self.base)
-        self._hears = self._checker.guest_answered
+        self.hears = self._checker.guest_answered
         return self._checker
 
     def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
@@ -150,10 +150,10 @@ class ServerEnvironment:
         )
 
     def answers(self, address: str) -> bool:
-        """Tell whether a guest is up; the judge of servers hears it too."""
+        """Tell whether a guest is up; the judge hears it too."""
         guest = self.world.guests.get(address)
         if guest is not None:
-            self._hears(guest)
+            self.hears(guest)
         return guest is not None
 
     def preparer(self, run: ProcessRun) -> Preparer | None:
