@@ -2,9 +2,10 @@
 
 "make mutants" draws places of the modules that decide, and tells of each whether tests fail on it;
 ARGS=--simulation asks the simulation alone: the first seeds, or with --of those of many in which
-the mutant would have had another value than the code. Mutants stand in a copy of the tree: the tree
-itself is never touched. The same --seed draws the same places of the same tree. A survivor either
-changes nothing that anybody could see, or shows a test that is missing.
+the mutant would have had another value than the code. Of who survives it is told in how many of
+them anything went otherwise: what was called, recorded or said, and when. Mutants stand in a copy
+of the tree: the tree itself is never touched. The same --seed draws the same places of the same
+tree. A survivor either changes nothing that anybody could see, or shows a test that is missing.
 """
 
 import argparse
@@ -17,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import cast
@@ -72,9 +73,9 @@ plan = Plan(seeds=seeds, size=Size(machines=None, days=PROVIDERS[provider].days)
 for result in run(plan, os.cpu_count() or 1):
     if result.violation is not None:
         sys.exit(1)
-print(len(seeds))
+    print(result.digest)
 """
-"""Runs seeds of a provider until one fails."""
+"""Runs seeds of a provider until one fails; prints the digest of all that happened in each."""
 _NO_TESTS = 5  # pytest's exit code where a folder has none
 LIMIT = 900.0
 """Seconds for one run, at the least: a mutant that hangs is noticed."""
@@ -210,11 +211,31 @@ def providers_of(path: Path) -> tuple[str, ...]:
     return next(found, PROVIDERS)
 
 
+Seeds = Mapping[str, Sequence[int]]
+"""Seeds by their provider."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """Who notices a mutant; where nobody does, how seeds went with it, by their provider.
+
+    `digests` are of all that happened in each seed; `otherwise` says in how many that is another
+    one than with nothing broken.
+    """
+
+    who: str
+    digests: Mapping[str, Sequence[tuple[int, str]]] = field(
+        default_factory=dict[str, Sequence[tuple[int, str]]]
+    )
+    otherwise: Mapping[str, int] | None = None
+
+
 class Copy:
     """A copy of the tree in which one mutant at a time stands."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self._limit = folder, LIMIT
+        self._unbroken = dict[tuple[str, int], str]()
         listed = subprocess.run(
             ("git", "ls-files", "-z"),  # noqa: S607 - whichever git made the checkout
             cwd=ROOT,
@@ -227,7 +248,7 @@ class Copy:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target)
 
-    def noticed(self, mutant: Mutant, seeds: Mapping[str, Sequence[int]] | None) -> str:
+    def noticed(self, mutant: Mutant, seeds: Seeds | None) -> Noticed:
         """Return who notices a mutant: the tests near it, the rest, a seed; or nobody: empty.
 
         `seeds` are those of each provider that are asked, and nothing else; None: the tests are.
@@ -236,9 +257,24 @@ class Copy:
         whole = place.read_bytes()
         place.write_text(mutant.text, encoding="utf-8")
         try:
-            return self._by_tests(mutant) if seeds is None else self._by_seeds(seeds)
+            found = Noticed(self._by_tests(mutant)) if seeds is None else self._by_seeds(seeds)
         finally:
             place.write_bytes(whole)
+        return found if found.who or seeds is None else self._compared(found, seeds)
+
+    def _compared(self, found: Noticed, seeds: Seeds) -> Noticed:
+        """Return in how many seeds of each provider anything went otherwise than unbroken."""
+        for provider, numbers in seeds.items():
+            new = [seed for seed in numbers if (provider, seed) not in self._unbroken]
+            digests = self._judged(provider, new) if new else []
+            if digests is None:
+                raise SystemExit(f"nothing is broken, and a seed of {provider} fails: {new}")
+            self._unbroken |= {(provider, s): d for s, d in zip(new, digests, strict=True)}
+        otherwise = {
+            provider: sum(self._unbroken[provider, s] != d for s, d in found.digests[provider])
+            for provider in seeds
+        }
+        return replace(found, otherwise=otherwise)
 
     def _by_tests(self, mutant: Mutant) -> str:
         parts = mutant.path.relative_to(SOURCE).parts
@@ -248,19 +284,25 @@ class Copy:
                 return " ".join(paths)
         return ""
 
-    def _by_seeds(self, seeds: Mapping[str, Sequence[int]]) -> str:
+    def _by_seeds(self, seeds: Seeds) -> Noticed:
+        found: dict[str, list[tuple[int, str]]] = {provider: [] for provider in seeds}
         for some in (slice(_FIRST), slice(_FIRST, None)):
             for provider, numbers in seeds.items():
-                if numbers[some] and self._judged(provider, numbers[some]) is None:
-                    return f"simulation: {provider}"
-        return ""
+                digests = self._judged(provider, numbers[some]) if numbers[some] else []
+                if digests is None:
+                    return Noticed(f"simulation: {provider}")
+                found[provider] += zip(numbers[some], digests, strict=True)
+        return Noticed("", digests=found)
 
-    def _judged(self, provider: str, seeds: Sequence[int]) -> str | None:
-        """Run seeds; return what was printed, or None where one failed."""
+    def _judged(self, provider: str, seeds: Sequence[int]) -> list[str] | None:
+        """Run seeds; return the digest of each, or None where one failed."""
         printed = self._run("-c", _JUDGE, provider, *map(str, seeds))
-        if printed is not None and printed.strip() != str(len(seeds)):
+        if printed is None:
+            return None
+        digests = printed.split()
+        if len(digests) != len(seeds):
             raise SystemExit(f"the simulation of {provider} printed no result: {printed!r}")
-        return printed
+        return digests
 
     def _run(self, *arguments: str) -> str | None:
         """Run Python on the copy; return what it printed, or None where it failed."""
@@ -343,12 +385,15 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def outcome(who: str, reached: Reach) -> str:
+def outcome(noticed: Noticed, reached: Reach) -> str:
     """Return in a word what came of a mutant."""
-    if who:
+    if noticed.who:
         return "noticed "
-    differs = not reached.known or any(reached.seeds.values())
-    return "SURVIVED" if differs else "SURVIVED (no seed in which it differs)"
+    if reached.known and not any(reached.seeds.values()):
+        return "SURVIVED (no seed in which it differs)"
+    if noticed.otherwise is not None and not any(noticed.otherwise.values()):
+        return "SURVIVED (nothing goes otherwise in any of these seeds)"
+    return "SURVIVED"
 
 
 def main() -> None:
@@ -365,20 +410,21 @@ def main() -> None:
         asked_of = reaches(copy.folder, mutants, asked.simulation, asked.of)
         for number, (mutant, reached) in enumerate(zip(mutants, asked_of, strict=True), start=1):
             begun = time.perf_counter()
-            who = copy.noticed(mutant, reached.seeds if asked.simulation else None)
-            survivors += not who
+            noticed = copy.noticed(mutant, reached.seeds if asked.simulation else None)
+            survivors += not noticed.who
             row = {
                 "path": str(mutant.path),
                 "line": mutant.line,
                 "before": mutant.before,
                 "after": mutant.after,
-                "noticed": who or None,
+                "noticed": noticed.who or None,
                 "differs": {name: len(seeds) for name, seeds in reached.seeds.items()}
                 if reached.known
                 else None,
+                "otherwise": noticed.otherwise,
                 "seconds": round(time.perf_counter() - begun, 1),
             }
-            line = f"{number}/{len(mutants)} {outcome(who, reached)} {mutant.about}"
+            line = f"{number}/{len(mutants)} {outcome(noticed, reached)} {mutant.about}"
             print(json.dumps(row) if asked.json else line, flush=True)
     if not asked.json:
         share = 100 * (1 - survivors / max(1, len(mutants)))

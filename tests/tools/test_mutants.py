@@ -51,7 +51,7 @@ def run(plan, jobs):
 def run_seed(seed, size, provider):
     old = is_old(seed)
     right = seed >= 5 or old == (seed >= 3)
-    return SimpleNamespace(violation=None if right else "wrong")
+    return SimpleNamespace(violation=None if right else "wrong", digest=str(old))
 """
 TEST = """from hostler.domain.ages import is_old
 
@@ -181,6 +181,28 @@ def test_seeds_in_which_a_mutant_differs_are_chosen_among_many(project: Path) ->
     assert rows["(age >= limit)"]["differs"]["instances"] == 1
     assert rows["(4)"]["differs"] is None, "what a module says when it is imported is in every seed"
     assert (project / "src/hostler/domain/ages.py").read_text() == CODE
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("digest", "seeds", "outcome"),
+    [
+        ("str(old)", 1, "SURVIVED "),
+        ("provider", 0, "SURVIVED (nothing goes otherwise in any of these seeds) "),
+    ],
+)
+def test_of_a_survivor_it_is_told_whether_anything_went_otherwise(
+    project: Path, digest: str, seeds: int, outcome: str
+) -> None:
+    """Seed 7 alone differs, and no judge looks at it."""
+    place = project / "src/hostler/lab/simulate/seeds.py"
+    place.write_text(SEEDS.replace("digest=str(old)", f"digest={digest}"))
+    options, about = ("--simulation", "2", "--of", "9"), "(age >= limit)"
+    rows = [json.loads(line) for line in run(project, "--json", *options).splitlines()]
+    row = next(row for row in rows if row["after"] == about)
+    assert (row["differs"]["instances"], row["otherwise"]["instances"]) == (1, seeds)
+    line = next(line for line in run(project, *options).splitlines() if line.endswith(about))
+    assert line.partition(" ")[2].startswith(f"{outcome}src/")
 
 
 @pytest.mark.timeout(300)
