@@ -1,20 +1,14 @@
 """The checker: what is recorded and asked of Macs is held against what is true of the hosts.
 
-S5   what a live record holds, or what bears a foreign tag, is neither wiped, renamed nor deleted.
-S11  what is paid for is not deleted.
-S12  nobody gets a host that was not wiped since somebody else had it.
-S13  no host is two machines': not in one store, and not in use in two.
-pool no host is free and ready unwiped since its last claim, unless a person put it there.
-For a while after something took effect later than the consistency delay, S5 and S13 say nothing of
-its host, for nothing can be proved then. Nor do they of what a person just renamed.
+It notes what is asked and saved, and hands each to those who judge it: what is done to hosts
+(handling), who has them (occupancy, doubles), what is chosen, given up, failed and proved.
 """
 
 import re
-from math import inf
 
 import msgspec
 
-from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
+from hostler.domain.ids import FleetName, HostId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.commands import Decision, Event
 from hostler.domain.model.fleet import Fleet
@@ -25,7 +19,6 @@ from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Request
 from hostler.lab.checks.checker import HIDDEN_FOR, S1_BOUND
-from hostler.lab.checks.holds import HEARD, STOOD_STILL
 from hostler.lab.checks.host_records import TrueHost, misstated
 from hostler.lab.checks.listings import HIDING
 from hostler.lab.checks.shadow_store import ShadowStore
@@ -40,7 +33,7 @@ from hostler.simulators.scaleway.state.ledger import Line
 from hostler.simulators.scaleway.state.mac_catalogue import TYPES
 from hostler.simulators.scaleway.state.mac_records import Mac
 from hostler.testing import invariants
-from hostler.testing.invariants import LIVE, Found, Thing, Violation
+from hostler.testing.invariants import Found, Thing, Violation
 from hostler.testing.time.clock import BEGINNING
 
 from . import quiescence
@@ -50,8 +43,9 @@ from .doubles import Doubles
 from .faults import MacScenario
 from .given_up import GivenUp
 from .ground_truth import PERSON, Asked, Change, GroundTruth
+from .handling import Handling
 from .names import parse_name
-from .occupancy import FORGIVEN, IN_USE, shared, unwiped
+from .occupancy import shared, unwiped
 from .proofs import Proofs
 from .quiescence import MAY_REST, free_for, hosts_rest
 from .tenants import claimant, ended, paid
@@ -87,7 +81,7 @@ class MacChecker(ScalewayChecker):
         self._failed = FailedWipes()
         self._proofs = Proofs(bound)
         self._hidden = 0, 0.0
-        self._reserved = dict[tuple[InstallationId, HostId], tuple[float, int]]()
+        self._handling = Handling(self.truth, lambda: self.shadows, self.faults)
 
     # ------------------------------------------------------------ what is true
 
@@ -238,7 +232,7 @@ class MacChecker(ScalewayChecker):
         if mac is None or hold is None or host.condition is not HostCondition.FREE:
             return
         if hold.kind in _HAD and (hold.until - BEGINNING).total_seconds() > self.now:
-            self._reserved[shadow.own, host.id] = self.now, mac.installs
+            self._handling.reserved(shadow.own, host.id, self.now, mac.installs)
 
     def happened(self, fault: str, *, done: bool) -> None:
         """Note what a person did."""
@@ -275,14 +269,16 @@ class MacChecker(ScalewayChecker):
             self._tell(change)
             self._judge(change)
             self._proofs.changed(change, self.now)
-            if change.what == "renamed":
-                self._claimed(change)
             if not any(self.faults[fault] for fault in _COPIES):
                 hold = self._hold_on(change.host)
                 self.found(self._given_up.changed(change, self._requests(), hold))
         self.found(
             (*shared(self._shadows(), self.truth, self.now), *unwiped(self.truth, self._pools))
         )
+
+    def _judge(self, change: Change) -> None:
+        """Judge what was done to a host, and who gets it."""
+        self.found(self._handling.changed(change, self.now))
 
     def _hold_on(self, host: HostId) -> Hold | None:
         """Return the hold that everybody knows to be on a host."""
@@ -301,88 +297,6 @@ class MacChecker(ScalewayChecker):
         late = " LATE" if change.late else ""
         about = str(owner[1].machine) if owner is not None else ""
         self.trace.note(f"  host {change.host} {change.what} by {by}{late}: {name}", about)
-
-    def _judge(self, change: Change) -> None:
-        by, before = change.by, change.before
-        if by is None or change.late or self._tainted(change):
-            return
-        owner = before.owner
-        stood = before.named <= by.begun
-        if owner is not None and owner[1].installation not in by.ours and stood:
-            text = f"host {change.host} of {owner[1].installation} was {change.what}"
-            self._wrong("S5", f"{text} by {by.ours[0]}", change)
-        if owner is None and change.what == "wiped" and stood:
-            self._wrong("S5", f"host {change.host} was wiped under the name {before.name}", change)
-        for shadow in self._shadows():
-            self._judge_records(change, by, shadow)
-
-    def _judge_records(self, change: Change, by: Asked, shadow: ShadowStore) -> None:
-        """What a live record has is its own machine's; but who is lent a host cannot know that.
-
-        Nor does a machine wipe its own host while it is ready: whoever was handed it is on it.
-        """
-        mine = shadow.own == by.ours[0]
-        if change.before.lent in by.ours and not mine:
-            return
-        for machine in shadow.living():
-            if machine.host != change.host:
-                continue
-            if machine.id == by.machine:
-                if change.what == "wiped" and machine.phase is Phase.READY:
-                    self._wrong("S5", f"{machine.id} wipes {change.host}, and is ready", change)
-                continue
-            handled = self._was_handled(machine)
-            if handled and not mine:
-                self.truth.lend(change.host, by.ours[0])
-            if (machine.phase in IN_USE and not handled) or (mine and machine.phase in LIVE):
-                who = f"{by.ours[0]} {by.machine or 'itself'}"
-                text = f"host {change.host} was {change.what} by {who}"
-                self._wrong("S5", f"{text} while {machine.id} is {machine.phase}", change)
-
-    def _was_handled(self, machine: Machine) -> bool:
-        """Tell whether a person renamed its host: it may be another's by now."""
-        fact = self.truth.hosts.get(machine.host) if machine.host else None
-        return fact is not None and self._is_recent(fact.handled)
-
-    def _tainted(self, change: Change) -> bool:
-        """Tell whether something took effect beyond the consistency delay not long ago."""
-        return self._is_recent(change.before.late)
-
-    def _is_recent(self, at: float) -> bool:
-        return self.now - at < FORGIVEN
-
-    def _wrong(self, invariant: str, text: str, change: Change) -> None:
-        fact = self.truth.hosts.get(change.host)
-        owner = (fact.owner if fact else None) or change.before.owner
-        machine = owner[1].machine if owner is not None else None
-        self.found((Violation(invariant=invariant, text=text, machine=machine),))
-
-    def _claimed(self, change: Change) -> None:
-        """S12: whoever gets a host gets a disk that was written anew since anybody had it."""
-        fact = self.truth.hosts[change.host]
-        owner, by = fact.owner, change.by
-        if owner is None or owner[0] != "claimed" or by is None:
-            return
-        user = f"{owner[1].installation} {owner[1].machine}"
-        raced = fact.handled > by.begun
-        passed_on = user != fact.user and not (change.late or raced or change.adopts)
-        returns = self._returns(by) and self.truth.is_as_left(change.host, user)
-        if passed_on and not self.truth.is_clean(change.host) and not returns:
-            text = f"host {change.host} goes to {user}, unwiped since {fact.user} had it"
-            self._wrong("S12", text, change)
-        mac = self.truth.mac(change.host)
-        for own in by.ours if mac is not None and not change.late else ():
-            at, installs = self._reserved.get((own, change.host), (inf, 0))
-            known = at + HEARD + STOOD_STILL < by.begun and not change.adopts
-            if known and mac is not None and mac.installs == installs:
-                text = f"host {change.host} goes to {user}, unwiped since a person had reserved it"
-                self._wrong("S12", text, change)
-        self.truth.use(change.host, user)
-
-    def _returns(self, by: Asked | None) -> bool:
-        """Tell whether a machine that was ready takes its own host back, renamed by a person."""
-        mine = (b.machines.get(MachineId(by.machine)) for b in self.shadows if by)
-        return any(m is not None and m.health.was_ready is not None for m in mine)
 
     def _shadows(self) -> list[ShadowStore]:
         return [shadow for shadow in self.shadows if not shadow.lost]

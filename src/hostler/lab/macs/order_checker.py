@@ -92,7 +92,7 @@ class OrderChecker(MacChecker):
         super()._judge(change)
         self.images.noted(change)
         self.bootstraps.noted(change)
-        if change.what == "renamed" and not self._tainted(change):
+        if change.what == "renamed" and not self._handling.is_tainted(change, self.now):
             self.found(self.bootstraps.released(change))
 
     def _may_move(self, shadow: ShadowStore, machine: Machine) -> bool:
