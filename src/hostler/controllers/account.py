@@ -262,7 +262,7 @@ class AccountLoop:
         self.state.forget_gone()
         self.state.asked = still_asked(self.state.asked, found.asked, self.state.inventory.missing)
         await self._raise(found.failed)
-        expecting = found.expecting or doubtful or self._observer.lacks
+        expecting = found.expecting or doubtful or self._observer.is_failing
         self._set_pace(expecting=expecting, due=min(found.due, default=None))
         if found.goes_on and self._account.provider.capabilities.power is not None:
             self._at_once += 1

@@ -75,7 +75,7 @@ class Observer:
         self._state.asked = batch.later
 
     @property
-    def lacks(self) -> bool:
+    def is_failing(self) -> bool:
         """Whether a listing failed that no later one has made good."""
         return bool(self._failing)
 
