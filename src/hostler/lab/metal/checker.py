@@ -4,7 +4,7 @@ S5     a box that a machine is using is never switched off by us.
 S12    nobody gets a box that is not clean since somebody else had it, as its capability says.
 S13    no box is two machines', and no machine has one that is not bound to it.
 hold   what people hold is left alone, and is soon on or off as they want it.
-power  boxes are switched no oftener, and no more of them at a time, than their limits allow.
+power  boxes are switched no oftener, and no more of them at a time, than their limits allow (limits).
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,9 +14,9 @@ from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, Res
 from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.capabilities import Cleaning
 from hostler.domain.model.commands import Decision, Event
-from hostler.domain.model.fleet import Fleet, ProbeKind
+from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.hold import HoldKind
-from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal, host_of
+from hostler.domain.model.host import Host, HostCondition, host_of
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, Observation, OwnerTag
@@ -28,7 +28,7 @@ from hostler.lab.checks.listings import Listed
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.lab.macs.quiescence import MAY_REST, hosts_rest
-from hostler.lab.scenario.faults import OTHER_STORES, STORE_COPIED, STORE_RESTORED
+from hostler.lab.scenario.faults import OTHER_STORES, STORE_COPIED
 from hostler.testing import invariants
 from hostler.testing.fakes.metal_planner import CLEAN, SWITCH_ON
 from hostler.testing.invariants import Found, Thing, Violation
@@ -37,13 +37,13 @@ from .choices import BoxChoices
 from .faults import MetalScenario
 from .ground_truth import MetalTruth
 from .holds import Cycles, Switched
+from .limits import Limits
+from .shown import Shown
 
 BOXES: Listed = {"server": ("boxes",), "host": ("boxes",)}
 """What must be listed for somebody to know all boxes of a rack."""
 STEADY = 240.0
 """So long, in seconds, a box is up before nobody may take it for lost."""
-_SEEN = 90.0
-"""So long, in seconds, after it went on or off an engine that looks knows of it."""
 _USED = frozenset({Phase.READY, Phase.DRAINING})
 _ON = frozenset({Condition.STARTING, Condition.UP})
 _IS_ON = {Condition.UP: True, Condition.OFF: False}
@@ -71,15 +71,23 @@ class MetalChecker(Checker):
         self._let_go = dict[HostId, float]()
         self._obeyed = set[tuple[str, str]]()
         self._began = dict[MachineId, float]()
-        self._newest_start = ("", -1e9)
-        self._shown_off = dict[HostId, float]()
-        self._shown_up = dict[HostId, float]()
-        self._shown_failed = dict[HostId, float]()
+        self._shown = Shown()
+        self._limits = self.limited()
         self._struck_at = dict[HostId, tuple[int, float]]()
         self._switched = dict[InstallationId, Switched]()
         self._cycles = dict[InstallationId, Cycles]()
         self._wear = dict[InstallationId, Wear]()
         self._lag = Lag(LATE)
+
+    def limited(self) -> Limits:
+        """Return what holds boxes against the limits of their power."""
+        return Limits(
+            truth=self.truth,
+            scenario=self._scenario,
+            shown=self._shown,
+            faults=self.faults,
+            now=lambda: self.now,
+        )
 
     # ------------------------------------------------------------ what is true
 
@@ -146,20 +154,14 @@ class MetalChecker(Checker):
 
     def observed(self, observation: Observation) -> None:
         """Note which boxes were listed as off, as up, or as failed."""
-        into = {
-            Condition.OFF: self._shown_off,
-            Condition.UP: self._shown_up,
-            Condition.FAILED: self._shown_failed,
-        }
-        for resource in observation.resources:
-            if resource.slot == HOST and resource.condition in into:
-                into[resource.condition][HostId(resource.id)] = self.now
+        self._shown.note(observation, self.now)
 
     def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
         """Check a call before it is sent."""
         del ahead
-        if call.shows is Shows.POWER and self._is_spaced(call):
-            self._switches_on(str(call.target or "").partition("#")[0])
+        if call.shows is Shows.POWER:
+            box = HostId(host_of(call.target or ResourceId("")))
+            self.found(self._limits.started(box, call))
         if call.kind == SWITCH_ON:
             self.found(self.known_counts.creates(MachineId(str(call.arg("machine"))), str(call)))
         if call.shows is Shows.REST or call.kind == CLEAN:
@@ -172,25 +174,6 @@ class MetalChecker(Checker):
         user = next((machine for machine in shadow.living() if machine.host == box), None)
         if user is not None and self.truth.condition(box) is Condition.UP:
             self.found(shadow.jobs.ended(user.id, call, self.now))
-
-    def _is_spaced(self, call: Call) -> bool:
-        """Tell whether a start takes its turn; one for a cleaning command does not."""
-        return call.slot != HOST or self._scenario.cleaning is not Cleaning.COMMAND
-
-    def _switches_on(self, box: str) -> None:
-        """Boxes are told to start one after the other, as far apart as their limits say."""
-        before, self._newest_start = self._newest_start, (box, self.now)
-        gap = self.now - before[1]
-        if box == before[0] or self.faults["clock_jump"]:
-            return
-        if gap < self._scenario.power.start_gap.total_seconds() - 2.0 - self._apart:
-            self._wrong("power", f"{box} is started {gap:.0f} s after {before[0]}", None)
-
-    @property
-    def _apart(self) -> float:
-        """How far apart the clocks are, in seconds, by which one engine goes on after another."""
-        base = self._scenario.base
-        return abs(base.skews[0] - base.skews[1]) if base.replicas > 1 else 0.0
 
     def obeyed(self, call: Call, box: HostId, *, stopped: bool) -> None:
         """Judge a command of ours at the moment of its effect.
@@ -213,25 +196,7 @@ class MetalChecker(Checker):
                 if machine.host == box and machine.phase in _USED and not forgiven:
                     text = f"{box} was switched off by {call} while {machine.id} is {machine.phase}"
                     self._wrong("S5", text, machine.id)
-            self._on_long_enough(shadow.hosts.get(box), call)
-
-    def _on_long_enough(self, host: Host | None, call: Call) -> None:
-        """A box that nobody needs stays on for its least time; cleaning and people apart.
-
-        Whoever switches a box on right after we switched it off hides that it was ever off: it
-        looks as if our command had been ignored, and is repeated; as does a brown-out that nobody
-        was shown, for the engine stood still. A store that was put back does not know when the box
-        was switched on.
-        """
-        unknown = self.faults["clock_jump"] or self.faults[STORE_RESTORED]
-        if host is None or call.slot != HOST or unknown or _is_asked_off(host):
-            return
-        on = self.truth.last(host.id, Condition.STARTING)
-        least = self._scenario.power.least_on.total_seconds()
-        free = host.condition is HostCondition.FREE and host.goal is not HostGoal.CLEAN
-        noticed = on is not None and self._was_off(host.id, on) > _SEEN
-        if free and noticed and on is not None and self.now - on < least - 1.0 - self._apart:
-            self._wrong("power", f"{host.id} goes off after {self.now - on:.0f} s", None)
+            self.found(self._limits.stopped(shadow.hosts.get(box), call))
 
     # ------------------------------------------------------------ what is recorded
 
@@ -271,7 +236,7 @@ class MetalChecker(Checker):
         super().host_saved(shadow, host)
         strikes, at = self._struck_at.get(host.id, (0, -inf))
         is_struck = host.health.strikes > strikes and host.error == _NOT_CLEANED
-        if is_struck and self._shown_failed.get(host.id, -inf) <= at:
+        if is_struck and self._shown.last(host.id, Condition.FAILED) <= at:
             text = f"{host.id} counts as one that could not be cleaned, and nothing failed"
             self._wrong("S4", text, host.machine)
         self._struck_at[host.id] = host.health.strikes, self.now if is_struck else at
@@ -281,18 +246,6 @@ class MetalChecker(Checker):
             cycles = self._cycles.setdefault(shadow.own, Cycles(self.truth))
             self.found(cycles.saved(host))
 
-    def _was_on(self, box: HostId) -> float:
-        """Return for how long a box was on before it went off; for a short while nobody sees it."""
-        on = self.truth.last(box, Condition.STARTING)
-        return self.truth.since(box) - on if on is not None else 1e9
-
-    def _was_off(self, box: HostId, on: float) -> float:
-        """Return for how long a box was off before it went on; nothing where none was shown it."""
-        off = self.truth.last(box, Condition.OFF)
-        if off is None:
-            return 1e9
-        return on - off if self._shown_off.get(box, -inf) >= off else 0.0
-
     def _is_alone(self, machine: Machine) -> None:
         for shadow in self.shadows:
             for other in shadow.living():
@@ -301,54 +254,14 @@ class MetalChecker(Checker):
                     self._wrong("S13", text, machine.id)
 
     def _taken(self, shadow: ShadowStore, machine: Machine, box: HostId) -> None:
-        """Judge a box that a machine takes: is it clean, and may it be switched on now?
-
-        What a person or a brown-out did to it since it was bound, or so shortly before that nobody
-        had seen it, was not known when it was taken.
-        """
+        """Judge a box that a machine takes: is it clean, and may it be switched on now?"""
         if self.truth.condition(box) is None:  # somebody took it away: nobody gets it
             return
         let_go = self._let_go.get(box)
         if let_go is not None and not self._is_clean(box, let_go):
             self._wrong("S12", f"{box} goes to {machine.id}, not clean since", machine.id)
         self._began[machine.id] = self.now
-        if self.faults["clock_jump"] or self.truth.condition(box) is Condition.UP:
-            return
-        limits, since = self._scenario.power, self.now - self.truth.since(box)
-        if self.truth.handled.get(box, -inf) >= shadow.bound_at.get(box, self.now) - _SEEN:
-            return
-        off = self.truth.condition(box) is Condition.OFF and since > _SEEN and self._saw_off(box)
-        least = limits.least_off.total_seconds() - 1.0 - self._apart
-        if off and self._was_on(box) > _SEEN and since < least:
-            self._wrong("power", f"{box} was off for {since:.0f} s", machine.id)
-        fresh = [m for m in shadow.living() if self._is_starting(m, machine, shadow)]
-        if len(fresh) > limits.parallel_starts:
-            self._wrong("power", f"{len(fresh)} boxes start at a time", machine.id)
-
-    def _saw_off(self, box: HostId) -> bool:
-        """Tell whether an engine could see since when a box is off."""
-        del box
-        return True
-
-    def _is_starting(self, machine: Machine, newest: Machine, shadow: ShadowStore) -> bool:
-        """Tell whether a machine's box is started for the first time, and truly not up yet.
-
-        One that had been switched on before its machine got it is not started for that one. Where
-        nothing probes it, it is up once it was seen on, though that could not be recorded yet.
-        """
-        box = machine.host
-        if box is None or machine.health.was_ready is not None:
-            return False
-        on, bound = self.truth.last(box, Condition.STARTING), shadow.bound_at.get(box, self.now)
-        condition = self.truth.condition(box)
-        if condition is Condition.STARTING and on is not None and on < bound:
-            return False
-        fleet = shadow.fleets.get(machine.fleet)
-        probed = fleet is None or fleet.probe.kind is not ProbeKind.API
-        if not probed and on is not None and self._shown_up.get(box, -inf) >= on:
-            return False
-        starting = machine.id == newest.id or machine.phase is Phase.STARTING
-        return starting and condition is not Condition.UP
+        self.found(self._limits.taken(shadow, machine, box))
 
     def _is_clean(self, box: HostId, since: float) -> bool:
         """Tell whether a box is clean, as its capability says, since a machine let go of it."""
@@ -372,7 +285,7 @@ class MetalChecker(Checker):
         free = (host for host in moved if host.condition is HostCondition.FREE)
         made = Switched(self.truth, self.held(shadow))
         switched = self._switched.setdefault(shadow.own, made)
-        answer = (host for host in free if self._is_shown(host.id))
+        answer = (host for host in free if self._shown.is_recent(host.id, self.now))
         self.found(switched.late((h for h in answer if self.looking(shadow, h.zone)), passed))
 
     def _lagging(self, shadow: ShadowStore) -> Iterator[tuple[Machine, str]]:
@@ -383,13 +296,8 @@ class MetalChecker(Checker):
                 continue
             condition = self.truth.condition(box)
             true = _OTHERWISE.get((machine.phase, condition))
-            if true is not None and self._is_shown(box):
+            if true is not None and self._shown.is_recent(box, self.now):
                 yield machine, true
-
-    def _is_shown(self, box: HostId) -> bool:
-        """Tell whether a box was listed just now as on or off: one that is not reached is not."""
-        newest = max(self._shown_up.get(box, -inf), self._shown_off.get(box, -inf))
-        return self.now - newest <= _SEEN
 
     def _wrong(self, invariant: str, text: str, machine: MachineId | None) -> None:
         self.found((Violation(invariant=invariant, text=text, machine=machine),))
@@ -449,9 +357,3 @@ class MetalChecker(Checker):
         """Tell whether an engine whose clock jumped back may hold a box on: its own time counts."""
         hold = host.hold if host is not None else None
         return bool(self.faults["clock_jump"]) and hold is not None and hold.kind is HoldKind.ON
-
-
-def _is_asked_off(host: Host) -> bool:
-    """Tell whether a person asks that a host is off: whenever it went on, it goes off."""
-    held = host.hold is not None and host.hold.kind is HoldKind.OFF
-    return held or host.power.cycle is HostGoal.OFF

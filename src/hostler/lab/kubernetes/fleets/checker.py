@@ -16,7 +16,6 @@ from collections.abc import Collection, Container, Iterator, Mapping
 from math import inf
 
 from hostler.domain.ids import FleetName, HostId
-from hostler.domain.model.calls import Call
 from hostler.domain.model.commands import RESIZE, Event
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host, HostCondition, HostGoal
@@ -29,9 +28,11 @@ from hostler.lab.kubernetes.checker import ObjectsChecker
 from hostler.lab.kubernetes.simulated_cluster import Raw
 from hostler.lab.macs.quiescence import MAY_REST
 from hostler.lab.metal.ground_truth import MetalTruth
+from hostler.lab.metal.limits import Limits
 from hostler.lab.power.faults import PowerScenario
 
 from .edits import FLEETS
+from .limits import SpaceLimits
 from .objects import PROVIDER, Objects, Space, is_going
 from .people import Aim
 
@@ -58,10 +59,20 @@ class FleetsChecker(ObjectsChecker):
         self._boxes_run = dict[str, Mapping[str, Collection[str]]]()
         self._hosts: Objected = {}
         self._providers: Objected = {}
-        self._starts = dict[str, tuple[str, float]]()
         self._ran = dict[str, set[str]]()
         self._led = dict[FleetName, tuple[str, float]]()
         self._sizes = dict[FleetName, list[tuple[float, int]]]()
+
+    def limited(self) -> Limits:
+        """Return what holds boxes against the limits of their power, each in its namespace."""
+        return SpaceLimits(
+            truth=self.truth,
+            scenario=self._scenario,
+            shown=self._shown,
+            faults=self.faults,
+            now=lambda: self.now,
+            space=lambda box: self._space(box).name,
+        )
 
     # ------------------------------------------------------------ what is dropped
 
@@ -234,19 +245,6 @@ class FleetsChecker(ObjectsChecker):
                 text = f"{machine.id} of {machine.fleet} has {machine.host}"
                 self.wrong("apart", text, machine.id)
 
-    def _switches_on(self, box: str) -> None:
-        """Boxes of one rack are told to start one after the other."""
-        space = self._space(HostId(box))
-        self._newest_start = self._starts.get(space.name, ("", -inf))
-        super()._switches_on(box)
-        self._starts[space.name] = self._newest_start
-
-    def _is_starting(self, machine: Machine, newest: Machine, shadow: ShadowStore) -> bool:
-        """Tell whether a machine's box is started in the rack of the newest."""
-        one, other = machine.host, newest.host
-        same = one is None or other is None or self._space(one) == self._space(other)
-        return same and super()._is_starting(machine, newest, shadow)
-
     def _boxes_of(self, shadow: ShadowStore, fleet: Fleet) -> list[tuple[HostId, Host | None]]:
         """Return the boxes of the namespace of a fleet."""
         return [
@@ -254,17 +252,6 @@ class FleetsChecker(ObjectsChecker):
             for box, host in self._boxes(shadow)
             if fleet.name in {self._space(box).named(name) for name in FLEETS}
         ]
-
-    def _saw_off(self, box: HostId) -> bool:
-        """Since when a box is off that had no Host when it went off, nobody knows."""
-        return self.truth.handled.get(box, -inf) < self.truth.since(box)
-
-    def _on_long_enough(self, host: Host | None, call: Call) -> None:
-        """Since when a box is on that had no Host then, nobody knows."""
-        if host is not None:
-            on = self.truth.last(host.id, Condition.STARTING)
-            if on is None or self.truth.handled.get(host.id, -inf) <= on + 1.0:
-                super()._on_long_enough(host, call)
 
     def _is_usable(self, box: HostId, host: Host | None) -> bool:
         """Tell whether a box is to be off where nobody has it: no other than a Host asks for that.

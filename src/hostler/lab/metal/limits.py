@@ -1,0 +1,153 @@
+"""Limits: boxes are switched no oftener, and no more of them at a time, than their rack allows."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import inf
+
+from hostler.domain.ids import HostId, MachineId
+from hostler.domain.model.calls import Call
+from hostler.domain.model.capabilities import Cleaning
+from hostler.domain.model.fleet import ProbeKind
+from hostler.domain.model.hold import HoldKind
+from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Condition
+from hostler.lab.checks.shadow_store import ShadowStore
+from hostler.lab.scenario.faults import STORE_RESTORED
+from hostler.testing.invariants import Found, Violation
+
+from .faults import MetalScenario
+from .ground_truth import MetalTruth
+from .shown import SEEN, Shown
+
+
+@dataclass(slots=True, kw_only=True)
+class Limits:
+    """What is held against the limits of power; `faults` are how often each fault struck."""
+
+    truth: MetalTruth
+    scenario: MetalScenario
+    shown: Shown
+    faults: Mapping[str, int]
+    now: Callable[[], float]
+    _newest_start: dict[str, tuple[HostId, float]] = field(
+        default_factory=dict[str, tuple[HostId, float]]
+    )
+
+    def rack_of(self, box: HostId) -> str:
+        """Return in which rack a box takes its turn with the others."""
+        del box
+        return ""
+
+    def started(self, box: HostId, call: Call) -> Found:
+        """Boxes are told to start one after the other, as far apart as their limits say.
+
+        A start for a cleaning command does not take its turn.
+        """
+        if call.slot == HOST and self.scenario.cleaning is Cleaning.COMMAND:
+            return ()
+        rack, now = self.rack_of(box), self.now()
+        before, at = self._newest_start.get(rack, (None, -inf))
+        self._newest_start[rack] = box, now
+        if before is None or box == before or self.faults["clock_jump"]:
+            return ()
+        gap = now - at
+        if gap < self.scenario.power.start_gap.total_seconds() - 2.0 - self._apart:
+            return _broken(f"{box} is started {gap:.0f} s after {before}", None)
+        return ()
+
+    def stopped(self, host: Host | None, call: Call) -> Found:
+        """A box that nobody needs stays on for its least time; cleaning and people apart.
+
+        Whoever switches a box on right after we switched it off hides that it was ever off: it
+        looks as if our command had been ignored, and is repeated; as does a brown-out that nobody
+        was shown, for the engine stood still. A store that was put back does not know when the box
+        was switched on.
+        """
+        unknown = self.faults["clock_jump"] or self.faults[STORE_RESTORED]
+        if host is None or call.slot != HOST or unknown or _is_asked_off(host):
+            return ()
+        on, now = self.truth.last(host.id, Condition.STARTING), self.now()
+        least = self.scenario.power.least_on.total_seconds()
+        free = host.condition is HostCondition.FREE and host.goal is not HostGoal.CLEAN
+        noticed = on is not None and self._was_off(host.id, on) > SEEN
+        if free and noticed and on is not None and now - on < least - 1.0 - self._apart:
+            return _broken(f"{host.id} goes off after {now - on:.0f} s", None)
+        return ()
+
+    def taken(self, shadow: ShadowStore, machine: Machine, box: HostId) -> Found:
+        """Judge whether a box that a machine takes may be switched on now.
+
+        What a person or a brown-out did to it since it was bound, or so shortly before that nobody
+        had seen it, was not known when it was taken.
+        """
+        now, condition = self.now(), self.truth.condition(box)
+        if self.faults["clock_jump"] or condition is Condition.UP:
+            return ()
+        if self.truth.handled.get(box, -inf) >= shadow.bound_at.get(box, now) - SEEN:
+            return ()
+        limits, since = self.scenario.power, now - self.truth.since(box)
+        off = condition is Condition.OFF and since > SEEN and self.saw_off(box)
+        least = limits.least_off.total_seconds() - 1.0 - self._apart
+        found: Found = ()
+        if off and self._was_on(box) > SEEN and since < least:
+            found = _broken(f"{box} was off for {since:.0f} s", machine.id)
+        fresh = [m for m in shadow.living() if self.is_starting(m, machine, shadow)]
+        if len(fresh) > limits.parallel_starts:
+            found = (*found, *_broken(f"{len(fresh)} boxes start at a time", machine.id))
+        return found
+
+    def saw_off(self, box: HostId) -> bool:
+        """Tell whether an engine could see since when a box is off."""
+        del box
+        return True
+
+    def is_starting(self, machine: Machine, newest: Machine, shadow: ShadowStore) -> bool:
+        """Tell whether a machine's box is started for the first time, and truly not up yet.
+
+        One that had been switched on before its machine got it is not started for that one. Where
+        nothing probes it, it is up once it was seen on, though that could not be recorded yet.
+        """
+        box = machine.host
+        if box is None or machine.health.was_ready is not None:
+            return False
+        on = self.truth.last(box, Condition.STARTING)
+        bound = shadow.bound_at.get(box, self.now())
+        condition = self.truth.condition(box)
+        if condition is Condition.STARTING and on is not None and on < bound:
+            return False
+        fleet = shadow.fleets.get(machine.fleet)
+        probed = fleet is None or fleet.probe.kind is not ProbeKind.API
+        if not probed and on is not None and self.shown.last(box, Condition.UP) >= on:
+            return False
+        starting = machine.id == newest.id or machine.phase is Phase.STARTING
+        return starting and condition is not Condition.UP
+
+    @property
+    def _apart(self) -> float:
+        """How far apart the clocks are, in seconds, by which one engine goes on after another."""
+        base = self.scenario.base
+        return abs(base.skews[0] - base.skews[1]) if base.replicas > 1 else 0.0
+
+    def _was_on(self, box: HostId) -> float:
+        """Return for how long a box was on before it went off; for a short while nobody sees it."""
+        on = self.truth.last(box, Condition.STARTING)
+        return self.truth.since(box) - on if on is not None else 1e9
+
+    def _was_off(self, box: HostId, on: float) -> float:
+        """Return for how long a box was off before it went on; nothing where none was shown it."""
+        off = self.truth.last(box, Condition.OFF)
+        if off is None:
+            return 1e9
+        return on - off if self.shown.last(box, Condition.OFF) >= off else 0.0
+
+
+def _broken(text: str, machine: MachineId | None) -> Found:
+    return (Violation(invariant="power", text=text, machine=machine),)
+
+
+def _is_asked_off(host: Host) -> bool:
+    """Tell whether a person asks that a host is off: whenever it went on, it goes off."""
+    held = host.hold is not None and host.hold.kind is HoldKind.OFF
+    return held or host.power.cycle is HostGoal.OFF

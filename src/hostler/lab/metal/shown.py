@@ -1,0 +1,37 @@
+"""Shown: when engines were last shown how each box stands."""
+
+from dataclasses import dataclass, field
+from math import inf
+
+from hostler.domain.ids import HostId
+from hostler.domain.model.host import HOST
+from hostler.domain.model.resource import Condition, Observation
+
+SEEN = 90.0
+"""So long, in seconds, after it went on or off an engine that looks knows of it."""
+
+_Times = dict[HostId, float]
+
+
+@dataclass(slots=True)
+class Shown:
+    """When each box was last listed as on its condition says; in seconds of true time."""
+
+    _times: dict[Condition, _Times] = field(
+        default_factory=lambda: {c: {} for c in (Condition.OFF, Condition.UP, Condition.FAILED)}
+    )
+
+    def note(self, observation: Observation, now: float) -> None:
+        """Note which boxes were listed as off, as up, or as failed."""
+        for resource in observation.resources:
+            if resource.slot == HOST and resource.condition in self._times:
+                self._times[resource.condition][HostId(resource.id)] = now
+
+    def last(self, box: HostId, condition: Condition) -> float:
+        """Return when a box was last listed as off, up or failed; long ago if never."""
+        return self._times[condition].get(box, -inf)
+
+    def is_recent(self, box: HostId, now: float) -> bool:
+        """Tell whether a box was listed just now as on or off: one that is not reached is not."""
+        newest = max(self.last(box, Condition.UP), self.last(box, Condition.OFF))
+        return now - newest <= SEEN
